@@ -11,25 +11,14 @@ from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.opened import opened_at
 
-from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.config.memory_config import EmbeddingConfig
-from zeroclaw_tui.curation.demo import AGENTS, DIMENSIONS, make_demo
-from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.profile_choice import ProfileChoice
-from zeroclaw_tui.curation.recall import recall_memories
+from zeroclaw_tui.curation.demo import AGENTS, make_demo
 from zeroclaw_tui.curation.turn_comparison import compare
 from zeroclaw_tui.curation.turns import recorded
-from zeroclaw_tui.embeddings.local import LocalEmbedder
-from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
-from zeroclaw_tui.memory.text import display_text
-from zeroclaw_tui.scoring.profiles import ScoringSettings
-from zeroclaw_tui.scoring.scanner import scan
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}[+-]\d\d:\d\d")
@@ -81,50 +70,6 @@ def test_there_are_about_two_hundred_over_eight_months_and_one_of_everything(row
     superseded = [row["superseded_by"] for row in rows if row["superseded_by"] is not None]
     assert len(superseded) >= 3
     assert set(superseded) <= {row["key"] for row in rows}
-
-
-def test_one_row_is_hostile_and_is_shown_harmlessly(rows: list[sqlite3.Row]) -> None:
-    (hostile,) = [row["content"] for row in rows if "\x1b" in row["content"]]
-    assert all(part in hostile for part in ("[/markup]", "\u202e", "\x1b]8;;", "\x07"))
-    assert not re.search(r"[\x00-\x08\x0b-\x1f\u202a-\u202e]", display_text(hostile))
-
-
-def test_a_made_up_credential_is_what_the_content_scanner_withholds(rows: list[sqlite3.Row]) -> None:
-    kinds = {scan(row["content"], "on") for row in rows} - {None}
-    assert "hardcoded_secret" in kinds
-    assert all("example" in row["content"] for row in rows if scan(row["content"], "on"))
-
-
-async def recalled(demo: Path, query: str, version: str, limit: int) -> RecallResult:
-    memory = SqliteMemory(demo / "data" / "memory" / "brain.db")
-    await memory.open()
-    embedder = LocalEmbedder(EmbeddingConfig("local", "local", DIMENSIONS))
-    request = RecallRequest(query, limit, as_of=NOW.isoformat())
-    missing: Any = None
-    library = Library(missing, memory, ProfileChoice.from_version(version, "option"), ScoringSettings(), embedder)
-    result = await recall_memories(library, library.trial(request))
-    await memory.close()
-    return result
-
-
-@pytest.mark.parametrize(
-    ("query", "version"),
-    [("what does she like to eat?", "0.8.3"), ("what does she like to eat?", "0.8.4"), ("rust", "0.8.4")],
-)
-async def test_the_shown_queries_have_hits_of_every_kind(query: str, version: str, demo: Path) -> None:
-    results = (await recalled(demo, query, version, 20)).results
-    stages = [(scored.vector_score is not None, scored.keyword_score is not None) for scored in results]
-    assert {(True, True), (False, True)} <= set(stages)
-    injected = [scored for scored in results if scored.injected]
-    left_out = [scored for scored in results if not scored.injected]
-    assert len(injected) >= 3
-    assert any("threshold" in (scored.not_injected_because or "") for scored in left_out)
-
-
-@pytest.mark.parametrize("version", ["0.8.3", "0.8.4"])
-async def test_the_best_answer_to_what_she_likes_to_eat_is_what_she_likes_to_eat(version: str, demo: Path) -> None:
-    results = (await recalled(demo, "what does she like to eat?", version, 5)).results
-    assert next(scored for scored in results if scored.injected).entry.key == "likes_to_eat"
 
 
 @pytest.mark.parametrize("now", [NOW, NOW + timedelta(days=140, hours=9)])

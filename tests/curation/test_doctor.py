@@ -145,13 +145,12 @@ async def test_vectors_of_a_wrong_length_are_measured_by_config_and_by_the_store
     assert finding.repair is None, "the configured model would make others again"
 
 
-async def test_vectors_are_counted_by_category_where_a_provider_is_configured(make_patient) -> None:
+async def test_vectors_are_counted_where_a_provider_is_configured(make_patient) -> None:
     patient = make_patient(more=EMBEDS)
     daily = "UPDATE memories SET embedding = ? WHERE category = 'daily'"
     small_store.change(patient.database, daily, [small_store.blob(1, 2, 3, 4)])
     finding = await patient.finding("vectors")
     assert finding.title == "8 memories are without a vector, 4 with one."
-    assert dict(finding.details) == {"core": "0 of 8", "daily": "4 of 4"}
     assert (finding.risk, finding.repair) == ("worth knowing", "fill vectors")
     small_store.change(patient.database, "UPDATE memories SET embedding = x'0102030405' WHERE rowid = 1")
     finding = await patient.finding("cut-vectors")

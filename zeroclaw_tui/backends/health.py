@@ -76,19 +76,14 @@ class StoreFacts:
     is_keyword_index_readable: bool
     """Whether every page of the keyword index can be read; also where there is none."""
     has_triggers: bool
-    embedded: Mapping[str, tuple[int, int]]
-    """By category how many memories have a vector, and how many with text have none."""
+    without_vector: int
+    """Memories with text and without a vector."""
     superseded_by_none: int
     """Memories replaced by one that is not there."""
     free_bytes: int
     """Pages of the file that hold nothing."""
     holders: tuple[ProcessUsingFile, ...] | None = None
     """The other programs that have it open; None where the system does not tell."""
-
-    @property
-    def without_vector(self) -> int:
-        """Memories with text and without a vector."""
-        return sum(lacking for _, lacking in self.embedded.values())
 
 
 @dataclass(frozen=True, slots=True)

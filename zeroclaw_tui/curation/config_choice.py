@@ -124,13 +124,9 @@ def _install_at(path: Path, options: OpenOptions, variables: Mapping[str, str], 
     """Find the install at a path, which may be empty for Markdown, and missing for a store that will be made."""
     try:
         return install_at(path, variables, home)
-    except Unreadable as error:
+    except Unreadable:
         info = backend_info(options.backend or "")
         folder = expand(str(path), home)
-        if info is None and is_folder(folder):
-            from zeroclaw_tui.curation.formats.registry import not_a_store
-
-            raise not_a_store(folder, error) from error
         is_new = options.is_made and not exists(folder)
         if info is None or not (is_new or (info.has_notes and is_folder(folder))):
             raise

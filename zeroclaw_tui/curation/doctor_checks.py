@@ -61,9 +61,9 @@ class DoctorFinding:
 Findings = Iterator[DoctorFinding]
 
 
-def fine(id: str, title: str, *, target: str = "", details: Details = ()) -> DoctorFinding:
+def fine(id: str, title: str, *, target: str = "") -> DoctorFinding:
     """The finding of a check that found no problem."""
-    return DoctorFinding(id, title, "fine", target=target, details=details)
+    return DoctorFinding(id, title, "fine", target=target)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,21 +188,17 @@ def _tables(database: Database) -> Findings:
 
 
 def _vectors(database: Database) -> Findings:
-    """How many memories have a vector, by category, and whether it is whole."""
-    library, store = database.library, database.store
+    """How many memories have a vector, and whether it is whole."""
+    library, without = database.library, database.store.without_vector
     embedded = database.facts.get("embedded", 0)
-    by_category = tuple(
-        (one_line(category) or "(none)", f"{with_vector:,} of {with_vector + without:,}")
-        for category, (with_vector, without) in store.embedded.items()
-    )
     if library.embedder is None and not embedded:
         yield fine("vectors", "No embeddings are configured, and no memory has a vector, so recall uses keywords only.")
-    elif not store.without_vector:
-        yield fine("vectors", "Every memory has a vector.", details=by_category)
+    elif not without:
+        yield fine("vectors", "Every memory has a vector.")
     else:
-        title = f"{are(store.without_vector)} without a vector, {embedded:,} with one."
+        title = f"{are(without)} without a vector, {embedded:,} with one."
         follows = "Vector recall never finds those without."
-        yield _with_fill(library, DoctorFinding("vectors", title, risk_sentence=follows, details=by_category))
+        yield _with_fill(library, DoctorFinding("vectors", title, risk_sentence=follows))
     if cut := database.facts.get("cut vectors", 0):
         title = f"{are(cut)} embedded with a truncated vector."
         follows = "A program wrote half a vector; vector recall never finds these memories."

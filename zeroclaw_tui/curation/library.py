@@ -16,7 +16,7 @@ from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.profile_choice import ProfileChoice, choose_profile
 from zeroclaw_tui.embeddings.base import Embedder, endpoint_host
 from zeroclaw_tui.embeddings.factory import create_embedder
-from zeroclaw_tui.memory.errors import MAKES_STORE, BeforeFirstStart, NotFound, NothingYet, Refused, Unreadable
+from zeroclaw_tui.memory.errors import MAKES_STORE, BeforeFirstStart, NotFound, NothingYet, Refused
 from zeroclaw_tui.memory.query import EXCERPTS, MemoryFilter, Query, Superseded
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.profiles import RerankSettings, ScoringSettings, SearchMode, Trial
@@ -166,12 +166,6 @@ async def open_library(
                 raise BeforeFirstStart(sentence, hint=MAKES_STORE) from error
             await memory.close()
             memory = empty_store(memory)
-        except Unreadable as error:
-            if memory.about.path is None or (config.install.config_file is not None and config.location is None):
-                raise
-            from zeroclaw_tui.curation.formats.registry import not_a_store
-
-            raise await asyncio.to_thread(not_a_store, memory.about.path, error) from error
         newest = memory.about.newest_version
         choice = await asyncio.to_thread(choose_profile, config, profile, newest, query_binary=query_binary)
         embedder, reason = create_embedder(config.embedding)

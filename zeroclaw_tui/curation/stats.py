@@ -85,16 +85,14 @@ def curve_of(growth: Growth, max_points: int) -> Curve | None:
     return Curve(step, first, last, tuple(counts))
 
 
-async def store_stats(
-    memory: Memory, now: str, filter: MemoryFilter | None = None, zone: tzinfo | None = None
-) -> StoreStats:
-    """Count all memories, superseded ones too, or those that a filter selects; days are those of `zone`."""
+async def store_stats(memory: Memory, now: str, filter: MemoryFilter | None = None) -> StoreStats:
+    """Count all memories, superseded ones too, or those that a filter selects."""
     wanted = MemoryFilter(superseded=Superseded.SHOW) if filter is None else filter
     counts = await memory.count_up(wanted, now, tuple(dict.fromkeys((*FACET_FIELDS, *STATISTICS_FIELDS))))
     database = memory.upkeep.database
     storage = None if database is None else await database.storage()
     rows = Statistics.of(counts, await biggest(memory, wanted), storage)
-    return StoreStats(Facets.of(counts), rows, growth_of(rows, zone))
+    return StoreStats(Facets.of(counts), rows, growth_of(rows))
 
 
 async def full_stats(memory: Memory, now: str, filter: MemoryFilter | None = None) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroclaw_tui.curation.formats.registry import find_format, recognize
+from zeroclaw_tui.curation.formats.registry import find_format
 from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.memory.change import Row
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
@@ -48,6 +48,14 @@ def _written(folder: Path, **files: str) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     return folder
+
+
+def _is_known(path: Path) -> bool:
+    try:
+        find_format(Source(path))
+    except InspectorError:
+        return False
+    return True
 
 
 def _json(folder: Path, document: Any) -> Path:
@@ -159,7 +167,7 @@ def test_a_folder_of_two_tools_needs_a_choice(tmp_path: Path) -> None:
     shutil.copy(DATA / "formats" / "server_memory.jsonl", tmp_path)
     with pytest.raises(UsageError, match=r"several formats: mcp, because .*; mem0, because "):
         find_format(Source(tmp_path))
-    assert recognize(tmp_path) is None
+    assert not _is_known(tmp_path)
     assert len(_read(tmp_path, "mem0")[0]) == 2
     with pytest.raises(UsageError, match="'mem1'"):
         find_format(Source(tmp_path), "mem1")
@@ -190,7 +198,7 @@ def test_zeroclaws_own_files_are_no_foreign_format(tmp_path: Path) -> None:
     _written(tmp_path / "seeded", **{"memory/2026-03-01": days})
     _written(tmp_path / "export", MEMORY="# ZeroClaw memories\n\n- [Bees](bees.md)\n")
     for path in (DATA / "markdown", DATA / "snapshots", tmp_path / "seeded", tmp_path / "export", tmp_path):
-        assert recognize(path) is None
+        assert not _is_known(path)
 
 
 @pytest.mark.parametrize("lead", ["**Tasks done:**", "Tasks done:", "**Tasks done：**"])
@@ -313,7 +321,7 @@ _VALUES = st.recursive(
 
 
 def _read_or_refuse(path: Path) -> None:
-    recognize(path)
+    _is_known(path)
     for name in TOOLS:
         try:
             rows, _ = _read(path, name)

@@ -31,9 +31,7 @@ _UNOWNED = "SELECT count(*) FROM memories WHERE agent_id IS NOT NULL AND agent_i
 _OWNED = """
     SELECT alias, (SELECT count(*) FROM memories WHERE agent_id = agents.id) AS owned FROM agents
     ORDER BY owned DESC, alias"""
-_COVERAGE = """
-    SELECT category, sum(length(embedding) > 0), sum(coalesce(length(embedding), 0) = 0 AND trim(content, ?) <> '')
-    FROM memories GROUP BY category ORDER BY count(*) DESC, category"""
+_WITHOUT_VECTOR = "SELECT count(*) FROM memories WHERE coalesce(length(embedding), 0) = 0 AND trim(content, ?) <> ''"
 _SUPERSEDED_BY_NONE = """
     SELECT count(*) FROM memories AS m WHERE m.superseded_by IS NOT NULL AND NOT EXISTS
     (SELECT 1 FROM memories AS w WHERE w.key = m.superseded_by OR w.id = m.superseded_by)"""
@@ -151,10 +149,6 @@ def _memories(count: int) -> str:
 
 def store_facts(connection: sqlite3.Connection, schema: Schema, health: Health) -> StoreFacts:
     """What `examine` answers, but who has the database open: every row once or twice; for a thread of its own."""
-    embedded: dict[str, tuple[int, int]] = {}
-    if schema.has("embedding"):
-        rows = connection.execute(_COVERAGE, (WHITE_SPACE,))
-        embedded = {as_text(category): (with_vector or 0, without or 0) for category, with_vector, without in rows}
     return StoreFacts(
         health=health,
         is_hydrated=schema.hydrate_made,
@@ -163,7 +157,7 @@ def store_facts(connection: sqlite3.Connection, schema: Schema, health: Health) 
         is_keyword_index_readable=not schema.has_fts
         or (_DAMAGED_INDEX not in health.facts and _is_index_readable(connection)),
         has_triggers=schema.has_triggers,
-        embedded=embedded,
+        without_vector=_count(connection, _WITHOUT_VECTOR, WHITE_SPACE) if schema.has("embedding") else 0,
         superseded_by_none=_count(connection, _SUPERSEDED_BY_NONE) if schema.has("superseded_by") else 0,
         free_bytes=free_bytes(connection),
     )
@@ -201,5 +195,5 @@ def _is_index_readable(connection: sqlite3.Connection) -> bool:
     return True
 
 
-def _count(connection: sqlite3.Connection, statement: str) -> int:
-    return int(connection.execute(statement).fetchone()[0])
+def _count(connection: sqlite3.Connection, statement: str, *values: str) -> int:
+    return int(connection.execute(statement, values).fetchone()[0])

@@ -32,13 +32,10 @@ def sniff(source: Source) -> bool:
 
 
 def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
-    """Every observation and every relation is a memory, and an entity that has neither."""
-    related: set[str] = set()
-    bare: list[Mapping[str, Any]] = []
+    """Every observation and every relation is a memory."""
     for record in _records(source):
         if _is_relation(record):
             start, what, end = (record[name] for name in _RELATION)
-            related |= {start, end}
             count_lost(record, ("type", *_RELATION), lost)
             content = f"{start} {what} {end}"
             yield memory_row(titled_key("mcp", start, content), content, "relation", kind=_FACT)
@@ -49,15 +46,8 @@ def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
                     yield _about(record, f"{record['name']}: {text}")
                 else:
                     lost[EMPTY] += 1
-            bare += [] if record["observations"] else [record]
         else:
             lost[INVALID] += 1
-    for record in bare:
-        if record["name"] in related:
-            lost[EMPTY] += 1
-        else:
-            kind = text_at(record, "entityType")
-            yield _about(record, f"{record['name']} ({kind})" if kind else record["name"])
 
 
 def _about(entity: Mapping[str, Any], content: str) -> Row:

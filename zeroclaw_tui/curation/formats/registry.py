@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from zeroclaw_tui.curation.formats import claude_code, csv_file, json_lists, jsonl, mcp, openclaw, snapshot
 from zeroclaw_tui.curation.formats.jsonl import Identity
@@ -15,8 +13,8 @@ from zeroclaw_tui.curation.formats.rows import distinct
 from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.files.database import DATABASE_HEADER
 from zeroclaw_tui.memory.change import Row
-from zeroclaw_tui.memory.errors import InspectorError, Unreadable, UsageError
-from zeroclaw_tui.memory.text import cut, one_line, shell_word
+from zeroclaw_tui.memory.errors import UsageError
+from zeroclaw_tui.memory.text import cut, one_line
 
 _MAX_NAME = 40
 
@@ -80,27 +78,6 @@ def find_format(source: Source, name: str | None = None) -> Format:
         listed = "; ".join(f"{one.name}, because {one.why}" for one in found)
         raise UsageError(f"{source.name} can be of several formats: {listed}.", hint="Choose one with --from NAME.")
     return found[0]
-
-
-def recognize(path: Path) -> Format | None:
-    """The format of what is at a path; None for what has none or several, or cannot be read."""
-    with suppress(InspectorError):
-        return find_format(Source(path))
-    return None
-
-
-def not_a_store(path: Path, error: Unreadable) -> Unreadable:
-    """The error for a named file or folder that is not a store: whose memories it has, and what imports them.
-
-    For one without a known format it is the same error. Blocks.
-    """
-    found = recognize(path)
-    if found is None:
-        return error
-    return Unreadable(
-        f"{one_line(path.name)} cannot be opened as a store. It looks like {found.title}.",
-        hint=f"`zeroclaw memory import {shell_word(str(path))}` brings the memories into your agent's memory.",
-    )
 
 
 def _unknown(source: Source) -> UsageError:

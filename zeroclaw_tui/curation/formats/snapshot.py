@@ -53,14 +53,12 @@ _MAX_SIZE = 200_000_000
 class Snapshot:
     """The memories of a snapshot, or of the lossless copy next to it.
 
-    `because` says why the file is another program's; "" for ZeroClaw's own. `is_exact` is False where the memories went
-    through ZeroClaw's format. `total` is the number in its head, `exported` its date, `vectors_by` what made the
-    vectors, if known. `notes` are sentences about what is read.
+    `because` says why the file is another program's; "" for ZeroClaw's own. `total` is the number in its head,
+    `exported` its date, `vectors_by` what made the vectors, if known. `notes` are sentences about what is read.
     """
 
     rows: tuple[Row, ...] = ()
     because: str = ""
-    is_exact: bool = False
     total: int | None = None
     exported: str | None = None
     vectors_by: Identity | None = None
@@ -278,4 +276,4 @@ def _load_copy(data: bytes) -> Snapshot:
     if about is None:
         raise UsageError("It is no export of this program.")
     rows = [row_of_line(line, number, Counter()) for number, line in enumerate(lines, 2)]
-    return Snapshot(tuple(in_order(rows)), is_exact=True, vectors_by=about.embedding)
+    return Snapshot(tuple(in_order(rows)), vectors_by=about.embedding)
