@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -12,11 +12,8 @@ from zeroclaw_tui.backends.factory import has_database, keeps_nothing
 from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.memory_config import shown
 from zeroclaw_tui.config.save import save_config
-from zeroclaw_tui.config.schema import (
-    SETTINGS,
-)
+from zeroclaw_tui.config.schema import SETTINGS
 from zeroclaw_tui.config.secrets import (
-    ELSEWHERE,
     KEY_FILE,
     WAYS_WITHOUT_KEY,
     SecretUnreadable,
@@ -29,22 +26,12 @@ from zeroclaw_tui.config.secrets import (
     read_key,
     seal,
 )
-from zeroclaw_tui.config.setting_names import (
-    environment_lines,
-    is_read,
-)
+from zeroclaw_tui.config.setting_names import environment_lines, is_read
 from zeroclaw_tui.config.storage import OTHERS_DB_URL
 from zeroclaw_tui.config.toml import KeyPath
 from zeroclaw_tui.config.validate import check_change
 from zeroclaw_tui.memory.errors import UsageError
-from zeroclaw_tui.onboard.answers import (
-    DB_URL,
-    KEYWORD_WEIGHT,
-    VECTOR_WEIGHT,
-    Answers,
-    check_weights,
-    others_database,
-)
+from zeroclaw_tui.onboard.answers import DB_URL, KEYWORD_WEIGHT, VECTOR_WEIGHT, Answers, check_weights, others_database
 from zeroclaw_tui.onboard.plan_notes import is_switched, may_hold_memories, notes_of
 from zeroclaw_tui.onboard.situation import Situation, warnings_then
 from zeroclaw_tui.onboard.wanted import (
@@ -63,7 +50,6 @@ _EXAMPLES = {
     "storage.qdrant.url": "http://localhost:6333",
     "memory.embedding_provider": "custom:https://host/v1",
 }
-_QDRANT_KEY: KeyPath = ("memory", "qdrant", "api_key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,65 +65,67 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`after` equals `before` when there is nothing to change. `notes` are sentences for the review: what stays and
-    why ("Hygiene stays off: …"), a secret that stays plain, an environment variable that overrides what is written,
-    what loading the config has to tell only once this is written. `warnings` are what it tells today and still does
-    then. `new_key` is the text of a `.secret_key` to be made first, else None."""
+    """What would be written; `after` equals `before` when there is nothing to change."""
 
     answers: Answers = field(repr=False)
     before: ConfigDocument = field(repr=False)
     after: ConfigDocument = field(repr=False)
     changes: tuple[Change, ...]
     notes: tuple[str, ...] = ()
+    """Sentences for the review: what stays and why, what is lost, and the warnings that only the new file has."""
     exports: tuple[str, ...] = ()
+    """Shell commands for what this ZeroClaw reads only from its environment."""
     warnings: tuple[str, ...] = ()
+    """The warnings of today that the new file still has."""
     new_key: str | None = field(default=None, repr=False)
+    """The text of a `.secret_key` to be made first."""
 
     @property
     def is_empty(self) -> bool:
-        """True when the file stays as it is."""
+        """Whether the file does not change."""
         return not self.changes
 
 
 def make_plan(answers: Answers) -> Plan:
-    """What would be written: the given answers that differ from the file; with another backend its five profile keys
-    as far as they differ; all defaults of a backend where the file has no key or --defaults asks for them; what this
-    ZeroClaw needs to start; `storage.provider.config.provider` corrected where it names another backend.
+    """What would be written for these answers; a new file is the commented defaults file of the backend.
 
-    A new file is the commented defaults file of the backend; it, and a file that holds no key, begins with
-    `default_temperature = 0.7`, or with the `schema_version` where ZeroClaw 0.7.3 or later reads it. Raises UsageError
-    naming the flag for each missing answer and for what ZeroClaw's own validation would refuse, BrokenConfig for a
-    wrong type in a key that would be edited, SecretUnreadable where a secret must be encrypted and the key file is
-    missing next to encrypted values, or damaged.
+    Raises UsageError for a missing answer, with the flag to give it, and for what ZeroClaw would refuse; BrokenConfig
+    for a wrong type in a key to be edited; SecretUnreadable where a secret cannot be encrypted.
     """
     _check_complete(answers)
+    situation, before = answers.situation, answers.situation.document
     wanted = all_wanted(answers)
-    changes = tuple(_changes(answers, wanted))
-    before = answers.situation.document
-    exports = environment_lines(_for_exports(answers), answers.situation.target)
-    _check_weights(answers, changes)
+    changes = tuple(
+        Change(name, path_of(answers, name), before_of(answers, name), value, _is_secret(name))
+        for name, value in wanted.items()
+        if is_changed(answers, name, value)
+    )
+    if any(change.name in (VECTOR_WEIGHT, KEYWORD_WEIGHT) and change.after == 0 for change in changes):
+        hint = f"Raise one of them: --set {VECTOR_WEIGHT}={SETTINGS[VECTOR_WEIGHT].default}."
+        check_weights(answers.value(VECTOR_WEIGHT), answers.value(KEYWORD_WEIGHT), hint)
+    stored = {name: answers.value(name) for name in SETTINGS if name.startswith(f"storage.{answers.backend()}.")}
+    only_exported = {name: value for name, value in stored.items() if not is_read(name, situation.target)}
+    exports = environment_lines(only_exported, situation.target)
     notes = notes_of(answers, wanted, frozenset(change.name for change in changes))
-    today = answers.situation.warnings
     if not changes:
-        return Plan(answers, before, before, (), notes, exports, today)
+        return Plan(answers, before, before, (), notes, exports, situation.warnings)
     plain = {change.path: change.after for change in changes}
-    secrets = frozenset(change.path for change in changes if change.is_secret)
-    encrypted = encrypted_values(plain, secrets, answers.situation)
-    base, values = before, dict(encrypted.values)
-    if answers.situation.has_no_key:
-        path, value = first_key(answers.situation.target)
+    written, new_key, secret_notes = _encrypted(
+        plain, [change.path for change in changes if change.is_secret], situation
+    )
+    base = new_document(answers.backend(), situation.target, written) if situation.is_new else before
+    if situation.has_no_key:
+        path, value = first_key(situation.target)
         changes = (Change(path[0], path, None, value), *changes)
-        values = {path: value, **values}
-    if answers.situation.is_new:
-        base = new_document(answers.backend(), answers.situation.target, encrypted.values)
-    after = base.with_values(values)
+        written = {path: value, **written}
+    after = base.with_values(written)
     touched = [".".join(change.path) for change in changes]
-    check_change(before.values, after.values, touched, answers.situation.target.reading_version)
+    check_change(before.values, after.values, touched, situation.target.reading_version)
     # What a new key encrypts can be read only once its file is there.
-    then = warnings_then(answers.situation, after if encrypted.new_key is None else after.with_values(plain))
-    notes += (*encrypted.notes, *(warning for warning in then if warning not in today))
-    warnings = tuple(warning for warning in today if warning in then)
-    return Plan(answers, before, after, changes, notes, exports, warnings, encrypted.new_key)
+    then = warnings_then(situation, after if new_key is None else after.with_values(plain))
+    notes += (*secret_notes, *(warning for warning in then if warning not in situation.warnings))
+    warnings = tuple(warning for warning in situation.warnings if warning in then)
+    return Plan(answers, before, after, changes, notes, exports, warnings, new_key)
 
 
 def apply_plan(plan: Plan) -> str | None:
@@ -156,127 +144,63 @@ def apply_plan(plan: Plan) -> str | None:
     return None if backup is None else backup.name
 
 
+def _is_secret(name: str) -> bool:
+    return name in SETTINGS and SETTINGS[name].is_secret
+
+
 def _check_complete(answers: Answers) -> None:
-    """Raise UsageError for what is missing; an address that nobody asks about may be in ZeroClaw's own environment."""
-    missing = answers.missing()
-    if not is_backend_asked(answers):
-        missing = tuple(name for name in missing if name.startswith("memory."))
+    """Raise UsageError for what is missing; a URL that nobody asks about may be in ZeroClaw's own environment."""
+    situation, kind = answers.situation, answers.backend()
+    missing = [name for name in answers.missing() if is_backend_asked(answers) or name.startswith("memory.")]
     if not missing:
         return
     needs = " and ".join(NEEDED_FOR.get(name, name) for name in missing)
-    flags = " ".join(f"--set {name}={_EXAMPLES.get(name, 'VALUE')}" for name in missing)
-    tables = " or ".join(f"--memory {answers.backend()}.{shown(alias)}" for alias in _other_aliases(answers, missing))
-    raise UsageError(
-        f"The backend {answers.backend()} needs {needs}.",
-        hint=f"Pass {flags}" + (f", or choose a table: {tables}" if tables else "") + _others(answers, missing),
-        title="An answer is missing",
-    )
+    hint = "Pass " + " ".join(f"--set {name}={_EXAMPLES.get(name, 'VALUE')}" for name in missing)
+    if situation.target.has_aliases and missing[0].startswith("storage."):
+        tables = [f"--memory {kind}.{shown(alias)}" for alias in answers.aliases(kind) if alias != answers.alias()]
+        hint += f", or choose a table: {' or '.join(tables)}" if tables else ""
+    if DB_URL in missing and others_database(situation.environ, situation.target) is not None:
+        hint += f'. {OTHERS_DB_URL} may belong to another program; to use it: --set db_url="${OTHERS_DB_URL}"'
+    raise UsageError(f"The backend {kind} needs {needs}.", hint=hint, title="An answer is missing")
 
 
-def _check_weights(answers: Answers, changes: Iterable[Change]) -> None:
-    if any(change.name in (VECTOR_WEIGHT, KEYWORD_WEIGHT) and change.after == 0 for change in changes):
-        hint = f"Raise one of them: --set {VECTOR_WEIGHT}={SETTINGS[VECTOR_WEIGHT].default}."
-        check_weights(answers.value(VECTOR_WEIGHT), answers.value(KEYWORD_WEIGHT), hint)
+def _encrypted(
+    values: Mapping[KeyPath, Any], secrets: Sequence[KeyPath], situation: Situation
+) -> tuple[dict[KeyPath, Any], str | None, list[str]]:
+    """The values as they are written, the text of a key file to be made first, and notes about secrets in plain text.
 
-
-def _others(answers: Answers, missing: tuple[str, ...]) -> str:
-    """The hint that another program's variable could be used, which needs a decision."""
-    if DB_URL not in missing or others_database(answers.situation.environ, answers.situation.target) is None:
-        return ""
-    return f'. {OTHERS_DB_URL} may belong to another program; to use it: --set db_url="${OTHERS_DB_URL}"'
-
-
-def _other_aliases(answers: Answers, missing: tuple[str, ...]) -> list[str]:
-    """The other stores of this kind that the file has, where the one meant lacks its address."""
-    if missing[0].startswith("memory.") or not answers.situation.target.has_aliases:
-        return []
-    return [alias for alias in answers.aliases(answers.backend()) if alias != answers.alias()]
-
-
-def _changes(answers: Answers, wanted: Mapping[str, Any]) -> Iterator[Change]:
-    for name, value in wanted.items():
-        if is_changed(answers, name, value):
-            is_secret = name in SETTINGS and SETTINGS[name].is_secret
-            yield Change(name, path_of(answers, name), before_of(answers, name), value, is_secret)
-
-
-def _for_exports(answers: Answers) -> dict[str, Any]:
-    """The answers for the backend's store that its config.toml does not hold."""
-    prefix = f"storage.{answers.backend()}."
-    return {
-        name: answers.value(name)
-        for name in SETTINGS
-        if name.startswith(prefix) and not is_read(name, answers.situation.target)
-    }
-
-
-@dataclass(frozen=True, slots=True)
-class EncryptedValues:
-    """The values as they are written, the text of a key file to make first (None: there is one, or none is needed),
-    and sentences about secrets that stay plain."""
-
-    values: Mapping[KeyPath, Any] = field(repr=False)
-    new_key: str | None = field(repr=False)
-    notes: tuple[str, ...]
-
-
-def encrypted_values(
-    values: Mapping[KeyPath, Any], secrets: frozenset[KeyPath], situation: Situation
-) -> EncryptedValues:
-    """Encrypt the values at the paths of `secrets`.
-
-    What is encrypted already, names 1Password (`op://`) or a variable (`${NAME}`) is written as it is. Raises
-    SecretUnreadable where the key file is damaged, or missing next to encrypted values.
+    What is encrypted already or names a variable is written as it is. Raises SecretUnreadable.
     """
-    written = dict(values)
     notes: list[str] = []
     to_encrypt: list[KeyPath] = []
-    for path in values:
-        if path not in secrets or not values[path] or is_encrypted(values[path]) or is_variable(values[path]):
-            notes += _reference_note(path, values[path], situation) if path in secrets else []
+    for path in secrets:
+        if not values[path] or is_encrypted(values[path]) or is_variable(values[path]):
             continue
-        why_plain = _why_plain(path, situation)
-        if why_plain is None:
-            to_encrypt.append(path)
+        if path == ("memory", "qdrant", "api_key"):
+            notes.append(f"{'.'.join(path)} is written as plain text because ZeroClaw up to 0.7.5 does not decrypt it.")
+        elif situation.document.get(("secrets", "encrypt")) is False:
+            notes.append(f"{'.'.join(path)} is written as plain text because [secrets] encrypt is false.")
         else:
-            notes.append(f"{'.'.join(path)} is written as plain text because {why_plain}")
-    new_key = None
-    if to_encrypt:
-        key, new_key = _key(situation, to_encrypt)
-        if situation.target.is_modern and (situation.config_dir / KEY_FILE).is_symlink():
-            notes.append(f"{KEY_FILE} is a link, which ZeroClaw 0.8.0 and later refuses. Replace it with the file.")
-        written |= {path: seal(values[path], key) for path in to_encrypt}
-    return EncryptedValues(written, new_key, tuple(notes))
-
-
-def _reference_note(path: KeyPath, value: str, situation: Situation) -> list[str]:
-    if not value.startswith(ELSEWHERE) or situation.target.is_modern:
-        return []
-    return [f"{'.'.join(path)} is a 1Password reference (op://), which ZeroClaw up to 0.7.5 does not resolve."]
-
-
-def _why_plain(path: KeyPath, situation: Situation) -> str | None:
-    """Why a secret is not encrypted here, None where it is."""
-    if path == _QDRANT_KEY:
-        return "ZeroClaw up to 0.7.5 does not decrypt it."
-    if situation.document.get(("secrets", "encrypt")) is False:
-        return "[secrets] encrypt is false."
-    return None
+            to_encrypt.append(path)
+    if not to_encrypt:
+        return dict(values), None, notes
+    key, new_key = _key(situation, to_encrypt)
+    return {**values, **{path: seal(values[path], key) for path in to_encrypt}}, new_key, notes
 
 
 def _key(situation: Situation, to_encrypt: Sequence[KeyPath]) -> tuple[bytes, str | None]:
-    """The 32 bytes to encrypt with, and the text of their file where it has to be made."""
-    if not os.path.lexists(situation.config_dir / KEY_FILE):
-        unreadable = encrypted_names_in(situation.document.values)
-        if not unreadable:
-            text = new_key_text()
-            return bytes.fromhex(text.strip()), text
+    """The bytes to encrypt with, and the text of their file where it has to be made."""
+    if os.path.lexists(situation.config_dir / KEY_FILE):
+        return read_key(situation.config_dir), None
+    unreadable = encrypted_names_in(situation.document.values)
+    if unreadable:
         names = " and ".join(".".join(path) for path in to_encrypt)
         raise SecretUnreadable(
             f"{names} cannot be encrypted: {missing_key_words(situation.config_dir, unreadable)}",
             hint=f"{WAYS_WITHOUT_KEY} The file stays as it is.",
         )
-    return read_key(situation.config_dir), None
+    text = new_key_text()
+    return bytes.fromhex(text.strip()), text
 
 
 def left_store(plan: Plan) -> str | None:

@@ -181,8 +181,8 @@ def test_names_of_backends(memory: str, target: Target, value: str) -> None:
         ("redis", OLD, "ZeroClaw does not know the backend redis and would silently use Markdown."),
         ("rmem", ALIASED, "ZeroClaw does not know the backend rmem and would silently use Markdown."),
         ("in-memory", OLD, "ZeroClaw does not know the backend in-memory and would silently use Markdown."),
-        ("mem0", OLD, "Only a few old versions of ZeroClaw know the backend mem0. Yours would silently use Markdown."),
-        ("hybrid", OLD, "Only a few old versions of ZeroClaw know the backend sqlite_qdrant_hybrid."),
+        ("mem0", OLD, "ZeroClaw does not know the backend mem0 and would silently use Markdown."),
+        ("hybrid", OLD, "ZeroClaw does not know the backend sqlite_qdrant_hybrid and would silently use Markdown."),
         ("xyz", OLD, "ZeroClaw does not know the backend xyz and would silently use Markdown."),
         ("postgres.work", OLD, "would silently use Markdown."),
         ("postgres.work", OLD_FILE_READ_BY_NEW, "would silently use Markdown."),
@@ -248,5 +248,3 @@ def test_an_alias_of_a_flag_must_be_the_one_in_use() -> None:
     moved = gather(found, memory="postgres.work", assignments=(assignment,))
     assert (moved.alias(), moved.value("storage.postgres.schema")) == ("work", "agents")
     assert gather(situation(ON_POSTGRES), assignments=(assignment,)).value("storage.postgres.schema") == "agents"
-    with pytest.raises(UsageError, match=r"two tables of storage\.postgres, work and home"):
-        gather(found, assignments=(assignment, "storage.postgres.home.table=memories"))
