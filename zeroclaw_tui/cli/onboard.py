@@ -1,20 +1,4 @@
-"""The options of `zeroclaw onboard`, and which of its arguments are the real ZeroClaw's.
-
-`zeroclaw onboard`: asks in a terminal, answers by flags, and puts backups back.
-
-`zeroclaw onboard --restore`: the backups of config.toml, and putting one back, which can be taken back itself.
-
-The document of `--json` without a name: {"config_file", "backups", "restored": null, "dry_run"}, each backup {"name",
-"path", "when", "size", "lines": {"changed", "kept"}, "diff"}, newest first. With a name: the same "config_file" and
-"dry_run", "restored" (the name, null when nothing was put back), "backup" (of what was there before), "lines", "diff".
-
-`zeroclaw onboard`: asks in a terminal, else answers by flags.
-
-The document of `--json` is that of `plan_document` with "dry_run".
-A test of what is answered that finds something wrong is in it too,
-with "written" false and "error"; of every other failure "error" is all of the document. Nothing is asked, and so
-nothing but the document written, beside any option that answers or wants no questions.
-"""
+"""`zeroclaw onboard`: its options, the answers they give, and `--restore`."""
 
 from __future__ import annotations
 
@@ -25,16 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zeroclaw_tui.cli.options import Parser, likely
-from zeroclaw_tui.cli.output import (
-    BOLD,
-    DIM,
-    Styled,
-    document,
-    error_as_json,
-    note,
-    styled_by_name,
-    write_lines,
-)
+from zeroclaw_tui.cli.output import BOLD, DIM, Styled, document, error_as_json, note, styled_by_name, write_lines
 from zeroclaw_tui.cli.plans import NOTHING_DONE, confirm, typed
 from zeroclaw_tui.memory.errors import DONE, REFUSED, WRONG_USE, InspectorError, NotFound, UsageError
 from zeroclaw_tui.memory.text import cut, mask_secrets, one_line, size_shown
@@ -43,15 +18,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from zeroclaw_tui.cli.output import Line
-    from zeroclaw_tui.config.locations import Install
     from zeroclaw_tui.config.save import Backup, Difference
-    from zeroclaw_tui.onboard.plan import (
-        Plan,
-    )
+    from zeroclaw_tui.onboard.plan import Plan
     from zeroclaw_tui.onboard.probes import Finding
     from zeroclaw_tui.onboard.prompts import Line as NamedLine
     from zeroclaw_tui.onboard.situation import Candidate
-
 
 RESTORE_ASKS = ""
 """What `--restore` without a name stands for."""
@@ -88,15 +59,9 @@ _HOW_WITHOUT_ASKING = "Without a terminal use --defaults, --set KEY=VALUE or --a
 
 def onboard_parser() -> Parser:
     """The parser of `zeroclaw onboard`."""
-    from zeroclaw_tui.cli.options import Parser
     from zeroclaw_tui.config.schema import BACKENDS_WITH_DEFAULTS
 
-    parser = Parser(
-        prog="zeroclaw onboard",
-        description=ABOUT,
-        epilog=_EPILOG,
-        allow_abbrev=False,
-    )
+    parser = Parser(prog="zeroclaw onboard", description=ABOUT, epilog=_EPILOG, allow_abbrev=False)
     parser.add_argument("--interactive", action="store_true", help="Ask, also together with other options")
     parser.add_argument("--defaults", action="store_true", help="Do not ask; use defaults for everything not given")
     parser.add_argument("--memory", metavar="BACKEND", help=", ".join(BACKENDS_WITH_DEFAULTS))
@@ -128,14 +93,12 @@ def onboard_parser() -> Parser:
 
 def foreign_argument(arguments: Sequence[str]) -> str | None:
     """The first argument of `zeroclaw onboard` that is not ours, without a value that hangs on it; else None."""
-    waiting: list[str] = list(arguments)
-    while waiting:
-        argument = waiting.pop(0)
+    may_be_value = False
+    for argument in arguments:
         name, equals, _ = argument.partition("=")
-        if name in _TAKES_VALUE or name == _TAKES_VALUE_OR_NOT:
-            if not equals and waiting and not _is_option(waiting[0]):
-                waiting.pop(0)
-        elif name not in _SWITCHES and argument != "-h":
+        is_value = may_be_value and (argument == "-" or not argument.startswith("-"))
+        may_be_value = name in (*_TAKES_VALUE, _TAKES_VALUE_OR_NOT) and not equals and not is_value
+        if not (is_value or name in OWN_OPTIONS or argument == "-h"):
             return name if name.startswith("-") else argument
     return None
 
@@ -164,44 +127,25 @@ def check_spelling(foreign: str) -> None:
 
 def check_fits(given: argparse.Namespace) -> None:
     """Raise UsageError for options that contradict each other."""
-    answering = {
-        "--memory": given.memory is not None,
-        "--set": bool(given.set),
-        "--answers": given.answers is not None,
-    }
-    named = [name for name, is_given in answering.items() if is_given]
-    if given.restore is not None:
-        if given.interactive:
-            named.append("--interactive")
-        if named:
-            raise UsageError(
-                f"--restore cannot be combined with {' and '.join(named)}.",
-                hint="Restore first, then run the other command.",
-            )
-    if given.interactive:
-        quiet = [name for name, is_given in (("--defaults", given.defaults), ("--json", given.json)) if is_given]
-        if quiet:
-            raise UsageError(
-                f"--interactive asks questions and cannot be combined with {' and '.join(quiet)}.",
-                hint="Leave one of them out.",
-            )
+    names = {name: getattr(given, name[2:]) for name in ("--memory", "--set", "--answers", "--interactive")}
+    answering = [name for name, value in names.items() if value not in (None, False, [])]
+    if given.restore is not None and answering:
+        raise UsageError(
+            f"--restore cannot be combined with {' and '.join(answering)}.",
+            hint="Restore first, then run the other command.",
+        )
+    quiet = [name for name in ("--defaults", "--json") if getattr(given, name[2:])]
+    if given.interactive and quiet:
+        raise UsageError(
+            f"--interactive asks questions and cannot be combined with {' and '.join(quiet)}.",
+            hint="Leave one of them out.",
+        )
 
 
 def is_quiet(given: argparse.Namespace) -> bool:
-    """True where the options already answer or want no questions."""
-    return bool(
-        given.memory is not None
-        or given.set
-        or given.answers is not None
-        or given.defaults
-        or given.dry_run
-        or given.json
-        or given.yes
-    )
-
-
-def _is_option(argument: str) -> bool:
-    return argument.startswith("-") and argument != "-"
+    """Whether the options already answer or want no questions."""
+    options = (given.memory, given.set, given.answers, given.defaults, given.dry_run, given.json, given.yes)
+    return any(option not in (None, False, []) for option in options)
 
 
 def _path(text: str) -> Path:
@@ -228,7 +172,7 @@ class Version(NamedTuple):
 
 def restore(candidate: Candidate, given: argparse.Namespace) -> int:
     """List the backups, or put one back; the exit code. Raises InspectorError kinds."""
-    from zeroclaw_tui.config.locations import read_config
+    from zeroclaw_tui.config.locations import command_at, read_config
     from zeroclaw_tui.config.save import list_backups
 
     config_file = candidate.install.config_file
@@ -249,7 +193,11 @@ def restore(candidate: Candidate, given: argparse.Namespace) -> int:
         return DONE
     if given.dry_run or not _can_ask():
         write_lines(_list_lines(config_file, versions))
-        return DONE if given.dry_run else _how_to_name(candidate.install)
+        if given.dry_run:
+            return DONE
+        command = command_at(candidate.install, os.environ, "zeroclaw onboard", "--restore NAME --yes")
+        note(f"zeroclaw: Name a backup, because stdin is not a terminal: `{command}`")
+        return WRONG_USE
     chosen = _choose(config_file, versions)
     return REFUSED if chosen is None else _put_back(candidate, chosen, today, given)
 
@@ -275,7 +223,11 @@ def _put_back(candidate: Candidate, version: Version, today: bytes | None, given
         note(NOTHING_DONE)
         return code
     if not given.yes:
-        _check_can_ask()
+        if not _can_ask():
+            raise UsageError(
+                "--restore needs confirmation, but stdin is not a terminal.",
+                hint="Pass --yes to proceed or --dry-run to see the plan.",
+            )
         if not confirm(f"Restore {version.backup.name}?", styled_by_name(shown)):
             return REFUSED
         shown = []
@@ -375,22 +327,6 @@ def _can_ask() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def _check_can_ask() -> None:
-    if not _can_ask():
-        raise UsageError(
-            "--restore needs confirmation, but stdin is not a terminal.",
-            hint="Pass --yes to proceed or --dry-run to see the plan.",
-        )
-
-
-def _how_to_name(install: Install) -> int:
-    from zeroclaw_tui.config.locations import command_at
-
-    command = command_at(install, os.environ, "zeroclaw onboard", "--restore NAME --yes")
-    note(f"zeroclaw: Name a backup, because stdin is not a terminal: `{command}`")
-    return WRONG_USE
-
-
 class TestFailed(InspectorError):
     """A test of what is answered found something wrong, so that nothing is written."""
 
@@ -402,16 +338,12 @@ def onboard(given: argparse.Namespace) -> int:
     check_fits(given)
     if given.restore is not None:
         return restore(_the_candidate(given), given)
-    if _asks(given):
+    in_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    if in_terminal and (given.interactive or not is_quiet(given)):
         return _ask(given)
     if given.interactive:
         raise UsageError("--interactive needs a terminal.", hint=_HOW_WITHOUT_ASKING)
     return _answer(given)
-
-
-def _asks(given: argparse.Namespace) -> bool:
-    in_terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    return in_terminal and (given.interactive or not is_quiet(given))
 
 
 def _ask(given: argparse.Namespace) -> int:
@@ -438,25 +370,20 @@ def _ask(given: argparse.Namespace) -> int:
         if ended.config_dir is not None:
             os.environ["ZEROCLAW_CONFIG_DIR"] = str(ended.config_dir)
         hand_over(ended.real)
-    return ended.exit_code if ended.inspect is None else _inspect(ended.inspect)
-
-
-def _inspect(config_dir: Path) -> int:
+    if ended.inspect is None:
+        return ended.exit_code
     from zeroclaw_tui.config.locations import OpenOptions
     from zeroclaw_tui.tui.app import run_inspector
 
-    return run_inspector(OpenOptions(config_dir=config_dir))
+    return run_inspector(OpenOptions(config_dir=ended.inspect))
 
 
 def _answer(given: argparse.Namespace) -> int:
     import asyncio
 
     from zeroclaw_tui.onboard.answers import gather
-    from zeroclaw_tui.onboard.plan import (
-        apply_plan,
-        make_plan,
-    )
-    from zeroclaw_tui.onboard.review import plan_document
+    from zeroclaw_tui.onboard.plan import apply_plan, make_plan
+    from zeroclaw_tui.onboard.review import after_lines, export_lines, plan_document, review_lines
     from zeroclaw_tui.onboard.situation import situation_at
 
     situation = asyncio.run(situation_at(_the_candidate(given), os.environ))
@@ -468,14 +395,13 @@ def _answer(given: argparse.Namespace) -> int:
         with_defaults=given.defaults,
     )
     plan = make_plan(answers)
-    # What stops the command is told alone: a warning about the same key would say it twice.
     for warning in plan.warnings:
         note(f"zeroclaw: {warning}")
     findings = [] if given.no_test or plan.is_empty else asyncio.run(_tests(plan))
     bad = [finding for finding in findings if finding.verdict == "bad"]
     writes = not (given.dry_run or bad or plan.is_empty)
     backup = apply_plan(plan) if writes else None
-    failed = _failed(bad, dry_run=given.dry_run) if bad else None
+    failed = _failed(bad[0], dry_run=given.dry_run) if bad else None
     if given.json:
         shape = {**plan_document(plan, findings, written=writes, backup=backup), "dry_run": given.dry_run}
         if failed is not None:
@@ -484,23 +410,15 @@ def _answer(given: argparse.Namespace) -> int:
         if failed is not None:
             note(f"zeroclaw: {failed.message}\n{failed.hint}")
             return failed.exit_code
-    else:
-        # What ends the command is said once, on stderr.
-        shown = [finding for finding in findings if failed is None or finding is not bad[0]]
-        _print_result(plan, shown, written=writes, backup=backup)
-        if given.dry_run and not bad:
-            note(NOTHING_DONE)
+        return DONE
+    # What ends the command is printed once, on stderr.
+    lines = review_lines(plan, [finding for finding in findings if finding not in bad[:1]])
+    _write([*lines, *(after_lines(plan, backup) if writes else export_lines(plan))])
     if failed is not None:
         raise failed
+    if given.dry_run:
+        note(NOTHING_DONE)
     return DONE
-
-
-def _print_result(plan: Plan, findings: Sequence[Finding], *, written: bool, backup: str | None) -> None:
-    from zeroclaw_tui.onboard.review import after_lines, export_lines, review_lines
-
-    lines = [*review_lines(plan, findings)]
-    lines += after_lines(plan, backup) if written else export_lines(plan)
-    _write(lines)
 
 
 def _write(lines: Iterable[NamedLine]) -> None:
@@ -523,17 +441,16 @@ async def _tests(plan: Plan) -> list[Finding]:
     return [*await asyncio.gather(*(run_probe(subject, plan.answers) for subject in wanted))]
 
 
-def _failed(bad: Sequence[Finding], *, dry_run: bool) -> TestFailed:
+def _failed(finding: Finding, *, dry_run: bool) -> TestFailed:
     from zeroclaw_tui.onboard.review import finding_sentence
 
-    first = bad[0]
-    message = f"{finding_sentence(first).rstrip('.')}. Nothing was written."
-    ways = [first.hint] if first.hint else []
-    ways += [f"Pass --set {name}={value} to fix it." for name, value in first.corrections.items()]
+    message = f"{finding_sentence(finding).rstrip('.')}. Nothing was written."
+    ways = [finding.hint] if finding.hint else []
+    ways += [f"Pass --set {name}={value} to fix it." for name, value in finding.corrections.items()]
     if not dry_run:
         ways.append("Pass --no-test to write anyway.")
     error = TestFailed(message, hint=" ".join(ways))
-    error.exit_code = first.exit_code
+    error.exit_code = finding.exit_code
     return error
 
 
@@ -545,9 +462,6 @@ def _the_candidate(given: argparse.Namespace) -> Candidate:
     home = home_folder(os.environ, given.config_dir)
     taken, *others = candidates(os.environ, home, config_dir=given.config_dir, workspace=given.workspace)
     if others:
-        also = ", ".join(f"{other.install.config_dir} ({other.rule})" for other in others)
-        note(
-            f"zeroclaw: Using {taken.install.config_dir} ({taken.rule}). Also found: {also}. Choose another with"
-            " --config-dir."
-        )
+        used, *also = (f"{each.install.config_dir} ({each.install.rule})" for each in (taken, *others))
+        note(f"zeroclaw: Using {used}. Also found: {', '.join(also)}. Choose another with --config-dir.")
     return taken

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from zeroclaw_tui.backends.factory import keeps_nothing
 from zeroclaw_tui.config.locations import command_at, config_dir_option
@@ -17,41 +17,24 @@ from zeroclaw_tui.config.toml import KeyPath
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import HIDDEN, counted, mask_secrets, one_line, shell_word
 from zeroclaw_tui.onboard.answers import BACKEND_TITLES, Answers
-from zeroclaw_tui.onboard.plan import (
-    Change,
-    Plan,
-    left_store,
-    make_plan,
-)
+from zeroclaw_tui.onboard.plan import Change, Plan, left_store, make_plan
 from zeroclaw_tui.onboard.probes import Finding
-from zeroclaw_tui.onboard.prompts import COMMAND, Asker, Line, Move
-from zeroclaw_tui.onboard.question import (
-    Choice,
-)
+from zeroclaw_tui.onboard.prompts import COMMAND, RULE, Asker, Line, Move
+from zeroclaw_tui.onboard.question import Choice
 from zeroclaw_tui.onboard.situation import Situation
-from zeroclaw_tui.onboard.wanted import (
-    PROVIDER,
-)
+from zeroclaw_tui.onboard.wanted import PROVIDER
 from zeroclaw_tui.scoring.profiles import parse_version
 
-if TYPE_CHECKING:
-    from zeroclaw_tui.onboard.prompts import Line
-
-_ASK = "What now?"
-_WRITE = Choice("write", "Write")
-_DRY = Choice("write", "Done", "dry run, nothing is written")
-_LINES = Choice("lines", "Show every line")
-_CHANGE = Choice("change", "Change an answer")
-_LEAVE = Choice("leave", "Cancel without saving")
 Decision = Literal["write", "leave", "change", "back"]
 SUBJECTS = {**BACKEND_TITLES, "embedding": "Embeddings"}
 """What is tested, as it is called."""
+_LEAVE = Choice("leave", "Cancel without saving")
 _MARKS = {"good": ("good", "✓ "), "bad": ("bad", "✗ "), "not tested": ("dim", "– ")}
 _SIGNS = {"section": "  ", "removed": "- ", "added": "+ "}
-_NAMES_TOLD = 4
-_LONGEST_LINE = 500
+_MAX_NAMES = 4
+_MAX_LINE_LENGTH = 500
 _OF_MEMORY = frozenset({"schema_version", "default_temperature", "secrets", "memory", "storage"})
-"""What a config has at its top that says nothing of providers and channels."""
+"""The top-level keys that say nothing about providers and channels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,67 +48,41 @@ class ReviewResult:
 def review(
     asker: Asker, answers: Answers, findings: Sequence[Finding], *, dry_run: bool = False, can_change: bool = True
 ) -> ReviewResult:
-    """Show what these answers would change and ask what to do. "Show every line" comes back to the same menu.
+    """Show what these answers would change and ask what to do.
 
     Without `can_change` no question was asked, so that none can be asked again.
     """
-    plan, title, folded = _shown_plan(asker, answers, findings)
-    while True:
-        choices = _choices(plan, dry_run=dry_run, is_folded=bool(folded), can_change=can_change)
-        chosen = asker.choose(title, choices, preset=choices[0].value, back=can_change)
-        if isinstance(chosen, Move):
-            return ReviewResult("back", plan)
-        if chosen == _LINES.value:
-            asker.say(folded)
-            folded = ()
-        else:
-            return ReviewResult(_decision(chosen), plan)
 
-
-def problem_lines(problem: InspectorError) -> list[Line]:
-    """A failure and what to do next."""
-    lines: list[Line] = [[("bad", f"✗ {problem.message}")]]
-    if problem.hint:
-        lines.append([("", f"  {problem.hint}")])
-    return lines
-
-
-def _shown_plan(asker: Asker, answers: Answers, findings: Sequence[Finding]) -> tuple[Plan | None, str, Sequence[Line]]:
-    """The plan, None where there is none; what to ask below it: with the file and the counts, since the top of a long
-    review has left a small screen; and every line of it, none where all of them are shown already."""
-
-    def worked_out() -> tuple[Plan, Difference]:
+    def compare() -> tuple[Plan, Difference]:
         plan = make_plan(answers)
         return plan, shown_difference(plan)
 
+    change = [Choice("change", "Change an answer")] if can_change else []
+    title, plan, whole = "What now?", None, list[Line]()
     try:
-        plan, difference = asker.working("Comparing with config.toml …", worked_out)
+        plan, difference = asker.working("Comparing with config.toml …", compare)
     except InspectorError as problem:
-        asker.say(problem_lines(problem))
-        return None, _ASK, ()
-    lines = _changes_and_findings(plan, findings, difference, is_short=True)
-    asker.say([[], [("rule", "Review")], *lines])
-    short, whole = ([*_changed_lines(plan, difference, is_short=is_short)] for is_short in (True, False))
-    title = f"{shown_path(answers.situation)}: {counts_text(plan, difference)}. {_ASK}"
-    return plan, title, () if short == whole else whole
-
-
-def _choices(plan: Plan | None, *, dry_run: bool, is_folded: bool, can_change: bool) -> list[Choice]:
-    change = [_CHANGE] if can_change else []
-    if plan is None:
-        return [*change, _LEAVE]
-    if plan.is_empty:
-        return [_LEAVE, *change]
-    return [_DRY if dry_run else _WRITE, *([_LINES] if is_folded else []), *change, _LEAVE]
-
-
-def _decision(chosen: str) -> Decision:
-    decisions: dict[str, Decision] = {"write": "write", "change": "change", "leave": "leave"}
-    return decisions[chosen]
+        asker.say([[("bad", f"✗ {problem.message}")], *([[("", f"  {problem.hint}")]] if problem.hint else [])])
+        choices = [*change, _LEAVE]
+    else:
+        asker.say([[], [(RULE, "Review")], *_changes_and_findings(plan, findings, difference, is_short=True)])
+        short, whole = ([*_changed_lines(plan, difference, is_short=is_short)] for is_short in (True, False))
+        # On a small screen a long review scrolls its top away.
+        title = f"{shown_path(answers.situation)}: {counts_text(plan, difference)}. {title}"
+        write = Choice("write", "Done", "dry run, nothing is written") if dry_run else Choice("write", "Write")
+        lines = [] if short == whole else [Choice("lines", "Show every line")]
+        choices = [_LEAVE, *change] if plan.is_empty else [write, *lines, *change, _LEAVE]
+    while True:
+        chosen = asker.choose(title, choices, preset=choices[0].value, back=can_change)
+        if chosen != "lines":
+            decisions: dict[str | Move, Decision] = {Move.BACK: "back", "write": "write", "change": "change"}
+            return ReviewResult(decisions.get(chosen, "leave"), plan)
+        asker.say(whole)
+        choices = [choice for choice in choices if choice.value != "lines"]
 
 
 def review_lines(plan: Plan, findings: Sequence[Finding]) -> list[Line]:
-    """The review: file, how many lines change and stay, the coloured diff (masked), notes, test results."""
+    """The review: file, how many lines change, the diff (masked), notes, test results."""
     difference = shown_difference(plan)
     return [
         [("title", shown_path(plan.answers.situation)), ("dim", f"    {counts_text(plan, difference)}")],
@@ -136,8 +93,7 @@ def review_lines(plan: Plan, findings: Sequence[Finding]) -> list[Line]:
 def _changes_and_findings(
     plan: Plan, findings: Sequence[Finding], difference: Difference, *, is_short: bool
 ) -> Iterator[Line]:
-    """`is_short` has what nobody answered in a row or two, and of a good test its sentence alone, so that all of it
-    fits a small screen together with the question below."""
+    """`is_short` sums up what nobody answered, and shows only the sentence of a good test."""
     yield from _changed_lines(plan, difference, is_short=is_short)
     for note in plan.notes:
         yield warning_line(note)
@@ -174,8 +130,7 @@ def difference_lines(difference: Difference) -> Iterator[Line]:
 
 
 def after_lines(plan: Plan, backup: str | None) -> list[Line]:
-    """After writing: what changed, the backup and how to get it back, exports, `zeroclaw-tui`; where the file is about
-    memory alone also the real binary's command for providers and channels in this generation, and a first memory."""
+    """After writing: what changed, how to get the backup back, and what to do next."""
     situation = plan.answers.situation
     lines: list[Line] = [
         [("good", "✓ "), ("", f"Saved {shown_path(situation)}")],
@@ -191,9 +146,8 @@ def after_lines(plan: Plan, backup: str | None) -> list[Line]:
         advice = "Back it up, because encrypted values cannot be read without it."
         lines.append([("", f"  Created the key file {one_line(str(key_file))}. {advice}")])
     lines.append([("", "  Restart ZeroClaw to apply the changes.")])
-    left = left_store(plan)
+    left, new = left_store(plan), plan.answers.backend()
     if left is not None:
-        new = plan.answers.backend()
         stay = f"The memories in {BACKEND_TITLES[left]} are still there. Copy them with:"
         lines.append([("", f"config.toml now names {BACKEND_TITLES[new]}. {stay}")])
         lines.append(command_line(_command(situation, "zeroclaw memory copy", f"--backend {left} --to {new}")))
@@ -203,7 +157,7 @@ def after_lines(plan: Plan, backup: str | None) -> list[Line]:
         lines.append([("", hand_off_text(situation, is_written=True))])
         if situation.binary is not None:
             lines.append(command_line(real_command(situation)))
-    if keeps_nothing(plan.answers.backend()):
+    if keeps_nothing(new):
         return lines
     lines.append([("", "Browse the memories, or store the first one:" if is_first else "Browse the memories:")])
     lines.append(command_line(_command(situation, "zeroclaw-tui")))
@@ -220,18 +174,12 @@ def export_lines(plan: Plan) -> list[Line]:
     """The settings that this ZeroClaw reads from its environment only, defaults as comments; nothing where there are
     none, and no defaults where nothing changes."""
     exports = [line for line in plan.exports if not (plan.is_empty and line.startswith("#"))]
-    if not exports:
-        return []
-    has_default = any(line.startswith("#") for line in exports)
-    title = (
-        f"This ZeroClaw reads these settings only from its environment{' (# marks a default)' if has_default else ''}:"
-    )
-    return [[("", title)], *(command_line(line) for line in exports)]
+    title = "This ZeroClaw reads these settings only from its environment (# marks a default):"
+    return [[("", title)], *map(command_line, exports)] if exports else []
 
 
 def hand_off_text(situation: Situation, *, is_written: bool = False) -> str:
-    """Who sets up providers and channels, and what that does to this file: ZeroClaw up to 0.7.2 rewrites it, 0.7.3 to
-    0.7.5 drop unknown keys, quickstart of 0.8 sets the backend again."""
+    """Who sets up providers and channels, and what that does to this file."""
     if situation.binary is None:
         return "This wizard only sets up memory. For providers and channels install ZeroClaw (not found on your PATH)."
     version = parse_version(situation.target.reading_version)
@@ -248,8 +196,7 @@ def hand_off_text(situation: Situation, *, is_written: bool = False) -> str:
 
 
 def real_arguments(situation: Situation) -> tuple[str, ...]:
-    """What sets up providers and channels in this generation: 0.1.x asks only with `--interactive`, 0.2.1 to 0.7.5 by
-    itself, and from 0.8.0 on `onboard` is gone for `quickstart`."""
+    """What sets up providers and channels: `onboard`, which 0.1.x asks only with `--interactive`, or `quickstart`."""
     target = situation.target
     version = parse_version(target.version) if target.version else None
     if target.is_modern if version is None else version >= (0, 8, 0):
@@ -266,9 +213,7 @@ def real_command(situation: Situation) -> str:
 
 
 def plan_document(plan: Plan, findings: Sequence[Finding], *, written: bool, backup: str | None) -> dict[str, Any]:
-    """The `--json` document: config_file, zeroclaw {schema, version, form}, backend, written, backup, changes
-    [{key, path, from, to, secret}], diff (masked text), lines {changed, kept}, tests [{subject, verdict, sentence,
-    facts, hint, corrections}], notes, exports, warnings; dry_run is left to the caller. Secrets are four dots."""
+    """The document of `--json`, without `dry_run`. Secrets are four dots."""
     situation = plan.answers.situation
     target = situation.target
     difference = shown_difference(plan)
@@ -308,7 +253,7 @@ def counted_lines(difference: Difference) -> str:
     """The counts as a text: "1 changed, 5 added, 1,204 unchanged"."""
     counts = {"changed": difference.replaced, "added": difference.added, "removed": difference.removed}
     parts = [f"{count:,} {what}" for what, count in counts.items() if count]
-    return ", ".join([*parts, f"{difference.unchanged:,} unchanged"])
+    return ", ".join((*parts, f"{difference.unchanged:,} unchanged"))
 
 
 def counts_text(plan: Plan, difference: Difference) -> str:
@@ -325,13 +270,13 @@ def _changed_words(plan: Plan) -> str:
     names = [change.name.removeprefix("memory.") for change in plan.changes]
     if plan.answers.situation.is_new:
         return f"A new file with {len(names)} settings."
-    more = f" and {len(names) - _NAMES_TOLD} more" if len(names) > _NAMES_TOLD else ""
+    more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
     counts = counted_lines(difference(plan.before, plan.after))
-    return f"Lines: {counts}. Settings: {', '.join(names[:_NAMES_TOLD])}{more}."
+    return f"Lines: {counts}. Settings: {', '.join(names[:_MAX_NAMES])}{more}."
 
 
 def _changed_lines(plan: Plan, difference: Difference, *, is_short: bool) -> Iterator[Line]:
-    encrypted = {change.path for change in plan.changes if written_encrypted(plan, change)}
+    encrypted = {change.path for change in plan.changes if _becomes_encrypted(plan, change)}
     unasked = {change.path: change for change in plan.changes if _is_unasked(plan, change)} if is_short else {}
     defaults: list[str] = []
     followed: set[KeyPath] = set()
@@ -349,7 +294,7 @@ def _changed_lines(plan: Plan, difference: Difference, *, is_short: bool) -> Ite
             yield [(line.kind, _shown_line(line)), ("dim", "    encrypted" if is_encrypted else "")]
     more = [f"{counted(comments, 'line')} of comments and blanks"] if comments else []
     if defaults:
-        is_listed = plan.answers.situation.is_new or len(defaults) <= _NAMES_TOLD
+        is_listed = plan.answers.situation.is_new or len(defaults) <= _MAX_NAMES
         more.append(counted(len(defaults), "default") + (f": {', '.join(defaults)}" if is_listed else ""))
     if followed:
         more.append(f"{counted(len(followed), 'change')} with the backend")
@@ -365,8 +310,8 @@ def _is_unasked(plan: Plan, change: Change) -> bool:
 
 def _shown_line(line: DiffLine) -> str:
     """One line with its sign; a very long one is cut."""
-    rest = len(line.text) - _LONGEST_LINE
-    shown = f"{line.text[:_LONGEST_LINE]}… ({rest:,} more characters)" if rest > 0 else line.text
+    rest = len(line.text) - _MAX_LINE_LENGTH
+    shown = f"{line.text[:_MAX_LINE_LENGTH]}… ({rest:,} more characters)" if rest > 0 else line.text
     return (_SIGNS[line.kind] + shown).rstrip()
 
 
@@ -408,16 +353,9 @@ def command_line(text: str) -> Line:
     return [(COMMAND, f"    {text}")]
 
 
-def written_encrypted(plan: Plan, change: Change) -> bool:
-    """True when a secret given as plain text is encrypted in the file to be written."""
-    written = plan.after.get(change.path)
-    return (
-        change.is_secret
-        and isinstance(written, str)
-        and is_encrypted(written)
-        and isinstance(change.after, str)
-        and not is_encrypted(change.after)
-    )
+def _becomes_encrypted(plan: Plan, change: Change) -> bool:
+    """Whether a secret given as plain text is encrypted in the file to be written."""
+    return change.is_secret and is_encrypted(str(plan.after.get(change.path))) and not is_encrypted(str(change.after))
 
 
 def shown_difference(plan: Plan) -> Difference:

@@ -14,30 +14,18 @@ from zeroclaw_tui.memory.errors import DONE, Refused
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.onboard.answers import Answers, gather
 from zeroclaw_tui.onboard.flow import FlowResult, walk
-from zeroclaw_tui.onboard.plan import (
-    Plan,
-    apply_plan,
-)
+from zeroclaw_tui.onboard.plan import Plan, apply_plan
 from zeroclaw_tui.onboard.prompts import Asker, Line
-from zeroclaw_tui.onboard.question import (
-    Choice,
-)
-from zeroclaw_tui.onboard.review import (
-    after_lines,
-    hand_off_text,
-    real_arguments,
-    shown_path,
-    warning_line,
-)
+from zeroclaw_tui.onboard.question import Choice
+from zeroclaw_tui.onboard.review import after_lines, hand_off_text, real_arguments, shown_path, warning_line
 from zeroclaw_tui.onboard.situation import Candidate, Situation, candidates, situation_at
 from zeroclaw_tui.scoring.profiles import profile_for
 
-_BASIC = Choice("basic", "Basics", "up to five steps; all other settings stay as they are")
-_ALL = Choice("all", "Everything", "every memory setting, one by one")
-_NOTHING = Choice("nothing", "Nothing now")
-_INSPECT = Choice("inspect", "Open the inspector")
+_EXTENTS = (
+    Choice("basic", "Basics", "up to five steps; all other settings stay as they are"),
+    Choice("all", "Everything", "every memory setting, one by one"),
+)
 _WELCOME: Line = [("dim", "Nothing is written until you confirm at the end. Press Ctrl-C to cancel.")]
-_DEFAULT_RULE = "the default"
 _LABEL_CELLS = 11
 
 
@@ -91,20 +79,34 @@ class _Wizard:
     def run(self) -> WizardResult:
         self._asker.say([_WELCOME])
         candidate = self._candidate()
-        answers = self._gathered(self._look(candidate))
+        request = self._request
+        answers = gather(
+            self._look(candidate),
+            memory=request.memory,
+            assignments=request.assignments,
+            answers_file=request.answers_file,
+        )
         self._asker.say(found_lines(answers))
-        answers = self._asked_how_much(answers)
+        extent = self._asker.choose(
+            "Which settings do you want to configure?", _EXTENTS, preset=_EXTENTS[0].value, back=False
+        )
+        answers = replace(answers, is_basic=extent == _EXTENTS[0].value)
         at_review = False
         while True:
-            request = self._request
             walked = walk(self._asker, answers, tests=request.tests, at_review=at_review, dry_run=request.dry_run)
             plan = walked.plan
             if walked.ending == "leave" or plan is None or request.dry_run:
                 return self._left(walked)
             if self._write(plan):
                 return self._after(plan)
-            answers, at_review = self._again(candidate, walked.answers), True
-            if not self._goes_on_with_new_file():
+            self._asker.say([[("warning", "Nothing was written: config.toml changed while you were answering.")]])
+            answers, at_review = replace(walked.answers, situation=self._look(candidate)), True
+            self._asker.say(found_lines(answers))
+            choices = (
+                Choice("review", "Review your answers for the new file"),
+                Choice("leave", "Cancel without saving"),
+            )
+            if self._asker.choose("What now?", choices, preset="review", back=False) == "leave":
                 return self._left(walked)
 
     def say_interrupted(self) -> None:
@@ -128,8 +130,8 @@ class _Wizard:
             return found[0]
         self._asker.say([[("", "Found several ZeroClaw installs. ZeroClaw uses the first one.")]])
         choices = [
-            Choice(str(number), str(candidate.install.config_file), "; ".join((candidate.rule, *candidate.found)))
-            for number, candidate in enumerate(found)
+            Choice(str(number), str(install.config_file), "; ".join((install.rule, *facts)))
+            for number, (install, facts) in enumerate(found)
         ]
         return found[int(str(self._asker.choose("Which install?", choices, preset="0", back=False)))]
 
@@ -139,20 +141,6 @@ class _Wizard:
         )
         self._situation = situation
         return situation
-
-    def _gathered(self, situation: Situation) -> Answers:
-        return gather(
-            situation,
-            memory=self._request.memory,
-            assignments=self._request.assignments,
-            answers_file=self._request.answers_file,
-        )
-
-    def _asked_how_much(self, answers: Answers) -> Answers:
-        chosen = self._asker.choose(
-            "Which settings do you want to configure?", (_BASIC, _ALL), preset=_BASIC.value, back=False
-        )
-        return replace(answers, is_basic=chosen == _BASIC.value)
 
     def _write(self, plan: Plan) -> bool:
         """Write it, and say what comes after; False when the file is no longer what the plan was made for."""
@@ -171,50 +159,37 @@ class _Wizard:
         self._asker.say(after_lines(plan, backup))
         return True
 
-    def _again(self, candidate: Candidate, answers: Answers) -> Answers:
-        """The same given answers on the file as it is now."""
-        self._asker.say([[("warning", "Nothing was written: config.toml changed while you were answering.")]])
-        again = replace(answers, situation=self._look(candidate))
-        self._asker.say(found_lines(again))
-        return again
-
-    def _goes_on_with_new_file(self) -> bool:
-        choices = (Choice("review", "Review your answers for the new file"), Choice("leave", "Cancel without saving"))
-        return self._asker.choose("What now?", choices, preset="review", back=False) == "review"
-
     def _left(self, walked: FlowResult) -> WizardResult:
-        if self._request.dry_run:
-            self._asker.say([[("", "Dry run. Nothing was written.")]])
-            return WizardResult(DONE)
         is_empty = walked.plan is not None and walked.plan.is_empty
-        self._asker.say([[("", "Nothing to change." if is_empty else "Nothing was changed.")]])
+        sentence = "Nothing to change." if is_empty else "Nothing was changed."
+        self._asker.say([[("", "Dry run. Nothing was written." if self._request.dry_run else sentence)]])
         return WizardResult(DONE)
 
     def _after(self, plan: Plan) -> WizardResult:
         """Offer ZeroClaw's own next step where it is installed, and the inspector; enter alone ends here."""
         situation = plan.answers.situation
-        choices = [_NOTHING]
+        choices = [Choice("nothing", "Nothing now")]
         if situation.binary is not None:
             command = f"zeroclaw --real {' '.join(real_arguments(situation))}"
             choices.append(Choice("real", "Set up providers and channels", command))
         if not keeps_nothing(plan.answers.backend()):
-            choices.append(_INSPECT)
+            choices.append(Choice("inspect", "Open the inspector"))
         if len(choices) == 1:
             return WizardResult(DONE)
-        chosen = self._asker.choose("What next?", choices, preset=_NOTHING.value, back=False)
+        chosen = self._asker.choose("What next?", choices, preset="nothing", back=False)
         if chosen == "real":
             is_named = bool(config_dir_option(situation.install, situation.environ))
             return WizardResult(
                 DONE, real=real_arguments(situation), config_dir=situation.config_dir if is_named else None
             )
-        return WizardResult(DONE, situation.config_dir if chosen == _INSPECT.value else None)
+        return WizardResult(DONE, situation.config_dir if chosen == "inspect" else None)
 
 
 def found_lines(answers: Answers) -> list[Line]:
     """Which config.toml, for which ZeroClaw, chosen by which rule; which memory is there; warnings."""
-    situation = answers.situation
+    situation, rule = answers.situation, answers.situation.install.rule
     facts = [_version_text(situation)]
-    facts += [] if situation.rule.startswith(_DEFAULT_RULE) else [f"chosen by {one_line(situation.rule)}"]
+    facts += [] if rule.startswith("the default") else [f"chosen by {one_line(rule)}"]
     new = " (new)" if situation.is_new else ""
     lines: list[Line] = [
         [*_label("Config"), ("", f"{shown_path(situation)}{new}"), ("dim", f"  {', '.join(facts)}")],

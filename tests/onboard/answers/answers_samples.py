@@ -37,7 +37,6 @@ def situation(
     return Situation(
         config_file=config_dir / "config.toml",
         install=Install(config_dir, root, root / "memory/brain.db", layout, "test", config_dir / "zeroclaw-tui"),
-        rule="test",
         raw=None if text is None else text.encode(),
         document=ConfigDocument(text or "", False, values),
         target=target,

@@ -104,7 +104,7 @@ def test_a_correction_is_offered_recorded_and_not_tested_again(make_world: MakeW
     assert walked.plan is not None
     assert "embedding_dimensions = 768" in walked.plan.after.text
     menu = next(moment for moment in asker.moments if moment.name == "bad test")
-    assert menu.values == ("correct", "again", "other", "keep", "elsewhere")
+    assert menu.values == ("correct", "again", "keep", "elsewhere")
 
 
 def test_a_folder_put_right_is_tested_again_and_nothing_is_asked_anew(make_world: MakeWorld) -> None:

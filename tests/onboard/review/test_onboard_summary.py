@@ -52,8 +52,9 @@ def situation(
     folder = HOME / ".zeroclaw"
     return Situation(
         config_file=folder / "config.toml",
-        install=Install(folder, folder / "workspace", folder / "brain.db", "workspace", "", folder / "zeroclaw-tui"),
-        rule="the default",
+        install=Install(
+            folder, folder / "workspace", folder / "brain.db", "workspace", "the default", folder / "zeroclaw-tui"
+        ),
         raw=None if text is None else text.encode(),
         document=ConfigDocument.from_text(text or ""),
         target=Target(schema=1, has_aliases=False, is_modern=modern, version=version),
@@ -169,7 +170,8 @@ def test_what_was_found() -> None:
     new = rows(found_lines(Answers(situation(None))))
     assert new[0] == "Config     ~/.zeroclaw/config.toml (new)  for ZeroClaw 0.7.5 (not on PATH)"
     assert any("0.8.0 or later" in row for row in rows(found_lines(Answers(situation(modern=True)))))
-    elsewhere = replace(situation(), rule="ZEROCLAW_CONFIG_DIR")
+    here = situation()
+    elsewhere = replace(here, install=here.install._replace(rule="ZEROCLAW_CONFIG_DIR"))
     assert rows(found_lines(Answers(elsewhere)))[0].endswith("chosen by ZEROCLAW_CONFIG_DIR")
 
 

@@ -27,7 +27,7 @@ def database(path: Path) -> Path:
 def test_without_anything_it_is_the_default_in_the_old_layout(tmp_path: Path) -> None:
     (candidate,) = candidates({}, tmp_path)
     assert candidate.install.config_file == tmp_path / ".zeroclaw/config.toml"
-    assert (candidate.install.layout, candidate.rule) == ("workspace", "the default, ~/.zeroclaw")
+    assert (candidate.install.layout, candidate.install.rule) == ("workspace", "the default, ~/.zeroclaw")
     assert candidate.found == ()
     assert not (tmp_path / ".zeroclaw").exists()
 
@@ -45,7 +45,7 @@ def test_without_anything_it_is_the_default_in_the_old_layout(tmp_path: Path) ->
 def test_a_variable_names_the_place_that_would_be(tmp_path: Path, environ: dict[str, str], place: str) -> None:
     (candidate,) = candidates(environ, tmp_path)
     assert candidate.install.config_dir == tmp_path / place
-    assert candidate.rule.startswith(next(iter(environ)))
+    assert candidate.install.rule.startswith(next(iter(environ)))
 
 
 def test_two_config_dirs_that_hold_something_are_two_candidates(tmp_path: Path) -> None:
