@@ -10,7 +10,7 @@ NO_BACKENDS = {
     # A kind of place, what old agents are told apart by, and who makes vectors.
     "place.kind",
     "profile.agent_scope",
-    *("provider", "after.get('memory.embedding_provider')"),
+    "provider",
 }
 """What is compared with a word that is a backend's name too, and is none there."""
 CYCLES = {

@@ -144,7 +144,7 @@ def _of_vectors(answers: Answers, after: Mapping[str, Any], changed: frozenset[s
     differing = [
         name for name in _VECTOR_SETTINGS if name in changed and not is_same(after[name], in_force(answers, name))
     ]
-    if differing and answers.situation.has_vectors and after.get(PROVIDER_SETTING) not in ("", "none"):
+    if differing and answers.situation.has_vectors and provider not in (None, "", "none"):
         yield (
             f"The stored embeddings no longer fit after changing {_listed(differing)}. Create new ones with "
             "`zeroclaw memory reindex` (ZeroClaw 0.7.5 and later)."
