@@ -77,7 +77,6 @@ def test_the_document_tells_file_count_size_and_what_is_lost(memory: Run, tmp_pa
     del told["lost"]
     assert told == {
         "file": str(file), "count": 6, "size": file.stat().st_size, "format": "csv", "superseded_hidden": 1,
-        "filtered_out": 2,
     }  # fmt: skip
     assert len(list(csv.reader(io.StringIO(file.read_text(), newline="")))) == 7
 

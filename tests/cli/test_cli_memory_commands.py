@@ -50,7 +50,7 @@ def test_every_count_that_leaves_superseded_memories_out_says_so(
             "1 superseded memory stays; `zeroclaw memory purge --superseded only` takes it along.",
         ),
         (("export",), left_out),
-        (("export", "--category", "core"), f"{left_out} 2 more memories are left out by the filters."),
+        (("export", "--category", "core"), left_out),
         (("copy", "--to", "sqlite", "--to-location", copied, "--dry-run"), left_out),
     ):
         answer = memory(*arguments)
@@ -63,9 +63,9 @@ def test_every_count_that_leaves_superseded_memories_out_says_so(
     assert memory("audit", "--json").json["superseded"] == 1
     assert memory("purge", "--category", "core", "--dry-run", "--json").json[told] == 1
     exported = memory("export", str(tmp_path / "e.jsonl"), "--category", "core", "--json").json
-    assert (exported["count"], exported[told], exported["filtered_out"]) == (6, 1, 2)
+    assert (exported["count"], exported[told]) == (6, 1)
     done = memory("copy", "--to", "sqlite", "--to-location", copied, "--yes", "--json").json
-    assert (done["count"], done[told], done["filtered_out"]) == (8, 1, 0)
+    assert (done["count"], done[told]) == (8, 1)
     purged = memory("purge", "--category", "core", "--yes")
     assert stays in purged.err
 

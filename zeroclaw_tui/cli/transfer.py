@@ -66,14 +66,14 @@ def _export_options(parser: argparse.ArgumentParser) -> None:
 @verb(
     "export",
     "Export memories to JSONL (lossless), CSV or Markdown",
-    "{file, count, size, format, lost, superseded_hidden, filtered_out}",
+    "{file, count, size, format, lost, superseded_hidden}",
     _export_options,
     agents=options.OWN_MEMORIES,
     examples=("export memories.jsonl", "export core.csv --category core"),
 )
 async def export(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Write the memories that match the filters; what the format loses goes to stderr."""
-    from zeroclaw_tui.curation.export import export_file, export_memories, left_out_sentences
+    from zeroclaw_tui.curation.export import export_file, export_memories, superseded_sentence
 
     wanted = options.filter_given(given, now)
     path = None if given.file == options.STDIN else expanded(given.file)
@@ -100,14 +100,13 @@ async def export(library: Library, given: argparse.Namespace, now: datetime) -> 
         note(f"zeroclaw: Stopped {done}")
         return INTERRUPTED
     hidden = await library.superseded_hidden(wanted)
-    filtered = 0 if wanted.is_empty else max(0, await library.memory.count() - exported.count - hidden)
     if given.json:
-        document({"file": str(path), **exported.as_json(), "superseded_hidden": hidden, "filtered_out": filtered})
+        document({"file": str(path), **exported.as_json(), "superseded_hidden": hidden})
         return DONE
     if path is not None:
         done = f" Exported {counted(exported.count)} to {path} ({size_shown(exported.size)})."
         write_lines([(Styled("✓", GREEN), done)])
-    notes(filter(None, (*exported.lost, left_out_sentences(hidden, filtered))))
+    notes(filter(None, (*exported.lost, superseded_sentence(hidden))))
     return DONE
 
 
@@ -351,24 +350,12 @@ async def _copy(library: Library, target: Target, given: argparse.Namespace, wan
         raise
     if outcome is None:
         return REFUSED
-    outcome = await _with_source_note(library, plan, outcome)
     notes((*([*plan.losses, *filter(None, [plan.left_out])] if given.yes and not given.json else ()), *outcome.notes))
     if given.json:
         plans.print_change(target, outcome, **about)
     else:
         write_lines(_copied_lines(target, plan, outcome))
     return _stopped("copy", plan, given, outcome) or (REFUSED if outcome.differs else DONE)
-
-
-async def _with_source_note(library: Library, plan: CopyPlan, outcome: CopyOutcome) -> CopyOutcome:
-    """Add to a complete copy the note that config.toml still names the source."""
-    from dataclasses import replace
-
-    from zeroclaw_tui.curation.transfer.copy import still_named
-
-    if not outcome.count or outcome.cancelled or outcome.differs or plan.filtered_out:
-        return outcome
-    return replace(outcome, notes=(*outcome.notes, *filter(None, [await still_named(library)])))
 
 
 @contextmanager

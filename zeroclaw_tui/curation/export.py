@@ -161,17 +161,10 @@ async def export_file(
     return outcome
 
 
-def left_out_sentences(superseded: int, filtered: int = 0, way: str = "--superseded show takes") -> str:
-    """What an export or a copy leaves out, and the `way` to superseded memories, which ends in a verb; "" for none."""
-    sentences = []
-    if superseded:
-        are, them = ("memory is", "it") if superseded == 1 else ("memories are", "them")
-        sentences.append(f"{superseded:,} superseded {are} left out; {way} {them} along.")
-    if filtered:
-        more = "more " if superseded else ""
-        are = "memory is" if filtered == 1 else "memories are"
-        sentences.append(f"{filtered:,} {more}{are} left out by the filters.")
-    return " ".join(sentences)
+def superseded_sentence(count: int, way: str = "--superseded show takes") -> str:
+    """How many superseded memories are left out, and the `way` to take them, which ends in a verb; "" for none."""
+    are, them = ("memory is", "it") if count == 1 else ("memories are", "them")
+    return f"{count:,} superseded {are} left out; {way} {them} along." if count else ""
 
 
 def _target(library: Library, path: Path, *, overwrite: bool) -> Path:

@@ -17,7 +17,7 @@ from textual.content import Content
 
 from zeroclaw_tui.backends.lookup import count_matching
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.export import SUFFIXES, ExportFormat, export_file, left_out_sentences
+from zeroclaw_tui.curation.export import SUFFIXES, ExportFormat, export_file, superseded_sentence
 from zeroclaw_tui.curation.transfer.imports import ImportOptions, ImportPlan, import_memories, plan_import
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
@@ -53,7 +53,7 @@ async def export_shown(
     """Ask for the file, and export the filtered memories; gives the report, None when cancelled."""
     count = await count_matching(library.memory, filter)
     if hidden := await library.superseded_hidden(filter):
-        narrowed = f"{narrowed}\n{left_out_sentences(hidden, way='“superseded” in the facets takes')}"
+        narrowed = f"{narrowed}\n{superseded_sentence(hidden, way='“superseded” in the facets takes')}"
 
     def below(values: Mapping[str, str]) -> Content:
         chosen = _format(values)
@@ -119,7 +119,7 @@ async def copy_to(
     app: App[Any], library: Library, candidate: Candidate, profile: str | None, patience: float
 ) -> str | None:
     """Compare, ask, copy and verify; gives the report, None when cancelled. Raises InspectorError kinds."""
-    from zeroclaw_tui.curation.transfer.copy import copy_memories, plan_copy, still_named
+    from zeroclaw_tui.curation.transfer.copy import copy_memories, plan_copy
     from zeroclaw_tui.curation.transfer.target import Target
 
     target = await Target.at(candidate.config, profile)
@@ -139,10 +139,7 @@ async def copy_to(
             return None
         count, copy = plan.brings(policy), partial(copy_memories, library, target, _EVERYTHING, policy)
         outcome = await with_progress(app, f"Copying {counted(count)}", count, patience, copy)
-        words = " ".join(outcome.sentences(" ".join(outcome.texts(clean(plan.target)))))
-        is_whole = outcome.count and not (outcome.cancelled or outcome.differs)
-        still = await still_named(library) if is_whole else None
-        return words if still is None else f"{words} {clean(still)}"
+        return " ".join(outcome.sentences(" ".join(outcome.texts(clean(plan.target)))))
     finally:
         await target.close()
 

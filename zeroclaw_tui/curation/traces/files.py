@@ -28,7 +28,6 @@ _PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"PK\x03\x04", b"7z\xbc\xaf", b"\
 _STORE_DATABASE = Place("store", "memory", (), "rows")
 _STORE_NOTES = Place("store", "folder", (), "notes")
 _FOREIGN_STORE = Place("store", "folder", (), "anything")
-_COPY_OF_STORE = Place("backup", "memory", (), "anything")
 _OWN_FILE = Place("own copy", "own", (), "anything")
 _NOT_OURS = "It is a file of your own: remove the text by hand, or delete the file."
 _OTHER_FILE = Place("other file", "config", (), "anything", stays=_NOT_OURS)
@@ -148,13 +147,14 @@ class PlacedFiles:
         """Every regular file that ZeroClaw or this program wrote for an install, or that is in a workspace of it.
 
         Links are followed where ZeroClaw itself reads there; others are left alone, and named. Of a store that is named
-        by its path only copies of it and the files of the table are searched.
+        by its path only the files of the table are searched.
         """
         found = cls(config, backend)
         found._take_store()
         found._take_table(with_own=True)
-        if config.location is not None:
-            found._take_copies_of_store(Path(config.location).expanduser())
+        store = Path(config.location or "").expanduser()
+        if config.location is not None and store.exists():
+            found.skipped.append(SkippedPlace(str(found._root or store.parent), _BY_PATH, may_hold=False))
         found._take_the_rest()
         return found
 
@@ -199,16 +199,6 @@ class PlacedFiles:
             for path in paths:
                 if os.path.realpath(path) != own:
                     self._take(path, place)
-
-    def _take_copies_of_store(self, store: Path) -> None:
-        """The copies of a store that is named by its path: nobody knows whose the other files are."""
-        if not store.exists():
-            return  # It is on a server.
-        folder = store if store.is_dir() else store.parent
-        for name in self._names(folder, "other file"):
-            if name.startswith(f"{store.name}.") and not name.endswith(_SIDECARS):
-                self._take(folder / name, _COPY_OF_STORE)
-        self.skipped.append(SkippedPlace(str(self._root or folder), _BY_PATH, may_hold=False))
 
     def _take_the_rest(self) -> None:
         """Everything else below this program's folder, the config dir and the folders of agents."""

@@ -16,7 +16,7 @@ from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import OpenOptions, command_at, is_url
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.config_choice import check_location, configs_for
-from zeroclaw_tui.curation.export import left_out_sentences
+from zeroclaw_tui.curation.export import superseded_sentence
 from zeroclaw_tui.curation.library import Library, trash_name
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.transfer.comparison import Stopped, compare_all
@@ -27,7 +27,7 @@ from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.errors import NoInstall, Refused, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter
-from zeroclaw_tui.memory.text import counted, first_names, one_line
+from zeroclaw_tui.memory.text import counted, first_names, mask_secrets, one_line
 
 _MAX_NAMED = 10
 
@@ -96,17 +96,16 @@ def _refuse_itself(source: Library, memory: Memory) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopyPlan(Plan):
-    """What a copy would bring, and what of the source is left out by the filter."""
+    """What a copy would bring, and how many superseded memories stay in the source."""
 
     source: str
     target: str
     superseded_hidden: int
-    filtered_out: int
 
     @property
     def left_out(self) -> str:
-        """What stays in the source; "" where everything comes."""
-        return left_out_sentences(self.superseded_hidden, self.filtered_out)
+        """How many superseded memories stay in the source, in a sentence; "" for none."""
+        return superseded_sentence(self.superseded_hidden)
 
     def as_json(self) -> dict[str, Any]:
         # The dataclass is rebuilt with slots, so that super() needs its names.
@@ -114,7 +113,6 @@ class CopyPlan(Plan):
             **super(CopyPlan, self).as_json(),
             "losses": list(self.losses),
             "superseded_hidden": self.superseded_hidden,
-            "filtered_out": self.filtered_out,
         }
 
 
@@ -159,14 +157,11 @@ async def plan_copy(
     async with target.planned_store() as memory:
         supply = await store_supply(source.memory, filter)
         facts = await compare_all(supply, memory, target, source.trash.now(), on_progress)
-    hidden = await source.superseded_hidden(filter)
-    rest = await source.memory.count() - facts["new"] - facts["same"] - facts["taken"] - hidden
     return CopyPlan(
         **facts,
         source=source.memory.about.location,
         target=target.location,
-        superseded_hidden=hidden,
-        filtered_out=0 if filter.is_empty else max(0, rest),
+        superseded_hidden=await source.superseded_hidden(filter),
     )
 
 
@@ -180,7 +175,7 @@ async def copy_memories(
 ) -> CopyOutcome:
     """Make the target where it is not there yet, bring over what it lacks, then read it again and compare.
 
-    Doing it again goes on where it was cut off. The source is only read. `on_progress` gets how many came over so far.
+    Doing it again goes on where it was cut off. The source is only read; a note says that config.toml still names it.
     """
     library = await target.make()
     supply = await store_supply(source.memory, filter)
@@ -193,21 +188,22 @@ async def copy_memories(
         verified, differs, differing = await verify(target, delivery, on_progress)
     except Stopped:
         return replace(outcome, cancelled=True)
-    return replace(outcome, verified=verified, differs=differs, differing=differing)
+    notes = outcome.notes
+    if outcome.count and not differs and filter.is_empty and await _is_still_named(source):
+        command = command_at(source.config.install, os.environ, "zeroclaw onboard", "--interactive")
+        location = one_line(mask_secrets(source.memory.about.location))
+        still = f"config.toml still names {location}, so ZeroClaw continues to use it."
+        notes = (*notes, f"{still} Run `{command}` to switch to the copy.")
+    return replace(outcome, verified=verified, differs=differs, differing=differing, notes=notes)
 
 
-async def still_named(source: Library, *, environ: Mapping[str, str] | None = None) -> str | None:
-    """A sentence that config.toml still names the copied store, and how to change that; None where it does not."""
-    variables = os.environ if environ is None else environ
-    install = source.config.install
-    if install.config_file is None:
-        return None
-    named = await asyncio.to_thread(load_config, install, variables)
+async def _is_still_named(source: Library) -> bool:
+    """Whether config.toml names the copied store."""
+    if source.config.install.config_file is None:
+        return False
+    named = await asyncio.to_thread(load_config, source.config.install, os.environ)
     memory = create_memory(named)
     try:
-        if trash_name(memory, named) != trash_name(source.memory, source.config):
-            return None
+        return trash_name(memory, named) == trash_name(source.memory, source.config)
     finally:
         await memory.close()
-    still = f"config.toml still names {one_line(source.memory.about.location)}, so ZeroClaw continues to use it."
-    return f"{still} Run `{command_at(install, variables, 'zeroclaw onboard', '--interactive')}` to switch to the copy."

@@ -77,7 +77,8 @@ class Losses:
         incoming, info = self._incoming, backend_info(self._incoming.memory.name)
         label = f"The store {incoming.memory.name}" if info is None else info.title
         if self._fields:
-            fields = [f"{one_line(name)} ({count:,})" for name, count in self._fields.most_common()]
+            counts = sorted(self._fields.items(), key=lambda field: (-field[1], field[0]))
+            fields = [f"{one_line(name)} ({count:,})" for name, count in counts]
             yield f"{label} does not store: {first_names(fields, most=_MAX_NAMES_SHOWN, longest=_NAME_CELLS)}."
         for name, sentence in _SENTENCES.items():
             if count := self._kinds[name]:
