@@ -139,12 +139,13 @@ def _of_retention(answers: Answers, after: Mapping[str, Any], changed: frozenset
 
 def _of_vectors(answers: Answers, after: Mapping[str, Any], changed: frozenset[str]) -> Iterator[str]:
     provider = after.get(PROVIDER_SETTING, answers.value(PROVIDER_SETTING))
-    if answers.backend() == "qdrant" and is_backend_asked(answers) and provider in (None, "", "none"):
+    is_off = provider in (None, "", "none")
+    if answers.backend() == "qdrant" and is_backend_asked(answers) and is_off:
         yield "Qdrant stores nothing without an embedding provider, and memory.embedding_provider is none."
     differing = [
         name for name in _VECTOR_SETTINGS if name in changed and not is_same(after[name], in_force(answers, name))
     ]
-    if differing and answers.situation.has_vectors and provider not in (None, "", "none"):
+    if differing and answers.situation.has_vectors and not (is_off and PROVIDER_SETTING in changed):
         yield (
             f"The stored embeddings no longer fit after changing {_listed(differing)}. Create new ones with "
             "`zeroclaw memory reindex` (ZeroClaw 0.7.5 and later)."
