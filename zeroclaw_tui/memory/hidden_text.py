@@ -116,12 +116,6 @@ def suspicious_runs(text: str) -> Iterator[HiddenRun]:
             yield run
 
 
-def plain_sequences(text: str) -> Iterator[tuple[int, int]]:
-    """Where invisible characters are a part of what is next to them, such as an emoji of several characters."""
-    if may_hide(text):
-        yield from (match.span() for match in _pattern().finditer(text) if match.lastgroup == "plain")
-
-
 # Patterns of many characters take a millisecond to be compiled, and most commands show nothing that wants them.
 @cache
 def _any() -> re.Pattern[str]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
-from textual.app import App, ScreenStackError
+from textual.app import ScreenStackError
 from textual.command import Provider
 from textual.css.query import NoMatches
 from textual.events import Event, Key
@@ -23,7 +24,7 @@ from textual.worker import WorkerError, WorkerFailed
 from zeroclaw_tui.memory.errors import DONE, REFUSED, BeforeFirstStart, InspectorError
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import mask_secrets, one_line
-from zeroclaw_tui.tui.commands import Palette, Room, RoomCommands, show_failure
+from zeroclaw_tui.tui.commands import Palette, Room, RoomCommands, saying, show_failure
 from zeroclaw_tui.tui.format import shown_words, with_tilde
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 from zeroclaw_tui.tui.themes import ANSI_DARK, ANSI_LIGHT, ZEROCLAW_DARK, ZEROCLAW_LIGHT, first_theme
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 Finder = Callable[["OpenOptions"], "tuple[MemoryConfig, ...]"]
 Opener = Callable[["MemoryConfig", "str | None"], "Awaitable[Library]"]
-Lister = Callable[["MemoryConfig", "MemoryConfig"], "Sequence[Candidate]"]
+Lister = Callable[..., "Sequence[Candidate]"]
 Checker = Callable[["Candidate"], "Awaitable[StoreStatus]"]
 DEMO_WANTED = -1
 """What the inspector ends with when a person without an install wants to look at the demo."""
@@ -61,12 +62,10 @@ def run_inspector(options: OpenOptions, *, clock: Callable[[], datetime] | None 
 
 @runtime_checkable
 class HasUnsavedText(Protocol):
-    """A screen with typed text that is not saved yet."""
+    """A screen whose `holds_text` says whether it has typed text that is not saved yet."""
 
     @property
-    def holds_text(self) -> bool:
-        """Whether something would be lost with the screen."""
-        ...
+    def holds_text(self) -> bool: ...
 
 
 class InspectorApp(TypeAhead[int]):
@@ -101,10 +100,10 @@ class InspectorApp(TypeAhead[int]):
         pace = pace or Pace()
         super().__init__(pace.overdue)
         self._options = options
-        self._finder = finder or _configs_for
-        self._opener = opener or _open_config
-        self._lister = lister or _candidates
-        self._checker = checker or _check_candidate
+        self._finder = finder or _curation("config_choice:configs_for")
+        self._opener = opener or _curation("library:open_library")
+        self._lister = lister or _curation("candidates:candidates")
+        self._checker = checker or _curation("candidates:check_candidate")
         self._pace = pace
         self._browser = BrowserRoom(clock, self._pace)
         self._configs: tuple[MemoryConfig, ...] = ()
@@ -193,7 +192,7 @@ class InspectorApp(TypeAhead[int]):
         if self._configs:
             started = self._configs[self._chosen]
             current = self._library.config if self._library is not None else started
-            find = partial(self._lister, current, started)
+            find = partial(self._lister, current, started=started)
             room = StoresRoom(self._library, find, self._checker, self._options.profile, self._pace.patience)
             self.push_screen(room, self._use_store)
         if copies:
@@ -224,19 +223,31 @@ class InspectorApp(TypeAhead[int]):
 
     async def _leave(self) -> None:
         try:
-            if holds_text(self.screen_stack) and not await self._throws_away():
-                return
-            await finish_writing(self, self._pace.patience)
+            if any(screen.holds_text for screen in self.screen_stack if isinstance(screen, HasUnsavedText)):
+                from zeroclaw_tui.tui.dialogs import yes_or_no
+
+                question = yes_or_no("Quit without saving your changes?", None, "Cancel", "Quit and discard")
+                if not await self.push_screen_wait(question):
+                    return
+            await self._finish_writing()
             # After a store that did not open with what was wrong with it.
             self.exit(self._exit_code)
         finally:
             self._is_leaving = False
 
-    async def _throws_away(self) -> bool:
-        from zeroclaw_tui.tui.dialogs import yes_or_no
-
-        title = "Quit without saving your changes?"
-        return await self.push_screen_wait(yes_or_no(title, None, "Cancel", "Quit and discard")) is True
+    async def _finish_writing(self) -> None:
+        """Stop background work, and wait for the current write; say so when that takes long."""
+        writing = [worker for worker in self.workers if worker.group in _STOPPED | _AWAITED and not worker.is_finished]
+        if not writing:
+            return
+        with saying(self, self._pace.patience, lambda: self.notify("Finishing the current change, then quitting …")):
+            for worker in writing:
+                if worker.group in _STOPPED:
+                    worker.cancel()
+            for worker in writing:
+                # The change reports its own failure; here only its end counts.
+                with suppress(WorkerError):
+                    await worker.wait()
 
     def _handle_exception(self, error: Exception) -> None:
         cause = error.error if isinstance(error, WorkerFailed) else error
@@ -262,10 +273,14 @@ class InspectorApp(TypeAhead[int]):
             library = await self._opened()
         except InspectorError as error:
             self._exit_code = DONE if isinstance(error, BeforeFirstStart) else error.exit_code
-            snapshot = await self._snapshot_to_make_from()
-            has_others, knows_stores = len(self._configs) > 1, bool(self._configs)
+            snapshot = None
+            # The reason why the store did not open is already shown.
+            with suppress(InspectorError, IndexError):
+                find = _curation("hydrate:snapshot_to_make_from")
+                snapshot = await asyncio.to_thread(find, self._configs[self._chosen])
             from zeroclaw_tui.tui.rooms.stores import ErrorScreen
 
+            has_others, knows_stores = len(self._configs) > 1, bool(self._configs)
             screen = ErrorScreen(error, has_others=has_others, knows_stores=knows_stores, snapshot=snapshot)
             self.push_screen(screen, self._after_error)
             return
@@ -282,15 +297,6 @@ class InspectorApp(TypeAhead[int]):
             await library.close()
             raise
         return library
-
-    async def _snapshot_to_make_from(self) -> Path | None:
-        if not self._configs:
-            return None
-        try:
-            return await asyncio.to_thread(_snapshot_to_make_from, self._configs[self._chosen])
-        except InspectorError:
-            # The reason why the store did not open is already shown, and applies here too.
-            return None
 
     async def _take_over(self, library: Library, view: View) -> None:
         """Show this store from now on; the one before is closed."""
@@ -310,21 +316,16 @@ class InspectorApp(TypeAhead[int]):
     async def _switch(self, candidate: Candidate) -> None:
         from zeroclaw_tui.tui.rooms.stores import ErrorScreen
 
-        opening_words = f"Opening {one_line(candidate.name)} …"
-        timer = self.set_timer(self._pace.patience, lambda: self.notify(opening_words, markup=False))
+        words = f"Opening {one_line(candidate.name)} …"
         try:
-            library = await self._opener(candidate.config, self._options.profile)
+            with saying(self, self._pace.patience, lambda: self.notify(words, markup=False)):
+                library = await self._opener(candidate.config, self._options.profile)
         except InspectorError as error:
             # The screen stays, and the previous store stays open.
-            self.notify(
-                f"{shown_words(str(error))} {'The previous store is still open.' if self._library else ''}".rstrip(),
-                title=error.title,
-                severity="error",
-                markup=False,
-            )
+            still_open = " The previous store is still open." if self._library else ""
+            words = f"{shown_words(str(error))}{still_open}"
+            self.notify(words, title=error.title, severity="error", markup=False)
             return
-        finally:
-            timer.stop()
         if isinstance(self.screen, ErrorScreen):
             await self.pop_screen()
         if len(self.screen_stack) > 1 or self._browser.is_changing:
@@ -417,59 +418,12 @@ class InspectorApp(TypeAhead[int]):
             self.notify(str(error), title=error.title, severity="warning", markup=False)
 
 
-# Called in a thread, which imports what reads configs while the first frame is visible.
-def _configs_for(options: OpenOptions) -> tuple[MemoryConfig, ...]:
-    from zeroclaw_tui.curation.config_choice import configs_for
-
-    return configs_for(options)
-
-
-def _candidates(current: MemoryConfig, started: MemoryConfig) -> Sequence[Candidate]:
-    from zeroclaw_tui.curation.candidates import candidates
-
-    return candidates(current, started=started)
-
-
-async def _check_candidate(candidate: Candidate) -> StoreStatus:
-    from zeroclaw_tui.curation.candidates import check_candidate
-
-    return await check_candidate(candidate)
-
-
-def _snapshot_to_make_from(config: MemoryConfig) -> Path | None:
-    from zeroclaw_tui.curation.hydrate import snapshot_to_make_from
-
-    return snapshot_to_make_from(config)
-
-
-async def _open_config(config: MemoryConfig, profile: str | None) -> Library:
-    from zeroclaw_tui.curation.library import open_library
-
-    return await open_library(config, profile)
+def _curation(name: str) -> Callable[..., Any]:
+    """A function of `curation`, whose module is imported by the first call: in a thread, behind the first frame."""
+    module, _, function = name.partition(":")
+    return lambda *args, **named: getattr(import_module(f"zeroclaw_tui.curation.{module}"), function)(*args, **named)
 
 
 def place_of(config: MemoryConfig) -> str:
     """The memory location of an install, for people; it differs for two installs of one config directory."""
     return one_line(mask_secrets(with_tilde(str(config.install.root))))
-
-
-def holds_text(screens: Iterable[Screen[Any]]) -> bool:
-    """Whether one of these screens has text that was not saved."""
-    return any(screen.holds_text for screen in screens if isinstance(screen, HasUnsavedText))
-
-
-async def finish_writing(app: App[Any], patience: float) -> None:
-    """Stop background work, and wait for the current write; after `patience` seconds say so."""
-    writing = [worker for worker in app.workers if worker.group in _STOPPED | _AWAITED and not worker.is_finished]
-    if not writing:
-        return
-    key = "Finishing the current change, then quitting …"
-    timer = app.set_timer(patience, lambda: app.notify(key, markup=False))
-    for worker in writing:
-        if worker.group in _STOPPED:
-            worker.cancel()
-    for worker in writing:
-        # The change reports its own failure; here only its end counts.
-        with suppress(WorkerError):
-            await worker.wait()
-    timer.stop()

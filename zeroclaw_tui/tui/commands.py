@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from textual import on
 from textual.app import App
 from textual.await_complete import AwaitComplete
@@ -28,8 +28,8 @@ from textual.worker import Worker
 from zeroclaw_tui.config.locations import config_dir_option, shell_path
 from zeroclaw_tui.config.real_binary import runnable, runnable_command
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
-from zeroclaw_tui.tui.format import shorten_path, shown_words
-from zeroclaw_tui.tui.themes import ACCENT, LIT, MUTED, STRONG, STRONG_ACCENT, WARNING, clickable
+from zeroclaw_tui.tui.format import fit, shorten_path, shown_words
+from zeroclaw_tui.tui.themes import ACCENT, LIT, MUTED, STRONG, STRONG_ACCENT, clickable
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
@@ -152,9 +152,9 @@ class TopLine(Widget):
 
     def on_mount(self) -> None:
         self.auto_links = False
-        self.watch(self.app, "sub_title", self._store_changed)
+        self.watch(self.app, "sub_title", self._show_store)
 
-    def _store_changed(self) -> None:
+    def _show_store(self) -> None:
         self.refresh()
 
     def render(self) -> Content:
@@ -162,9 +162,9 @@ class TopLine(Widget):
         tabs = self._tabs(with_names=True)
         if tabs.cell_length + _MIN_STORE > width:
             tabs = self._tabs(with_names=False)
-        room = width - tabs.cell_length
-        name = shorten_path(self.app.sub_title or self.app.title, max(0, room))
-        return Content.styled(name, STRONG) + Content(" " * max(0, room - cell_len(name))) + tabs
+        room = max(0, width - tabs.cell_length)
+        name = shorten_path(self.app.sub_title or self.app.title, room)
+        return Content.styled(name, STRONG) + Content(" " * (room - cell_len(name))) + tabs
 
     def _tabs(self, *, with_names: bool) -> Content:
         """The numbers of the rooms with their names, or only with that of the current one."""
@@ -218,7 +218,7 @@ class Room(Screen[Result], Generic[Result]):
         if because is None:
             await self.app.run_action(command.action, self.node_of(command))
         else:
-            self.notify(shown_words(because), title="Not here", severity="warning", markup=False)
+            warn(self, because, title="Not here")
 
     def node_of(self, command: Command) -> DOMNode:
         """What has the action of a command: this room, or a part of it."""
@@ -237,14 +237,11 @@ class Room(Screen[Result], Generic[Result]):
         because = None if bound is None or bound.enabled else self.why_dimmed(bound.binding.id or "")
         if because is not None:
             event.stop()
-            self.notify(shown_words(because), title="Not here", severity="warning", markup=False)
+            warn(self, because, title="Not here")
 
     def action_keys(self) -> None:
-        self.app.push_screen(
-            Palette(
-                providers=[RoomKeys], placeholder="Keys: type to search, ⏎ runs one, ctrl+y copies its shell command"
-            )
-        )
+        placeholder = "Keys: type to search, ⏎ runs one, ctrl+y copies its shell command"
+        self.app.push_screen(Palette(providers=[RoomKeys], placeholder=placeholder))
 
     def action_step_out(self) -> None:
         self.action_leave()
@@ -259,24 +256,12 @@ class Room(Screen[Result], Generic[Result]):
         return super().dismiss(result)
 
 
-class MakesChanges(Protocol):
-    """A room, or a part of one, that makes changes one at a time."""
+def changing(work: Callable[[Any, Library], Awaitable[object]]) -> Callable[[Any], None]:
+    """Make an action of what changes memories: the room's `begin` runs it, unless another change is under way."""
 
-    def begin(self, change: Change) -> None:
-        """Make a change, unless another one is under way."""
-        ...
+    def action(room: Any) -> None:
+        room.begin(partial(work, room))
 
-
-Maker = TypeVar("Maker", bound=MakesChanges)
-
-
-def changing(work: Callable[[Maker, Library], Awaitable[object]]) -> Callable[[Maker], None]:
-    """Makes an action of what changes memories: it is begun, unless another change is under way."""
-
-    def action(maker: Maker) -> None:
-        maker.begin(partial(work, maker))
-
-    action.__doc__ = work.__doc__
     return action
 
 
@@ -301,21 +286,12 @@ async def guarded(node: Widget, work: Callable[..., Awaitable[None]], *given: ob
 
 
 @contextmanager
-def saying(node: MessagePump, patience: float, say: Callable[[], None], *, again: bool = False) -> Iterator[None]:
-    """Show a progress message after the patience time, once or, with `again`, repeatedly."""
-    is_over = False
-
-    def say_still() -> None:
-        # The timer may have fired at the very end.
-        if not is_over:
-            say()
-
-    seconds = patience or _MESSAGE_DELAY
-    timer = node.set_interval(seconds, say_still) if again else node.set_timer(seconds, say_still)
+def saying(node: MessagePump, patience: float, say: Callable[[], None]) -> Iterator[None]:
+    """Show a progress message after the patience time."""
+    timer = node.set_timer(patience or _MESSAGE_DELAY, say)
     try:
         yield
     finally:
-        is_over = True
         timer.stop()
 
 
@@ -324,9 +300,9 @@ def inform(node: Widget, sentence: str) -> None:
     node.notify(shown_words(runnable(sentence)), markup=False)
 
 
-def warn(node: Widget, sentence: str) -> None:
+def warn(node: Widget, sentence: str, title: str = "") -> None:
     """Say what was not done."""
-    node.notify(shown_words(runnable(sentence)), severity="warning", markup=False)
+    node.notify(shown_words(runnable(sentence)), title=title, severity="warning", markup=False)
 
 
 def show_failure(node: Widget | App[Any], error: InspectorError) -> None:
@@ -410,68 +386,50 @@ class Palette(CommandPalette):
             super()._action_command_list(action)
 
 
-class RoomProvider(Provider):
-    """Commands of the room below the palette, found by name, title, synonyms and keys."""
+class RoomCommands(Provider):
+    """Every command of the room that makes sense now, a line each, with its key or with why it cannot be used.
+
+    Commands are found by name, title, synonyms and keys.
+    """
 
     async def discover(self) -> Hits:
-        for found in self.commands():
-            yield DiscoveryHit(self.line(found), found, found.command.title)
+        for found in self._commands():
+            yield DiscoveryHit(self._line(found), found, found.command.title)
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
-        for found in self.commands():
+        for found in self._commands():
             command = found.command
             score = max(matcher.match(text) for text in (command.name, command.synonyms, command.title, found.keys))
             if score:
-                yield Hit(score, self.line(found), found, command.title)
+                yield Hit(score, self._line(found), found, command.title)
 
-    def commands(self) -> Iterator[PaletteCommand]:
-        """The commands to choose from."""
-        raise NotImplementedError
-
-    def line(self, found: PaletteCommand) -> Content:
-        """A command as the palette shows it."""
-        raise NotImplementedError
-
-
-class RoomCommands(RoomProvider):
-    """Every command that makes sense now, a line each with the key at its end, or with why it cannot be used."""
-
-    def commands(self) -> Iterator[PaletteCommand]:
+    def _commands(self) -> Iterator[PaletteCommand]:
         if isinstance(room := self.screen, Room):
             yield from (PaletteCommand(room, command) for command in room.commands if room.is_offered(command))
 
-    def line(self, found: PaletteCommand) -> Content:
+    def _line(self, found: PaletteCommand) -> Content:
         command, keys, because = found.command, found.keys, found.because
-        is_dimmed = because is not None
         cells = max(20, min(_MOST_CELLS, self.app.size.width - _EDGE_CELLS) - _NAME_CELLS - cell_len(keys) - 2)
-        return Content.assemble(
-            (set_cell_size(command.name, _NAME_CELLS), MUTED if is_dimmed else STRONG),
-            (_fitted(command.title if because is None else shown_words(because), cells), MUTED if is_dimmed else ""),
-            (f"  {keys}", MUTED if is_dimmed else ACCENT),
-        )
+        words = fit(command.title if because is None else shown_words(because), cells)
+        name_style, style, key_style = (STRONG, "", ACCENT) if because is None else (MUTED, MUTED, MUTED)
+        name = fit(command.name, _NAME_CELLS)
+        return Content.assemble((name, name_style), (words, style), (f"  {keys}", key_style))
 
 
-class RoomKeys(RoomProvider):
+class RoomKeys(RoomCommands):
     """The keys of the room, each with its shell command, or with the reason why it cannot be used now."""
 
-    def commands(self) -> Iterator[PaletteCommand]:
+    def _commands(self) -> Iterator[PaletteCommand]:
         if isinstance(room := self.screen, Room):
             found = (PaletteCommand(room, command) for command in room.commands)
             yield from (one for one in found if one.keys)
 
-    def line(self, found: PaletteCommand) -> Content:
+    def _line(self, found: PaletteCommand) -> Content:
         because = found.because
         more = shell_line(found.room, found.command) if because is None else shown_words(because)
-        parts = [
-            (set_cell_size(found.keys, _NAME_CELLS), ACCENT if because is None else MUTED),
-            (found.command.title, "" if because is None else MUTED),
-        ]
-        if more:
-            parts.append((f"\n{' ' * _NAME_CELLS}{more}", MUTED if because is None else WARNING))
-        return Content.assemble(*parts)
-
-
-def _fitted(text: str, cells: int) -> str:
-    """A text cut or filled to so many cells."""
-    return set_cell_size(text, cells) if cell_len(text) <= cells else set_cell_size(text, cells - 1) + "…"
+        style = "" if because is None else MUTED
+        line = Content.assemble(
+            (fit(found.keys, _NAME_CELLS), ACCENT if because is None else MUTED), (found.command.title, style)
+        )
+        return line + Content.styled(f"\n{' ' * _NAME_CELLS}{more}", style or MUTED) if more else line

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -18,7 +18,6 @@ from rich.style import Style
 
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import EXCERPT, Handle, MemoryEntry
-from zeroclaw_tui.memory.hidden_text import plain_sequences
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import cut, display_text, mask_secrets, one_line
 
@@ -28,11 +27,9 @@ if TYPE_CHECKING:
 NO_VALUE = "–"
 ELLIPSIS = "…"
 _JOINER = "\u200d"
-_MINUTE = 60
-_HOUR = 60 * _MINUTE
-_DAY = 24 * _HOUR
-_MONTH = 30.44 * _DAY
-_YEAR = 365.25 * _DAY
+_JOINERS = "\u200c\u200d"
+_MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
+_UNITS = ((365.25 * _DAY, "y"), (30.44 * _DAY, "mo"), (_DAY, "d"), (_HOUR, "h"), (_MINUTE, "min"))
 _EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
 MOST_LIT = 20_000
 """More places than this are not lit in one text."""
@@ -62,7 +59,9 @@ def relative_age(timestamp: str, now: datetime) -> str:
     seconds = (now - then).total_seconds()
     if abs(seconds) < _MINUTE:
         return "just now"
-    return f"in {_span(-seconds)}" if seconds < 0 else _span(seconds)
+    size, unit = next(pair for pair in _UNITS if abs(seconds) >= pair[0])
+    age = f"{int(abs(seconds) // size)} {unit}"
+    return f"in {age}" if seconds < 0 else age
 
 
 def short_age(timestamp: str, now: datetime) -> str:
@@ -99,7 +98,7 @@ def fit(text: str, cells: int, align: Literal["left", "right"] = "left") -> str:
     shown = shown[:longest].rstrip(_JOINER)
     length = cell_len(shown)
     if is_cut or length > cells:
-        shown = _head(shown, cells - 1) + ELLIPSIS
+        shown = first_cells(shown, cells - 1) + ELLIPSIS
         length = cell_len(shown)
     padding = " " * (cells - length)
     return padding + shown if align == "right" else shown + padding
@@ -136,7 +135,7 @@ def wrapped(text: str, width: int) -> list[str]:
     return lines or [""]
 
 
-def _head(text: str, cells: int) -> str:
+def first_cells(text: str, cells: int) -> str:
     """The longest beginning of at most so many cells, without a blank or a joiner at its end."""
     if text.isascii() and text.isprintable():
         return text[: max(0, cells)].rstrip()
@@ -161,26 +160,6 @@ def _fitting(text: str, start: int, line_end: int, width: int) -> int:
             return start + (begin or end)
         used += cells
     return start + len(window)
-
-
-def _span(seconds: float) -> str:
-    if seconds < _HOUR:
-        return f"{int(seconds // _MINUTE)} min"
-    if seconds < _DAY:
-        return f"{int(seconds // _HOUR)} h"
-    if seconds < _MONTH:
-        return f"{int(seconds // _DAY)} d"
-    if seconds < _YEAR:
-        return f"{int(seconds // _MONTH)} mo"
-    return f"{int(seconds // _YEAR)} y"
-
-
-def first_cells(text: str, cells: int) -> str:
-    """The beginning of a text in at most so many cells."""
-    part = text[:cells]
-    while cell_len(part) > cells:
-        part = part[:-1]
-    return part
 
 
 def last_cells(text: str, cells: int) -> str:
@@ -298,7 +277,7 @@ def cleaned(text: str, spans: Sequence[Span], clean: Clean) -> tuple[str, Sequen
     if not spans:
         return clean(text), ()
     raw, pieces, at = text.replace(_EDGE, _NO_EDGE), [], 0
-    for start, end in _around_sequences(text, spans):
+    for start, end in _whole_characters(text, spans):
         pieces += [raw[at:start], raw[start:end]]
         at = end
     parts = clean(_EDGE.join([*pieces, raw[at:]])).split(_EDGE)
@@ -313,16 +292,8 @@ def cleaned(text: str, spans: Sequence[Span], clean: Clean) -> tuple[str, Sequen
 
 def lit_cell(text: str, cells: int, lights: Highlights) -> tuple[str, Sequence[Span]]:
     """A text on one line of exactly so many cells, from shortly before the first match when that is further on."""
-    shown, spans = cleaned(text, lights.spans(text), one_line)
-    start = len(shown) - len(shown.lstrip(_JOINER))
-    lead = ""
-    if spans and cell_len(shown[: spans[0][1]]) > cells - 1 and cell_len(shown[: spans[0][0]]) > cells // 2:
-        start, lead = _start_before(shown, spans[0][0]), ELLIPSIS
-    window = lead + shown[start:]
-    fitted = fit(window, cells)
-    end_kept = same_beginning(window, fitted)
-    moved = ((first - start + len(lead), last - start + len(lead)) for first, last in spans)
-    return fitted, [(max(0, first), min(last, end_kept)) for first, last in moved if first < end_kept and last > 0]
+    line, spans = next(iter(lit_lines(text, [cells], lights)), ("", ()))
+    return fit(line, cells), spans
 
 
 def lit_lines(text: str, widths: Sequence[int], lights: Highlights) -> list[tuple[str, Sequence[Span]]]:
@@ -333,11 +304,9 @@ def lit_lines(text: str, widths: Sequence[int], lights: Highlights) -> list[tupl
     room = sum(widths)
     looked_at = text[: 4 * room + _LONGEST_MESSAGE]
     shown, spans = cleaned(looked_at, lights.spans(looked_at), one_line)
-    if spans and cell_len(shown[: spans[0][1]]) > room * 3 // 4:
-        # Where little is left behind the match, what is before it fills the lines.
-        start = min(_start_before(shown, spans[0][0]), max(1, len(shown) - room * 9 // 10))
-        if shown[start - 1] != " ":
-            start = max(start, shown.find(" ", start, spans[0][0]) + 1)
+    # Lines that are broken at words hold less.
+    if spans and cell_len(shown[: spans[0][1]]) > (room - 1 if len(widths) == 1 else room * 3 // 4):
+        start = _start_before(shown, spans[0][0])
         shown = ELLIPSIS + shown[start:]
         spans = [(first - start + 1, last - start + 1) for first, last in spans]
     lines: list[tuple[str, Sequence[Span]]] = []
@@ -365,11 +334,10 @@ def parts_with_matches(entries: Iterable[MemoryEntry], lights: Highlights) -> Ma
 
 
 def segments(text: str, spans: Sequence[Span], plain: Style, lit: Style) -> list[Segment]:
-    """A shown text in pieces; no match begins or ends within what a terminal draws as one character."""
+    """A shown text in pieces, its matches lit."""
     pieces: list[Segment] = []
     at = 0
-    for start, end in _whole_characters(text, spans):
-        start = max(start, at)
+    for start, end in spans:
         pieces += [Segment(text[at:start], plain), Segment(text[start:end], lit)]
         at = end
     pieces.append(Segment(text[at:], plain))
@@ -384,8 +352,6 @@ def _start_before(text: str, at: int) -> int:
         start = blank + 1
     while cell_len(text[start:at]) > _LEAD:
         start += 1
-    while start < at and (unicodedata.combining(text[start]) or text[start] == _JOINER):
-        start += 1
     return start
 
 
@@ -396,40 +362,20 @@ def same_beginning(one: str, other: str) -> int:
 
 
 def _whole_characters(text: str, spans: Sequence[Span]) -> Sequence[Span]:
+    """The spans with the whole of each character that a terminal draws as one, in order and apart from each other."""
     if text.isascii() or not spans:
         return spans
     edges = [start for start, _, _ in split_graphemes(text)[0]] + [len(text)]
     whole: list[Span] = []
-    at = 0
     for start, end in spans:
-        while at + 1 < len(edges) and edges[at + 1] <= start:
-            at += 1
-        stop = at
-        while edges[stop] < end and stop + 1 < len(edges):
-            stop += 1
-        whole.append((edges[at], max(edges[stop], end)))
+        first, last = edges[max(0, bisect_right(edges, start) - 1)], edges[bisect_left(edges, end)]
+        while last > end and not (text[last - 1].isprintable() or text[last - 1] in _JOINERS):
+            # What hides something after a match is no part of it.
+            last -= 1
+        if whole and first < whole[-1][1]:
+            first = whole.pop()[0]
+        whole.append((first, max(last, end)))
     return whole
-
-
-def _around_sequences(text: str, spans: Sequence[Span]) -> Sequence[Span]:
-    """The spans with the whole of each sequence they touch, which is shown as it is only while nothing parts it."""
-    sequences = list(plain_sequences(text))
-    if not sequences:
-        return spans
-    grown: list[Span] = []
-    at = 0
-    for start, end in spans:
-        while at < len(sequences) and sequences[at][1] <= start:
-            at += 1
-        last = at
-        while last < len(sequences) and sequences[last][0] < end:
-            start, end = min(start, sequences[last][0]), max(end, sequences[last][1])
-            last += 1
-        if grown and start < grown[-1][1]:
-            grown[-1] = (grown[-1][0], max(end, grown[-1][1]))
-        else:
-            grown.append((start, end))
-    return grown
 
 
 def _without_blanks(text: str, start: int, end: int) -> Span:
