@@ -134,21 +134,6 @@ async def test_a_heading_or_o_orders_and_the_same_again_turns_it_round(inspector
         assert "oldest first" in line(app, 2)
 
 
-async def test_the_present_order_is_marked_by_its_own_words(inspector: Inspector) -> None:
-    """Also the first one."""
-    async with running(inspector.app()) as (app, pilot):
-        for keys, present in (
-            ((), "last stored first"),
-            (("enter",), "first stored first"),
-            (("end", "k", "k", "k", "enter"), "by key"),
-            (("enter",), "by key, backwards"),
-            (("enter",), "by key"),
-        ):
-            await press(pilot, *keys, "o")
-            assert f"● {present} again: reversed" in screen_words(app)
-            assert screen_text(app).count("reversed") == screen_text(app).count("●") == 1
-
-
 async def test_what_was_stored_meanwhile_comes_with_r_and_the_cursor_stays_far_down(inspector: Inspector) -> None:
     async with running(inspector.app()) as (app, pilot):
         await press(pilot, "G", "k", "k", "k")

@@ -18,7 +18,7 @@ from zeroclaw_tui.backends.lookup import versions
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.view import Mode, Pace, View, why_empty
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail, PlainContent
-from zeroclaw_tui.tui.widgets.lines import SearchBar, StatusBar
+from zeroclaw_tui.tui.widgets.lines import SearchBar
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
 ENDLESS = "(a|aa)+$"
@@ -149,17 +149,6 @@ async def test_a_half_typed_pattern_leaves_the_list_as_it_is_and_deletes_nothing
         await press(pilot, "enter", "asterisk", "d")
         assert "cannot be read" in said(app)
         assert len(await finds.store.list()) == len(TEXTS)
-
-
-async def test_a_pattern_that_cannot_be_read_is_told_where_the_bar_has_no_room(finds: Finds) -> None:
-    async with running(finds.app()) as (app, pilot):
-        await find(pilot, Mode.REGEX, "tea")
-        await look_for(pilot, "tea[ab")
-        words = " ".join(str(browser(app).query_one(StatusBar).render()).split())
-        assert "the pattern cannot be read at its end: unterminated character set" in words
-        assert "the list shows the previous search" in words
-        await look_for(pilot, "tea[ab]?")
-        assert "cannot be read" not in screen_words(app)
 
 
 async def test_what_finds_nothing_says_so_in_its_own_words(finds: Finds) -> None:

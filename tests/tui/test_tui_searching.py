@@ -225,14 +225,6 @@ async def test_recall_takes_the_session_and_tells_which_filters_it_ignores(inspe
         assert "Recall ignores the filters core, older than 30 d." in screen_words(app)
 
 
-async def test_the_order_chosen_in_a_recall_is_said_to_be_the_lists(inspector: Inspector) -> None:
-    async with running(inspector.app()) as (app, pilot):
-        await press(pilot, "o")
-        assert "Sort by?" in screen_text(app)
-        await press(pilot, "escape", "slash", "=eat", "enter", "o")
-        assert "Recall keeps its ranks. Sort the list by?" in screen_text(app)
-
-
 async def test_keyword_only_says_so_and_how_to_turn_embeddings_on(tmp_path: Path) -> None:
     async with running(Inspector(tmp_path, embeds=False).app(), WIDE) as (app, pilot):
         assert "keyword only: no embeddings configured" in line(app, 1)

@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
-from textual.widgets import Static
 from tui_widget_samples import HOSTILE, NOW, WidgetApp, hybrid_recall, memory, recalled, scored, shown
 
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry, Stop
 from zeroclaw_tui.memory.text import display_text
-from zeroclaw_tui.tui.format import next_line
+from zeroclaw_tui.tui.format import next_line, wrapped
 from zeroclaw_tui.tui.widgets.detail import MAX_SHOWN, MemoryDetail, PlainContent, origin_parts, packed
 from zeroclaw_tui.tui.widgets.score_lines import score_lines
 
@@ -70,18 +69,6 @@ async def test_all_a_memory_has_is_shown_and_what_it_lacks_is_absent() -> None:
             assert word not in text
 
 
-async def test_a_short_key_has_its_origin_next_to_it_and_the_facts_come_last() -> None:
-    detail = MemoryDetail()
-    app = WidgetApp(detail)
-    async with app.run_test(size=(80, 5)) as pilot:
-        detail.show(memory(1, "Peanuts", session_id="telegram_12345", agent="main"), None, None)
-        await pilot.pause()
-        lines = _painted(app).splitlines()
-        assert lines[0] == " key_1  core · created 2026-03-02 09:14 · session telegram_12345 · agent main"
-        assert lines[1] == " Peanuts"
-        assert lines[3] == " 7 B · id id-1"
-
-
 async def test_the_whole_of_an_excerpt_keeps_the_place_of_reading() -> None:
     detail = MemoryDetail()
     app = WidgetApp(detail)
@@ -98,22 +85,6 @@ async def test_the_whole_of_an_excerpt_keeps_the_place_of_reading() -> None:
         detail.show(memory(2, "line\n" * 80), None, None)
         await pilot.pause()
         assert detail.scroll_offset.y == 0
-
-
-async def test_every_theme_has_colours_for_the_score() -> None:
-    detail = MemoryDetail()
-    app = WidgetApp(detail)
-    async with app.run_test(size=(60, 20)) as pilot:
-        recall = hybrid_recall()
-        detail.show(recall.results[0].entry, recall.results[0], recall)
-        painted = set()
-        for theme in app.available_themes:
-            app.theme = theme
-            await pilot.pause()
-            assert "final 0.86 = 0.7 × 0.91 + 0.3 × 0.74" in _painted(app)
-            score = detail.query_one("#detail-facts", Static)
-            painted.add(str([segment.style for segment in score.render_line(0)]))
-        assert len(painted) > 5
 
 
 @pytest.mark.parametrize("piece", ["xxxxx", "今日は ", "one line\n"], ids=["one word", "wide", "many lines"])
@@ -259,13 +230,6 @@ def test_wrapping_loses_nothing_but_blanks_at_line_ends(text: str, width: int) -
 
 
 def test_lines_break_at_blanks_and_keep_their_indent() -> None:
-    def wrapped(text: str, width: int) -> list[str]:
-        lines, start = [], 0
-        while start < len(text):
-            line, start = next_line(text, start, width)
-            lines.append(line)
-        return lines
-
     assert wrapped("  one two three\n\nfour", 9) == ["  one two", "three", "", "four"]
     assert wrapped("antidisestablishment", 8) == ["antidise", "stablish", "ment"]
     assert wrapped("今日は寿司", 5) == ["今日", "は寿", "司"]

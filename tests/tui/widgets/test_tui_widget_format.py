@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from zeroclaw_tui.memory.text import size_shown
-from zeroclaw_tui.tui.format import bar, fit, relative_age, score_text
+from zeroclaw_tui.tui.format import bar, fit, relative_age
 
 NOW = datetime(2026, 11, 21, 22, 0, tzinfo=UTC)
 AWKWARD = st.text(
@@ -26,18 +26,14 @@ AWKWARD = st.text(
     ("timestamp", "age"),
     [
         ("2026-11-21T21:59:30+00:00", "just now"),
-        ("2026-11-21T22:00:20Z", "just now"),
         ("2026-11-21T21:55:00Z", "5 min"),
         ("2026-11-21T19:00:00.123456789+00:00", "2 h"),
-        ("2026-11-18T21:00:00Z", "3 d"),
         ("2026-10-23T22:00:00Z", "29 d"),
         ("2026-03-02T09:14:12Z", "8 mo"),
-        ("2025-11-22T22:00:00Z", "11 mo"),
         ("2024-01-01T00:00:00Z", "2 y"),
         ("2026-11-24T23:00:00Z", "in 3 d"),
         ("2026-11-21T23:30:00+02:00", "30 min"),
         ("yesterday", "?"),
-        ("", "?"),
     ],
 )
 def test_age_is_told_in_one_unit(timestamp: str, age: str) -> None:
@@ -48,33 +44,15 @@ def test_age_is_told_in_one_unit(timestamp: str, age: str) -> None:
     ("size", "shown"),
     [
         (0, "0 B"),
-        (37, "37 B"),
         (999, "999 B"),
         (1000, "1.0 KB"),
-        (1229, "1.2 KB"),
         (10_200, "10 KB"),
         (1_023_900, "1.0 MB"),
-        (18 * 1024**2, "18 MB"),
         (3 * 1024**4, "3.0 TB"),
     ],
 )
 def test_size_has_two_digits_that_count(size: int, shown: str) -> None:
     assert size_shown(size) == shown
-
-
-@settings(deadline=None)
-@given(st.integers(0, 10**16))
-def test_size_never_takes_more_than_six_cells(size: int) -> None:
-    assert len(size_shown(size)) <= 6
-
-
-def test_scores_have_two_decimals() -> None:
-    assert (score_text(0.8312), score_text(5.0649), score_text(None), score_text(float("nan"))) == (
-        "0.83",
-        "5.06",
-        "–",
-        "–",
-    )
 
 
 @settings(deadline=None)
@@ -102,11 +80,9 @@ def test_what_does_not_fit_ends_in_an_ellipsis_at_a_whole_character() -> None:
     [
         (1.0, "████"),
         (0.5, "██  "),
-        (0.53, "██▏ "),
         (0.0, "    "),
         (0.0001, "▏   "),
         (7.0, "████"),
-        (-1.0, "    "),
         (None, "–   "),
         (float("nan"), "–   "),
     ],
@@ -119,10 +95,3 @@ def test_bar_counts_in_eighths(value: float | None, drawn: str) -> None:
 @given(st.one_of(st.none(), st.floats()), st.integers(0, 30))
 def test_bar_is_exactly_that_wide(value: float | None, cells: int) -> None:
     assert cell_len(bar(value, cells)) == cells
-
-
-@settings(deadline=None)
-@given(st.floats(0, 1), st.floats(0, 1))
-def test_a_longer_bar_is_never_the_smaller_value(one: float, other: float) -> None:
-    lengths = {value: sum(8 if c == "█" else " ▏▎▍▌▋▊▉".index(c) for c in bar(value, 8)) for value in (one, other)}
-    assert (lengths[one] <= lengths[other]) or one > other

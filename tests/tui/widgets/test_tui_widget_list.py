@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import pytest
-from textual.events import MouseScrollDown
 from textual.pilot import Pilot
 from tui_widget_samples import NOW, WidgetApp, memories, memory, shown
 
@@ -77,50 +76,6 @@ async def test_every_line_is_as_wide_as_the_list_at_any_width(width: int) -> Non
         await pilot.pause()
         assert {widget.render_line(y).cell_length for y in range(widget.size.height)} == {width}
         assert "memory" in shown(widget)[0]
-
-
-async def test_agents_are_a_column_only_of_a_wide_window_where_they_are_mixed() -> None:
-    for width, is_mixed in ((160, False), (160, True), (80, True)):
-        async with listing(width) as (widget, _, pilot):
-            widget.set_look(sort=NEWEST_STORED, now=NOW, show_agent=is_mixed)
-            widget.show_page([memory(1, agent="ops-helper")])
-            await pilot.pause()
-            assert ("ops-helper" in shown(widget)[1]) is (width == 160 and is_mixed)
-
-
-async def test_the_heading_shows_the_order_and_a_click_on_it_asks_for_another() -> None:
-    async with listing(140) as (widget, app, pilot):
-        widget.show_page([memory(1, updated_at="2026-11-20T22:00:00Z")])
-        await pilot.pause()
-        heading = shown(widget)[0]
-        assert not set("▾▴") & set(heading)
-        for word in ("category", "key", "memory", "size", "age"):
-            await pilot.click(MemoryList, offset=(heading.index(word) + 1, 0))
-        await pilot.pause()
-        fields = [SortField.CATEGORY, SortField.KEY, SortField.CONTENT, SortField.SIZE, SortField.AGE]
-        assert [message.field for message in app.saw(MemoryList.SortWanted)] == fields
-        widget.set_look(sort=Sort(SortField.KEY, False), now=NOW, show_agent=False)
-        assert "key▴" in shown(widget)[0]
-        widget.set_look(sort=Sort(SortField.CATEGORY), now=NOW, show_agent=False)
-        assert "category▾" in shown(widget)[0]
-        widget.set_look(sort=Sort(SortField.UPDATED), now=NOW, show_agent=False)
-        assert "updated▾" in shown(widget)[0]
-        assert " 1 d" in shown(widget)[1]
-
-
-async def test_a_click_selects_a_double_click_opens_and_the_wheel_leaves_the_cursor() -> None:
-    async with listing() as (widget, app, pilot):
-        widget.show_page(memories(100))
-        await pilot.pause()
-        await pilot.click(MemoryList, offset=(5, 4))
-        assert (widget.cursor, app.saw(MemoryList.RowOpened)) == (3, [])
-        await pilot.double_click(MemoryList, offset=(5, 6))
-        await pilot.press("j")
-        assert (widget.cursor, len(app.saw(MemoryList.RowOpened))) == (6, 1)
-        await pilot._post_mouse_events([MouseScrollDown], MemoryList, (5, 5))
-        await pilot.pause()
-        assert widget.scroll_offset.y > 0
-        assert widget.cursor == 6
 
 
 async def test_each_highlighted_memory_is_reported_once_and_again_when_it_changed() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tui_widget_samples import HOSTILE, WidgetApp, hybrid_recall, memories, memory, recalled, scored, shown, strips
@@ -38,15 +37,6 @@ async def test_a_hybrid_recall_shows_parts_the_threshold_as_a_line_and_reasons_i
         "                  withheld: exfil_curl",
         "",
     ]
-
-
-async def test_a_narrow_list_has_shorter_bars_and_a_narrower_one_numbers_alone() -> None:
-    lines = await _lines(hybrid_recall(), 76)
-    assert lines[1].endswith("0.86  ████▌ 0.91  ███▊  0.74")
-    lines = await _lines(hybrid_recall(), 70)
-    assert lines[0].split() == ["key", "memory", "final", "vector", "keyword"]
-    assert lines[1].split()[-3:] == ["0.86", "0.91", "0.74"]
-    assert any(line.endswith("assistant reply") for line in lines)
 
 
 async def test_before_the_memory_is_cut_within_a_word_bars_and_key_give_way() -> None:
@@ -91,12 +81,6 @@ async def test_without_vectors_there_is_no_vector_column_and_the_final_score_may
     assert "keyword" in lines[0]
     assert "5.06" in lines[1]
     assert lines[1].endswith("████████ 1.00")
-
-
-async def test_a_list_of_the_newest_has_no_score_columns_at_all() -> None:
-    lines = await _lines(recalled([scored(1, None, stage="recent", injected=True)]), 90)
-    assert lines[0].split() == ["key", "memory"]
-    assert not any("threshold" in line for line in lines)
 
 
 async def test_the_bold_number_is_the_one_that_is_compared_with_the_threshold() -> None:
@@ -178,22 +162,6 @@ async def test_the_same_query_again_keeps_the_cursor_and_another_starts_at_the_t
         await pilot.pause()
         assert widget.selected_result is None
         assert "age" in shown(widget)[0]
-
-
-@pytest.mark.parametrize(
-    ("scores", "line"),
-    [
-        ([0.9, 0.5, 0.3], 2),
-        ([0.4, 0.39], 1),
-        ([0.3, 0.2], 0),
-        ([0.9, 0.5], None),
-        ([0.9, 0.3, 0.5], None),
-        ([None, None], None),
-        ([], None),
-    ],
-)
-def test_the_line_falls_where_the_order_crosses_the_threshold(scores: list[float | None], line: int | None) -> None:
-    assert threshold_line([scored(rank, score) for rank, score in enumerate(scores, 1)], 0.4) == line
 
 
 @settings(deadline=None)

@@ -191,7 +191,7 @@ class ChangesRoom(StoreRoom):
         yield Static(_SCOPE, id="scope", markup=False)
         yield self._search
         yield Banner(id="failure")
-        with ListAndDetail():
+        with ListAndDetail("Changes", "Change"):
             yield self._list
             yield AboutPane(id="detail")
         yield KeyLine()

@@ -140,7 +140,7 @@ class LiveRoom(StoreRoom):
         yield Banner(id="failure")
         yield Banner(id="unsent")
         yield Empty(id="nothing")
-        with ListAndDetail():
+        with ListAndDetail("Turns", "Turn"):
             yield self._list
             yield self._detail
         yield KeyLine()

@@ -98,7 +98,7 @@ class StoresRoom(Room["Candidate | None"]):
     def compose(self) -> ComposeResult:
         yield TitleLine()
         yield Banner(id="failure")
-        with ListAndDetail():
+        with ListAndDetail("Stores", "Store"):
             yield self._list
             yield AboutPane(can_focus=False)
         yield KeyLine()

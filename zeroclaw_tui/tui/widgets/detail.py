@@ -31,6 +31,8 @@ MAX_SHOWN = 20_000
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _MAX_KEY = 300
 _LINES_BEFORE_MATCH = 3
+_MIN_FRAMED = 12
+"""Lines from which a list and its detail have frames."""
 _TAB = 4
 _SECONDS_TO_LIGHT = 0.05
 _SIGN_COLOURS: dict[Sign, str] = {"+": "good", "-": "bad", "~": "text", " ": "muted", "…": "faint"}
@@ -265,21 +267,36 @@ class AboutPane(ReadingPane):
 
 
 class ListAndDetail(Container):
-    """A list above its detail; next to it on a screen that is `-wide`."""
+    """A list above its detail, or next to it on a screen that is `-wide`, each in a frame with its title.
+
+    In a low window there are no frames.
+    """
 
     # What a screen is wide enough for stands outside of it.
     SCOPED_CSS = False
     DEFAULT_CSS = """
-    ListAndDetail { width: 1fr; height: 1fr; margin-top: 1; layout: vertical; }
-    ListAndDetail > * { width: 1fr; height: 1fr; }
-    ListAndDetail > ReadingPane {
-        width: 1fr; height: 40%; min-height: 3; padding: 0 1; border-top: solid $border-blurred;
+    ListAndDetail { width: 1fr; height: 1fr; layout: vertical; }
+    ListAndDetail > * { width: 1fr; height: 1fr; border-title-color: $foreground-muted; }
+    ListAndDetail > *:focus, ListAndDetail > *:focus-within {
+        border-title-color: $primary; border-title-style: bold;
     }
+    ListAndDetail > ReadingPane { width: 1fr; height: 40%; min-height: 3; padding: 0 1; border-top: solid $border; }
     .-wide ListAndDetail { layout: horizontal; }
-    .-wide ListAndDetail > ReadingPane {
-        width: 38%; min-width: 44; height: 1fr; padding: 0 1 0 3; border-top: none;
-    }
+    .-wide ListAndDetail > ReadingPane { width: 38%; min-width: 44; height: 1fr; border-top: none; }
+    ListAndDetail.-framed > * { border: round $border; }
+    ListAndDetail.-framed > *:focus, ListAndDetail.-framed > *:focus-within { border: round $primary; }
     """
+
+    def __init__(self, *titles: str) -> None:
+        super().__init__()
+        self._titles = titles
+
+    def on_mount(self) -> None:
+        for pane, title in zip(self.children, self._titles, strict=True):
+            pane.border_title = title
+
+    def on_resize(self) -> None:
+        self.set_class(self.size.height >= _MIN_FRAMED, "-framed")
 
 
 class PlainContent(GrowingText):

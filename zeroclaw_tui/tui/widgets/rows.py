@@ -68,25 +68,22 @@ def listing_columns(width: int, look: Look, key_cells: int, *, is_wide: bool) ->
     Ordered by the last change, the age is that of the change. In a narrow list the flag, the age and then the key give
     way to the memory.
     """
-    by_update = look.sort.field is SortField.UPDATED
     key = max(_MIN_KEY, min(key_cells, MAX_KEY, max(14, width * 2 // 9)))
-
-    def quiet(title: str, cells: int, text: str, sort: SortField | None = None, *, right: bool = False) -> Column[Any]:
-        return Column(title, width=cells, right=right, sort=sort, draw=partial(_quiet, text, look))
-
     columns: list[Column[Any]] = [
         Column("key", width=key, lead=2 if is_wide else 1, sort=SortField.KEY, draw=partial(_key, look)),
         Column("", width=1, lead=1, draw=_flag),
         Column("memory", flex=True, lead=1, sort=SortField.CONTENT, draw=partial(_memory, look)),
     ]
+    muted = partial(Column[MemoryEntry], look="muted")
     if is_wide:
-        columns.insert(0, replace(quiet("category", _CATEGORY, "category", SortField.CATEGORY), lead=1))
-        columns += [quiet("agent", _CATEGORY, "agent")] if look.show_agent else []
-        columns.append(quiet("size", 6, "size", SortField.SIZE, right=True))
-    if by_update:
-        columns.append(quiet("updated", 8, "updated", SortField.UPDATED, right=True))
+        columns.insert(0, muted("category", lambda one: one.category, _CATEGORY, lead=1, sort=SortField.CATEGORY))
+        columns += [muted("agent", lambda one: one.agent or "", _CATEGORY)] if look.show_agent else []
+        columns.append(muted("size", lambda one: size_shown(one.size), 6, right=True, sort=SortField.SIZE))
+    if look.sort.field is SortField.UPDATED:
+        updated = muted("updated", lambda one: short_age(one.updated_at or one.when, look.now), 8)
+        columns.append(replace(updated, right=True, sort=SortField.UPDATED))
     else:
-        columns.append(quiet("age", 6, "age", SortField.AGE, right=True))
+        columns.append(muted("age", lambda one: short_age(one.when, look.now), 6, right=True, sort=SortField.AGE))
     for title in ("", columns[-1].title, "key"):
         if _room(width, columns) < _MIN_MEMORY:
             columns = [column for column in columns if column.title != title]
@@ -116,19 +113,6 @@ def _memory(look: Look, entry: MemoryEntry, cells: int, styles: Styles) -> Piece
     part = look.parts.get(entry.handle, entry.content)
     lit = _lit(part, room, look.lights, _plain(entry, styles), styles)
     return [*pieces, *(lit or [Segment(fit(EMPTY_CONTENT, room), styles["faint"])])]
-
-
-def _quiet(name: str, look: Look, entry: MemoryEntry, cells: int, styles: Styles) -> Pieces:
-    """One of the small facts about a memory."""
-    match name:
-        case "size":
-            text = size_shown(entry.size)
-        case "age" | "updated":
-            text = short_age((entry.updated_at if name == "updated" else "") or entry.when, look.now)
-        case _:
-            text = one_line((getattr(entry, name) or "")[:200])
-    is_right = name in ("size", "age", "updated")
-    return [Segment(fit(text, cells, "right" if is_right else "left"), _plain(entry, styles, "muted"))]
 
 
 def key_pieces(key: str, cells: int, plain: Style, styles: Styles, lights: Highlights = NO_HIGHLIGHTS) -> Pieces:

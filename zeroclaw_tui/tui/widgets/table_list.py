@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, KeysView, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar, Generic, Literal, TypeVar, overload
+from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args, overload
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -38,12 +38,8 @@ RowState = Literal["plain", "cursor", "cursor-blurred"]
 
 EMPTY_KEY = "(empty key)"
 EMPTY_CONTENT = "(empty)"
-CURSOR = "▌"
-MARKED = "●"
-MARKED_CURSOR = "◉"
-LEFT_OUT = "–"
+CURSOR, MARKED, MARKED_CURSOR, LEFT_OUT = "▌", "●", "◉", "–"
 HEADING_LINES = 1
-_LOOKS: tuple[Look, ...] = ("text", "muted", "faint", "final", "vector", "keyword", "good", "bad")
 _GAP = 2
 _MIN_FLEX = 40
 _MIN_CELL, _MAX_CELL = 12, 32
@@ -60,7 +56,7 @@ def row_styles(app: App[Any], ground: Style, state: RowState, is_marked: bool) -
     surface = "marked" if state == "plain" and is_marked else state
     if surface != "plain" and not app.native_ansi_color:
         ground += Style(bgcolor=colours[surface])
-    styles = {name: ground + Style(color=colours[name]) for name in map(str, _LOOKS)}
+    styles = {name: ground + Style(color=colours[name]) for name in map(str, get_args(Look))}
     if state != "plain":
         # On the cursor's ground the faintest would not be legible.
         styles["faint"] = styles["muted"]
@@ -233,11 +229,11 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
     def validate_cursor(self, row: int) -> int:
         """Keep the cursor on a row, and off the lines between rows."""
         row = max(0, min(row, len(self._rows) - 1))
-        if not self._rows or self._rows[row] is None or self.divider(self._rows[row]) is None:
+        if not self._rows or not self._is_divider(row):
             return row
         ahead, back = range(row, len(self._rows)), range(row, -1, -1)
         ways = (ahead, back) if row >= self.cursor else (back, ahead)
-        return next((at for way in ways for at in way if self.divider(self._rows[at]) is None), row)
+        return next((at for way in ways for at in way if not self._is_divider(at)), row)
 
     def watch_cursor(self, old: int, new: int) -> None:
         """Repaint two rows, and bring the new one into view."""
@@ -274,7 +270,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
                     return
             return
         at, _ = self._row_at(place.y - HEADING_LINES + self.scroll_offset.y)
-        if at < len(self._rows) and (self._rows[at] is None or self.divider(self._rows[at]) is None):
+        if at < len(self._rows) and not self._is_divider(at):
             self.cursor = at
             self.row_clicked(is_mark=place.x < _MARK_CELLS, is_double=event.chain == 2)
 
@@ -374,8 +370,8 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
     def _wanted(self, column: Column[Row]) -> int:
         if column.width is not None:
             return column.width
-        rows = (self._rows[at] for at in range(min(len(self._rows), _ROWS_MEASURED)))
-        shown = (_clean(column.cell(row)) for row in rows if row is not None and self.divider(row) is None)
+        rows = (self._rows[at] for at in range(min(len(self._rows), _ROWS_MEASURED)) if not self._is_divider(at))
+        shown = (_clean(column.cell(row)) for row in rows if row is not None)
         widest = max((cell_len(text if isinstance(text, str) else text.plain) for text in shown), default=0)
         return max(cell_len(column.title), min(_MAX_CELL, widest))
 
@@ -389,6 +385,10 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
             return line, 0
         at = bisect_right(self._starts, line) - 1
         return at, line - self._starts[at]
+
+    def _is_divider(self, at: int) -> bool:
+        row = self._rows[at]
+        return row is not None and self.divider(row) is not None
 
     def _measure(self) -> None:
         """Be as high as the rows are."""
@@ -465,7 +465,6 @@ class TableList(RowList[Row]):
         self._is_left_out = is_left_out
         self._divider = divider
         self._marks: dict[Any, None] = {}
-        self._anchor = 0
         self.is_filled = bool(rows)
         """Whether it was given rows, even if there are none."""
 
@@ -495,7 +494,6 @@ class TableList(RowList[Row]):
         mark = self._mark_of(self.selected)
         if mark is None:
             return
-        self._anchor = self.cursor
         if mark in self._marks:
             del self._marks[mark]
         else:
@@ -503,15 +501,10 @@ class TableList(RowList[Row]):
         self.cursor += 1
         self._post_marks()
 
-    def mark_to_cursor(self) -> None:
-        """Mark from the row that was marked last to the one under the cursor."""
-        first, last = sorted((min(self._anchor, len(self._rows) - 1), self.cursor))
-        self._mark_rows(self._rows[max(0, first) : last + 1])
-
     def mark_all(self) -> None:
         """Mark every row there is that can be; where all of them are marked, none."""
         before = len(self._marks)
-        self._mark_rows(self._rows)
+        self.set_marks((*self.marks, *(mark for mark in map(self._mark_of, self._rows) if mark is not None)))
         if before and len(self._marks) == before:
             self.set_marks(())
 
@@ -529,7 +522,6 @@ class TableList(RowList[Row]):
                 wanted = self._key(before)
                 cursor = next((at for at, row in enumerate(rows) if self._key(row) == wanted), cursor)
         self._rows = rows
-        self._anchor = 0
         self.redraw()
         self.set_reactive(RowList.cursor, self.validate_cursor(cursor))
         self._bring_into_view()
@@ -573,9 +565,6 @@ class TableList(RowList[Row]):
     def _post_marks(self) -> None:
         self.redraw()
         self.post_message(self.MarksChanged(self, self.selected))
-
-    def _mark_rows(self, rows: Iterable[Row]) -> None:
-        self.set_marks((*self.marks, *(mark for mark in map(self._mark_of, rows) if mark is not None)))
 
 
 def lead_of(column: Column[Any], *, is_first: bool = False) -> int:

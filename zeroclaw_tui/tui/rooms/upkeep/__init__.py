@@ -203,7 +203,7 @@ class UpkeepTab(Vertical):
     def compose(self) -> ComposeResult:
         yield TitleLine(id="title")
         yield Banner()
-        with ListAndDetail():
+        with ListAndDetail("Findings", "Finding"):
             with Vertical(classes="lists"):
                 yield from self.compose_lists()
             yield AboutPane()
