@@ -17,9 +17,14 @@ def screen_text(app: App[Any]) -> str:
     return "\n".join("".join(segment.text for segment in strip) for strip in strips)
 
 
+def screen_lines(app: App[Any]) -> list[str]:
+    """The lines of the screen without the sides of frames."""
+    return screen_text(app).replace("│", "").split("\n")
+
+
 def screen_words(app: App[Any]) -> str:
-    """The same with one space between words, and without the bar beside a row or a toast."""
-    return " ".join(screen_text(app).replace("▌", " ").split())
+    """The same with one space between words, and without the bar beside a row or a toast, and the sides of frames."""
+    return " ".join(screen_text(app).replace("▌", " ").replace("│", " ").split())
 
 
 def line(app: App[Any], number: int) -> str:
@@ -29,7 +34,7 @@ def line(app: App[Any], number: int) -> str:
 
 def line_with(app: App[Any], words: str) -> str:
     """The first line that has these words, with one space between words."""
-    lines = (" ".join(line.replace("▌", " ").split()) for line in screen_text(app).split("\n"))
+    lines = (" ".join(line.replace("▌", " ").split()) for line in screen_lines(app))
     return next((line for line in lines if words in line), "")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from changes_samples import NOW, Sample, ScreenApp, chat_rows, hostile_rows, named_rows, row, row_id
 from support.marks import plan_of_marked
-from support.screens import WIDE, said, screen_text, screen_words
+from support.screens import WIDE, said, screen_lines, screen_text, screen_words
 from support.settling import press, running, settled
 from tui.tui_samples import Inspector
 
@@ -68,7 +68,7 @@ async def test_a_room_without_changes_says_what_would_fill_it(sample: Sample) ->
 async def test_every_change_is_a_line_the_newest_first_and_a_purge_is_one(sample: Sample) -> None:
     await busy(sample)
     async with running(room(sample), WIDE) as (app, pilot):
-        lines = [" ".join(line[:86].split()) for line in screen_text(app).splitlines()]
+        lines = [" ".join(line[:86].split()) for line in screen_lines(app)]
         assert lines[1].startswith("3 changes · newest first · kept 30 days or 500 MB · ")
         assert [line for line in lines if "stored tz" in line or "deleted 12" in line or "edited" in line] == [
             "▌2 h stored tz 1",
@@ -105,7 +105,7 @@ async def test_enter_opens_the_rows_of_a_change_and_marked_ones_come_back(sample
     """A double click opens it too."""
     await busy(sample)
     async with running(room(sample)) as (app, pilot):
-        await pilot.click("#list", offset=(12, 2), times=2)
+        await pilot.click("#list", offset=(13, 3), times=2)
         await settled(pilot)
         assert "deleted 12 memories · yesterday 12:00" in screen_words(app)
         await press(pilot, "escape", "enter", "space", "space", "enter")
@@ -268,7 +268,7 @@ async def lived(sample: Sample) -> MemoryEntry:
 
 async def test_of_one_memory_every_step_is_listed_with_its_lines_and_fields(sample: Sample) -> None:
     async with running(room(sample, await lived(sample)), WIDE) as (app, pilot):
-        lines = [line[:80].split() for line in screen_text(app).splitlines()]
+        lines = [line[:80].split() for line in screen_lines(app)]
         assert ["▌3", "h", "-", "deleted"] in lines
         assert ["2", "d", "~", "edited", "key"] in lines
         assert ["4", "d", "~", "edited", "content,", "category"] in lines

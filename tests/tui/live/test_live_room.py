@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 from live_samples import FOLLOWING, SESSION, LiveApp, Place, at, block, call, some_turns
-from support.screens import NARROW, WIDE, said, screen_text, screen_words
+from support.screens import NARROW, WIDE, said, screen_lines, screen_text, screen_words
 from support.settling import press, running, settled, until
 from support.small_store import add, change
 from textual.widgets import Static
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 
 def rows(app: LiveApp) -> list[str]:
     """The lines of the list, one space between words."""
-    lines = (" ".join(line[:80].replace("▌", " ").split()) for line in screen_text(app).splitlines())
+    lines = (" ".join(line[:80].replace("▌", " ").split()) for line in screen_lines(app))
     return [line for line in lines if line[:2] in ("= ", "≠ ", "? ", "· ") and line[4:5] == ":"]
 
 
@@ -42,10 +42,10 @@ async def test_every_turn_is_a_line_with_its_mark_and_the_newest_is_at_the_end(p
         assert "+ - dentist: Dentist appointments only in the morning." in words
         await press(pilot, "k")
         assert "= Sent as predicted: 1 memory (" in screen_words(app)
-        await pilot.click("#list", offset=(20, 2))
+        await pilot.click("#list", offset=(21, 3))
         await settled(pilot)
         assert "What does she like to eat?" in detail(app)
-        await pilot.click("#list", offset=(20, 2), times=2)
+        await pilot.click("#list", offset=(21, 3), times=2)
         await settled(pilot)
         assert isinstance(app.screen, WhyRoom)
 

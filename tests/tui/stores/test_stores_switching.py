@@ -142,7 +142,7 @@ async def test_a_database_of_database_url_is_read_only_until_a_person_says_it_is
         await pilot.press("W")
         await until(pilot, lambda: "Only the database of DATABASE_URL" in said(app))
         await pilot.press("G")
-        await until(pilot, lambda: "it may be another program's" in screen_words(app))
+        await until(pilot, lambda: "it may be another program's and is read-only" in screen_words(app))
         await pilot.press("W")
         await until(pilot, lambda: "Is this ZeroClaw's database?" in screen_text(app))
         assert "hunter2" not in screen_text(app)

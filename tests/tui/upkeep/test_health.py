@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from support import small_store
 from support.replaying import FixedEmbedder
-from support.screens import WIDE, said, screen_text, screen_words
+from support.screens import WIDE, said, screen_lines, screen_text, screen_words
 from support.settling import press, running, until
 from textual.screen import ModalScreen
 from upkeep_samples import NOW, RoomApp, go_to
@@ -220,7 +220,7 @@ async def test_after_compacting_the_list_still_follows_what_other_programs_write
         await pilot.press("3", "D")
         await until(pilot, lambda: "compact" in screen_words(app))
         await pilot.press("g")
-        while not any(line.startswith("▌") and "compact" in line for line in screen_text(app).splitlines()):
+        while not any(line.startswith("▌") and "compact" in line for line in screen_lines(app)):
             await pilot.press("j")
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, ModalScreen))

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, ClassVar
 
-from support.screens import screen_text, screen_words
+from support.screens import screen_lines, screen_words
 from support.settling import press
 from support.small_store import make
 from textual.app import App
@@ -65,7 +65,7 @@ class RoomApp(App[None]):
     @property
     def lines(self) -> list[str]:
         """Every line on the screen, as a person reads it."""
-        return screen_text(self).split("\n")
+        return screen_lines(self)
 
     @property
     def words(self) -> str:
