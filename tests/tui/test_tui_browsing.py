@@ -200,7 +200,7 @@ async def test_the_detail_has_the_length_and_the_norm_of_the_vector(inspector: I
         assert "3-d vector · norm 1.25" in screen_text(app)
 
 
-async def test_two_installs_are_told_and_the_other_can_be_chosen(inspector: Inspector, tmp_path: Path) -> None:
+async def test_two_installs_are_named_and_the_other_can_be_chosen(inspector: Inspector, tmp_path: Path) -> None:
     inspector.configs = (sample_config(tmp_path / "one"), sample_config(tmp_path / "two"))
     async with running(inspector.app(), WIDE) as (app, pilot):
         assert "type : installs to choose it" in screen_words(app)
@@ -221,7 +221,7 @@ class OfAgents(SampleMemory):
         super().__init__(memory(f"of_{name}", "Likes tea.", "core", 1, at, agent=name) for at, name in enumerate("ab"))
 
 
-async def test_an_agent_that_nobody_knows_is_told_with_those_that_are(tmp_path: Path) -> None:
+async def test_an_unknown_agent_is_reported_with_the_known_ones(tmp_path: Path) -> None:
     async with running(Inspector(tmp_path, OfAgents()).app(options=OpenOptions(agent="nobody"))) as (app, _):
         assert "There is no agent 'nobody' here. Known agents: a, b." in screen_words(app)
 

@@ -44,7 +44,7 @@ async def test_looking_and_leaving_a_chooser_writes_no_settings_and_an_unbound_k
     assert await inspector.store.count() == 248
 
 
-async def test_a_choice_that_cannot_be_kept_holds_and_is_told(inspector: Inspector) -> None:
+async def test_a_choice_that_cannot_be_saved_holds_and_is_reported(inspector: Inspector) -> None:
     inspector.configs[0].install.own_dir.parent.mkdir(parents=True, exist_ok=True)
     inspector.configs[0].install.own_dir.write_text("a file where the folder should be")
     async with running(inspector.app(), WIDE) as (app, pilot):
@@ -64,7 +64,7 @@ async def test_a_saved_theme_is_used_and_a_chosen_one_is_saved(inspector: Inspec
         assert stat.S_IMODE((install.own_dir / "settings.toml").stat().st_mode) == 0o600
 
 
-async def test_a_theme_that_is_not_there_is_told_and_ours_is_used(inspector: Inspector) -> None:
+async def test_a_missing_theme_is_reported_and_ours_is_used(inspector: Inspector) -> None:
     save_theme(inspector.configs[0].install, "[/nowhere]")
     async with running(inspector.app()) as (app, pilot):
         assert app.theme == "zeroclaw-dark"

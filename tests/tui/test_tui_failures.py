@@ -29,7 +29,7 @@ OPENING = [
 ]
 
 
-async def test_a_store_that_does_not_open_is_a_screen_until_r_finds_it_mended(inspector: Inspector) -> None:
+async def test_a_store_that_does_not_open_is_a_screen_until_r_opens_it(inspector: Inspector) -> None:
     inspector.failure = OPENING[0]
     async with running(inspector.app()) as (app, pilot):
         for error in OPENING:
@@ -126,7 +126,7 @@ async def test_a_trash_that_cannot_be_read_hides_no_empty_store(tmp_path: Path) 
         assert "No memories yet." in screen_text(app)
 
 
-async def test_the_backend_none_says_that_nothing_is_kept(tmp_path: Path) -> None:
+async def test_the_backend_none_says_that_nothing_is_stored(tmp_path: Path) -> None:
     async with running(Inspector(tmp_path, NoneMemory()).app()) as (app, _):
         assert "This backend stores no memories." in screen_text(app)
         assert 'Set memory.backend to "sqlite" in config.toml' in screen_words(app)

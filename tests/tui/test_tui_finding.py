@@ -99,7 +99,7 @@ async def test_what_was_found_is_lit_in_list_and_detail(finds: Finds) -> None:
         assert lit_in(rows(app)) == lit_in(content(app)) == []
 
 
-async def test_a_match_further_on_is_shown_with_what_stands_before_it(finds: Finds) -> None:
+async def test_a_match_further_on_is_shown_with_the_words_before_it(finds: Finds) -> None:
     """Also one behind the beginning that the list has of a memory; the detail goes there."""
     async with running(finds.app(), WIDE) as (app, pilot):
         await find(pilot, Mode.CONTAINS, "saffron")
@@ -178,9 +178,7 @@ async def test_enter_searches_for_what_was_typed_last_before_the_next_key(finds:
         assert len(rows(app).marks) == 3
 
 
-async def test_a_pattern_that_takes_too_long_is_told_in_the_bar(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_slow_pattern_is_reported_in_the_search_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matching, "REGEX_SECONDS", 0.05)
     finds = Finds(tmp_path, "a" * 60 + "b")
     async with running(finds.app(), WIDE) as (app, pilot):

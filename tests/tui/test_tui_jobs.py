@@ -89,7 +89,7 @@ async def hand_at(path: Path) -> AsyncIterator[Hand]:
         yield Hand(pilot)
 
 
-async def test_a_memory_is_found_and_mended_with_four_keys(database: Path) -> None:
+async def test_a_memory_is_found_and_corrected_with_four_keys(database: Path) -> None:
     async with hand_at(database) as hand:
         await hand.press("slash")
         await hand.type("chopsticks")

@@ -61,7 +61,7 @@ def test_keys_typed_in_one_go_reach_what_they_were_typed_for(
             assert "key8" not in _keys(config_dir)
 
 
-def test_a_number_typed_before_its_question_stood_there_counts(config_dir: Path) -> None:
+def test_a_number_typed_before_its_question_is_drawn_counts(config_dir: Path) -> None:
     with Terminal([*INSPECTOR, str(config_dir)], columns=120, lines=30) as screen:
         screen.wait_for("12 memories")
         screen.press("*d12\r")
@@ -152,7 +152,7 @@ def test_without_an_install_there_is_the_demo_and_a_path(clean_environment: Path
         assert screen.wait_exit() == 0
 
 
-def test_what_was_typed_before_it_stood_there_never_lets_go_for_ever(config_dir: Path) -> None:
+def test_a_number_typed_too_early_never_erases_for_good(config_dir: Path) -> None:
     with Terminal([*INSPECTOR, str(config_dir)], columns=120, lines=30) as screen:
         screen.wait_for("12 memories")
         screen.press("*d12\r")
@@ -172,7 +172,7 @@ def test_what_was_typed_before_it_stood_there_never_lets_go_for_ever(config_dir:
     assert len(_keys(config_dir)) == 12
 
 
-async def test_what_is_typed_right_behind_a_dialog_that_is_left_is_not_kept_waiting(inspector: Inspector) -> None:
+async def test_keys_typed_right_after_a_dialog_closes_are_not_delayed(inspector: Inspector) -> None:
     """What the key closed hears nothing any more, and so cannot tell that the key has done all it does."""
     async with running(inspector.app()) as (app, pilot):
         await pilot.press("o")

@@ -140,7 +140,7 @@ class View:
         return not self.query and not self.chips
 
     @property
-    def sought(self) -> MemoryFilter:
+    def text_filter(self) -> MemoryFilter:
         """The text searched in keys and contents, and highlighted there."""
         if self.mode is Mode.CONTAINS:
             return MemoryFilter(contains=self.query or None)
@@ -226,10 +226,10 @@ class View:
 
     def listing_filter(self, now: datetime) -> MemoryFilter:
         """The filter of the list at this moment, the text to find included when that is the mode."""
-        sought = self.sought
+        text = self.text_filter
         age = AGES[self.age] if self.age else Age("")
         over, under = _days_before(now, age.over), _days_before(now, age.under)
-        return self.filter.but(older_than=over, newer_than=under, contains=sought.contains, regex=sought.regex)
+        return self.filter.but(older_than=over, newer_than=under, contains=text.contains, regex=text.regex)
 
     def finding_filter(self, now: datetime) -> MemoryFilter:
         """The filter that the mode "contains" would have for the same query."""

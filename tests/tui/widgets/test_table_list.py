@@ -151,7 +151,7 @@ async def test_marks_hold_whichever_rows_are_shown_and_only_for_what_can_have_on
         assert len(table.marks) == 4
 
 
-async def test_the_cursor_never_stands_on_a_line_between_rows() -> None:
+async def test_the_cursor_skips_lines_between_rows() -> None:
     rows = [Thing("", line="first"), Thing("a"), Thing("", line="what follows is kept"), Thing("b")]
     async with listing(rows, divider=lambda thing: thing.line) as (app, pilot):
         seen = [app.table.selected]

@@ -36,7 +36,7 @@ AWKWARD = st.text(
         ("yesterday", "?"),
     ],
 )
-def test_age_is_told_in_one_unit(timestamp: str, age: str) -> None:
+def test_an_age_has_one_unit(timestamp: str, age: str) -> None:
     assert relative_age(timestamp, NOW) == age
 
 

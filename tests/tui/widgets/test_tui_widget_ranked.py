@@ -107,7 +107,7 @@ async def test_the_bold_number_is_the_one_that_is_compared_with_the_threshold() 
 NUMBERS = ("0.90", "0.60", "0.70", "0.53", "0.3999", "0.20", "0.50")
 
 
-async def test_what_time_decay_keeps_out_says_so_beside_its_score() -> None:
+async def test_a_result_below_the_threshold_by_decay_says_so() -> None:
     because = "threshold 0.00 < 0.40 after decay from 0.57"
     results = [
         scored(1, 0.68, decayed=0.68, vector_score=0.55, keyword_score=1.0, injected=True),

@@ -84,7 +84,7 @@ class BrowserPanes(Vertical):
         self._found: int | None = None
         self._milliseconds: float | None = None
         self._bad_pattern = ""
-        self._sought: MemoryFilter | None = None
+        self._text_filter: MemoryFilter | None = None
         self.lights = NO_HIGHLIGHTS
         self.rows = MemoryList(id="list", takes_marks=True)
         self.detail = MemoryDetail(id="detail")
@@ -387,10 +387,10 @@ class BrowserPanes(Vertical):
         if not handles:
             self._was_changed = view.shows_all and await self._has_change()
             await self._count(view, now)
-        if self._sought != view.sought:
+        if self._text_filter != view.text_filter:
             # Patterns that were too slow for one list are not tried again in the same.
-            rows.lights = self.lights = Highlights.of(view.sought)
-            self._sought = view.sought
+            rows.lights = self.lights = Highlights.of(view.text_filter)
+            self._text_filter = view.text_filter
         if not keep_place:
             self._milliseconds = self._since(started)
             rows.show_page(first)
@@ -439,7 +439,7 @@ class BrowserPanes(Vertical):
         await self._count_again(view, now)
 
     def _show_recall(self, result: RecallResult, milliseconds: float, edited: MemoryEntry | None) -> None:
-        self.recalled, self._milliseconds, self._sought = result, milliseconds, None
+        self.recalled, self._milliseconds, self._text_filter = result, milliseconds, None
         self.lights = NO_HIGHLIGHTS if result.mode == SIMILAR else highlights_of_message(result.request.query)
         self.rows.show_results(result, edited)
         self._answered()
@@ -458,9 +458,9 @@ class BrowserPanes(Vertical):
         withheld = [entry for entry in await self._open_library.scanned(entries) if entry.withheld]
         if withheld:
             self.rows.put_rows(withheld)
-        if not self.view.sought.looks_for_text:
+        if not self.view.text_filter.looks_for_text:
             return
-        lights = await asyncio.to_thread(Highlights.of, self.view.sought)
+        lights = await asyncio.to_thread(Highlights.of, self.view.text_filter)
         excerpts = [entry for entry in entries if entry.is_excerpt]
         lit = await asyncio.to_thread(parts_with_matches, excerpts, lights)
         unlit = [entry.handle for entry in excerpts if entry.handle not in lit]
@@ -603,7 +603,7 @@ class BrowserPanes(Vertical):
 
 def _what_is_counted(view: View) -> tuple[object, ...]:
     """What the counts and the rows of a view depend on, besides the moment."""
-    return (view.filter, view.age, view.sought)
+    return (view.filter, view.age, view.text_filter)
 
 
 def _similar_ranking(found: SimilarResult, request: RecallRequest) -> RecallResult:
