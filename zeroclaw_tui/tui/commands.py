@@ -386,11 +386,8 @@ class Palette(CommandPalette):
             super()._action_command_list(action)
 
 
-class RoomCommands(Provider):
-    """Every command of the room that makes sense now, a line each, with its key or with why it cannot be used.
-
-    Commands are found by name, title, synonyms and keys.
-    """
+class RoomProvider(Provider):
+    """Commands of the room below the palette, found by name, title, synonyms and keys."""
 
     async def discover(self) -> Hits:
         for found in self._commands():
@@ -405,6 +402,18 @@ class RoomCommands(Provider):
                 yield Hit(score, self._line(found), found, command.title)
 
     def _commands(self) -> Iterator[PaletteCommand]:
+        """The commands to choose from."""
+        raise NotImplementedError
+
+    def _line(self, found: PaletteCommand) -> Content:
+        """A command as the palette shows it."""
+        raise NotImplementedError
+
+
+class RoomCommands(RoomProvider):
+    """Every command that makes sense now, a line each with the key at its end, or with why it cannot be used."""
+
+    def _commands(self) -> Iterator[PaletteCommand]:
         if isinstance(room := self.screen, Room):
             yield from (PaletteCommand(room, command) for command in room.commands if room.is_offered(command))
 
@@ -417,7 +426,7 @@ class RoomCommands(Provider):
         return Content.assemble((name, name_style), (words, style), (f"  {keys}", key_style))
 
 
-class RoomKeys(RoomCommands):
+class RoomKeys(RoomProvider):
     """The keys of the room, each with its shell command, or with the reason why it cannot be used now."""
 
     def _commands(self) -> Iterator[PaletteCommand]:
