@@ -16,8 +16,4 @@ NO_BACKENDS = {
 CYCLES = {
     frozenset(("tui.rooms.browser", "tui.rooms.reader")),
 }
-"""Modules that import each other at run time."""
-CYCLES_OF_TYPES = {
-    frozenset(("backends.sqlite.store", "backends.sqlite.upkeep")),
-}
-"""Modules that import each other for their types alone."""
+"""Modules that import each other."""

@@ -1,32 +1,25 @@
-"""No cycle of imports: not at run time and, but for a list that only shrinks, not for types either."""
+"""No cycle of imports, neither at run time nor for types, but for a list that only shrinks."""
 
 from __future__ import annotations
 
 import ast
 from pathlib import Path
 
-from house_exceptions import CYCLES, CYCLES_OF_TYPES
+from house_exceptions import CYCLES
 
 ROOT = Path(__file__).parents[2]
 
 
-def _imports(*, types: bool) -> dict[str, set[str]]:
-    """The modules that each module imports, also inside functions; with `types` those for type checkers too."""
+def _imports() -> dict[str, set[str]]:
+    """The modules that each module imports, also inside functions and for type checkers."""
     paths = sorted((ROOT / "zeroclaw_tui").rglob("*.py"))
     trees = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in paths}
     found: dict[str, set[str]] = {}
     for name, path in trees.items():
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        typing_only = {
-            id(inner)
-            for block in ast.walk(tree)
-            if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
-            for statement in block.body
-            for inner in ast.walk(statement)
-        }
         imported: set[str] = set()
         for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom) and (types or id(node) not in typing_only):
+            if isinstance(node, ast.ImportFrom):
                 names = [f"{node.module}.{alias.name}" for alias in node.names]
                 imported |= {full if full in trees else str(node.module) for full in names}
         found[name] = imported & trees.keys()
@@ -51,9 +44,5 @@ def _reachable(start: str, imports: dict[str, set[str]]) -> set[str]:
 
 
 def test_modules_import_each_other_in_no_cycle_but_the_known_ones() -> None:
-    """The known ones are of the inspector and the commands; whoever ends one takes it off the list."""
-    assert _cycles(_imports(types=False)) == CYCLES
-
-
-def test_types_are_imported_in_no_cycle_but_the_known_ones() -> None:
-    assert _cycles(_imports(types=True)) == CYCLES | CYCLES_OF_TYPES
+    """The known ones are of the inspector; whoever ends one takes it off the list."""
+    assert _cycles(_imports()) == CYCLES

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from array import array
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.about import About, Notice, sentences
 from zeroclaw_tui.backends.base import Entries, Scored, check_writable
-from zeroclaw_tui.backends.cancellation import ReadWorkerPool, wait_until_done
+from zeroclaw_tui.backends.cancellation import ReadWorkerPool, run_cancellable, wait_until_done
 from zeroclaw_tui.backends.sql.store import SqlMemory
 from zeroclaw_tui.backends.sqlite.schema import Schema, missing_in, read_schema
 from zeroclaw_tui.backends.sqlite.select import (
@@ -41,7 +42,7 @@ from zeroclaw_tui.files.database import (
 )
 from zeroclaw_tui.files.disk import exists, file_size
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, Refused, Unreadable
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, Corrupt, Refused, Unreadable
 from zeroclaw_tui.memory.query import EVERYTHING, VERSIONS, MemoryFilter, Query
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, generation_made_by, profile_for
 
@@ -49,13 +50,22 @@ from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, generation_mad
 if TYPE_CHECKING:
     import numpy as np
 
-    from zeroclaw_tui.backends.health import Health
+    from zeroclaw_tui.backends.health import (
+        CompactResult,
+        ExpiredRow,
+        Health,
+        Pages,
+        Repair,
+        Retention,
+        StoreFacts,
+    )
     from zeroclaw_tui.backends.sql.select import Select
     from zeroclaw_tui.backends.sqlite.search import SqliteSearch
     from zeroclaw_tui.backends.sqlite.transaction import Writing
     from zeroclaw_tui.backends.writing import RowWriter
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.memory.change import Row, See
+    from zeroclaw_tui.memory.statistics import Storage
     from zeroclaw_tui.scoring.evidence import Evidence
     from zeroclaw_tui.scoring.neighbours import Near
     from zeroclaw_tui.scoring.profiles import Trial
@@ -88,7 +98,7 @@ class SqliteMemory(SqlMemory):
         self._schema: Schema | None = None
         self._search: SqliteSearch | None = None
         self._looking = asyncio.Lock()
-        self.reads = ReadWorkerPool(path)
+        self._reads = ReadWorkerPool(path)
         self._writings: set[Writing] = set()
         self._has_written = False
 
@@ -111,11 +121,9 @@ class SqliteMemory(SqlMemory):
 
     @property
     def upkeep(self) -> Upkeep:
-        from zeroclaw_tui.backends.sqlite.upkeep import SqliteUpkeep
+        return Upkeep(database=self, maker=self)
 
-        return Upkeep(SqliteUpkeep(self), maker=self)
-
-    def refuse_read_only(self) -> None:
+    def _refuse_read_only(self) -> None:
         """Raise Refused if the store was opened to be read only."""
         if self._asked_read_only:
             raise Refused(ASKED_READ_ONLY, hint="Leave --read-only out.")
@@ -159,7 +167,7 @@ class SqliteMemory(SqlMemory):
         """Make the database with the tables of that version, where there is no file or an empty one. Raises Refused."""
         from zeroclaw_tui.backends.sqlite.repair import make_database
 
-        self.refuse_read_only()
+        self._refuse_read_only()
         if not dry_run:
             await asyncio.to_thread(make_database, self.path, generation_made_by(profile.version))
 
@@ -172,7 +180,7 @@ class SqliteMemory(SqlMemory):
         """
         for writing in self._writings:
             writing.stop()
-        await self.reads.stop()
+        await self._reads.stop()
         await self._close_search()
         # A connection that is being opened anew must not outlive the store.
         async with self._looking:
@@ -188,7 +196,7 @@ class SqliteMemory(SqlMemory):
     async def disconnected(self) -> AsyncIterator[None]:
         """Hold no connection within this, so that this process is not in its own way; the file is opened anew after."""
         async with self._looking:
-            await self.reads.stop()
+            await self._reads.stop()
             await self._close_search()
             connection, self._connection = self._connection, None
             if connection is not None:
@@ -221,7 +229,7 @@ class SqliteMemory(SqlMemory):
         has_many: bool = False,
     ) -> Sequence[T]:
         if not takes_long:
-            return [make(record) for record in await self.fetch(statement, select.values)]
+            return [make(record) for record in await self._fetch(statement, select.values)]
 
         def read(connection: Connection) -> Any:
             made = map(make, connection.execute(statement, select.values))
@@ -235,13 +243,13 @@ class SqliteMemory(SqlMemory):
         from zeroclaw_tui.backends.sqlite.transaction import RawTable
 
         rowids = [handle for handle in handles if isinstance(handle, int)]
-        found = await self.reads.run(lambda connection: RawTable(connection).with_rowids(rowids))
+        found = await self._reads.run(lambda connection: RawTable(connection).with_rowids(rowids))
         return [found[rowid] for rowid in rowids if rowid in found]
 
     async def agent_aliases(self) -> Mapping[str, str]:
         if not self.schema.has_agents:
             return {}
-        return {as_text(owner): as_text(alias) for owner, alias in await self.fetch("SELECT id, alias FROM agents")}
+        return {as_text(owner): as_text(alias) for owner, alias in await self._fetch("SELECT id, alias FROM agents")}
 
     state_of = staticmethod(state_of)
 
@@ -256,7 +264,7 @@ class SqliteMemory(SqlMemory):
                 # Forgotten until the new file is open: the same one may come back, and it too counts as a change.
                 self._file = self._seen_version = None
                 await self.open()
-            ((version,),) = await self.fetch("PRAGMA data_version")
+            ((version,),) = await self._fetch("PRAGMA data_version")
             if version != self._seen_version:
                 self._seen_version = version
                 self._changes += 1
@@ -272,7 +280,7 @@ class SqliteMemory(SqlMemory):
         from zeroclaw_tui.backends.sqlite.health import health
 
         schema, path, notices = self.schema, self.path, sentences(self.about.notices)
-        return await self.reads.run(lambda connection: health(connection, schema, path, notices))
+        return await self._reads.run(lambda connection: health(connection, schema, path, notices))
 
     async def recall(
         self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
@@ -302,7 +310,7 @@ class SqliteMemory(SqlMemory):
         if not schema.has_fts or not schema.has_triggers or not words or any(map(is_cut_in_twos, words)):
             return await super().near(text, limit)
         try:
-            return await self.reads.run(lambda connection: near_by_index(connection, schema, text, limit))
+            return await self._reads.run(lambda connection: near_by_index(connection, schema, text, limit))
         except Unreadable:
             # A damaged index is no reason not to answer.
             return await super().near(text, limit)
@@ -341,7 +349,7 @@ class SqliteMemory(SqlMemory):
         await asyncio.to_thread(roll_back_hot_journal, self.path)
         return await connect_read_only(self.path), (Notice(_TAKEN_BACK),)
 
-    async def fetch(self, statement: str, values: Sequence[Any] = ()) -> Sequence[Any]:
+    async def _fetch(self, statement: str, values: Sequence[Any] = ()) -> Sequence[Any]:
         """The rows of a statement that reads."""
         if self._connection is None:
             raise RuntimeError("open() comes first")
@@ -368,9 +376,9 @@ class SqliteMemory(SqlMemory):
             with find_functions(connection, filter):
                 return work(connection)
 
-        return await self.reads.run(look)
+        return await self._reads.run(look)
 
-    async def repair_rows(self, work: Callable[[Writing], T]) -> T:
+    async def _repair_rows(self, work: Callable[[Writing], T]) -> T:
         """Write also where the store is read-only for what this repairs."""
         from zeroclaw_tui.backends.sqlite.transaction import Writing
 
@@ -401,6 +409,91 @@ class SqliteMemory(SqlMemory):
             self._writings.discard(writing)
         return await self.write(work, zero=zero)
 
+    async def examine(self) -> StoreFacts:
+        from zeroclaw_tui.backends.sqlite.health import store_facts
+        from zeroclaw_tui.files.whole_database import processes_using
+
+        schema, health = self.schema, await self.health()
+        facts = await self._reads.run(lambda connection: store_facts(connection, schema, health))
+        return replace(facts, holders=await asyncio.to_thread(processes_using, self.path))
+
+    async def check_pages(self) -> Pages:
+        """SQLite's and FTS5's own checks, on a copy made with the backup API; cancelling the await stops them."""
+        from zeroclaw_tui.backends.sqlite.repair import check_pages
+
+        return await run_cancellable(check_pages, self.path, self.schema)
+
+    async def compact(self) -> CompactResult:
+        """The keyword index built anew, VACUUM, and the log folded in."""
+        from zeroclaw_tui.backends.sqlite.repair import compact_database
+
+        return await run_cancellable(compact_database, self.path)
+
+    async def expired(self, retention: Retention) -> Sequence[ExpiredRow]:
+        """As ZeroClaw's hygiene counts; a column that is missing counts as after migration."""
+        from zeroclaw_tui.backends.sqlite.hygiene import expired_rows
+
+        schema = self.schema
+        return await self._reads.run(lambda connection: expired_rows(connection, schema, retention))
+
+    async def storage(self) -> Storage:
+        from zeroclaw_tui.backends.sqlite.storage import storage_of
+
+        schema, path = self.schema, self.path
+        return await self._reads.run(lambda connection: storage_of(connection, schema, path))
+
+    def create_from_rows(self, generation: str, rows: Sequence[Row], now: str) -> None:
+        """An empty file in its place is replaced."""
+        from zeroclaw_tui.backends.sqlite.repair import make_database
+
+        self._refuse_read_only()
+        make_database(self.path, generation, rows, now)
+
+    async def repair(self, what: Repair = "rebuild keyword index") -> int:
+        """Each by ZeroClaw's own statements; the file is opened again afterwards."""
+        from zeroclaw_tui.backends.sqlite.repair import fold_log, repair_hydrated
+
+        log_bytes = 0
+        match what:
+            case "rebuild keyword index":
+                await self._rebuild_index()
+            case "repair hydrated database":
+                await self._repair_rows(repair_hydrated)
+            case "fold in write-ahead log":
+                log_bytes = await self._repair_rows(fold_log)
+        await self.open_anew()
+        return log_bytes
+
+    async def _rebuild_index(self) -> None:
+        from zeroclaw_tui.backends.sqlite.repair import rebuild_index, replace_index
+        from zeroclaw_tui.backends.sqlite.transaction import IndexOutOfStep
+
+        try:
+            await self.write(rebuild_index)
+        except (Corrupt, IndexOutOfStep):
+            async with self.disconnected():
+                await run_cancellable(replace_index, self.path)
+
+    async def check_model(self, provider: str, model: str, dimensions: int) -> None:
+        """As ZeroClaw >= 0.8.3 notes the model in memory_meta."""
+        from zeroclaw_tui.backends.sqlite.write import another_model, other_model
+
+        schema = self.schema
+        theirs = await self._reads.run(lambda one: other_model(one, schema, provider, model, dimensions))
+        if theirs is not None:
+            raise another_model(theirs)
+
+    async def cached_vector(self, text: str) -> np.ndarray | None:
+        if "embedding_cache" not in self.schema.tables:
+            return None
+        statement = "SELECT embedding FROM embedding_cache WHERE content_hash = ?"
+        found = await self._fetch(statement, [_content_hash(text)])
+        if not found or not isinstance(found[0][0], bytes) or not found[0][0]:
+            return None
+        from zeroclaw_tui.backends.sqlite.search import numbers_of
+
+        return numbers_of(found[0][0])
+
 
 def _checkpoint_on_close(path: Path) -> None:
     """Where another program has it open, that one folds in the log when it ends."""
@@ -409,3 +502,8 @@ def _checkpoint_on_close(path: Path) -> None:
 
     if file_size(wal_file(path)) and not processes_using(path):
         fold_in(path)
+
+
+def _content_hash(content: str) -> str:
+    """ZeroClaw's key of a content: the first eight bytes of the SHA-256, in hexadecimal."""
+    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
