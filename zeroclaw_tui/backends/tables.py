@@ -278,23 +278,22 @@ class TableWriter(RowWriter):
             if row.table == AGENTS and change.after is not None and row.agent not in self.agents.values():
                 self._planned_agents[row.id] = row.agent or row.id
             return None
-        if not self.has_table(row.table):
-            return RowChange(row, row, reverses=change.reverses)
-        present = await self.present_other(row)
-        if change.after is not None:
-            if present is not None or (row.table == AGENTS and row.agent in self.agents.values()):
-                existing = present or row
-                return RowChange(existing, existing, reverses=change.reverses)
-            inserted = await self.insert_other(row)
-            if row.table == AGENTS:
-                self.agents[inserted.id] = inserted.agent or inserted.id
-            return RowChange(None, inserted, reverses=change.reverses)
-        if present is None:
-            return RowChange(row, None, reverses=change.reverses)
-        if not await self.delete_other(present):
-            return RowChange(present, present, reverses=change.reverses)
-        self.agents.pop(present.id, None)
-        return RowChange(present, None, reverses=change.reverses)
+        before: Row | None = row
+        after: Row | None = row
+        if self.has_table(row.table):
+            present = await self.present_other(row)
+            if change.after is None:
+                before = present or row
+                after = present if present is not None and not await self.delete_other(present) else None
+                if after is None:
+                    self.agents.pop(before.id, None)
+            elif present is not None or (row.table == AGENTS and row.agent in self.agents.values()):
+                before = after = present or row
+            else:
+                before, after = None, await self.insert_other(row)
+                if row.table == AGENTS:
+                    self.agents[after.id] = after.agent or after.id
+        return RowChange(before, after, reverses=change.reverses)
 
     def _as_stored(self, values: Mapping[str, Any]) -> dict[str, Value]:
         """Values as the columns have them; what is None and needs a value gets the usual one."""
