@@ -8,7 +8,7 @@ from pathlib import Path
 
 from support.screens import WIDE, line, screen_text, screen_words
 from support.settling import click_text, press, running, settled, until
-from tui_samples import STILL, Inspector, SampleMemory, browser, entries_in, memory, sample_config
+from tui_samples import STILL, Inspector, SampleMemory, browser, memory, sample_config
 
 from zeroclaw_tui.backends.about import Notice
 from zeroclaw_tui.config.locations import OpenOptions
@@ -187,17 +187,6 @@ async def test_what_the_agent_does_not_get_is_marked_with_its_kind(inspector: In
         assert "•" not in screen_text(app)
         await press(pilot, ":scoring", "home", "enter")
         assert "withheld" not in screen_text(app)
-
-
-async def test_the_detail_has_the_length_and_the_norm_of_the_vector(inspector: Inspector) -> None:
-    store = inspector.store
-    for entry in entries_in(store):
-        if entry.key != "tz":
-            await store.forget(entry.key)
-        else:
-            store.add(replace(entry, embedding_dimensions=3))
-    async with running(inspector.app(), WIDE) as (app, _):
-        assert "3-d vector · norm 1.25" in screen_text(app)
 
 
 async def test_two_installs_are_named_and_the_other_can_be_chosen(inspector: Inspector, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from support.screens import WIDE, line, lit_in, screen_text, screen_words
 from support.settling import burst, click_text, press, running, settled, until
 from textual.content import Content
 from textual.events import Paste
-from tui_samples import Inspector, SampleMemory, browser, entries_in, lit_mode, paced, sample_memories
+from tui_samples import Inspector, SampleMemory, browser, lit_mode, paced, sample_memories
 
 from zeroclaw_tui.backends.about import OwnRule
 from zeroclaw_tui.memory.query import MemoryFilter
@@ -141,23 +141,6 @@ async def test_a_superseded_search_is_called_off_and_never_paints(tmp_path: Path
         store.may_answer["r"].set()
         await settled(pilot)
         assert browser(app).panes.recalled is shown
-
-
-async def test_a_memory_that_arrives_behind_the_next_recall_is_not_shown(inspector: Inspector) -> None:
-    """Its part in one recall has no place among another's results."""
-    store = inspector.store
-    for entry in entries_in(store):
-        store.add(replace(entry, embedding_dimensions=3))
-    async with running(inspector.app(), WIDE) as (app, pilot):
-        store.may_show_rows.clear()
-        await pilot.press("slash", *"ramen")
-        await until(pilot, lambda: "injected as entry 1" in screen_text(app))
-        await pilot.press("x")
-        await until(pilot, lambda: "recalls nothing for “ramenx”" in screen_text(app))
-        store.may_show_rows.set()
-        await settled(pilot)
-        assert "norm 1.25" not in screen_text(app)
-        assert "injected as entry" not in screen_text(app)
 
 
 async def test_clearing_the_search_while_it_runs_leaves_the_listing(tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import struct
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -25,7 +23,6 @@ from zeroclaw_tui.curation.journal import Trash
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.profile_choice import ProfileChoice
 from zeroclaw_tui.embeddings.base import Embedder
-from zeroclaw_tui.memory.change import Row
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import ENTRIES, OLDEST_STORED, MemoryFilter, Query
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
@@ -127,23 +124,11 @@ class SampleMemory(InMemory):
         self.changes = 1
         self.failure: Exception | None = None
         self.requests: list[RecallRequest] = []
-        self.may_show_rows = asyncio.Event()
-        self.may_show_rows.set()
 
     async def _loaded(self) -> Loaded:
         if self.failure is not None:
             raise self.failure
         return await super()._loaded()
-
-    async def _rows_of(self, entries: Sequence[MemoryEntry]) -> Sequence[Row]:
-        """With the vector (1.25, 0, 0) in rows whose memory has three dimensions."""
-        await self.may_show_rows.wait()
-        vector = {"embedding": struct.pack("<3f", 1.25, 0, 0)}
-        made = [(entry, Row.of(entry)) for entry in entries]
-        return [
-            replace(row, values={**row.values, **vector}) if entry.embedding_dimensions == 3 else row
-            for entry, row in made
-        ]
 
     async def version(self) -> int | None:
         return self.changes

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import struct
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -32,9 +30,6 @@ if TYPE_CHECKING:
     from zeroclaw_tui.memory.entry import Handle, MemoryEntry
     from zeroclaw_tui.scoring.profiles import ScoringProfile
 
-_FLOAT_SIZE = 4
-"""Bytes of one number of a vector."""
-
 
 async def whole_entry(memory: Memory, handle: Handle) -> MemoryEntry:
     """The memory at a handle with its whole content. Raises NotFound if it was deleted."""
@@ -62,15 +57,6 @@ async def row_with_id(memory: Memory, id: str) -> Row | None:
 async def rows_by_id(memory: Memory, ids: Sequence[str]) -> dict[str, Row]:
     """The rows of these ids, by id; ids without a row are left out."""
     return {row.id: row for row in await memory.rows(Query(ROWS, ids=ids))}
-
-
-async def vector_norm(memory: Memory, handle: Handle) -> float | None:
-    """The Euclidean length of the vector of a row; None if the row holds no vector."""
-    for row in await memory.rows(Query(ROWS, handles=[handle])):
-        vector = row.values.get("embedding")
-        if isinstance(vector, bytes) and len(vector) >= _FLOAT_SIZE:
-            return math.hypot(*struct.unpack_from(f"<{len(vector) // _FLOAT_SIZE}f", vector))
-    return None
 
 
 async def versions(memory: Memory, filter: MemoryFilter) -> Sequence[RowVersion]:

@@ -17,7 +17,6 @@ from zeroclaw_tui.backends.lookup import (
     entry_with_id,
     fill_vectors,
     row_with_id,
-    vector_norm,
     versions,
     versions_at,
     whole_entry,
@@ -505,7 +504,6 @@ class CapabilityContract(StoreHooks):
         vector = Vector(bytes(16), "a test", "a test")
         for version in (await versions(memory, EVERYTHING))[:1]:
             await raises(fill_vectors(memory, [NewVector(version.id, version.state, vector)]), InspectorError)
-            assert await vector_norm(memory, version.handle) is None
         assert await cached_vector(memory, "any text") is None
 
     async def test_what_it_does_not_have_is_neither_counted_nor_filtered_by(self, memory: Memory) -> None:

@@ -43,7 +43,7 @@ async def test_all_a_memory_has_is_shown_and_what_it_lacks_is_absent() -> None:
             superseded_by="id-9",
             embedding_dimensions=1536,
         )
-        detail.show(entry, None, None, norm=1.0)
+        detail.show(entry, None, None)
         await pilot.pause()
         text = _painted(app)
         for words in (
@@ -53,7 +53,7 @@ async def test_all_a_memory_has_is_shown_and_what_it_lacks_is_absent() -> None:
             "session telegram_12345",
             "agent main",
             "namespace home",
-            "1536-d vector · norm 1.00 · 40 B",
+            "1536-d vector · 40 B",
             "◆ pinned",
             "importance 0.70",
             "kind semantic:fact",
@@ -65,7 +65,7 @@ async def test_all_a_memory_has_is_shown_and_what_it_lacks_is_absent() -> None:
         detail.show(memory(2, "plain"), None, None)
         await pilot.pause()
         text = _painted(app)
-        for word in ("vector", "norm", "session", "agent", "pinned", "importance", "kind", "superseded", "final"):
+        for word in ("vector", "session", "agent", "pinned", "importance", "kind", "superseded", "final"):
             assert word not in text
 
 

@@ -15,7 +15,7 @@ from textual.message import Message
 from textual.reactive import var
 from textual.worker import get_current_worker
 
-from zeroclaw_tui.backends.lookup import count_facets, vector_norm, whole_entry
+from zeroclaw_tui.backends.lookup import count_facets, whole_entry
 from zeroclaw_tui.curation.recall import recall_steps
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, Locked, NotReachable, SearchInterrupted, UsageError
@@ -56,8 +56,6 @@ class Shown(NamedTuple):
 
     entry: MemoryEntry
     result: ScoredEntry | None
-    norm: float | None = None
-    """The length of its vector."""
 
 
 class BrowserPanes(Vertical):
@@ -308,7 +306,7 @@ class BrowserPanes(Vertical):
 
     def watch_shown(self, shown: Shown | None) -> None:
         if shown is not None:
-            self.detail.show(shown.entry, shown.result, self.recalled, shown.norm, self.lights)
+            self.detail.show(shown.entry, shown.result, self.recalled, self.lights)
 
     def on_search_bar_mode_chosen(self, event: SearchBar.ModeChosen) -> None:
         self.search_by(event.mode)
@@ -469,14 +467,13 @@ class BrowserPanes(Vertical):
             self.rows.show_parts(await asyncio.to_thread(parts_with_matches, whole, lights))
 
     async def _read_entry(self, entry: MemoryEntry, result: ScoredEntry | None) -> None:
-        """Show one memory in full, with the norm of its vector."""
+        """Show one memory in full."""
         whole = await whole_entry(self._memory, entry.handle) if entry.is_excerpt else entry
-        norm = await vector_norm(self._memory, entry.handle) if entry.embedding_dimensions else None
         (scanned,) = await self._open_library.scanned([whole])
         selected = self.rows.selected_entry
         # Its part in one recall has no place among the results of another.
         if selected is not None and (selected.handle, self.rows.selected_result) == (entry.handle, result):
-            self.shown = Shown(scanned, result, norm)
+            self.shown = Shown(scanned, result)
 
     async def _count(self, view: View, now: datetime) -> None:
         """Count what the filter leaves, and for each part that narrows what would be left without it."""

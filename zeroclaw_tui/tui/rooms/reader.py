@@ -84,7 +84,7 @@ class ReaderRoom(Room[None]):
             self.action_leave()
             return
         panes, rows = self._browser.panes, self._browser.rows
-        self.query_one(MemoryDetail).show(shown.entry, shown.result, panes.recalled, shown.norm, panes.lights)
+        self.query_one(MemoryDetail).show(shown.entry, shown.result, panes.recalled, panes.lights)
         place = f"{rows.place:,} of {rows.row_count:,}"
         marked = " · ● marked" if shown.entry.id in rows.marks else ""
         self.query_one("#place", Static).update(Content.styled(f"{place}{marked}", MUTED))

@@ -58,13 +58,11 @@ def origin_parts(entry: MemoryEntry, now: datetime | None) -> list[str]:
     return parts
 
 
-def fact_parts(entry: MemoryEntry, norm: float | None) -> list[str]:
+def fact_parts(entry: MemoryEntry) -> list[str]:
     """Vector, size, marks and id; what the entry does not have is left out."""
     parts = []
     if entry.embedding_dimensions:
         parts.append(f"{entry.embedding_dimensions}-d vector")
-        if norm is not None:
-            parts.append(f"norm {norm:.2f}")
     parts.append(size_shown(entry.size))
     if entry.pinned:
         parts.append("◆ pinned")
@@ -139,7 +137,6 @@ class MemoryDetail(ReadingPane):
         self._entry: MemoryEntry | None = None
         self._result: ScoredEntry | None = None
         self._recall: RecallResult | None = None
-        self._norm: float | None = None
         self._lights = NO_HIGHLIGHTS
         self._width = 0
 
@@ -153,19 +150,17 @@ class MemoryDetail(ReadingPane):
         entry: MemoryEntry,
         result: ScoredEntry | None,
         recall: RecallResult | None,
-        norm: float | None = None,
         lights: Highlights = NO_HIGHLIGHTS,
     ) -> None:
         """Show one memory, with its score when it was recalled. An excerpt may be followed by the whole.
 
-        `norm` is the length of its vector, `lights` are lit up in key and content. The place of reading stays while it
-        is the same memory.
+        `lights` are lit up in key and content. The place of reading stays while it is the same memory.
         """
         old, is_lit_alike = self._entry, self._lights is lights
         if old is None or (old.handle, old.id) != (entry.handle, entry.id):
             self.scroll_home(animate=False)
         is_same_text = old is not None and (old.content, old.is_excerpt) == (entry.content, entry.is_excerpt)
-        self._entry, self._result, self._recall, self._norm, self._lights = entry, result, recall, norm, lights
+        self._entry, self._result, self._recall, self._lights = entry, result, recall, lights
         self._paint_around()
         if not (is_same_text and is_lit_alike):
             self._paint_content()
@@ -201,7 +196,7 @@ class MemoryDetail(ReadingPane):
             origin = DOT.join(rest).split(DOT) if rest else []
         muted: list[Spans] = [[(line, "muted")] for line in packed(origin, width)]
         head.update(Content("\n").join([title, *map(self._styled, ([line] for line in muted))]))
-        lines: list[Spans] = [[(line, "muted")] for line in packed(fact_parts(entry, self._norm), width)]
+        lines: list[Spans] = [[(line, "muted")] for line in packed(fact_parts(entry), width)]
         if self._result is not None and self._recall is not None:
             lines = [*score_lines(entry, self._result, self._recall), *lines]
         facts.update(self._styled(lines))
