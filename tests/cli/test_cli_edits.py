@@ -113,7 +113,7 @@ def _with_policy(install: Path, *lines: str) -> None:
         ),
     ],
 )
-def test_what_zeroclaw_would_refuse_is_said(
+def test_a_note_says_what_zeroclaw_would_refuse(
     run: Run, agents_install: Path, lines: list[str], arguments: tuple[str, ...], sentence: str
 ) -> None:
     _with_policy(agents_install, *lines)
@@ -123,7 +123,7 @@ def test_what_zeroclaw_would_refuse_is_said(
     assert "would refuse" not in run(*memory, "0.8.3", "store", *arguments).err
 
 
-def test_what_zeroclaw_would_blank_out_is_said(run: Run, agents_install: Path) -> None:
+def test_a_note_says_what_zeroclaw_would_blank_out(run: Run, agents_install: Path) -> None:
     _with_policy(agents_install, "redact_on_write = true", "redact_categories = ['EMAIL', 'apikey']")
     memory = ("memory", "--config-dir", str(agents_install), "--profile", "0.8.4")
     stored = run(*memory, "store", "k", "ada@example.org has api_key=abcdefghijklmnop and +49 30 1234567")

@@ -40,7 +40,7 @@ async def _in_trash(library: Library) -> list[str]:
     return [row.row.entry().content for row in rows]
 
 
-async def test_deleting_one_line_for_ever_keeps_another_that_had_its_number(library: Library) -> None:
+async def test_deleting_one_line_permanently_spares_another_that_had_its_number(library: Library) -> None:
     """What grew into that very line goes with it."""
     await _forget(library, "MEMORY:1")
     row = await row_with_id(library.memory, "MEMORY:1")
@@ -148,7 +148,7 @@ def _hash(line: str) -> str:
     return hashlib.sha256(f"- {line}".encode() if line else b"").hexdigest()[:12]
 
 
-async def test_a_line_that_is_no_text_is_deleted_for_ever(library: Library) -> None:
+async def test_a_line_that_is_no_text_is_deleted_permanently(library: Library) -> None:
     notes = _notes(library)
     notes.write_bytes(b"- caf\xe9\n- two\n")
     await _forget(library, "MEMORY:1")

@@ -188,7 +188,7 @@ async def test_the_file_itself_stays_within_its_limit(trash: Trash, install: Ins
     assert newest[0].row.entry().content == "text 5999"
 
 
-async def test_an_action_larger_than_the_trash_is_kept_whole(trash: Trash, install: Install) -> None:
+async def test_an_action_larger_than_the_trash_stays_whole(trash: Trash, install: Install) -> None:
     await kept(trash, deletion(99))
     settings_file(install).write_text("trash_megabytes = 1\n")
     action = await trash.begin("purge", "deleted")

@@ -53,7 +53,7 @@ async def test_evidence_by_words_alone_does_not_serve_a_search_with_vectors(memo
     assert (await both.replay(by_words)).mode == "keyword"
 
 
-async def test_a_vector_that_cannot_be_had_is_told_and_the_words_stand(memory: SqliteMemory) -> None:
+async def test_a_vector_that_cannot_be_had_is_a_note_and_the_words_count(memory: SqliteMemory) -> None:
     library, tried = library_of(memory, Silent(1, 1)), trial("rust")
     evidence = await gather_evidence(library, tried)
     assert evidence.notes == ("The endpoint is down. Keyword hits only. Start it.",)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.cli.chosen import address, not_there, several_agents, starting, the_one, with_key
@@ -376,10 +376,10 @@ async def clear(library: Library, given: argparse.Namespace, now: datetime) -> i
         found = await _meant_by_zeroclaw(library, given)
         if found is None:
             return REFUSED
-        return await _clear(library, given, await plan_entries(library, [found]), found.key)
+        return await remove_planned(library, given, await plan_entries(library, [found]), "clear", found.key)
     category = None if given.category is None else (category_meant(given.category),)
-    agents = tuple(agents_given(given)) or None
-    return await _clear(library, given, await plan_purge(library, MemoryFilter(category=category, agent=agents)), None)
+    wanted = MemoryFilter(category=category, agent=tuple(agents_given(given)) or None)
+    return await remove_planned(library, given, await plan_purge(library, wanted), "clear")
 
 
 async def _meant_by_zeroclaw(library: Library, given: argparse.Namespace) -> MemoryEntry | None:
@@ -406,66 +406,54 @@ async def _plan_named(library: Library, given: argparse.Namespace) -> PurgePlan:
     return await plan_entries(library, found)
 
 
-async def remove_planned(library: Library, given: argparse.Namespace, plan: PurgePlan, verb: Verb) -> int:
-    """Show a plan, ask, delete its memories, and give the exit code."""
-    if given.dry_run:
-        return await _print_plan(library, given, plan, verb)
-    if not plan.count:
-        return _print_nothing(library, given, verb, "Nothing matches.", plan)
-    if not given.yes:
-        copies = await copies_of_plan(library, plan)
-        shown = await plan_lines(library, plan, verb, forever=given.forever, copies=copies)
-        doing = f"{verb}{' permanently' if given.forever else ''}"
-        is_typed = given.forever or plan.is_typed
-        if not (confirm_count(plan.count, doing, shown) if is_typed else confirm("Go on?", shown)):
-            return REFUSED
-    elif not given.json:
-        write_lines(superseded_lines(plan, verb), sys.stderr)
-    is_one = verb == "forget"
-    what = f"key {in_one_line(plan.stamps[0].key)!r}" if is_one else ""
-    return await _carry_out(
-        library, given, plan, verb, lambda outcome: outcome.headline(undo_hint() if is_one else "", what=what)
-    )
-
-
-async def _clear(library: Library, given: argparse.Namespace, plan: PurgePlan, key: str | None) -> int:
-    """Delete the memory of a key, or with None all that the options leave, in the words of ZeroClaw."""
-    if not plan.count:
-        return _print_nothing(library, given, "clear", "No memory entries found.", plan)
-    if key is None and not given.json:
-        write_lines([(f"Found {plan.count} entries in '{in_one_line(given.category or 'all categories')}'.",)])
-        write_lines([] if given.dry_run else superseded_lines(plan, "clear"), sys.stderr)
-    if given.dry_run:
-        return await _print_plan(library, given, plan, "clear")
-    what = f"{plan.count:,} entries" if key is None else f"the key {in_one_line(key)!r}"
-    if not given.yes and not confirm(f"Delete {what}?"):
-        return REFUSED
-
-    def headline(outcome: Outcome) -> str:
-        return f"Cleared {outcome.count}/{plan.count} entries." if key is None else f"Deleted key: {in_one_line(key)}"
-
-    return await _carry_out(library, given, plan, "clear", headline)
-
-
-async def _carry_out(
-    library: Library, given: argparse.Namespace, plan: PurgePlan, verb: Verb, headline: Callable[[Outcome], str]
+async def remove_planned(
+    library: Library, given: argparse.Namespace, plan: PurgePlan, verb: Verb, key: str | None = None
 ) -> int:
-    """Delete the memories of a plan, say so, and then where else their texts are."""
+    """Show a plan, ask, delete its memories, and give the exit code.
+
+    `clear` speaks in the words of ZeroClaw; `key` is the one of the memory that it deletes, None for several.
+    """
     from zeroclaw_tui.curation.changes import remove_memories
     from zeroclaw_tui.curation.traces.copies import texts_of_plan
 
+    is_clear = verb == "clear"
+    if not plan.count:
+        return _print_nothing(
+            library, given, verb, "No memory entries found." if is_clear else "Nothing matches.", plan
+        )
+    if is_clear and key is None and not given.json:
+        write_lines([(f"Found {plan.count} entries in '{in_one_line(given.category or 'all categories')}'.",)])
+    if given.dry_run:
+        return await _print_plan(library, given, plan, verb)
+    if (given.yes or is_clear) and not given.json:
+        write_lines(superseded_lines(plan, verb), sys.stderr)
+    if not given.yes and not await _is_wanted(library, given, plan, verb, key):
+        return REFUSED
     # Afterwards neither the store nor the trash has the texts.
     texts = await texts_of_plan(library, plan) if given.forever else []
     with Progress("Deleting", plan.count) as progress:
-        outcome = await with_triggers(
-            library,
-            given,
-            lambda: remove_memories(library, plan, verb, forever=given.forever, on_progress=progress.advance),
-            asks=True,
-        )
+        remove = partial(remove_memories, library, plan, verb, forever=given.forever, on_progress=progress.advance)
+        outcome = await with_triggers(library, given, remove, asks=True)
     if outcome is None:
         return REFUSED
-    return await print_done(library, given, plan, outcome, (Styled("✓", GREEN), f" {headline(outcome)}"), texts)
+    if is_clear:
+        done = f"Cleared {outcome.count}/{plan.count} entries." if key is None else f"Deleted key: {in_one_line(key)}"
+    elif verb == "forget":
+        done = outcome.headline(undo_hint(), what=f"key {in_one_line(plan.stamps[0].key)!r}")
+    else:
+        done = outcome.headline()
+    return await print_done(library, given, plan, outcome, (Styled("✓", GREEN), f" {done}"), texts)
+
+
+async def _is_wanted(library: Library, given: argparse.Namespace, plan: PurgePlan, verb: Verb, key: str | None) -> bool:
+    """Ask whether a plan is to be carried out."""
+    if verb == "clear":
+        what = f"{plan.count:,} entries" if key is None else f"the key {in_one_line(key)!r}"
+        return confirm(f"Delete {what}?")
+    shown = await plan_lines(library, plan, verb, forever=given.forever, copies=await copies_of_plan(library, plan))
+    if given.forever or plan.is_typed:
+        return confirm_count(plan.count, f"{verb}{' permanently' if given.forever else ''}", shown)
+    return confirm("Go on?", shown)
 
 
 async def _print_plan(library: Library, given: argparse.Namespace, plan: PurgePlan, verb: Verb) -> int:

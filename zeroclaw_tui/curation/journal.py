@@ -269,9 +269,8 @@ class Trash:
 
     async def count_texts(self, contains: Callable[[Row], bool], names: Callable[[str], bool]) -> tuple[int, list[int]]:
         """Count what `erase` deletes, and return the actions of this store that can then no longer be undone."""
-        found, named = await self._file.read(partial(self._texts, contains=contains, names=names)) or ([], [])
-        own = [version.action for version in found if version.store == self.store and not version.is_undone]
-        return len(found) + len(named), sorted(set(own), reverse=True)
+        found, named = await self._file.read(partial(self._texts, contains=contains, names=names)) or ({}, [])
+        return len(found) + len(named), sorted({one for one in found.values() if one is not None}, reverse=True)
 
     async def erase(self, contains: Callable[[Row], bool], names: Callable[[str], bool]) -> None:
         """Delete permanently every change, of any store, with a row of which `contains` is true, and the summaries of
@@ -279,7 +278,7 @@ class Trash:
 
         def delete(connection: sqlite3.Connection) -> None:
             found, named = self._texts(connection, contains, names)
-            delete_changes(connection, [version.number for version in found])
+            delete_changes(connection, list(found))
             summary = "verb || ' (its words were erased)'"
             connection.execute(f"UPDATE actions SET summary = {summary} WHERE number IN {LISTED}", (json.dumps(named),))
             delete_empty_actions(connection)
@@ -289,10 +288,14 @@ class Trash:
 
     def _texts(
         self, connection: sqlite3.Connection, contains: Callable[[Row], bool], names: Callable[[str], bool]
-    ) -> tuple[list[Version], list[int]]:
-        """Return the changes with such a row, and the actions with such a summary."""
-        every = find_versions(connection, self._codec, numbers(connection, "SELECT number FROM changes"))
-        found = [version for version in every if any(map(contains, version.rows))]
+    ) -> tuple[dict[int, int | None], list[int]]:
+        """Return the changes with such a row, each with the action of this store that it is a part of and that is not
+        undone, and the actions with such a summary."""
+        found: dict[int, int | None] = {}
+        for version in find_versions(connection, self._codec, numbers(connection, "SELECT number FROM changes")):
+            if any(map(contains, version.rows)):
+                is_open = version.store == self.store and not version.is_undone
+                found[version.number] = version.action if is_open else None
         summaries = connection.execute("SELECT number, summary FROM actions").fetchall()
         return found, [number for number, summary in summaries if names(text_of(summary))]
 
