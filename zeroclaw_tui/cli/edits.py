@@ -7,47 +7,10 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from zeroclaw_tui.cli import options, output, plans
 from zeroclaw_tui.cli.chosen import address, not_there, several_agents, starting, the_one, with_key
 from zeroclaw_tui.cli.entries import too_many
-from zeroclaw_tui.cli.options import (
-    OWN_MEMORIES,
-    OWNER,
-    WHOSE_MEMORY,
-    add_dry_run,
-    add_filters,
-    add_key,
-    agent_given,
-    agents_given,
-    filter_given,
-    text_given,
-    utf_8,
-)
-from zeroclaw_tui.cli.output import GREEN, Styled, in_one_line, note, write_lines
-from zeroclaw_tui.cli.plans import (
-    MOST_ENTRIES,
-    NO_COPIES,
-    NOTHING_DONE,
-    Copies,
-    Progress,
-    changed_fields,
-    check_can_ask,
-    check_writable,
-    confirm,
-    confirm_count,
-    copies_left,
-    copies_of_plan,
-    difference_lines,
-    named_as_json,
-    plan_entries,
-    plan_lines,
-    print_change,
-    print_copies,
-    print_done,
-    print_notes,
-    superseded_lines,
-    undo_hint,
-    with_triggers,
-)
+from zeroclaw_tui.cli.output import GREEN, Styled, in_one_line
 from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.memory.errors import DONE, REFUSED, Refused, UsageError
 
@@ -83,8 +46,8 @@ def _store_options(parser: argparse.ArgumentParser) -> None:
     "Store a memory, replacing the one with the same key",
     CHANGED,
     _store_options,
-    agents=OWNER,
-    checks=agent_given,
+    agents=options.OWNER,
+    checks=options.agent_given,
     opens="new store",
     changes=True,
     concerns=("store",),
@@ -95,34 +58,36 @@ async def store(library: Library, given: argparse.Namespace, now: datetime) -> i
     from zeroclaw_tui.curation.changes import store_memory
     from zeroclaw_tui.memory.change import Draft
 
-    check_writable(library, given)
+    plans.check_writable(library, given)
     extras = {"namespace": given.namespace, "importance": given.importance, "pinned": given.pinned}
     _check_editable(library, [name for name, value in extras.items() if value is not None])
     draft = Draft(
-        key=utf_8(given.key, "The key"),
-        content=text_given(given.content, "The content"),
+        key=options.utf_8(given.key, "The key"),
+        content=options.text_given(given.content, "The content"),
         category=given.category,
         session_id=given.session or None,
-        agent=agent_given(given),
+        agent=options.agent_given(given),
         **extras,
     )
-    outcome = await with_triggers(
+    outcome = await plans.with_triggers(
         library, given, lambda: store_memory(library, draft, replace=not given.new), asks=False
     )
     assert outcome is not None
     is_replaced = await _has_replaced(library, outcome)
-    print_notes(outcome)
+    plans.print_notes(outcome)
     if given.json:
-        _print_result(library, outcome, NO_COPIES, replaced=is_replaced)
+        _print_result(library, outcome, plans.NO_COPIES, replaced=is_replaced)
         return DONE
     what = repr(in_one_line(draft.key)) + (" over the old one" if is_replaced else "")
     undo_does = "brings that back" if is_replaced else ""
-    write_lines([(Styled("✓", GREEN), f" {outcome.headline(undo_hint(), what=what, undo_does=undo_does)}")])
+    output.write_lines(
+        [(Styled("✓", GREEN), f" {outcome.headline(plans.undo_hint(), what=what, undo_does=undo_does)}")]
+    )
     return DONE
 
 
 def _edit_options(parser: argparse.ArgumentParser) -> None:
-    add_key(parser)
+    options.add_key(parser)
     parser.add_argument("--content", metavar="TEXT", help="New content; - reads it from stdin")
     parser.add_argument("--key", dest="new_key", metavar="NEW", help="New key")
     parser.add_argument("--category", metavar="NAME")
@@ -141,7 +106,7 @@ def _edit_options(parser: argparse.ArgumentParser) -> None:
     "Edit a memory",
     CHANGED,
     _edit_options,
-    agents=WHOSE_MEMORY,
+    agents=options.WHOSE_MEMORY,
     changes=True,
     concerns=("store",),
     examples=("edit pet --category daily", "edit pet --content - < pet.txt"),
@@ -155,18 +120,18 @@ async def edit(library: Library, given: argparse.Namespace, now: datetime) -> in
     asked = _asked(given)
     if not asked:
         raise UsageError("Nothing to change.", hint="`zeroclaw memory edit --help` lists what can be changed.")
-    check_writable(library, given)
+    plans.check_writable(library, given)
     _check_editable(library, asked)
     if "content" in asked:
-        asked["content"] = text_given(given.content, "The content")
+        asked["content"] = options.text_given(given.content, "The content")
     if "key" in asked:
-        asked["key"] = utf_8(given.new_key, "The new key")
-    entry = await the_one(library, given.key, given.id, agents_given(given))
+        asked["key"] = options.utf_8(given.new_key, "The new key")
+    entry = await the_one(library, given.key, given.id, options.agents_given(given))
     before = await row_with_id(library.memory, address(entry))
     if before is None:
         raise await not_there(library, given.key, given.id)
     try:
-        outcome = await with_triggers(
+        outcome = await plans.with_triggers(
             library, given, lambda: edit_memory(library, address(entry), Edit(asked), before.fingerprint), asks=False
         )
     except Conflict as conflict:
@@ -179,20 +144,20 @@ async def edit(library: Library, given: argparse.Namespace, now: datetime) -> in
 
 async def _print_edit(library: Library, given: argparse.Namespace, before: Row, outcome: Outcome) -> int:
     after = outcome.row
-    fields = changed_fields(before, after) if after is not None else []
-    print_notes(outcome)
+    fields = plans.changed_fields(before, after) if after is not None else []
+    plans.print_notes(outcome)
     if not given.json and after is not None and outcome.count:
         key = repr(in_one_line(after.entry().key))
-        write_lines([(Styled("✓", GREEN), f" {outcome.headline(undo_hint(), what=key)}")])
-        write_lines(difference_lines(before, after))
+        output.write_lines([(Styled("✓", GREEN), f" {outcome.headline(plans.undo_hint(), what=key)}")])
+        output.write_lines(plans.difference_lines(before, after))
         sys.stdout.flush()
-    copies = await copies_left(library, given, outcome) if "content" in fields else NO_COPIES
+    copies = await plans.copies_left(library, given, outcome) if "content" in fields else plans.NO_COPIES
     if given.json:
         _print_result(library, outcome, copies, fields=fields)
     elif outcome.count:
-        print_copies(copies, cleaning=given.clean_copies)
+        plans.print_copies(copies, cleaning=given.clean_copies)
     else:
-        write_lines([(outcome.headline(),)])
+        output.write_lines([(outcome.headline(),)])
     return copies.exit_code
 
 
@@ -234,12 +199,12 @@ async def _has_replaced(library: Library, outcome: Outcome) -> bool:
     return any(version.before is not None for version in await library.trash.versions(numbers))
 
 
-def _print_result(library: Library, outcome: Outcome, copies: Copies, **more: Any) -> None:
+def _print_result(library: Library, outcome: Outcome, copies: plans.Copies, **more: Any) -> None:
     row = outcome.row
-    print_change(
+    plans.print_change(
         library,
         outcome,
-        entries=[named_as_json(row.entry())] if row is not None else [],
+        entries=[plans.named_as_json(row.entry())] if row is not None else [],
         copies=copies,
         entry=row.entry().as_json() if row is not None else None,
         **more,
@@ -247,7 +212,7 @@ def _print_result(library: Library, outcome: Outcome, copies: Copies, **more: An
 
 
 def _forget_options(parser: argparse.ArgumentParser) -> None:
-    add_key(parser)
+    options.add_key(parser)
     _add_removal(parser)
 
 
@@ -256,7 +221,7 @@ def _forget_options(parser: argparse.ArgumentParser) -> None:
     "Delete one memory",
     CHANGED,
     _forget_options,
-    agents=WHOSE_MEMORY,
+    agents=options.WHOSE_MEMORY,
     changes=True,
     concerns=("store",),
     examples=("forget pet", "forget --id 7c2e --yes"),
@@ -264,10 +229,10 @@ def _forget_options(parser: argparse.ArgumentParser) -> None:
 async def forget(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Delete the one memory of a key or an id."""
     if not given.dry_run:
-        check_writable(library, given)
-        check_can_ask("forget", yes=given.yes)
-    entry = await the_one(library, given.key, given.id, agents_given(given))
-    plan = await plan_entries(library, [entry])
+        plans.check_writable(library, given)
+        plans.check_can_ask("forget", yes=given.yes)
+    entry = await the_one(library, given.key, given.id, options.agents_given(given))
+    plan = await plans.plan_entries(library, [entry])
     if not plan.count:
         raise await not_there(library, given.key, given.id)
     return await remove_planned(library, given, plan, "forget")
@@ -279,7 +244,7 @@ def _purge_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--everywhere", action="store_true", help="Erase their texts from every file of the install, as `erase` does"
     )
-    add_filters(parser)
+    options.add_filters(parser)
     _add_removal(parser)
 
 
@@ -288,7 +253,7 @@ def _purge_options(parser: argparse.ArgumentParser) -> None:
     "Delete all memories that match the filters",
     CHANGED,
     _purge_options,
-    agents=OWN_MEMORIES,
+    agents=options.OWN_MEMORIES,
     changes=True,
     concerns=("store",),
     examples=("purge --older-than 90d --dry-run", "purge --contains secret --everywhere"),
@@ -302,7 +267,7 @@ async def purge(library: Library, given: argparse.Namespace, now: datetime) -> i
     from zeroclaw_tui.memory.query import Superseded
 
     _refuse_blank_filters(given)
-    wanted = filter_given(given, now)
+    wanted = options.filter_given(given, now)
     named = bool(given.keys or given.id)
     chosen = wanted.but(agent=None) if named else wanted
     filtered = not chosen.is_empty or chosen.superseded is not Superseded.HIDE
@@ -313,8 +278,8 @@ async def purge(library: Library, given: argparse.Namespace, now: datetime) -> i
             "No filter given.", hint="Pass a filter, keys or ids; `zeroclaw memory clear` deletes everything."
         )
     if not given.dry_run:
-        check_writable(library, given)
-        check_can_ask("purge", yes=given.yes)
+        plans.check_writable(library, given)
+        plans.check_can_ask("purge", yes=given.yes)
     plan = await (_plan_named(library, given) if named else plan_purge(library, wanted))
     if given.everywhere and plan.count:
         return await _purge_everywhere(library, given, plan)
@@ -347,7 +312,7 @@ def _clear_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--category", metavar="NAME", help="Only this category")
     parser.set_defaults(forever=False)
     _add_clean(parser)
-    add_dry_run(parser)
+    options.add_dry_run(parser)
 
 
 @verb(
@@ -355,7 +320,7 @@ def _clear_options(parser: argparse.ArgumentParser) -> None:
     "Delete all memories, one category, or one key",
     CHANGED,
     _clear_options,
-    agents=OWN_MEMORIES,
+    agents=options.OWN_MEMORIES,
     changes=True,
     concerns=("store",),
     description=_CLEAR,
@@ -370,21 +335,21 @@ async def clear(library: Library, given: argparse.Namespace, now: datetime) -> i
     if given.key is not None and given.category is not None:
         raise UsageError("--key names one memory; leave out --category.")
     if not given.dry_run:
-        check_writable(library, given)
-        check_can_ask("clear", yes=given.yes)
+        plans.check_writable(library, given)
+        plans.check_can_ask("clear", yes=given.yes)
     if given.key is not None:
         found = await _meant_by_zeroclaw(library, given)
         if found is None:
             return REFUSED
-        return await remove_planned(library, given, await plan_entries(library, [found]), "clear", found.key)
+        return await remove_planned(library, given, await plans.plan_entries(library, [found]), "clear", found.key)
     category = None if given.category is None else (category_meant(given.category),)
-    wanted = MemoryFilter(category=category, agent=tuple(agents_given(given)) or None)
+    wanted = MemoryFilter(category=category, agent=tuple(options.agents_given(given)) or None)
     return await remove_planned(library, given, await plan_purge(library, wanted), "clear")
 
 
 async def _meant_by_zeroclaw(library: Library, given: argparse.Namespace) -> MemoryEntry | None:
     """The memory of this key, or of the only key that begins so; None once it was said that several do."""
-    agents = agents_given(given)
+    agents = options.agents_given(given)
     found = await with_key(library, given.key, agents)
     if not found and given.key:
         found = await starting(library, given.key, agents)
@@ -400,10 +365,10 @@ async def _meant_by_zeroclaw(library: Library, given: argparse.Namespace) -> Mem
 
 async def _plan_named(library: Library, given: argparse.Namespace) -> PurgePlan:
     """The plan for all keys and ids that are given; one that is not there stops everything."""
-    agents = agents_given(given)
+    agents = options.agents_given(given)
     found = [await the_one(library, key, None, agents) for key in given.keys]
     found += [await the_one(library, None, wanted, agents) for wanted in given.id or ()]
-    return await plan_entries(library, found)
+    return await plans.plan_entries(library, found)
 
 
 async def remove_planned(
@@ -414,77 +379,60 @@ async def remove_planned(
     `clear` speaks in the words of ZeroClaw; `key` is the one of the memory that it deletes, None for several.
     """
     from zeroclaw_tui.curation.changes import remove_memories
+    from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.curation.traces.copies import texts_of_plan
 
     is_clear = verb == "clear"
     if not plan.count:
-        return _print_nothing(
-            library, given, verb, "No memory entries found." if is_clear else "Nothing matches.", plan
-        )
+        nothing = "No memory entries found." if is_clear else "Nothing matches."
+        document = plans.change_document(library, Outcome(verb, 0), dry_run=given.dry_run, **plan.as_json())
+        if not given.json:
+            output.write_lines(plans.superseded_lines(plan, verb), sys.stderr)
+        return plans.print_plan(given, [nothing], document)
     if is_clear and key is None and not given.json:
-        write_lines([(f"Found {plan.count} entries in '{in_one_line(given.category or 'all categories')}'.",)])
+        output.write_lines([(f"Found {plan.count} entries in '{in_one_line(given.category or 'all categories')}'.",)])
     if given.dry_run:
-        return await _print_plan(library, given, plan, verb)
+        copies = await plans.copies_of_plan(library, plan)
+        entries = [plans.named_as_json(version) for version in plan.stamps[: plans.MOST_ENTRIES]]
+        about = {"entries": entries, "copies": plans.Copies(copies), **plan.as_json()}
+        document = plans.change_document(library, Outcome(verb, plan.count), dry_run=True, **about)
+        lines = await plans.plan_lines(library, plan, verb, forever=given.forever, copies=copies)
+        return plans.print_plan(given, lines, document)
     if (given.yes or is_clear) and not given.json:
-        write_lines(superseded_lines(plan, verb), sys.stderr)
+        output.write_lines(plans.superseded_lines(plan, verb), sys.stderr)
     if not given.yes and not await _is_wanted(library, given, plan, verb, key):
         return REFUSED
     # Afterwards neither the store nor the trash has the texts.
     texts = await texts_of_plan(library, plan) if given.forever else []
-    with Progress("Deleting", plan.count) as progress:
-        remove = partial(remove_memories, library, plan, verb, forever=given.forever, on_progress=progress.advance)
-        outcome = await with_triggers(library, given, remove, asks=True)
+    remove = partial(remove_memories, library, plan, verb, forever=given.forever)
+    outcome = await plans.carry_out(library, given, "Deleting", plan.count, remove)
     if outcome is None:
         return REFUSED
     if is_clear:
         done = f"Cleared {outcome.count}/{plan.count} entries." if key is None else f"Deleted key: {in_one_line(key)}"
     elif verb == "forget":
-        done = outcome.headline(undo_hint(), what=f"key {in_one_line(plan.stamps[0].key)!r}")
+        done = outcome.headline(plans.undo_hint(), what=f"key {in_one_line(plan.stamps[0].key)!r}")
     else:
         done = outcome.headline()
-    return await print_done(library, given, plan, outcome, (Styled("✓", GREEN), f" {done}"), texts)
+    return await plans.print_done(library, given, plan, outcome, (Styled("✓", GREEN), f" {done}"), texts)
 
 
 async def _is_wanted(library: Library, given: argparse.Namespace, plan: PurgePlan, verb: Verb, key: str | None) -> bool:
     """Ask whether a plan is to be carried out."""
     if verb == "clear":
         what = f"{plan.count:,} entries" if key is None else f"the key {in_one_line(key)!r}"
-        return confirm(f"Delete {what}?")
-    shown = await plan_lines(library, plan, verb, forever=given.forever, copies=await copies_of_plan(library, plan))
+        return plans.confirm(f"Delete {what}?")
+    copies = await plans.copies_of_plan(library, plan)
+    shown = await plans.plan_lines(library, plan, verb, forever=given.forever, copies=copies)
     if given.forever or plan.is_typed:
-        return confirm_count(plan.count, f"{verb}{' permanently' if given.forever else ''}", shown)
-    return confirm("Go on?", shown)
-
-
-async def _print_plan(library: Library, given: argparse.Namespace, plan: PurgePlan, verb: Verb) -> int:
-    from zeroclaw_tui.curation.outcome import Outcome
-
-    copies = await copies_of_plan(library, plan)
-    if given.json:
-        entries = [named_as_json(version) for version in plan.stamps[:MOST_ENTRIES]]
-        more = plan.as_json()
-        print_change(library, Outcome(verb, plan.count), dry_run=True, entries=entries, copies=Copies(copies), **more)
-    else:
-        write_lines(await plan_lines(library, plan, verb, forever=given.forever, copies=copies))
-        note(NOTHING_DONE)
-    return DONE
-
-
-def _print_nothing(library: Library, given: argparse.Namespace, verb: Verb, sentence: str, plan: PurgePlan) -> int:
-    from zeroclaw_tui.curation.outcome import Outcome
-
-    if given.json:
-        print_change(library, Outcome(verb, 0), dry_run=given.dry_run, **plan.as_json())
-    else:
-        write_lines([(sentence,)])
-        write_lines(superseded_lines(plan, verb), sys.stderr)
-    return DONE
+        return plans.confirm_count(plan.count, f"{verb}{' permanently' if given.forever else ''}", shown)
+    return plans.confirm("Go on?", shown)
 
 
 def _add_removal(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--forever", action="store_true", help="Delete permanently instead of moving to the trash")
     _add_clean(parser)
-    add_dry_run(parser)
+    options.add_dry_run(parser)
 
 
 def _add_clean(parser: argparse.ArgumentParser) -> None:

@@ -3,37 +3,19 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from zeroclaw_tui.cli import output, plans
 from zeroclaw_tui.cli.chosen import exactly, nothing_found, several_agents
 from zeroclaw_tui.cli.options import add_dry_run, add_page, agents_given, positive
-from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Styled, document, note, width, write_lines
-from zeroclaw_tui.cli.plans import (
-    LOOKED_FOR_BEFORE,
-    MOST_ENTRIES,
-    NOTHING_DONE,
-    Progress,
-    check_can_ask,
-    check_writable,
-    confirm,
-    confirm_count,
-    conflict_lines,
-    content_difference,
-    difference_lines,
-    named_as_json,
-    print_change,
-    print_notes,
-    skipped_lines,
-    with_conflict_sentences,
-    with_triggers,
-)
+from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Styled
 from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.memory.days import time_here
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, NotFound, Refused, UsageError
-from zeroclaw_tui.memory.text import counted, cut, one_line, padded, size_shown
+from zeroclaw_tui.memory.text import counted, cut, one_line, size_shown
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -48,7 +30,7 @@ if TYPE_CHECKING:
 _SAMPLES = 3
 _MOST_LISTED = 100
 _MOST_FOUND = 10_000
-_KEY_CELLS = 24
+_LONGEST_CELL = 30
 _EMPTY = "The trash is empty."
 
 
@@ -63,14 +45,7 @@ def _undo_options(parser: argparse.ArgumentParser) -> None:
     add_dry_run(parser)
 
 
-@verb(
-    "undo",
-    "Undo the last change",
-    CHANGED,
-    _undo_options,
-    changes=True,
-    examples=("undo --dry-run", "undo --list"),
-)
+@verb("undo", "Undo the last change", CHANGED, _undo_options, changes=True, examples=("undo --dry-run", "undo --list"))
 async def undo(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Undo the last change, or that of a number, once a person agrees; with --list show all of them."""
     return await (_list_changes if given.list else _turn_action)(library, given)
@@ -101,8 +76,8 @@ async def _turn_action(library: Library, given: argparse.Namespace) -> int:
 
     is_undo = given.verb == "undo"
     if not given.dry_run:
-        check_writable(library, given)
-        check_can_ask(given.verb, yes=given.yes)
+        plans.check_writable(library, given)
+        plans.check_can_ask(given.verb, yes=given.yes)
         await library.trash.recover(library.memory)
     action = await action_to_turn(library, given.verb, given.id)
     numbers = await library.trash.numbers_to_turn(action.number, given.verb)
@@ -112,11 +87,12 @@ async def _turn_action(library: Library, given: argparse.Namespace) -> int:
     if given.dry_run:
         return await _print_plan(library, given, head, numbers, count, **{name: action.as_json()})
     if not given.yes:
-        preview = await with_conflict_sentences(partial(_preview, library, given, numbers))
-        if not confirm(f"{given.verb.capitalize()} it?", _plan_lines(library, given, head, numbers, count, preview)):
+        preview = await plans.with_conflict_sentences(partial(_preview, library, given, numbers))
+        lines = _plan_lines(library, given, head, numbers, count, preview)
+        if not plans.confirm(f"{given.verb.capitalize()} it?", lines):
             return REFUSED
     turn = partial(turn_action, library, given.verb, expected=action.number, number=given.id)
-    outcome = await _with_progress(library, given, f"{given.verb.capitalize()}ing", count, turn, asks=True)
+    outcome = await _turned(library, given, f"{given.verb.capitalize()}ing", count, turn, asks=True)
     if outcome is None:
         return REFUSED
     facts: dict[str, Any] = {}
@@ -127,6 +103,20 @@ async def _turn_action(library: Library, given: argparse.Namespace) -> int:
     return _print_done(library, given, outcome, count, "change", **facts)
 
 
+async def _turned(
+    library: Library,
+    given: argparse.Namespace,
+    doing: str,
+    count: int,
+    turn: Callable[..., Awaitable[Outcome]],
+    *,
+    asks: bool,
+) -> Outcome | None:
+    with plans.Progress(doing, count) as progress:
+        make = partial(turn, on_conflict=given.on_conflict, on_progress=progress.advance)
+        return await plans.with_triggers(library, given, lambda: plans.with_conflict_sentences(make), asks=asks)
+
+
 async def _preview(library: Library, given: argparse.Namespace, numbers: Sequence[int]) -> ApplyResult:
     """Return what undoing these changes would do; of very many only how many they are.
 
@@ -135,7 +125,7 @@ async def _preview(library: Library, given: argparse.Namespace, numbers: Sequenc
     from zeroclaw_tui.curation.changes import preview_turn
     from zeroclaw_tui.memory.change import ApplyResult, Conflicts
 
-    if len(numbers) > LOOKED_FOR_BEFORE:
+    if len(numbers) > plans.LOOKED_FOR_BEFORE:
         return ApplyResult(len(numbers))
     preview = await preview_turn(library, numbers, given.on_conflict)
     if preview.conflict_count and given.on_conflict == "refuse":
@@ -150,17 +140,14 @@ async def _print_plan(
     from zeroclaw_tui.curation.outcome import Outcome
 
     preview = await preview_turn(library, numbers, given.on_conflict)
-    if not given.json:
-        write_lines(_plan_lines(library, given, head, numbers, count, preview))
-        note(NOTHING_DONE)
-        return DONE
     kind: Any = given.verb.removeprefix("trash ")
     outcome = Outcome(kind, count if preview.written else 0, renamed=preview.renamed, notes=preview.notes)
     conflicts = [conflict.as_json() for conflict in preview.conflicts]
     facts |= {"on_clash": given.on_conflict, "clashing": preview.conflict_count, "clashes": conflicts}
-    entries = [named_as_json(change.row.entry()) for change in _first_changes(library, numbers, MOST_ENTRIES)]
-    print_change(library, outcome, dry_run=True, entries=entries, **facts)
-    return DONE
+    first = _first_changes(library, numbers, plans.MOST_ENTRIES) if given.json else []
+    entries = [plans.named_as_json(change.row.entry()) for change in first]
+    document = plans.change_document(library, outcome, dry_run=True, entries=entries, **facts)
+    return plans.print_plan(given, _plan_lines(library, given, head, numbers, count, preview), document)
 
 
 def _plan_lines(
@@ -168,9 +155,9 @@ def _plan_lines(
 ) -> list[Line]:
     from zeroclaw_tui.curation.outcome import undo_sentence
 
-    room = max(20, width() - 2)
-    samples = [("  ", cut(undo_sentence(one), room)) for one in _first_changes(library, numbers, _SAMPLES)]
-    return [head, *samples, *_more_lines(count), *conflict_lines(preview, given.on_conflict)]
+    room = max(20, output.width() - 2)
+    samples = [f"  {cut(undo_sentence(one), room)}" for one in _first_changes(library, numbers, _SAMPLES)]
+    return [head, *samples, *_more_lines(count), *plans.conflict_lines(preview, given.on_conflict)]
 
 
 def _first_changes(library: Library, numbers: Sequence[int], count: int) -> list[RowChange]:
@@ -181,32 +168,20 @@ def _first_changes(library: Library, numbers: Sequence[int], count: int) -> list
     return list(islice(every, count))
 
 
-async def _with_progress(
-    library: Library,
-    given: argparse.Namespace,
-    doing: str,
-    count: int,
-    change: Callable[..., Awaitable[Outcome]],
-    *,
-    asks: bool,
-) -> Outcome | None:
-    with Progress(doing, count) as progress:
-        make = partial(change, on_conflict=given.on_conflict, on_progress=progress.advance)
-        return await with_triggers(library, given, lambda: with_conflict_sentences(make), asks=asks)
-
-
 def _print_done(
     library: Library, given: argparse.Namespace, outcome: Outcome, wanted: int, noun: str, **facts: Any
 ) -> int:
-    print_notes(outcome)
+    plans.print_notes(outcome)
     if given.json:
-        print_change(library, outcome, **facts)
+        plans.print_change(library, outcome, **facts)
     else:
         counts = f" ({counted(outcome.count, noun)})" if outcome.turned else ""
-        write_lines([(Styled("✓", GREEN), f" {outcome.headline()}{counts}"), *skipped_lines(outcome)])
+        done = (Styled("✓", GREEN), f" {outcome.headline()}{counts}")
+        output.write_lines([done, *plans.skipped_lines(outcome)])
     if not outcome.cancelled:
         return DONE
-    note(f"zeroclaw: Stopped after {outcome.count:,} of {counted(wanted, noun)}; {given.verb} again for the rest.")
+    stopped = f"Stopped after {outcome.count:,} of {counted(wanted, noun)}"
+    output.note(f"zeroclaw: {stopped}; {given.verb} again for the rest.")
     return INTERRUPTED
 
 
@@ -214,22 +189,19 @@ async def _list_changes(library: Library, given: argparse.Namespace) -> int:
     actions = await library.trash.actions(limit=_MOST_LISTED)
     if given.json:
         listed = [{**action.as_json(), "open": action.open, "until": action.until} for action in actions]
-        document({**_store_names(library), "actions": listed})
+        output.document({**_store_names(library), "actions": listed})
         return DONE
-    if not actions:
-        write_lines([("No changes recorded here.",)])
-        return DONE
-    wide = max(6, len(str(actions[0].number)))
-    write_lines([(Styled(f"{padded('id', wide, right=True)}  {padded('done', 16)}  change", DIM),)])
-    for action in actions:
-        mark = "" if action.open else "undone: "
-        beginning = f"{padded(str(action.number), wide, right=True)}  {padded(time_here(action.at), 16)}  {mark}"
-        write_lines([(beginning, cut(action.title, max(20, width() - len(beginning))))])
+    rows = [
+        (str(action.number), time_here(action.at), action.title if action.open else f"undone: {action.title}")
+        for action in actions
+    ]
+    heads = ("id", "done", "change")
+    output.write_lines(output.table(rows, heads, right=(0,)) if rows else ["No changes recorded here."])
     return DONE
 
 
 def _more_lines(count: int) -> list[Line]:
-    return [(Styled(f"  … {count - _SAMPLES:,} more", DIM),)] if count > _SAMPLES else []
+    return [Styled(f"  … {count - _SAMPLES:,} more", DIM)] if count > _SAMPLES else []
 
 
 def _store_names(library: Library) -> dict[str, str]:
@@ -264,14 +236,13 @@ async def trash_list(library: Library, given: argparse.Namespace, now: datetime)
     if given.json:
         page = {"total": total, "offset": given.offset, "limit": given.limit}
         entries = [_row_as_json(row) for row in rows]
-        document({**_store_names(library), **page, "usage": asdict(usage), "entries": entries})
+        output.document({**_store_names(library), **page, "usage": asdict(usage), "entries": entries})
         return DONE
-    write_lines(_list_lines(rows, total, given))
     sizes = f"{size_shown(usage.bytes)} of {size_shown(usage.bytes_kept)}"
     about = f"{counted(usage.rows)} in the trash of this config dir, {sizes}; each stays for {usage.days_kept} days."
-    write_lines([(Styled(about, DIM),)])
+    output.write_lines([*_list_lines(rows, total, given), Styled(about, DIM)])
     if usage.rows and not total and not (given.contains or given.every_store):
-        write_lines([("All of them are from other stores; --every-store lists them.",)])
+        output.write_lines(["All of them are from other stores; --every-store lists them."])
     return DONE
 
 
@@ -303,14 +274,13 @@ async def trash_restore(library: Library, given: argparse.Namespace, now: dateti
 
     if not given.dry_run:
         await _recover(library, given)
-        check_writable(library, given)
+        plans.check_writable(library, given)
     numbers = await _numbers_given(library, given)
     count = len(numbers)
     if given.dry_run:
         await check_restorable(library, numbers)
-        return await _print_plan(library, given, (Styled(f"Restore {counted(count)}?", BOLD),), numbers, count)
-    make = partial(restore, library, numbers)
-    outcome = await _with_progress(library, given, "Restoring", count, make, asks=False)
+        return await _print_plan(library, given, Styled(f"Restore {counted(count)}?", BOLD), numbers, count)
+    outcome = await _turned(library, given, "Restoring", count, partial(restore, library, numbers), asks=False)
     return REFUSED if outcome is None else _print_done(library, given, outcome, count, "memory")
 
 
@@ -349,70 +319,56 @@ async def trash_empty(library: Library, given: argparse.Namespace, now: datetime
     if given.read_only:
         raise Refused("With --read-only nothing is changed, not even the trash.")
     if not given.dry_run:
-        check_can_ask("trash empty", yes=given.yes)
+        plans.check_can_ask("trash empty", yes=given.yes)
     numbers = list(dict.fromkeys(given.numbers)) or None
     if numbers:
         rows = [await library.trash.row(number) for number in numbers]
         count = len(rows)
     else:
         rows, count = await library.trash.listing(limit=_SAMPLES)
-    lines: list[Line] = [(_EMPTY,)]
-    if count or await library.trash.actions(limit=1):
-        lines = _empty_lines(rows, count, everything=numbers is None)
-        if not given.dry_run:
-            is_typed = count >= TYPED_FROM
-            ask = (
-                partial(confirm_count, count, "delete them permanently")
-                if is_typed
-                else partial(confirm, "Delete them?")
-            )
-            if not given.yes and not ask(lines):
-                return REFUSED
-            count = await library.trash.empty(numbers)
-            lines = [(Styled("✓", GREEN), f" {counted(count)} permanently deleted.")]
-    if given.json:
-        print_change(library, Outcome("clean", count), verb="empty", dry_run=given.dry_run)
-        return DONE
-    write_lines(lines)
-    if given.dry_run:
-        note(NOTHING_DONE)
-    return DONE
+    is_empty = not count and not await library.trash.actions(limit=1)
+    lines: list[Line] = [_EMPTY] if is_empty else _empty_lines(rows, count, everything=numbers is None)
+    if not is_empty and not given.dry_run:
+        if not given.yes and not (
+            plans.confirm_count(count, "delete them permanently", lines)
+            if count >= TYPED_FROM
+            else plans.confirm("Delete them?", lines)
+        ):
+            return REFUSED
+        count = await library.trash.empty(numbers)
+        lines = [(Styled("✓", GREEN), f" {counted(count)} permanently deleted.")]
+    document = plans.change_document(library, Outcome("clean", count), verb="empty", dry_run=given.dry_run)
+    return plans.print_plan(given, lines, document)
 
 
 def _empty_lines(rows: Sequence[TrashRow], count: int, *, everything: bool) -> list[Line]:
     head = f"Empty the trash of {counted(count)}?" if everything else f"Permanently delete {counted(count)}?"
-    lines: list[Line] = [(Styled(head, BOLD),)]
-    for row in rows[:_SAMPLES]:
-        lines.append(("  ", one_line(row.row.entry().key), f"  deleted {time_here(row.deleted_at)[:10]}"))
+    samples = [
+        f"  {one_line(row.row.entry().key)}  deleted {time_here(row.deleted_at)[:10]}" for row in rows[:_SAMPLES]
+    ]
     also = ", and neither can any change made to this store so far" if everything else ""
-    return [*lines, *_more_lines(count), (Styled(f"  This cannot be undone{also}.", YELLOW),)]
+    return [Styled(head, BOLD), *samples, *_more_lines(count), Styled(f"  This cannot be undone{also}.", YELLOW)]
 
 
-def _list_lines(rows: Sequence[TrashRow], total: int, given: argparse.Namespace) -> Iterator[Line]:
+def _list_lines(rows: Sequence[TrashRow], total: int, given: argparse.Namespace) -> list[Line]:
     if not rows:
-        yield (_EMPTY if not total else f"Nothing at offset {given.offset} (total: {total:,}).",)
-        return
-    wide = max(6, *(len(str(row.number)) for row in rows))
-    room = max(16, width() - wide - _KEY_CELLS - 42)
-    head = f"{padded('number', wide, right=True)}  {padded('deleted', 16)}  {padded('by', 7)}"
-    head = f"{head}  {padded('key', _KEY_CELLS)}  {padded('memory', room)}  {padded('size', 7, right=True)}"
-    yield (Styled(head, DIM),)
-    for row in rows:
-        entry = row.row.entry()
-        yield (
-            f"{padded(str(row.number), wide, right=True)}  {padded(time_here(row.deleted_at), 16)}  ",
-            f"{padded(row.verb, 7)}  ",
-            Styled(_fitted(entry.key, _KEY_CELLS), BOLD),
-            f"  {_fitted(entry.content[: 4 * room], room)}  {padded(size_shown(row.size), 7, right=True)}",
+        return [_EMPTY if not total else f"Nothing at offset {given.offset} (total: {total:,})."]
+    cells: list[Sequence[Line]] = [
+        (
+            str(row.number),
+            time_here(row.deleted_at),
+            row.verb,
+            size_shown(row.size),
+            one_line(row.store) if given.every_store else "",
+            Styled(row.row.entry().key, BOLD),
+            row.row.entry().content,
         )
-        if given.every_store:
-            yield (" " * (wide + 2), Styled(one_line(row.store), DIM))
-    if given.offset + len(rows) < total:
-        yield (f"{total - given.offset - len(rows):,} more; use --offset {given.offset + given.limit}.",)
-
-
-def _fitted(text: str, room: int) -> str:
-    return padded(cut(one_line(text), room), room)
+        for row in rows
+    ]
+    heads = ("number", "deleted", "by", "size", "store", "key", "memory")
+    left = total - given.offset - len(rows)
+    more = [f"{left:,} more; use --offset {given.offset + given.limit}."] if left > 0 else []
+    return [*output.table(cells, heads, right=(0, 3), longest=_LONGEST_CELL), *more]
 
 
 def _row_as_json(row: TrashRow) -> dict[str, Any]:
@@ -431,14 +387,14 @@ async def print_history(library: Library, given: argparse.Namespace) -> int:
     versions.sort(key=lambda found: found[1].action, reverse=True)
     if given.json:
         listed = [_version_as_json(wanted, version) for wanted, version in versions]
-        document({**_store_names(library), "ids": ids, "versions": listed})
+        output.document({**_store_names(library), "ids": ids, "versions": listed})
         return DONE
     for _, version in versions:
         key = one_line(version.rows[-1].entry().key)
-        write_lines([(Styled(f"{time_here(version.at)}  {version.verb}", BOLD), f"  {key}")])
-        write_lines([*difference_lines(version.before, version.after), ()])
+        head = (Styled(f"{time_here(version.at)}  {version.verb}", BOLD), f"  {key}")
+        output.write_lines([head, *plans.difference_lines(version.before, version.after), ""])
     if not versions:
-        write_lines([("No change was made to this memory here.",)])
+        output.write_lines(["No change was made to this memory here."])
     return DONE
 
 
@@ -463,7 +419,7 @@ async def _ids_given(library: Library, given: argparse.Namespace) -> list[str]:
 
 
 def _version_as_json(id: str, version: Version) -> dict[str, Any]:
-    difference = content_difference(version.before, version.after)
+    difference = plans.content_difference(version.before, version.after)
     rows = {"before": version.before, "after": version.after}
     return {
         "action": version.action,
