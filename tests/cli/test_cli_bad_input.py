@@ -79,25 +79,6 @@ def test_a_database_that_is_named_is_opened_as_one_whatever_store_is_in_use(
     assert "--backend sqlite opens it." in answer.err
 
 
-@pytest.mark.parametrize(
-    ("name", "line", "code"),
-    [
-        ("state/memory_hygiene_state.json", ("hygiene", "--dry-run"), 0),
-        ("MEMORY_SNAPSHOT.md", ("hydrate", "--dry-run"), 2),
-        ("MEMORY_SNAPSHOT.md", ("snapshot", "--yes"), 3),
-    ],
-)
-def test_a_named_pipe_in_place_of_a_file_of_zeroclaws_is_told(
-    memory: Run, install: Path, name: str, line: tuple[str, ...], code: int
-) -> None:
-    pipe = install / "workspace" / name
-    pipe.parent.mkdir(exist_ok=True)
-    os.mkfifo(pipe)
-    answer = memory(*line)
-    assert answer.code == code
-    assert f"{pipe} is not a regular file." in answer.out + answer.err
-
-
 @pytest.mark.parametrize("name", ["config.toml", "zeroclaw-tui/settings.toml", ".secret_key"])
 def test_a_named_pipe_in_place_of_a_file_is_told_at_once(name: str, memory: Run, install: Path) -> None:
     """Reading one would wait for a writer for ever."""
@@ -199,12 +180,6 @@ def test_json_gives_hostile_text_back_as_it_is(memory: Run, hostile: Path, varia
     assert answer.json["key"] == f"evil{HOSTILE}"
     assert not set(RAW) & set(answer.out)
     assert memory("get", "broken", "--json", **variables).json["content"].startswith("rust ")
-
-
-def test_a_locale_without_unicode_loses_letters_but_does_not_fail(memory: Run, hostile: Path) -> None:
-    answer = memory("list", PYTHONIOENCODING="ascii")
-    assert (answer.code, answer.err) == (0, HIDES_ONE)
-    assert b"food_allergy" in answer.raw
 
 
 @pytest.mark.parametrize("argument", [b"\xff\xfe", "\ud800".encode("utf-8", "surrogatepass"), b"\xc3\x28"])
@@ -320,13 +295,6 @@ def test_a_closed_stdout_is_nobody_reading(install: Path, script: Callable[[str]
     done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *command], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
-
-
-def test_a_closed_stdin_answers_no_question(install: Path, script: Callable[[str], str]) -> None:
-    command = [script("zeroclaw"), "memory", "undo", "--config-dir", str(install)]
-    done = subprocess.run(["sh", "-c", 'exec "$@" <&-', "sh", *command], capture_output=True, text=True)
-    assert done.returncode == 2, done.stderr
-    assert "--yes" in done.stderr
 
 
 @pytest.mark.parametrize(("verb", "unbuffered"), [(("stats",), "1"), (("stats", "--json"), ""), (("audit",), "")])

@@ -145,23 +145,6 @@ def test_the_import_of_another_programs_store_names_the_copy_that_works(
     assert content in _contents(database).values()
 
 
-@pytest.mark.parametrize("name", ["lone.db", "memory_rs.json"])
-def test_a_file_that_was_named_alone_is_copied_to_the_store_of_the_agent(
-    run: Run, install: Path, tmp_path: Path, name: str
-) -> None:
-    file = tmp_path / name
-    shutil.copy(install / "workspace" / "memory" / "brain.db" if name == "lone.db" else DATA / name, file)
-    home = {"HOME": str(tmp_path / "home")}
-    database = _usual_install(tmp_path / "home")
-    copied = run("memory", "copy", "--location", str(file), "--to", "sqlite", "--yes", **home)
-    assert copied.code == 0, copied.err
-    assert len(_contents(database)) == (8 if name == "lone.db" else 2)
-    undo = re.search(r"`zeroclaw (.*)` reverses that", copied.out)
-    assert undo is not None
-    assert run(*shlex.split(undo[1]), "--yes", **home).code == 0
-    assert _contents(database) == {}
-
-
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

@@ -123,18 +123,6 @@ def test_a_log_without_its_database_is_one_sentence(memory: Command, empty: Path
     assert log.read_bytes() == b"writes"
 
 
-def test_agents_own_what_they_are_given(run: Command, agents_install: Path, tmp_path: Path) -> None:
-    file = tmp_path / "made.md"
-    file.write_text(SNAPSHOT)
-    options = ("memory", "--config-dir", str(agents_install), "hydrate", str(file), "--yes", "--json")
-    document = run(*options, "--agent", "writer").json
-    assert (document["count"], document["samples"]) == (document["new"], ["lang"])
-    refused = run(*options, "--agent", "nobody")
-    assert refused.code == 1
-    assert "no agent 'nobody'" in refused.err
-    assert run(*options, "--agent", "writer", "--agent", "default").code == 2
-
-
 def test_other_backends_and_read_only_stores_are_refused(memory: Command, file: Path, empty: Path) -> None:
     refused = memory("hydrate", "--yes", "--backend", "markdown")
     assert refused.code == 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from datetime import datetime, timedelta
@@ -12,7 +11,6 @@ from typing import Any
 
 import pytest
 from support.small_store import make
-from support.terminal import Terminal
 
 Command = Callable[..., Any]
 OLD, NEW = "2020-01-05", "2020-01-20"
@@ -158,17 +156,6 @@ def test_a_date_is_the_midnight_it_begins_with(hygiene: Command, as_of: str, not
     assert found["as_of"] == f"{as_of}T00:00:00+00:00"
     assert sum(item["rule"] == "archive memory files" for item in found["items"]) == notes
     assert "young" in hygiene("--dry-run", "--json", "--as-of", "in 40d").out
-
-
-def test_it_asks_and_no_is_the_default(zc: Path) -> None:
-    before = state_of(zc)
-    command = [str(Path(sys.executable).parent / "zeroclaw"), "memory", "--config-dir", str(zc), "hygiene"]
-    with Terminal(command, columns=120, lines=40) as screen:
-        screen.wait_for("2 files archived", "Run it? [y/N]")
-        screen.press("enter")
-        screen.wait_for("Nothing was changed.")
-        assert screen.wait_exit() == 1
-    assert state_of(zc) == before
 
 
 def test_hostile_names_reach_the_terminal_cleaned(hygiene: Command, zc: Path) -> None:

@@ -1,4 +1,4 @@
-"""Each verb of `zeroclaw memory`, as a person and as a script sees it."""
+"""list, get, stats, recall and health, as a person and as a script sees them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ ENTRY_NAMES = {
 Run = Callable[..., Any]
 
 
-def _keys(answer: Any) -> list[str]:
-    return [entry["key"] for entry in answer.json["entries"]]
+def _keys(answer: Any, of: str = "entries") -> list[str]:
+    return [entry["key"] for entry in answer.json[of]]
 
 
 def test_list_prints_what_zeroclaw_prints(memory: Run) -> None:
@@ -32,8 +32,42 @@ def test_list_prints_what_zeroclaw_prints(memory: Run) -> None:
     assert (answer.code, answer.err) == (0, told)
 
 
+def test_list_as_json(memory: Run, install: Path) -> None:
+    answer = memory("list", "--json", "--limit", "3")
+    document = answer.json
+    assert list(document) == ["backend", "location", "total", "superseded_hidden", "offset", "limit", "entries"]
+    assert (document["backend"], document["total"], document["offset"], document["limit"]) == ("sqlite", 8, 0, 3)
+    assert document["location"] == str(install / "workspace" / "memory" / "brain.db")
+    assert _keys(answer) == ["", "--json", "food_allergy"]
+    assert all(set(entry) == ENTRY_NAMES for entry in document["entries"])
+    first = document["entries"][2]
+    assert (first["session_id"], first["importance"], first["agent"], first["pinned"]) == ("tg_2", 0.5, None, None)
+    assert answer.raw.endswith(b"}\n")
+    assert answer.err == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "keys"),
+    [
+        (("--category", "DAILY", "--category", "travel notes"), ["food", "tz"]),
+        (("--session", "tg_1", "--session", "tg_2", "--category", "core"), ["food_allergy", "pet"]),
+        (("--session", "", "--contains", "RUST"), ["food", "lang"]),
+        (("--regex", "^Cat|peanuts$"), ["food_allergy", "pet"]),
+        (("--older-than", "2026-03-02T12:00:00Z"), ["editor", "lang"]),
+        (("--newer-than", "2026-03-06T09:00:00+00:00", "--contains", "e"), ["", "--json", "food_allergy"]),
+        (("--contains", "lang", "--superseded"), ["lang", "lang_old"]),
+        (("--namespace", "default", "--contains", "mio"), ["pet"]),
+        (("--offset", "7"), ["lang"]),
+        (("--limit", "0"), []),
+    ],
+)
+def test_filters_of_list(memory: Run, options: tuple[str, ...], keys: list[str]) -> None:
+    answer = memory("list", "--json", *options)
+    assert (answer.code, _keys(answer)) == (0, keys)
+
+
 def test_every_count_that_leaves_superseded_memories_out_says_so(
-    memory: Run, run: Run, install: Path, agents_install: Path, tmp_path: Path
+    memory: Run, run: Run, agents_install: Path, tmp_path: Path
 ) -> None:
     """Nine rows are stored and one of them is hidden: each number is of one or the other, and names the rest."""
     stays = "1 superseded memory stays; --superseded show takes it along."
@@ -60,54 +94,11 @@ def test_every_count_that_leaves_superseded_memories_out_says_so(
     told = "superseded_hidden"
     assert memory("list", "--json").json[told] == 1
     assert memory("list", "--json", "--superseded", "show").json[told] == 0
-    assert memory("audit", "--json").json["superseded"] == 1
     assert memory("purge", "--category", "core", "--dry-run", "--json").json[told] == 1
     exported = memory("export", str(tmp_path / "e.jsonl"), "--category", "core", "--json").json
     assert (exported["count"], exported[told]) == (6, 1)
     done = memory("copy", "--to", "sqlite", "--to-location", copied, "--yes", "--json").json
     assert (done["count"], done[told]) == (8, 1)
-    purged = memory("purge", "--category", "core", "--yes")
-    assert stays in purged.err
-
-
-def test_list_as_json(memory: Run, install: Path) -> None:
-    answer = memory("list", "--json", "--limit", "3")
-    document = answer.json
-    assert list(document) == ["backend", "location", "total", "superseded_hidden", "offset", "limit", "entries"]
-    assert (document["backend"], document["total"], document["offset"], document["limit"]) == ("sqlite", 8, 0, 3)
-    assert document["location"] == str(install / "workspace" / "memory" / "brain.db")
-    assert _keys(answer) == ["", "--json", "food_allergy"]
-    assert all(set(entry) == ENTRY_NAMES for entry in document["entries"])
-    first = document["entries"][2]
-    assert (first["session_id"], first["importance"], first["agent"], first["pinned"]) == ("tg_2", 0.5, None, None)
-    assert answer.raw.endswith(b"}\n")
-    assert answer.err == ""
-
-
-@pytest.mark.parametrize(
-    ("options", "keys"),
-    [
-        (("--category", "daily"), ["tz"]),
-        (("--category", "DAILY", "--category", "travel notes"), ["food", "tz"]),
-        (("--session", "tg_1"), ["tz", "pet"]),
-        (("--session", "tg_1", "--session", "tg_2", "--category", "core"), ["food_allergy", "pet"]),
-        (("--session", "", "--contains", "rust"), ["food", "lang"]),
-        (("--contains", "100%"), []),
-        (("--older-than", "2026-03-02T12:00:00Z"), ["editor", "lang"]),
-        (("--newer-than", "2026-03-06T09:00:00+00:00", "--contains", "e"), ["", "--json", "food_allergy"]),
-        (("--superseded", "only"), ["lang_old"]),
-        (("--contains", "lang", "--superseded"), ["lang", "lang_old"]),
-        (("--namespace", "default", "--contains", "mio"), ["pet"]),
-        (("--namespace", "other"), []),
-        (("--offset", "7"), ["lang"]),
-        (("--limit", "0"), []),
-        (("--older-than", "1d", "--limit", "1"), [""]),
-    ],
-)
-def test_filters_of_list(memory: Run, options: tuple[str, ...], keys: list[str]) -> None:
-    answer = memory("list", "--json", *options)
-    assert answer.code == 0
-    assert _keys(answer) == keys
 
 
 def test_get_prints_what_zeroclaw_prints(memory: Run) -> None:
@@ -123,7 +114,7 @@ def test_get_prints_what_zeroclaw_prints(memory: Run) -> None:
     ("asked", "memory_id"),
     [
         (("pet",), "id-2"), (("pe",), "id-2"), (("--", "--json"), "id-6"), (("",), "id-7"), (("--id", "id-6"), "id-6"),
-        (("lang_old",), "id-old"), (("food", "--id", "id-4"), "id-4"), (("--id=id-old",), "id-old"),
+        (("food", "--id", "id-4"), "id-4"), (("--id=id-old",), "id-old"),
     ],
 )  # fmt: skip
 def test_get_finds_by_key_by_beginning_and_by_id(memory: Run, asked: tuple[str, ...], memory_id: str) -> None:
@@ -144,8 +135,7 @@ def test_a_beginning_of_several_keys(memory: Run) -> None:
     assert answer.code == 1
     assert answer.out.startswith("Prefix 'foo' matched 2 entries:\n\n- food_allergy [core]\n- food [travel notes]\n")
     as_json = memory("get", "foo", "--json")
-    assert (as_json.code, as_json.told) == (1, "")
-    assert "matched 2 entries" in as_json.err
+    assert (as_json.code, as_json.told, "matched 2 entries" in as_json.err) == (1, "", True)
 
 
 def test_a_key_that_two_agents_hold(run: Run, agents_install: Path) -> None:
@@ -157,7 +147,6 @@ def test_a_key_that_two_agents_hold(run: Run, agents_install: Path) -> None:
     assert all(word in unsure.err for word in ("default", "writer", "lang-default", "--agent"))
     assert get("--agent", "writer").json["content"] == "Rust, says writer"
     assert get("--id", "lang-default").json["agent"] == "default"
-    assert get("--agent", "nobody").code == 1
 
 
 def test_an_agent_reads_what_the_config_lets_it_read(run: Run, agents_install: Path) -> None:
@@ -168,7 +157,7 @@ def test_an_agent_reads_what_the_config_lets_it_read(run: Run, agents_install: P
         place = ("--config-dir", str(agents_install), "--agent", agent, "--json")
         return len(run("memory", "recall", "rust", *place, *options).json["results"])
 
-    assert (found("default"), found("writer")) == (3, 2)
+    assert (found("default"), found("writer"), found("default", "--agent", "writer")) == (3, 2, 3)
     assert found("default", "--layer", "store") == 1
 
 
@@ -177,18 +166,15 @@ def test_stats_prints_what_zeroclaw_prints(memory: Run) -> None:
         "Memory Statistics:\n\n  Backend:  sqlite\n  Health:   healthy\n  Total:    9\n\n  By category:\n"
         "    core                 6\n    daily                1\n    travel notes         1\n"
     )
-    assert memory("stats", "--session", "tg_1").out.count("Total:    2") == 1
 
 
 def test_stats_as_json(memory: Run) -> None:
     document = memory("stats", "--json").json
-    assert (document["backend"], document["total"]) == ("sqlite", 9)
+    assert (document["backend"], document["total"], document["superseded"]) == ("sqlite", 9, 1)
     assert document["by_category"] == {"core": 6, "daily": 1, "travel notes": 1}
     assert document["by_session"] == {"": 6, "tg_1": 2, "tg_2": 1}
-    assert document["by_agent"] is None
-    assert document["by_namespace"] == {"default": 9}
+    assert (document["by_agent"], document["by_namespace"]) == (None, {"default": 9})
     assert sum(document["by_age"].values()) == 9
-    assert document["superseded"] == 1
     some = memory("stats", "--session", "tg_1", "--json").json
     assert set(some) == set(document)
     assert (some["total"], some["by_category"], some["by_session"]) == (2, {"core": 1, "daily": 1}, {"tg_1": 2})
@@ -208,10 +194,20 @@ def test_recall_as_json(memory: Run) -> None:
     assert first["keyword_raw"] == pytest.approx(first["score"], abs=1e-6)
 
 
+def test_recall_for_people(memory: Run) -> None:
+    answer = memory("recall", "-", "--profile", "0.8.4", stdin=b"rust\n")
+    assert answer.code == 0
+    assert all(words in answer.out for words in ("scoring 0.8.4 (option)", "lang", "User prefers Rust"))
+    assert "keyword only" in answer.err
+    nothing = memory("recall", "zebra")
+    assert (nothing.code, "No memory is recalled for zebra." in nothing.out) == (0, True)
+
+
 def test_recall_within_a_session_and_a_window(memory: Run) -> None:
     def keys(*options: str) -> list[str]:
-        document = memory("recall", "user cat rust timezone", "--json", "--profile", "0.7.5", *options).json
-        return sorted(result["key"] for result in document["results"])
+        return sorted(
+            _keys(memory("recall", "user cat rust timezone", "--json", "--profile", "0.7.5", *options), "results")
+        )
 
     assert keys("--session", "tg_1") == ["pet", "tz"]
     assert keys("--since", "2026-03-04") == ["food", "tz"]
@@ -232,26 +228,20 @@ def test_decay_counts_to_the_moment_given(memory: Run) -> None:
 def test_a_batch_answers_a_thousand_queries_in_one_process(memory: Run, tmp_path: Path) -> None:
     asked = [{"query": f"rust {number}", "limit": 1 + number % 3} for number in range(1000)]
     asked[7] = {"query": "", "session": "tg_1", "agents": None, "since": "2026-03-04"}
-    lines = "\n".join(map(json.dumps, asked)) + "\n\n"
-    answer = memory("recall", "--batch", "-", "--profile", "0.7.5", stdin=lines.encode())
+    file = tmp_path / "queries.jsonl"
+    file.write_text("\n".join(map(json.dumps, asked)) + "\n\n")
+    answer = memory("recall", "--batch", str(file), "--profile", "0.7.5")
     documents = [json.loads(line) for line in answer.out.splitlines()]
     assert answer.code == 0
     assert [(d["query"], d["limit"]) for d in documents] == [(a["query"], a.get("limit", 5)) for a in asked]
     assert [result["key"] for result in documents[7]["results"]] == ["tz"]
-    file = tmp_path / "queries.jsonl"
-    file.write_text(lines)
-    from_file = memory("recall", "--batch", str(file), "--profile", "0.7.5")
-    assert len(from_file.out.splitlines()) == 1000
 
 
 def test_a_message_that_zeroclaws_recall_fails_for_is_said_and_the_batch_goes_on(memory: Run) -> None:
     long = "a" * 50_001
-    answer = memory("recall", "-", stdin=long.encode())
-    assert answer.code == 0
-    assert "ZeroClaw's own recall fails for this message" in answer.err
     lines = [json.dumps({"query": query}) for query in (long, "rust")]
     batch = memory("recall", "--batch", "-", stdin="\n".join(lines).encode())
-    assert batch.code == 0
+    assert (batch.code, "ZeroClaw's own recall fails for this message" in batch.err) == (0, True)
     assert [len(json.loads(line)["results"]) > 0 for line in batch.out.splitlines()] == [False, True]
     why = memory("explain", "tz", "--query", "-", stdin=long.encode())
     assert (why.code, "ZeroClaw's own recall fails for this message" in why.out) == (0, True)
@@ -260,19 +250,16 @@ def test_a_message_that_zeroclaws_recall_fails_for_is_said_and_the_batch_goes_on
 @pytest.mark.parametrize(
     "line",
     [
-        "{", '["rust"]', "{}", '{"query": 1}', '{"query": "a", "limit": 0}', '{"query": "a", "limit": true}',
-        '{"query": "a", "limit": 2147483648}',
+        "{", '["rust"]', '{"query": 1}', '{"query": "a", "limit": true}', '{"query": "a", "limit": 2147483648}',
         '{"query": "a", "agents": "main"}', '{"query": "a", "who": 1}', '{"query": "a", "since": "soon"}',
-        '{"query": "a", "session": 3}', "\\xff",
+        '{"query": "a", "session": "one", "sessions": ["ann"]}', "\\xff",
     ],
 )  # fmt: skip
 def test_a_bad_line_of_a_batch_is_named_by_its_number(memory: Run, line: str) -> None:
     answer = memory("recall", "--batch", "-", stdin=f'{{"query": "rust"}}\n{line}\n'.encode())
     assert answer.code == 2
     assert len(answer.out.splitlines()) == 1
-    assert answer.err.splitlines()[
-        -2 if "Write lines like" in answer.err or "Use an age" in answer.err else -1
-    ].startswith("zeroclaw: Line 2 of the batch")
+    assert "zeroclaw: Line 2 of the batch" in answer.err
 
 
 def test_health(memory: Run, install: Path) -> None:
@@ -304,24 +291,32 @@ def test_health_never_shows_a_secret(memory: Run, install: Path) -> None:
         assert secret not in answer.out + answer.err
 
 
-def test_health_of_a_store_that_cannot_be_opened(run: Run, install: Path) -> None:
+def test_health_of_a_store_that_cannot_be_opened(memory: Run, install: Path) -> None:
     (install / "workspace" / "memory" / "brain.db").write_bytes(b"not a database at all" * 300)
-    answer = run("memory", "health", "--json", "--config-dir", str(install))
-    assert answer.code == 3
-    assert answer.json["ok"] is False
-    assert answer.json["summary"]
-    assert run("memory", "health", "--config-dir", str(install)).out.startswith("✗ ")
+    answer = memory("health", "--json")
+    assert (answer.code, answer.json["ok"], bool(answer.json["summary"])) == (3, False, True)
+    assert memory("health").out.startswith("✗ ")
 
 
-def test_two_stores_that_could_be_meant_are_both_named(run: Run, install: Path, tmp_path: Path) -> None:
+def test_two_stores_that_could_be_meant_are_both_named(memory: Run, install: Path) -> None:
     newer = install / "data" / "memory"
     newer.mkdir(parents=True)
     (newer / "brain.db").write_bytes((install / "workspace" / "memory" / "brain.db").read_bytes())
-    answer = run("memory", "list", "--config-dir", str(install))
+    answer = memory("list")
     assert answer.code == 0
-    assert str(install / "data") in answer.err
-    assert str(install / "workspace") in answer.err
-    assert len(run("memory", "health", "--json", "--config-dir", str(install)).json["installs"]) == 2
+    assert all(str(install / name) in answer.err for name in ("data", "workspace"))
+    assert len(memory("health", "--json").json["installs"]) == 2
+
+
+def test_a_lone_store_needs_no_install(run: Run, install: Path, tmp_path: Path) -> None:
+    lone = tmp_path / "copy.db"
+    (install / "workspace" / "memory" / "brain.db").rename(lone)
+    assert run("memory", "list", "--json", "--location", str(lone)).json["location"] == str(lone)
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "MEMORY.md").write_text("- likes tea\n- **tz**: EST\n")
+    document = run("memory", "list", "--json", "--location", str(notes)).json
+    assert (document["backend"], document["total"]) == ("markdown", 2)
 
 
 def test_reading_leaves_the_database_as_it_was(memory: Run, install: Path) -> None:
@@ -347,21 +342,15 @@ def test_a_zeroclaw_newer_than_the_newest_known_is_called_that(memory: Run, tmp_
     (folder / "zeroclaw").write_text("#!/bin/sh\necho zeroclaw 0.8.5\n")
     (folder / "zeroclaw").chmod(0o755)
     variables = {"PATH": f"{folder}:/usr/bin:/bin"}
-    newer = "scoring 0.8.4 (zeroclaw --version; 0.8.5 is newer than what I know)"
-    for verb in (("recall", "rust"), ("prompt", "rust"), ("explain", "lang", "--query", "rust")):
+    newer = "0.8.4 (zeroclaw --version; 0.8.5 is newer than what I know)"
+    for verb in (("recall", "rust"), ("prompt", "rust"), ("explain", "lang", "--query", "rust"), ("health",)):
         answer = memory(*verb, **variables)
-        assert "0.8.5 is newer than what I know" in answer.out + answer.err
-    assert newer in (answer := memory("recall", "rust", **variables)).out + answer.err
-    assert newer.removeprefix("scoring ") in memory("health", **variables).out
+        assert newer in answer.out + answer.err
     document = memory("health", "--json", **variables).json
     assert (document["profile"], document["newer_version"]) == ("0.8.4", "0.8.5")
-    assert memory("recall", "rust", "--json", **variables).json["profile"] == "0.8.4"
-    assert memory("health", "--json").json["newer_version"] is None
-    given = memory("recall", "rust", "--profile", "0.10.0", "--json").json
-    assert (given["profile"], given["profile_source"]) == ("0.8.4", "option; 0.10.0 is newer than what I know")
 
 
-@pytest.mark.parametrize("verb", [("list",), ("list", "--json"), ("recall", "rust"), ("recall", "rust", "--json")])
+@pytest.mark.parametrize("verb", [("list",), ("recall", "rust", "--json")])
 def test_a_backend_that_zeroclaw_does_not_know_is_named_on_stderr(
     run: Run, tmp_path: Path, verb: tuple[str, ...]
 ) -> None:
@@ -378,9 +367,7 @@ def test_an_unknown_version_is_answered_with_one_sentence(memory: Run) -> None:
     sentence = "zeroclaw: ZeroClaw 9.9.9 is unknown; using the rules of 0.8.4, the newest known.\n"
     newest = memory("recall", "rust", "--profile", "0.8.4", "--json")
     unknown = memory("recall", "rust", "--profile", "9.9.9", "--json")
-    # Without the scores: the decayed ones fall with every second between the two commands.
-    assert unknown.code == 0
-    assert [entry["key"] for entry in unknown.json["results"]] == [entry["key"] for entry in newest.json["results"]]
+    assert (unknown.code, _keys(unknown, "results")) == (0, _keys(newest, "results"))
     assert unknown.err == sentence + newest.err
     assert sentence not in memory("list", "--profile", "9.9.9").err
     wrong = memory("recall", "rust", "--profile", "banana")

@@ -45,12 +45,6 @@ def test_real_always_passes(run: Run, fake: str) -> None:
     assert run("--real", "memory", "reindex", "--yes", PATH=fake).out == "<memory>\n<reindex>\n<--yes>\n"
 
 
-def test_reindex_is_answered_here(run: Run, fake: str, install: Path) -> None:
-    answer = run("memory", "reindex", "--config-dir", str(install), "--dry-run", PATH=fake)
-    assert answer.code == 1
-    assert "Cannot create embeddings: no embeddings configured" in answer.err
-
-
 def test_memory_is_answered_here_even_with_options_in_front(run: Run, fake: str, install: Path) -> None:
     answer = run("--config-dir", str(install), "memory", "get", "pet", "--profile", "0.7.5", PATH=fake)
     assert answer.out.startswith("Key:       pet\n")
@@ -114,24 +108,3 @@ def test_a_real_one_that_cannot_start(run: Run, tmp_path: Path) -> None:
     assert answer.code == 127
     assert "Cannot start" in answer.err
     assert "Traceback" not in answer.err
-
-
-def test_help_of_memory_tells_what_is_here(run: Run, fake: str) -> None:
-    shown = run("memory", "--help", PATH=fake)
-    assert shown.code == 0
-    assert all(
-        verb in shown.out
-        for verb in (
-            "list",
-            "get",
-            "recall",
-            "stats",
-            "health",
-            "store",
-            "undo",
-            "trash",
-            "doctor",
-            "reindex",
-        )
-    )
-    assert "`zeroclaw --real ...` passes these as well" in " ".join(shown.out.split())

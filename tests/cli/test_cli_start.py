@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -92,12 +91,6 @@ def test_the_inspector_introduces_itself_without_textual(option: str) -> None:
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
-def test_version_and_help(run: Run) -> None:
-    assert run("--version", program="zeroclaw-tui").out == "zeroclaw-tui 0.3.0\n"
-    shown = run("--help", program="zeroclaw-tui").out
-    assert all(word in shown for word in ("PATH", "--demo", "--read-only", "--profile"))
-
-
 def test_python_dash_m_is_the_inspector() -> None:
     done = subprocess.run([sys.executable, "-m", "zeroclaw_tui", "--version"], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "zeroclaw-tui 0.3.0\n")
@@ -132,14 +125,6 @@ def test_the_demo_leaves_nothing_behind(
             screen._child.kill(getattr(signal, end))
         assert screen.wait_exit() == (0 if end == "q" else -getattr(signal, end))
     assert list(folder.iterdir()) == []
-
-
-def test_colour_comes_on_a_terminal_and_cleaned_text_too(install: Path, script: Callable[[str], str]) -> None:
-    command = [script("zeroclaw"), "memory", "get", "pet", "--config-dir", str(install)]
-    with Terminal(command, columns=100) as screen:
-        assert screen.wait_exit() == 0
-        assert "Cat named Mio" in screen.text
-        assert b"\x1b[1mpet\x1b[0m" in screen.raw
 
 
 LOOKING = ("list", "get pet", "stats")
@@ -204,14 +189,6 @@ def test_bash_completes_verbs_options_and_their_values(
     assert (offered("memory", "list", "--ag"), offered("memory", "hygiene", "--ag")) == ({"--agent"}, {""})
 
 
-def test_every_verb_and_option_is_completed(run: Run, tmp_path: Path) -> None:
-    file = tmp_path / "completion"
-    file.write_text(run("--print-completion", "bash").out)
-    for name in ("stats", "doctor", "trash restore"):
-        shown = set(re.findall(r"(?<![\w-])--[a-z-]+", run("memory", *name.split(), "--help").out))
-        assert shown <= completed(file, "zeroclaw", "memory", *name.split(), "--")
-
-
 STARTS = {
     # A prompt of one sign, and none of what a person's own files set up.
     "bash": (["bash", "--norc", "-i"], "PS1='% '; bind 'set show-all-if-ambiguous on'; source {file}"),
@@ -237,19 +214,6 @@ def test_the_tab_key_completes_in_the_shell_itself(run: Run, install: Path, tmp_
         screen.wait_for("restore", "empty", "list")
         screen.press("ctrl+c", "zeroclaw memory sta", "tab", "--cat", "tab", "core", "enter")
         screen.wait_for("zeroclaw memory stats --category core", "Total:    6")
-
-
-def test_an_unknown_shell(run: Run) -> None:
-    answer = run("--print-completion", "tcsh")
-    assert answer.code == 2
-    assert "zsh" in answer.err
-
-
-def test_memory_alone_lists_its_verbs_by_what_they_are_for(run: Run) -> None:
-    answer = run("memory")
-    assert answer.code == 0
-    assert "Recall\n  explain " in answer.out
-    assert "Undo and trash\n  undo " in answer.out
 
 
 @pytest.mark.parametrize(

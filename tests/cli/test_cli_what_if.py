@@ -28,9 +28,7 @@ CONTENTS = (
 )
 CASES: list[dict[str, Any]] = [
     {"min_relevance_score": 0.2},
-    {"min_relevance_score": 0.95},
     {"vector_weight": 0.1, "keyword_weight": 0.9},
-    {"vector_weight": 0.0},
     {"search_mode": "bm25", "min_relevance_score": 0.01},
     {"search_mode": "embedding"},
 ]
