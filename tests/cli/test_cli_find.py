@@ -53,7 +53,7 @@ SEARCH_NOTE = f"zeroclaw: {SEARCH_CHANGED}\n"
     ("arguments", "as_list"),
     [
         (("OAT", "milk"), ("--contains", "oat milk")),
-        (("milk", "--regex", "(?i)black", "--limit", "1"), ("--contains", "milk", "--regex", "(?i)black", "--limit", "1")),
+        (("milk", "--regex", "(?i)black"), ("--contains", "milk", "--regex", "(?i)black")),
         (("nobody",), ("--contains", "nobody")),
     ],
 )  # fmt: skip
