@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from curation.formats.format_sources import DATA, RMEM, database
 
-from zeroclaw_tui.cli.dropped import OPTIONS, VALUES, VERBS
-from zeroclaw_tui.cli.verbs import first_words, named_verb, verb_parser
+from zeroclaw_tui.cli.dropped import OPTIONS, VALUES, VERBS, RemovedError
+from zeroclaw_tui.cli.verbs import first_words, memory_arguments, named_verb, verb_parser
 
 Run = Callable[..., Any]
 PROGRAMS = ("zeroclaw", "zeroclaw-tui")
@@ -59,20 +59,27 @@ def test_a_removed_verb_answers_with_its_sentence(old: Run, name: str) -> None:
     assert name not in dict(first_words())
 
 
-@pytest.mark.parametrize(("verb", "option"), OPTIONS)
-def test_a_removed_option_answers_with_its_sentence(old: Run, verb: str, option: str) -> None:
-    for words in ([option], [f"{option}=x"], [option, "x"]):
-        answer = old("memory", verb, *NEEDS.get(verb, []), *words)
-        assert (answer.code, answer.out, answer.err) == (2, "", f"zeroclaw: {OPTIONS[verb, option]}\n")
-    assert option not in verb_parser(named_verb(verb)).format_help()
+def test_a_removed_option_or_value_of_a_verb_raises_its_sentence() -> None:
+    for (verb, option), sentence in OPTIONS.items():
+        for words in ([option], [f"{option}=x"], [option, "x"]):
+            with pytest.raises(RemovedError) as told:
+                memory_arguments([*verb.split(), *NEEDS.get(verb, []), *words])
+            assert told.value.message == sentence
+        assert option not in verb_parser(named_verb(verb)).format_help()
+    for (name, option, value), sentence in VALUES.items():
+        for words in ([option, value], [f"{option}={value}"]) if name not in PROGRAMS else ():
+            with pytest.raises(RemovedError) as told:
+                memory_arguments([name, *words])
+            assert told.value.message == sentence
 
 
-@pytest.mark.parametrize(("name", "option", "value"), VALUES)
-def test_a_removed_value_answers_with_its_sentence(old: Run, name: str, option: str, value: str) -> None:
-    program, words = (name, ()) if name in PROGRAMS else ("zeroclaw", ("memory", name))
-    for given in ([option, value], [f"{option}={value}"]):
-        answer = old(*words, *given, program=program)
-        assert (answer.code, answer.out, answer.err) == (2, "", f"{program}: {VALUES[name, option, value]}\n")
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_removed_option_or_value_is_one_sentence_of_the_program(old: Run, program: str) -> None:
+    answer = old("--print-completion=fish", program=program)
+    sentence = VALUES[program, "--print-completion", "fish"]
+    assert (answer.code, answer.out, answer.err) == (2, "", f"{program}: {sentence}\n")
+    answer = old("memory", "list", "--words", "x")
+    assert (answer.code, answer.out, answer.err) == (2, "", f"zeroclaw: {OPTIONS['list', '--words']}\n")
 
 
 SENTENCES = " ".join((*VERBS.values(), *OPTIONS.values(), *VALUES.values()))

@@ -74,26 +74,27 @@ def settings_shown(config: MemoryConfig) -> dict[str, dict[str, Any]]:
     """Every setting of memory, by its key in config.toml, with its value and source; secrets masked."""
     from zeroclaw_tui.config.memory_config import OPTION
 
+    embedding = ("provider", "model", "dimensions", "api_key")
     effective = {f"memory.{name}": value for name, value in config._asdict().items() if name not in _NOT_SETTINGS}
-    embedding = config.embedding
-    effective |= {
-        "memory.embedding_provider": embedding.provider,
-        "memory.embedding_model": embedding.model,
-        "memory.embedding_dimensions": embedding.dimensions,
-        "memory.embedding_api_key": embedding.api_key,
-    }
+    effective |= {f"memory.embedding_{name}": getattr(config.embedding, name) for name in embedding}
     effective |= {f"storage.{name}": value for name, value in config.storage.items()}
+    effective = {f"memory.{name}": value for name, value in config.values.items()} | effective
+    sources = {key: config.sources.get(key, _DEFAULT) for key in effective}
     if config.location is not None:
-        effective["location"] = config.location
-    for name, value in config.values.items():
-        effective.setdefault(f"memory.{name}", value)
-    return {
-        key: {
-            "value": _masked(key, value),
-            "source": OPTION if key == "location" else config.sources.get(key, _DEFAULT),
-        }
-        for key, value in effective.items()
-    }
+        effective["location"], sources["location"] = config.location, OPTION
+    return {key: {"value": _masked(key, value), "source": sources[key]} for key, value in effective.items()}
+
+
+def _masked(key: str, value: Any) -> Any:
+    from zeroclaw_tui.config.masking import is_secret_name
+
+    if isinstance(value, dict):
+        return {name: _masked(str(name), item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_masked(key, item) for item in value]
+    if value and isinstance(value, str):
+        return HIDDEN if is_secret_name(key.rpartition(".")[2]) else mask_secrets(value)
+    return value if value is None or isinstance(value, bool | int | float) else str(value)
 
 
 def _health_document(found: Health, library: Library | None, configs: Sequence[MemoryConfig]) -> dict[str, Any]:
@@ -117,8 +118,33 @@ def _health_document(found: Health, library: Library | None, configs: Sequence[M
         "profile_source": None if profile is None else profile.source,
         "newer_version": None if profile is None else profile.profile.newer,
         "config": settings_shown(config),
-        "installs": [_install(each, chosen=each is config) for each in configs],
+        "installs": [
+            {
+                "config_dir": str(each.install.config_dir) if each.install.config_dir else None,
+                "root": str(each.install.root),
+                "database": str(each.install.database),
+                "layout": each.install.layout,
+                "rule": each.install.rule,
+                "chosen": each is config,
+            }
+            for each in configs
+        ],
     }
+
+
+def store_place(config: MemoryConfig, library: Library | None) -> tuple[str, str]:
+    """The backend and its location without any password, as the config says if the store does not open."""
+    from zeroclaw_tui.backends.factory import create_memory, has_database
+    from zeroclaw_tui.config.locations import is_url, without_password
+
+    if library is not None:
+        return library.memory.name, library.memory.about.location
+    if has_database(config.backend):
+        return config.backend, str(config.database)
+    with suppress(InspectorError, AttributeError):
+        return config.backend, create_memory(config).about.location
+    named = config.location or config.storage.get("db_url") or config.storage.get("url") or ""
+    return config.backend, without_password(named) if is_url(named) else mask_secrets(named)
 
 
 def _health_lines(shown: Mapping[str, Any], config: MemoryConfig) -> Iterator[Line]:
@@ -144,60 +170,16 @@ def _health_lines(shown: Mapping[str, Any], config: MemoryConfig) -> Iterator[Li
     facts |= {name: value for name, value in shown["facts"].items() if value != shown["location"]}
     for key, setting in shown["config"].items():
         if setting["source"] != _DEFAULT:
-            facts[key] = f"{value_shown(setting['value'])} ({setting['source']})"
+            facts[key] = f"{_shown(setting['value'])} ({setting['source']})"
     names = [one_line(str(name)) for name in facts]
     left = max(map(cells, names))
     for name, value in zip(names, facts.values(), strict=True):
-        text = one_line(value_shown(value))
+        text = one_line(_shown(value))
         is_list = isinstance(value, list | tuple)
         yield ("  ", Styled(padded(name, left), DIM), "  ", cut(text, max(20, width() - left - 4)) if is_list else text)
 
 
-def store_place(config: MemoryConfig, library: Library | None) -> tuple[str, str]:
-    """Give the backend and its location, as the config says if the store does not open."""
-    from zeroclaw_tui.backends.factory import has_database
-
-    if library is not None:
-        return library.memory.name, library.memory.about.location
-    return config.backend, str(config.database) if has_database(config.backend) else _address(config)
-
-
-def _address(config: MemoryConfig) -> str:
-    """Where a store lies that did not open, without any password."""
-    from zeroclaw_tui.backends.factory import create_memory
-    from zeroclaw_tui.config.locations import is_url, without_password
-
-    with suppress(InspectorError, AttributeError):
-        return create_memory(config).about.location
-    named = config.location or config.storage.get("db_url") or config.storage.get("url") or ""
-    return without_password(named) if is_url(named) else mask_secrets(named)
-
-
-def _install(config: MemoryConfig, *, chosen: bool) -> dict[str, Any]:
-    install = config.install
-    return {
-        "config_dir": str(install.config_dir) if install.config_dir else None,
-        "root": str(install.root),
-        "database": str(install.database),
-        "layout": install.layout,
-        "rule": install.rule,
-        "chosen": chosen,
-    }
-
-
-def _masked(key: str, value: Any) -> Any:
-    from zeroclaw_tui.config.masking import is_secret_name
-
-    if isinstance(value, dict):
-        return {name: _masked(str(name), item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_masked(key, item) for item in value]
-    if value and isinstance(value, str):
-        return HIDDEN if is_secret_name(key.rpartition(".")[2]) else mask_secrets(value)
-    return value if value is None or isinstance(value, bool | int | float) else str(value)
-
-
-def value_shown(value: Any) -> str:
+def _shown(value: Any) -> str:
     """A fact's value in words."""
     if value is None or value == "":
         return NOTHING
@@ -206,7 +188,7 @@ def value_shown(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, Mapping):
-        return ", ".join(f"{name}: {value_shown(item)}" for name, item in value.items()) or NOTHING
+        return ", ".join(f"{name}: {_shown(item)}" for name, item in value.items()) or NOTHING
     if isinstance(value, list | tuple):
-        return ", ".join(map(value_shown, value)) or NOTHING
+        return ", ".join(map(_shown, value)) or NOTHING
     return str(value)

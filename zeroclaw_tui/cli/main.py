@@ -1,9 +1,10 @@
-"""Both scripts: what each answers, what is handed to the real ZeroClaw, and that no person sees a traceback."""
+"""Both scripts: what each answers, what is handed to the real ZeroClaw, and one sentence instead of a traceback."""
 
 from __future__ import annotations
 
 import errno
 import gc
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -11,11 +12,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui import __version__
+from zeroclaw_tui.cli.hand_over import NONE_ON_PATH, can_hand_over, hand_over
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, NOT_REACHABLE, REFUSED, InspectorError, UsageError
 
 if TYPE_CHECKING:
+    import argparse
     from types import FrameType, TracebackType
-from zeroclaw_tui.cli.hand_over import NONE_ON_PATH, can_hand_over, hand_over
+
+    from zeroclaw_tui.cli.options import Parser
 
 DEBUG_VARIABLE = "ZEROCLAW_TUI_DEBUG"
 _OBJECTS_BETWEEN_COLLECTIONS = 50_000
@@ -25,24 +29,23 @@ _CANNOT_BE_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 def inspector() -> int:
     """`zeroclaw-tui`: exit code of the inspector."""
-    return _calmly("zeroclaw-tui", _inspect)
+    return _run(_inspect, "zeroclaw-tui")
 
 
 def zeroclaw() -> int:
     """`zeroclaw`: exit code of a memory command; anything else becomes the real ZeroClaw."""
-    # What imports make stays until the end: looking through it for garbage is a tenth of a short command's time.
+    # Looking for garbage among the imported modules takes a tenth of a short command's time.
     gc.disable()
-    return _calmly("zeroclaw", _answer)
+    return _run(_answer, "zeroclaw")
 
 
-def _calmly(program: str, run: Callable[[Sequence[str]], int]) -> int:
-    hook = _one_sentence(program)
-    sys.excepthook = hook
+def _run(run: Callable[[Sequence[str]], int], program: str) -> int:
+    """Run a program; every failure becomes a sentence and an exit code."""
+    sys.excepthook = _one_sentence(program)
     _open_closed_streams()
-    # A standard stream is one unless a program that embeds this one put another there.
-    reconfigure = getattr(sys.stdout, "reconfigure", None)
-    if reconfigure is not None:
-        reconfigure(errors="replace")
+    # Tests put another stream in place of stdout.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
     try:
         try:
             code = run(sys.argv[1:])
@@ -50,7 +53,7 @@ def _calmly(program: str, run: Callable[[Sequence[str]], int]) -> int:
             code = error.exit_code
             _print_error(program, error.title, error.message, error.hint, code, **error.details)
         sys.stdout.flush()
-        # The interpreter looks for garbage once more before it ends, among all there is.
+        # The interpreter looks for garbage once more before it ends.
         gc.freeze()
     except BrokenPipeError:
         _forget_stdout()
@@ -60,7 +63,7 @@ def _calmly(program: str, run: Callable[[Sequence[str]], int]) -> int:
             message = f"Cannot write {error.filename}: the disk is full."
             _print_error(program, "Disk full", message, "Free some space there and try again.", NOT_REACHABLE)
             return NOT_REACHABLE
-        # Failures with files are told by name where they happen; one without a name is that of a stream.
+        # A failure without a file name is that of a stream.
         if error.filename is not None or error.errno not in _CANNOT_BE_WRITTEN:
             raise
         _forget_stdout()
@@ -74,23 +77,15 @@ def _calmly(program: str, run: Callable[[Sequence[str]], int]) -> int:
 
 
 def _print_error(program: str, title: str, message: str, hint: str, exit_code: int, **details: Any) -> None:
-    """Say it on stderr, and with --json on stdout as the one document."""
+    """Print an error on stderr, and with --json as a document on stdout too."""
     from zeroclaw_tui.cli.output import document, error_as_json, note
 
-    if _answers_as_json(sys.argv[1:]):
-        told = error_as_json(title, message, hint, exit_code, **details)
-        document({"error": told}, compact=_is_batch(sys.argv[1:]))
-    note(f"{program}: {message}" + (f"\n{hint}" if hint else ""))
-
-
-def _answers_as_json(arguments: Sequence[str]) -> bool:
-    """Whether a command of this program was told to write JSON; behind -- stand no options."""
+    arguments = sys.argv[1:]
     own = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    return "--json" in own and arguments[0] != "--real" and bool({"memory", "onboard"} & set(own))
-
-
-def _is_batch(arguments: Sequence[str]) -> bool:
-    return any(argument.partition("=")[0] == "--batch" for argument in arguments)
+    if "--json" in own and own[0] != "--real" and {"memory", "onboard"} & set(own):
+        is_batch = any(argument.partition("=")[0] == "--batch" for argument in own)
+        document({"error": error_as_json(title, message, hint, exit_code, **details)}, compact=is_batch)
+    note(f"{program}: {message}" + (f"\n{hint}" if hint else ""))
 
 
 def _one_sentence(program: str) -> Callable[[type[BaseException], BaseException, TracebackType | None], None]:
@@ -106,14 +101,14 @@ def _one_sentence(program: str) -> Callable[[type[BaseException], BaseException,
 
 
 def _open_closed_streams() -> None:
-    """A program started with a stream closed finds None in its place: nobody reads it, and nothing comes from it."""
+    """Replace standard streams that were closed when the program started, and are None."""
     for name, mode, flags in (("stdin", "r", os.O_RDONLY), ("stdout", "w", os.O_WRONLY), ("stderr", "w", os.O_WRONLY)):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, flags), mode, encoding="utf-8"))
 
 
 def _forget_stdout() -> None:
-    """Python flushes stdout once more at exit; nobody reads it any longer."""
+    """Let Python's flush at exit go nowhere."""
     with open(os.devnull, "wb") as nowhere:
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
@@ -121,12 +116,7 @@ def _forget_stdout() -> None:
 def _inspect(arguments: Sequence[str]) -> int:
     from zeroclaw_tui.cli.options import inspector_parser, open_options
 
-    try:
-        given = inspector_parser().parsed(arguments)
-    except UsageError as error:
-        from zeroclaw_tui.cli.dropped import removed_option
-
-        raise removed_option("zeroclaw-tui", arguments) or error from None
+    given = _parsed(inspector_parser(), arguments)
     if given.print_completion:
         from zeroclaw_tui.cli.completion import print_script
 
@@ -141,8 +131,7 @@ def _inspect(arguments: Sequence[str]) -> int:
             "zeroclaw-tui needs a terminal.",
             hint="Use `zeroclaw memory` in scripts; `zeroclaw memory --help` lists the commands.",
         )
-    # What is imported and drawn until the list stands there stays; looking through it for what could go, every 700
-    # objects as Python does, takes a fifth of the time until then.
+    # Looking for garbage every 700 objects, as Python does, takes a fifth of the time until the list is drawn.
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     import threading
 
@@ -159,7 +148,7 @@ def _inspect(arguments: Sequence[str]) -> int:
 
 
 def _inspect_demo(read_only: bool) -> int:
-    """The exit code of the inspector on a sample workspace, which is removed again however the program ends."""
+    """Run the inspector on a sample workspace, which is removed however the program ends."""
     import signal
     from datetime import UTC, datetime
 
@@ -175,11 +164,7 @@ def _inspect_demo(read_only: bool) -> int:
 
 
 def _removing(folder: str) -> Callable[[int, FrameType | None], None]:
-    """A signal handler that removes a folder and then lets the signal do what it always does.
-
-    An exception raised here could end the event loop between any two steps and leave a database thread for which the
-    interpreter waits for ever.
-    """
+    """A signal handler that removes a folder and then lets the signal do what it always does."""
     import shutil
     import signal
 
@@ -230,7 +215,7 @@ def _answer_memory(own: Sequence[str]) -> int:
 
 
 def _import_at_use(name: str) -> None:
-    """Let a module be imported by its first use: until then one stands in its place that has nothing but its name."""
+    """Let a module be imported when it is used first."""
     from types import ModuleType
 
     if name in sys.modules:
@@ -238,7 +223,7 @@ def _import_at_use(name: str) -> None:
     stand_in = ModuleType(name)
 
     def attribute(wanted: str) -> object:
-        # `import` looks at every module's __spec__ and __path__, which is no use of it.
+        # `import` itself looks at every module's __spec__ and __path__.
         if wanted.startswith("__"):
             raise AttributeError(wanted)
         if sys.modules.get(name) is stand_in:
@@ -267,13 +252,16 @@ def _print_completion(arguments: Sequence[str]) -> int:
     from zeroclaw_tui.cli.completion import print_script
     from zeroclaw_tui.cli.options import zeroclaw_parser
 
+    return print_script("zeroclaw", _parsed(zeroclaw_parser(), arguments).print_completion)
+
+
+def _parsed(parser: Parser, arguments: Sequence[str]) -> argparse.Namespace:
     try:
-        given = zeroclaw_parser().parsed(arguments)
+        return parser.parsed(arguments)
     except UsageError as error:
         from zeroclaw_tui.cli.dropped import removed_option
 
-        raise removed_option("zeroclaw", arguments) or error from None
-    return print_script("zeroclaw", given.print_completion)
+        raise removed_option(parser.prog, arguments) or error from None
 
 
 def _without_real(command: str) -> tuple[str, str]:

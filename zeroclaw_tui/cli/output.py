@@ -125,7 +125,9 @@ def table(
                 parts = [Styled(cut(whole, wide), parts[0].code)]
             blank = " " * (wide - cells("".join(part.text for part in parts)))
             shown += [blank, *parts] if at in right else [*parts, blank if at < last else ""]
-            shown.append("  " if at < last else "")
+            shown.append("  ")
+        while shown and not "".join(part.text for part in _styled(shown[-1])).strip():
+            shown.pop()
         yield shown
 
 

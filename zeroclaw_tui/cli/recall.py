@@ -182,12 +182,14 @@ def _recall_header(result: RecallResult) -> str:
 
 def _recall_table(result: RecallResult) -> Iterator[Line]:
     is_wide = output.width() >= _MIN_WIDTH_OF_PARTS
+    has_vectors = is_wide and any(scored.vector_score is not None for scored in result.results)
+    has_keywords = is_wide and any(scored.keyword_score is not None for scored in result.results)
     rows = [
         (
             str(scored.rank),
             _final_score(scored, result.threshold),
-            Styled(_number(scored.vector_score, missing="") if is_wide else "", CYAN),
-            Styled(_number(scored.keyword_score, missing="") if is_wide else "", YELLOW),
+            Styled(_number(scored.vector_score) if has_vectors else "", CYAN),
+            Styled(_number(scored.keyword_score) if has_keywords else "", YELLOW),
             cut(one_line(scored.entry.key), _KEY_CELLS),
             scored.entry.content,
         )
@@ -216,8 +218,8 @@ def _final_score(scored: ScoredEntry, threshold: float) -> Line:
     return Styled(final, BOLD) if shown == score else [Styled(f"{score} →", DIM), " ", Styled(final, BOLD)]
 
 
-def _number(value: float | None, *, missing: str = NOTHING) -> str:
-    shown = missing if value is None else f"{value:.2f}"
+def _number(value: float | None) -> str:
+    shown = NOTHING if value is None else f"{value:.2f}"
     # The only row of a store scores 0.000001 for a hit.
     return "<0.01" if value and shown == "0.00" else shown
 
