@@ -18,14 +18,16 @@ _HOW_TO_FIND = "`zeroclaw memory search TEXT` finds part of a key."
 
 
 async def exactly(library: Library, key: str | None, id: str | None, agents: Sequence[str]) -> Sequence[MemoryEntry]:
-    """The memories of exactly this key or id that these agents hold (any agent: none named).
+    """The memories of exactly this key, id or both that these agents hold; of any agent when none is named."""
+    from zeroclaw_tui.backends.lookup import entry_with_id
 
-    With both, the key's memory that has the id. Raises UsageError for neither.
-    """
-    if key is None and id is None:
+    if key is not None:
+        found = await with_key(library, key, agents)
+        return found if id is None else [entry for entry in found if entry.id == id]
+    if id is None:
         raise UsageError("No memory given.", hint="Pass its KEY or --id ID; a key that begins with - goes after --.")
-    found = await (with_key(library, key, agents) if key is not None else with_id(library, id or "", agents))
-    return found if id is None else [entry for entry in found if entry.id == id]
+    entry = await entry_with_id(library.memory, id)
+    return [] if entry is None or (agents and entry.agent not in agents) else [entry]
 
 
 async def the_one(library: Library, key: str | None, id: str | None, agents: Sequence[str]) -> MemoryEntry:
@@ -47,14 +49,6 @@ async def with_key(library: Library, key: str, agents: Sequence[str]) -> Sequenc
         # ZeroClaw's own `get` on Markdown also finds a memory whose text contains the key.
         found = [entry]
     return [entry for entry in found if not agents or entry.agent in agents]
-
-
-async def with_id(library: Library, wanted: str, agents: Sequence[str]) -> Sequence[MemoryEntry]:
-    """The memory of an id, if there is one and these agents hold it; of any agent when none is named."""
-    from zeroclaw_tui.backends.lookup import entry_with_id
-
-    entry = await entry_with_id(library.memory, wanted)
-    return [] if entry is None or (agents and entry.agent not in agents) else [entry]
 
 
 async def starting(library: Library, prefix: str, agents: Sequence[str]) -> list[MemoryEntry]:

@@ -7,17 +7,18 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.cli import options, output
+from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, NOTHING, RED, Line, Styled
 from zeroclaw_tui.cli.plans import Progress
 from zeroclaw_tui.cli.recall import print_notes, trial_given
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.memory import errors
-from zeroclaw_tui.memory.text import cells, cut, one_line, padded
+from zeroclaw_tui.memory.text import one_line
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.recall_tests import RecallTestRun
+    from zeroclaw_tui.curation.recall_tests import RecallTestResult, RecallTestRun
 
 
 _TEST_FILES = """\
@@ -38,10 +39,6 @@ FILE is TOML (or - for stdin):
 
 A test passes if every expected key is in the prompt and no rejected key is. The figures: hit rate, MRR and nDCG@N
 among the first N of --limit."""
-
-
-_LEAST_ROOM = 20
-_LONGEST_NAME = 400
 
 
 def _test_options(parser: argparse.ArgumentParser) -> None:
@@ -97,7 +94,7 @@ async def test(library: Library, given: argparse.Namespace, now: datetime) -> in
     if given.json:
         output.document(run.as_json())
     else:
-        output.write_lines(run_lines(run))
+        output.write_lines(_run_lines(run))
     print_notes(library, run.notes)
     if keyword_only_note(run.notes) is not None:
         output.note("zeroclaw: Some tests ran without vectors, so these results are not what the agent gets.")
@@ -105,35 +102,27 @@ async def test(library: Library, given: argparse.Namespace, now: datetime) -> in
     return errors.DONE if run.passed == len(run.results) else errors.REFUSED
 
 
-def run_lines(run: RecallTestRun) -> Iterator[output.Line]:
+def _run_lines(run: RecallTestRun) -> Iterator[Line]:
     """How many tests pass, a row for each, the worst first, and the measures of all."""
     headline, settings, passed = run.sentences()
     verdict, _, count = passed.partition(",")
-    yield (output.Styled(headline, output.BOLD),)
-    yield (output.Styled(settings, output.DIM),)
-    yield (output.Styled(verdict, output.GREEN if run.passed == len(run.results) else output.RED), f",{count}")
+    yield Styled(headline, BOLD)
+    yield Styled(settings, DIM)
+    yield (Styled(verdict, GREEN if run.passed == len(run.results) else RED), f",{count}")
     yield ()
-    yield from _result_table(run)
+    results = sorted(run.results, key=lambda result: (result.passed, result.ndcg or 0))
+    yield from output.table(map(_result_row, results), ("", "rank", f"nDCG@{run.k}", "test"))
     yield ()
-    rows = run.measure_rows()
-    left = max(len(name) for name, _, _ in rows)
-    has_room = all(left + 9 + len(meaning) <= output.width() for _, _, meaning in rows)
-    for name, measure, meaning in rows:
-        parts: list[output.Part] = [padded(name, left), "  ", output.Styled(f"{measure:.2f}", output.BOLD)]
-        yield (*parts, "   ", output.Styled(meaning, output.DIM)) if has_room else parts
+    measures = [
+        (name, Styled(f"{measure:.2f}", BOLD), Styled(meaning, DIM)) for name, measure, meaning in run.measure_rows()
+    ]
+    yield from output.table(measures)
 
 
-def _result_table(run: RecallTestRun) -> Iterator[output.Line]:
-    heads = ("", "rank", f"nDCG@{run.k}")
-    widths = [len("✗ fail"), len(heads[1]), len(heads[2])]
-    room = max(_LEAST_ROOM, output.width() - sum(widths) - 2 * len(widths))
-    yield (output.Styled("  ".join([*map(padded, heads, widths), "test"]), output.DIM),)
-    for result in sorted(run.results, key=lambda result: (result.passed, result.ndcg or 0)):
-        mark = output.Styled("✓ pass", output.GREEN) if result.passed else output.Styled("✗ fail", output.RED)
-        rank = f"{round(1 / result.reciprocal_rank)}" if result.reciprocal_rank else output.NOTHING
-        ndcg = output.NOTHING if result.ndcg is None else f"{result.ndcg:.2f}"
-        name = cut(one_line(result.test.name[:_LONGEST_NAME]) or "a blank query", room)
-        left = room - cells(name) - 2
-        has_room = result.failure and left >= _LEAST_ROOM
-        failure = ("  ", output.Styled(cut(one_line(result.failure), left), output.DIM)) if has_room else ()
-        yield (mark, "  ", padded(rank, widths[1]), "  ", padded(ndcg, widths[2]), "  ", name, *failure)
+def _result_row(result: RecallTestResult) -> tuple[Line, ...]:
+    return (
+        Styled("✓ pass", GREEN) if result.passed else Styled("✗ fail", RED),
+        f"{round(1 / result.reciprocal_rank)}" if result.reciprocal_rank else NOTHING,
+        NOTHING if result.ndcg is None else f"{result.ndcg:.2f}",
+        [result.test.name or "a blank query", "  ", Styled(result.failure, DIM)],
+    )
