@@ -31,34 +31,6 @@ def told(raw: bytes, folder: Path) -> BrokenConfig:
 
 
 @pytest.mark.parametrize(
-    ("line", "column"),
-    [
-        ("{{ MEMORY_BLOCK }}", 1),
-        ("backend = {{BACKEND}}", 11),
-        ("backend = {{ env.X | upper }} # c", 11),
-        ("backend=<YOUR BACKEND>", 9),
-        ("backend = ${BACKEND}", 11),
-        ("backend = $BACKEND", 11),
-        ("backend = pre-${BACKEND}-post", 15),
-        ("@@BACKEND@@", 1),
-        ("backend = @@BACKEND@@", 11),
-        ("{% if memory %}", 1),
-        ("['a', {{MORE}}]", 7),
-        ("list = ['a', <B>, <C>]", 14),
-        ("[{{SECTION}}]", 2),
-        ("{{KEY}} = 1", 1),
-    ],
-)
-@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
-def test_a_placeholder_is_told_as_one(tmp_path: Path, line: str, column: int, line_end: str) -> None:
-    rest = f'password = "{SECRET}"\n'
-    head = "x = [\n" if line.startswith("['") else "[memory]\n"
-    error = told(f"{head}{line}\n{rest}".replace("\n", line_end).encode(), tmp_path)
-    assert f"line 2, column {column}: this looks like a template placeholder" in error.message
-    assert "real value" in error.hint
-
-
-@pytest.mark.parametrize(
     ("text", "line"),
     [
         ("[memory]\na = 1\n\n[x]\n[memory]\n", 5),

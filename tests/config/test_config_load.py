@@ -69,7 +69,7 @@ def test_values_and_their_sources(tmp_path: Path) -> None:
         (b"model_routes = []\n[[model_routes]]\n", r"line 2, column \d+: this key or table is set a second time"),
         ("é = 'ü".encode("latin-1"), r"line 1, column 1: this byte is not UTF-8"),
         (b"a = 1\nb = '\xc3\xa9\xff'\n", r"line 2, column 7: this byte is not UTF-8"),
-        (b"{{ placeholder }}\n", r"line 1, column 1: this looks like a template placeholder"),
+        (b"{{ placeholder }}\n", r"line 1, column 1: this is neither a"),
         (b"x = " + b"[" * 100_000, r"nests its values too deeply"),
     ],
 )

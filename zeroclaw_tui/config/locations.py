@@ -615,7 +615,7 @@ def parsed(text: str, path: Path) -> dict[str, Any]:
     except TooLargeError as error:
         raise BrokenConfig(f"{path} {error}.", hint="Check that this is a config of ZeroClaw.") from error
     except ValueError as error:
-        problem = problem_of(text, str(error))
+        line, column, sentence = problem_of(text, str(error))
         raise BrokenConfig(
-            f"{path}, line {problem.line}, column {problem.column}: {problem.sentence}", hint=problem.hint
+            f"{path}, line {line}, column {column}: {sentence}", hint="Fix that line and try again."
         ) from error

@@ -37,11 +37,6 @@ _ESCAPED = re.compile(r'["\\\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2
 marks that change the direction of writing."""
 _SHORT_ESCAPES = {"\b": r"\b", "\t": r"\t", "\n": r"\n", "\f": r"\f", "\r": r"\r", '"': r"\"", "\\": r"\\"}
 _PLACE = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$")
-_PLACEHOLDER = re.compile(
-    r"[^\s=,\[\]]*?"
-    r"(\{\{[^{}\n]*\}\}|\{%[^\n]*?%\}|<[^<>=\n]+>|\$\{[^{}\n]*\}|\$[A-Za-z_][A-Za-z0-9_]*|@@[^@\n]+@@)"
-)
-"""A template placeholder, with the word that contains it."""
 _SENTENCES = (
     (r"^Illegal character '\\n'|^Invalid character '\\n'", "the line ends inside a string or a value."),
     (r"^Invalid statement", "this is neither a [section], a key nor a # comment."),
@@ -204,49 +199,18 @@ def _escape(found: re.Match[str]) -> str:
     return _SHORT_ESCAPES.get(character, f"\\u{ord(character):04X}")
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Why a text is not valid TOML. `line` and `column` count from 1; `sentence` starts in lower case."""
+def problem_of(text: str, message: str) -> tuple[int, int, str]:
+    """Line and column, counted from 1, and a sentence about what is wrong with a text that tomllib refuses so.
 
-    line: int
-    column: int
-    sentence: str
-    hint: str
-
-
-def problem_of(text: str, message: str) -> Problem:
-    """What is wrong with a text that tomllib refuses with this message."""
-    line, column = _place(text, message)
-    placeholder = _placeholder(text, line, column, message)
-    return placeholder or Problem(line, column, _sentence(_PLACE.sub("", message)), "Fix that line and try again.")
-
-
-def _place(text: str, message: str) -> tuple[int, int]:
+    The sentence is our own: the parser's can contain a piece of the text, and changes with its version.
+    """
     found = _PLACE.search(message)
     if found and found.group(1):
-        return int(found.group(1)), int(found.group(2))
-    # The parser names no line when the text ends too early.
-    lines = text.split("\n")
-    return len(lines), len(lines[-1]) + 1
-
-
-def _sentence(message: str) -> str:
-    """A sentence of our own: the parser's can contain a piece of the text, and changes with its version."""
-    return next(
-        (sentence for pattern, sentence in _SENTENCES if re.search(pattern, message)), "this is not valid TOML."
-    )
-
-
-def _placeholder(text: str, line: int, column: int, message: str) -> Problem | None:
-    """The template placeholder at the place of the error, unless a complete value stands before it."""
-    if message.startswith("Expected newline"):
-        return None
-    for found in _PLACEHOLDER.finditer(text.split("\n")[line - 1]):
-        if found.start() < column <= found.end():
-            return Problem(
-                line,
-                found.start(1) + 1,
-                "this looks like a template placeholder that has not been filled in.",
-                "Put the real value in its place, or comment the line out with a #.",
-            )
-    return None
+        line, column = int(found.group(1)), int(found.group(2))
+    else:
+        # The parser names no line when the text ends too early.
+        lines = text.split("\n")
+        line, column = len(lines), len(lines[-1]) + 1
+    cause = _PLACE.sub("", message)
+    sentences = (sentence for pattern, sentence in _SENTENCES if re.search(pattern, cause))
+    return line, column, next(sentences, "this is not valid TOML.")

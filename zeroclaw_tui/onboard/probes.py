@@ -66,28 +66,28 @@ _KEYS = ("embedding_provider", "embedding_model", "embedding_dimensions")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`subject` is "postgres", "qdrant", "lucid", "sqlite", "markdown" or "embedding". `sentence` is one sentence,
-    safe to show ("connects in 12 ms"); `facts` more of them ("may create tables", "no pgvector: ZeroClaw searches by
-    words only"); `hint` what to do when bad. `exit_code` counts where nobody can be asked: 3 not reachable, 1 refused
-    (wrong password, no rights), 2 an address that is none. `corrections` are settings it found to be wrong, with the
-    right value ({"memory.embedding_dimensions": 768}). `wrong` names the settings whose answer is the likely cause;
-    `remedy` is what the person can do outside this program ("Install the driver"), where that is what helps."""
+    """What the test of one subject found. Its sentences are safe to show."""
 
     subject: str
+    """The kind of backend, or "embedding"."""
     verdict: Verdict
     sentence: str
     facts: tuple[str, ...] = ()
     hint: str = ""
     exit_code: int = NOT_REACHABLE
     corrections: Mapping[str, Any] = field(default_factory=dict)
+    """Settings that were found to be wrong, with the right value."""
     wrong: tuple[str, ...] = ()
+    """The settings whose answer is the likely cause."""
     remedy: str = ""
+    """What the person can do outside this program, where that is what helps: "Install the driver"."""
 
 
 def subjects(answers: Answers, changed: Collection[str] | None = None) -> tuple[str, ...]:
-    """What to test for these answers: the backend ("sqlite", "markdown", "postgres", "lucid", "qdrant"), then
-    "embedding" where a provider is on and the backend searches by vector. With `changed` (setting names) only those
-    that one of them concerns; a changed `memory.backend` concerns the backend's."""
+    """What to test for these answers: the backend, then "embedding" where it searches by vector and a provider is on.
+
+    With `changed` only those that one of these settings concerns.
+    """
     backend = answers.backend()
     found = [backend] if backend in _PROBES and _concerns(backend, changed) else []
     provider = str(answers.value("memory.embedding_provider") or "").strip()
@@ -266,6 +266,10 @@ def _free_space(folder: Path) -> str:
     return f"{free / 10**9:,.1f} GB free on its disk"
 
 
+def _bad(subject: str, error: InspectorError, wrong: str = "", facts: tuple[str, ...] = ()) -> Finding:
+    return Finding(subject, "bad", error.message, facts, error.hint, error.exit_code, wrong=(wrong,) if wrong else ())
+
+
 async def _probe_postgres(answers: Answers, seconds: float) -> Finding:
     """Connect as ZeroClaw does and look at the rights; nothing is ever written, made or locked."""
     url = plain_answer(answers, DB_URL)
@@ -276,19 +280,14 @@ async def _probe_postgres(answers: Answers, seconds: float) -> Finding:
     try:
         found = await postgres_probe(url, answers, settings).run(seconds)
     except DriverMissing:
-        return Finding(
-            "postgres",
-            "bad",
-            "The PostgreSQL driver is not installed.",
-            hint=f"Install it: `{install_command('postgres')}`",
-            exit_code=REFUSED,
-            remedy="Install the driver",
-        )
+        hint = f"Install it: `{install_command('postgres')}`"
+        missing = Finding("postgres", "bad", "The PostgreSQL driver is not installed.", hint=hint, exit_code=REFUSED)
+        return replace(missing, remedy="Install the driver")
     except AccessDenied as error:
-        hint = _WITHOUT_TLS if error.only_with_tls else error.hint
-        return Finding("postgres", "bad", error.message, hint=hint, exit_code=REFUSED, wrong=(DB_URL,))
+        finding = replace(_bad("postgres", error, DB_URL), exit_code=REFUSED)
+        return replace(finding, hint=_WITHOUT_TLS) if error.only_with_tls else finding
     except InspectorError as error:
-        return Finding("postgres", "bad", error.message, (), error.hint, error.exit_code, wrong=(DB_URL,))
+        return _bad("postgres", error, DB_URL)
     return _of_server("postgres", found, DB_URL)
 
 
@@ -303,58 +302,43 @@ def _of_server(subject: str, found: StartCheck, setting: str, more: tuple[str, .
     facts = (*found.facts, *more)
     if found.problem is None:
         return Finding(subject, "good", found.summary, facts)
-    problem = found.problem
-    return Finding(
-        subject,
-        "bad",
-        problem.message,
-        (found.summary, *facts),
-        problem.hint,
-        problem.exit_code,
-        found.corrections,
-        (setting,),
-    )
+    finding = _bad(subject, found.problem, setting, (found.summary, *facts))
+    return replace(finding, corrections=found.corrections)
 
 
 async def _probe_qdrant(answers: Answers, seconds: float) -> Finding:
-    """Ask for the collection of the answers; only GET is sent. Raises UsageError for a bad address or key."""
-    url, key = plain_answer(answers, _QDRANT_URL), _qdrant_key(answers)
+    """Ask for the collection of the answers; only GET is sent. Raises UsageError for a bad URL or key."""
+    url = plain_answer(answers, _QDRANT_URL)
+    # ZeroClaw up to 0.7.5 sends the key literally, whatever it begins with.
+    is_modern = answers.situation.target.is_modern
+    key = plain_answer(answers, _QDRANT_KEY) if is_modern else str(answers.value(_QDRANT_KEY) or "").strip()
     config, _ = effective_embedding(answers)
-    has_vectors = config.is_on and create_embedder(config)[0] is not None and config.provider != "local"
-    storage = {"url": url, "api_key": key, "collection": answers.value("storage.qdrant.collection")}
+    has_vectors = config.is_on and create_embedder(config)[0] is not None and config.provider != LOCAL
     probe = create_probe(
         MemoryConfig(
             answers.situation.install,
             backend="qdrant",
-            storage=storage,
+            storage={"url": url, "api_key": key, "collection": answers.value("storage.qdrant.collection")},
             embedding=config if has_vectors else EmbeddingConfig(),
             read_only=True,
         )
     )
-    facts = (*open_key_facts(url, key), *(() if has_vectors else (_NO_VECTORS,)))
+    facts = (*_open_key_facts(url, key), *(() if has_vectors else (_NO_VECTORS,)))
     try:
         async with asyncio.timeout(seconds):
-            await check_host(url)
+            await _check_host(url)
         found = await probe.run(seconds)
     except TimeoutError:
         late = f"{shown(urlsplit(url).hostname or '')} could not be looked up within {seconds:g} s."
         return Finding("qdrant", "bad", late, facts, "Check that DNS works here.", wrong=(_QDRANT_URL,))
     except InspectorError as error:
-        wrong = _QDRANT_KEY if isinstance(error, Refused) else _QDRANT_URL
-        return Finding("qdrant", "bad", error.message, facts, error.hint, error.exit_code, wrong=(wrong,))
+        return _bad("qdrant", error, _QDRANT_KEY if isinstance(error, Refused) else _QDRANT_URL, facts)
     return _of_server("qdrant", found, "storage.qdrant.collection", facts)
-
-
-def _qdrant_key(answers: Answers) -> str:
-    """The key as ZeroClaw sends it: up to 0.7.5 literally, whatever it begins with."""
-    if answers.situation.target.is_modern:
-        return plain_answer(answers, _QDRANT_KEY)
-    return str(answers.value(_QDRANT_KEY) or "").strip()
 
 
 async def _probe_lucid(answers: Answers, seconds: float) -> Finding:
     """Run `lucid version`."""
-    command = _lucid_command(answers)
+    command = str(answers.value(_LUCID_BINARY) or "").strip() or "lucid"
     program = shutil.which(command, path=answers.situation.environ.get("PATH", os.defpath))
     if program is None:
         return _not_found(command, answers)
@@ -362,76 +346,62 @@ async def _probe_lucid(answers: Answers, seconds: float) -> Finding:
     try:
         output = await run_program(program, ["version"], round(seconds * 1000))
     except NotReachable as failure:
-        return _bad_lucid(
-            f"{failure.message.rstrip('.')}.", f"Run `{shown(command)} version` in a terminal to see why."
-        )
+        hint = f"Run `{shown(command)} version` in a terminal to see why."
+        return Finding("lucid", "bad", f"{failure.message.rstrip('.')}.", (_FALL_BACK,), hint)
     milliseconds = (time.perf_counter() - began) * 1000
     version = shown(output.strip().partition("\n")[0])
     answer = f"{shown(command)} answers in {milliseconds:.0f} ms{f': {version}' if version else ''}"
     return Finding("lucid", "good", answer, facts=(shown(program),))
 
 
-def _lucid_command(answers: Answers) -> str:
-    """What ZeroClaw runs: storage.lucid.binary_path (>= 0.8.4; up to 0.7.5 an answer out of the environment), else
-    `lucid`."""
-    return str(answers.value("storage.lucid.binary_path") or "").strip() or "lucid"
-
-
 def _not_found(command: str, answers: Answers) -> Finding:
-    modern = answers.situation.target.is_modern
-    how = _LUCID_BINARY if modern else "ZEROCLAW_LUCID_CMD"
+    how = _LUCID_BINARY if answers.situation.target.is_modern else "ZEROCLAW_LUCID_CMD"
     hint = f"Install lucid-memory, or set its path with {how}."
     if "/" not in command:
-        missing = _bad_lucid(f"{shown(command)} was not found on your PATH.", hint)
-        return replace(missing, remedy="Install Lucid")
-    if not os.path.exists(command):
-        sentence = f"File not found: {shown(command)}."
-    else:
-        problem = "is a directory" if Path(command).is_dir() else "cannot be run by this user"
-        sentence = f"{shown(command)} {problem}."
-    return replace(_bad_lucid(sentence, hint), wrong=(_LUCID_BINARY,))
-
-
-def _bad_lucid(sentence: str, hint: str) -> Finding:
-    return Finding("lucid", "bad", sentence, (_FALL_BACK,), hint)
+        sentence = f"{shown(command)} was not found on your PATH."
+        return Finding("lucid", "bad", sentence, (_FALL_BACK,), hint, remedy="Install Lucid")
+    problem = "is a directory" if Path(command).is_dir() else "cannot be run by this user"
+    sentence = f"{shown(command)} {problem}." if os.path.exists(command) else f"File not found: {shown(command)}."
+    return Finding("lucid", "bad", sentence, (_FALL_BACK,), hint, wrong=(_LUCID_BINARY,))
 
 
 async def _probe_embedding(answers: Answers, seconds: float) -> Finding:
     """Ask for the vector of one short text, with the key ZeroClaw would send."""
     config, is_routed = effective_embedding(answers)
     if config.provider == LOCAL:
-        return Finding(
-            "embedding",
-            "not tested",
-            "The embedding provider local exists only in this program; ZeroClaw treats it as none.",
-        )
+        sentence = "The embedding provider local exists only in this program; ZeroClaw treats it as none."
+        return Finding("embedding", "not tested", sentence)
     because = why_no_embedder(config)
     if because is not None:
         return Finding("embedding", "bad", because, exit_code=WRONG_USE, wrong=(_PROVIDER,))
     from zeroclaw_tui.embeddings.endpoint import PROBE, OpenAIEmbedder
 
     embedder = OpenAIEmbedder(config, PROBE, connect_seconds=seconds, total_seconds=seconds)
-    facts = open_key_facts(embedder.url, config.api_key)
-    # The address of a hosted provider is not the person's answer, so no other answer can repair it.
-    wrong = (_PROVIDER,) if config.provider.startswith("custom:") and not is_routed else ()
+    facts = _open_key_facts(embedder.url, config.api_key)
+    # The URL of a hosted provider is not the person's answer, so no other answer can repair it.
+    wrong = _PROVIDER if config.provider.startswith("custom:") and not is_routed else ""
     try:
         async with asyncio.timeout(seconds):
-            await check_host(embedder.url)
+            await _check_host(embedder.url)
             vector = await embedder.embed(_SENT_TEXT)
     except WrongDimensionError as error:
-        return _wrong_dimension(error, facts, is_routed=is_routed)
+        finding = replace(_bad("embedding", error, facts=facts), exit_code=WRONG_USE)
+        if is_routed:
+            hint = f"Set dimensions of the embedding route to {error.found}, or choose another model."
+            return replace(finding, hint=hint)
+        return replace(finding, corrections={"memory.embedding_dimensions": error.found} if error.found else {})
     except HostUnknown as error:
-        hint = error.hint if wrong else "Check your network connection, and that DNS works here."
-        return Finding("embedding", "bad", error.message, facts, hint, NOT_REACHABLE, wrong=wrong)
+        finding = _bad("embedding", error, wrong, facts)
+        return finding if wrong else replace(finding, hint="Check your network connection, and that DNS works here.")
+    except ApiKeyError as error:
+        return replace(_bad("embedding", error, "memory.embedding_api_key", facts), exit_code=REFUSED)
     except EmbeddingFailed as error:
-        is_key, is_model = isinstance(error, ApiKeyError), isinstance(error, InputRejectedError)
-        wrong = ("memory.embedding_api_key",) if is_key else ("memory.embedding_model",) if is_model else wrong
-        exit_code = REFUSED if is_key else NOT_REACHABLE
-        return Finding("embedding", "bad", error.message, facts, error.hint, exit_code, wrong=wrong)
+        wrong = "memory.embedding_model" if isinstance(error, InputRejectedError) else wrong
+        return replace(_bad("embedding", error, wrong, facts), exit_code=NOT_REACHABLE)
     except TimeoutError:
         host = shown(urlsplit(embedder.url).hostname or "")
         late = f"The embedding endpoint on {host} did not answer within {seconds:g} s."
-        return Finding("embedding", "bad", late, facts, "Try again later.", wrong=wrong)
+        return Finding("embedding", "bad", late, facts, "Try again later.", wrong=(wrong,) if wrong else ())
     finally:
         await embedder.close()
     return Finding("embedding", "good", f"answers with {len(vector):,} dimensions", facts)
@@ -440,8 +410,7 @@ async def _probe_embedding(answers: Answers, seconds: float) -> Finding:
 def effective_embedding(answers: Answers) -> tuple[EmbeddingConfig, bool]:
     """What ZeroClaw would make vectors with if the answers were written, and whether an embedding route says so.
 
-    The config as it is, the environment, then the answers; routes, provider references and keys by ZeroClaw's own
-    order. Raises SecretUnreadable where a needed key cannot be opened here.
+    Raises SecretUnreadable where a needed key cannot be decrypted here.
     """
     situation = answers.situation
     form, notes = Form(situation.target.schema, situation.target.is_modern), Notes()
@@ -463,7 +432,7 @@ def effective_embedding(answers: Answers) -> tuple[EmbeddingConfig, bool]:
     return config, "embedding_routes" in notes.sources.get("memory.embedding_provider", "")
 
 
-def open_key_facts(url: str, key: str | None) -> tuple[str, ...]:
+def _open_key_facts(url: str, key: str | None) -> tuple[str, ...]:
     """That a key travels readable, where it does."""
     parts = urlsplit(url)
     if not key or parts.scheme != "http" or is_loopback(parts.hostname or ""):
@@ -471,7 +440,7 @@ def open_key_facts(url: str, key: str | None) -> tuple[str, ...]:
     return (f"the API key is sent to {shown(parts.hostname or '')} over plain HTTP, without encryption",)
 
 
-async def check_host(url: str) -> None:
+async def _check_host(url: str) -> None:
     """Look the host up first, which a slow name server cannot stretch. Raises HostUnknown.
 
     Behind a proxy the proxy looks it up.
@@ -485,14 +454,6 @@ async def check_host(url: str) -> None:
         return
     if not await has_address(host):
         raise HostUnknown(f"Host not found: {shown(host)}.", hint="Check the spelling, and that DNS works here.")
-
-
-def _wrong_dimension(error: WrongDimensionError, facts: tuple[str, ...], *, is_routed: bool) -> Finding:
-    if is_routed:
-        hint = f"Set dimensions of the embedding route to {error.found}, or choose another model."
-        return Finding("embedding", "bad", error.message, facts, hint, WRONG_USE)
-    corrections = {"memory.embedding_dimensions": error.found} if error.found else {}
-    return Finding("embedding", "bad", error.message, facts, error.hint, WRONG_USE, corrections)
 
 
 _PROBES: Mapping[str, Callable[[Answers, float], Awaitable[Finding]]] = {
