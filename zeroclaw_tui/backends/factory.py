@@ -22,12 +22,7 @@ _OTHER_NAMES = {
     "cortex_mem": "cortex-mem",
     "cortexmem": "cortex-mem",
     "postgresql": "postgres",
-    "in_memory": "in-memory",
     "md": "markdown",
-    "r-mem": "rmem",
-    "rustmem": "rmem",
-    "memory_rs": "memory-rs",
-    "mem0-rs": "memory-rs",
 }
 
 
@@ -205,15 +200,6 @@ def plugin_names() -> tuple[str, ...]:
     """The names of plug-ins that no backend of ours has, each once."""
     names = dict.fromkeys(plugin.name for plugin in installed_plugins())
     return tuple(name for name in names if backend_info(name) is None)
-
-
-def shadowed_sentences() -> tuple[str, ...]:
-    """A sentence for each plug-in that has the name of a backend of ours, which is used in its place."""
-    return tuple(
-        f"The package {plugin.package} offers a backend {plugin.name!r}; this program's own of that name is used."
-        for plugin in installed_plugins()
-        if backend_info(plugin.name) is not None
-    )
 
 
 CLASSES = {

@@ -99,7 +99,6 @@ def _masked(key: str, value: Any) -> Any:
 
 def _health_document(found: Health, library: Library | None, configs: Sequence[MemoryConfig]) -> dict[str, Any]:
     """The document; without a library what the config says."""
-    from zeroclaw_tui.backends.factory import shadowed_sentences
     from zeroclaw_tui.curation.config_choice import describe_choice
 
     config = configs[0]
@@ -111,7 +110,7 @@ def _health_document(found: Health, library: Library | None, configs: Sequence[M
         "chosen": describe_choice(config),
         "ok": found.ok,
         "summary": found.summary,
-        "findings": [*found.findings, *config.warnings, *shadowed_sentences()],
+        "findings": [*found.findings, *config.warnings],
         "facts": dict(found.facts),
         "generation": None if library is None else library.memory.about.generation,
         "profile": None if profile is None else profile.profile.version,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from plugin_samples import Installer
 
-from zeroclaw_tui.backends.factory import create_memory, plugin_names, shadowed_sentences
+from zeroclaw_tui.backends.factory import create_memory, plugin_names
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -60,13 +60,10 @@ def test_an_unusable_plug_in_is_reported_in_one_sentence(
     assert "uninstall that package" in refusal.value.hint
 
 
-def test_our_own_name_wins_and_health_can_tell(installed: Installer, tmp_path: Path) -> None:
+def test_our_own_name_wins(installed: Installer, tmp_path: Path) -> None:
     installed("in-memory", "box_never:Box", module="raise RuntimeError('imported')")
     assert type(create_memory(config_of(tmp_path, "in-memory"))).__name__ == "InMemory"
     assert plugin_names() == ()
-    assert shadowed_sentences() == (
-        "The package shoe-box 1.2 offers a backend 'in-memory'; this program's own of that name is used.",
-    )
 
 
 def test_two_packages_with_one_name_are_both_named(installed: Installer, tmp_path: Path) -> None:
