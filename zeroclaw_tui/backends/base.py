@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from asyncio import Lock, to_thread
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.backends.health import Health
     from zeroclaw_tui.backends.loaded import Loaded
-    from zeroclaw_tui.backends.writing import RowWriter
+    from zeroclaw_tui.backends.writing import RowWriter, Work
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.memory.change import (
         ApplyResult,
@@ -272,9 +272,7 @@ class Memory(ABC):
         change_set = ChangeSet(changes, journal, on_conflict=on_conflict, dry_run=dry_run, on_progress=on_progress)
         return await self._with_writer(change_set.run, permanently=permanently)
 
-    async def _with_writer(
-        self, work: Callable[[RowWriter], Coroutine[Any, Any, T]], *, permanently: bool = False
-    ) -> T:
+    async def _with_writer(self, work: Work[T], *, permanently: bool = False) -> T:
         """Run work that writes rows. Raises Refused if nothing can be written."""
         check_writable(self)
         # Between reading a row and storing it, nobody here may store another.

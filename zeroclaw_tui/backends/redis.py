@@ -12,7 +12,7 @@ import asyncio
 import json
 import time
 import uuid
-from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -30,7 +30,7 @@ from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.loaded import Loaded, order_value
 from zeroclaw_tui.backends.loaded_memory import LoadedMemory
 from zeroclaw_tui.backends.tables import local_now
-from zeroclaw_tui.backends.writing import Operation, OwnedKey, RowWriter, WriteConflict
+from zeroclaw_tui.backends.writing import Operation, OwnedKey, RowWriter, Work, WriteConflict
 from zeroclaw_tui.memory.change import Draft, Edit, Row, RowVersion, Value
 from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, MemoryEntry, column_text
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NotReachable, Refused, UsageError
@@ -341,9 +341,7 @@ class RedisMemory(LoadedMemory):
     def stamp_of(self, row: Row) -> RowVersion:
         return replace(RowVersion.of(row.entry()), state=row.fingerprint)
 
-    async def _with_writer(
-        self, work: Callable[[RowWriter], Coroutine[Any, Any, T]], *, permanently: bool = False
-    ) -> T:
+    async def _with_writer(self, work: Work[T], *, permanently: bool = False) -> T:
         with self._asking():
             return await super()._with_writer(work)
 

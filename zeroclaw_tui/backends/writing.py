@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from zeroclaw_tui.backends.cancellation import wait_until_done
 from zeroclaw_tui.memory.change import (
@@ -202,3 +202,7 @@ class RowWriter(ABC):
     def summary(self) -> tuple[str, ...]:
         """Sentences for the end, about all that was written."""
         return ()
+
+
+Work: TypeAlias = Callable[[RowWriter], Coroutine[Any, Any, T]]
+"""What writes rows by a writer that the store gives it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -51,7 +51,7 @@ from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, ScoringSetting
 if TYPE_CHECKING:
     import numpy as np
 
-    from zeroclaw_tui.backends.writing import RowWriter
+    from zeroclaw_tui.backends.writing import Work
     from zeroclaw_tui.config.memory_config import MemoryConfig
 
 
@@ -341,9 +341,7 @@ class PostgresMemory(SqlMemory):
             self._changes += 1
         return self._changes
 
-    async def _with_writer(
-        self, work: Callable[[RowWriter], Coroutine[Any, Any, T]], *, permanently: bool = False
-    ) -> T:
+    async def _with_writer(self, work: Work[T], *, permanently: bool = False) -> T:
         check_writable(self)
         writer = PostgresWriter(self.connections, self.table, permanently=permanently)
         done = await work(writer)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -43,7 +43,7 @@ from zeroclaw_tui.backends.qdrant.rows import (
     wrong_length,
 )
 from zeroclaw_tui.backends.upkeep import Upkeep
-from zeroclaw_tui.backends.writing import RowWriter
+from zeroclaw_tui.backends.writing import RowWriter, Work
 from zeroclaw_tui.config.memory_config import MemoryConfig, shown
 from zeroclaw_tui.embeddings.base import Embedder, InputRejectedError
 from zeroclaw_tui.embeddings.endpoint import embed_each
@@ -396,9 +396,7 @@ class QdrantMemory(LoadedMemory):
         found = [Neighbour(handle, score) for handle, score in scored if score is not None and score > 0]
         return Near(found, await self.count())
 
-    async def _with_writer(
-        self, work: Callable[[RowWriter], Coroutine[Any, Any, T]], *, permanently: bool = False
-    ) -> T:
+    async def _with_writer(self, work: Work[T], *, permanently: bool = False) -> T:
         try:
             return await super()._with_writer(work)
         finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from array import array
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from operator import itemgetter
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.backends.sql.select import Select
     from zeroclaw_tui.backends.sqlite.search import SqliteSearch
     from zeroclaw_tui.backends.sqlite.transaction import Writing
-    from zeroclaw_tui.backends.writing import RowWriter
+    from zeroclaw_tui.backends.writing import Work
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.memory.change import Row, See
     from zeroclaw_tui.memory.statistics import Storage
@@ -384,9 +384,7 @@ class SqliteMemory(SqlMemory):
 
         return await Writing(self.path, self.schema).run(work)
 
-    async def _with_writer(
-        self, work: Callable[[RowWriter], Coroutine[Any, Any, T]], *, permanently: bool = False
-    ) -> T:
+    async def _with_writer(self, work: Work[T], *, permanently: bool = False) -> T:
         from zeroclaw_tui.backends.change_set import run_sync
         from zeroclaw_tui.backends.sqlite.write import SqliteWriter
 
