@@ -34,11 +34,10 @@ def _keys(config_dir: Path) -> list[str]:
         return [key for (key,) in connection.execute("SELECT key FROM memories ORDER BY rowid")]
 
 
-@pytest.mark.parametrize("size", [(80, 24), (140, 40)], ids=["80x24", "140x40"])
-def test_purge_merge_and_take_both_back(config_dir: Path, size: tuple[int, int]) -> None:
+def test_purge_merge_and_take_both_back(config_dir: Path) -> None:
     """The whole way, each step seen before the next key; afterwards every memory lies where it lay."""
     before = _keys(config_dir)
-    with Terminal([*INSPECTOR, str(config_dir)], columns=size[0], lines=size[1]) as screen:
+    with Terminal([*INSPECTOR, str(config_dir)], columns=80, lines=24) as screen:
         screen.wait_for("8 memories")
         screen.press("3")
         screen.wait_for("2 kinds of findings", "▌=  exact duplicates")

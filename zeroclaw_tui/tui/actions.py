@@ -7,9 +7,8 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal
 
-from rich.cells import cell_len
 from textual.app import App
 from textual.content import Content
 from textual.geometry import Size
@@ -32,10 +31,12 @@ from zeroclaw_tui.tui.dialogs import (
     Question,
     Work,
     confirmation,
+    with_progress,
     yes_or_no,
 )
-from zeroclaw_tui.tui.format import ELLIPSIS, fit, relative_age, same_beginning, shown_line
+from zeroclaw_tui.tui.format import fit, relative_age, same_beginning, shown_line
 from zeroclaw_tui.tui.themes import MUTED
+from zeroclaw_tui.tui.typeahead import TypeAhead
 from zeroclaw_tui.tui.view import Pace
 from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, EMPTY_KEY
 
@@ -53,8 +54,6 @@ AT_ONCE_FOR = timedelta(minutes=10)
 """For so long a change of this session is undone and redone without a question."""
 _ROWS_NAMED, _ROWS_READ = 3, 20
 _LONGEST_ROW = 70
-_MAX_FORESEEN = 2000
-"""For more changes than this, conflicts are found when they are undone and not while a person decides."""
 _LINES_BESIDE, _MOST_ROWS = 20, 12
 """What the plan of many needs for everything that is no memory, and how many memories it shows at most."""
 _KEY_CELLS, _TEXT_CELLS = 20, 34
@@ -72,19 +71,6 @@ _REASONS = {
     "changed": "It has changed since then.",
     "deleted": "It no longer exists.",
 }
-
-
-@runtime_checkable
-class HoldsKeys(Protocol):
-    """An app that keeps the keys which come while a room works out what to ask."""
-
-    def hold_keys(self) -> None:
-        """Collect the keys from now on."""
-        ...
-
-    def release_keys(self, *, dropped: bool = False) -> None:
-        """Deliver the collected keys, or drop them."""
-        ...
 
 
 class Changes:
@@ -114,8 +100,12 @@ class Changes:
         self.is_under_way = False
         """Whether a change is being made, asked about or shown."""
 
-    def begin(self, change: Change) -> None:
-        """Make a change, unless another one is under way; a failure is reported."""
+    def begin(self, change: Change, *, group: str = "change") -> None:
+        """Make a change, unless another one is under way; a failure is reported.
+
+        When a person quits, a change of the group "change" is stopped after the batch under way; another one is
+        finished.
+        """
         library = self._library()
         if library is None:
             return
@@ -123,11 +113,11 @@ class Changes:
             warn(self._room, "Wait: the previous change is still running.")
             return
         self.is_under_way = True
-        if isinstance(self._room.app, HoldsKeys):
+        if isinstance(self._room.app, TypeAhead):
             # They are meant for the question, or for the screen after the change.
             self._room.app.hold_keys()
         # Never exclusive: a change is not to be cut off by the next.
-        self._room.run_worker(self._seen_through(library, change), group="change")
+        self._room.run_worker(self._seen_through(library, change), group=group)
 
     async def remove(self, library: Library, plan: PurgePlan) -> Outcome | None:
         """Move the memories of a plan to the trash, once a person confirms it; None when nothing is deleted."""
@@ -189,8 +179,6 @@ class Changes:
 
     async def run_change(self, library: Library, sentence: str, total: int, work: Work[Outcome]) -> Outcome:
         """Do what a person has agreed to, with a bar where it takes its time; `total` is in rows, 0 where unknown."""
-        from zeroclaw_tui.tui.dialogs import with_progress
-
         app = self._room.app
         show = partial(with_progress, app, sentence, total, self._pace.patience, work)
         return await repairing(app, library, show)
@@ -224,7 +212,7 @@ class Changes:
                 await self._after(None)
         finally:
             self.is_under_way = False
-            if isinstance(self._room.app, HoldsKeys):
+            if isinstance(self._room.app, TypeAhead):
                 self._room.app.release_keys(dropped=has_failed)
 
     async def _is_meant(self, library: Library, change: Action, question: Literal["Undo", "Redo"]) -> bool:
@@ -245,9 +233,8 @@ class Changes:
             "\n".join(shown),
             (f"\n… {more:,} more" if more > 0 else "", MUTED),
             ("" if is_ours else "\n\nIt was made in an earlier session, or by another program.", MUTED),
-            await clash_words(library, numbers),
         )
-        return await self._room.app.push_screen_wait(yes_or_no(title, body, "Cancel", question)) is True
+        return await self._room.app.push_screen_wait(yes_or_no(title, body, question)) is True
 
 
 class StoreRoom(Room[bool]):
@@ -285,31 +272,16 @@ class StoreRoom(Room[bool]):
             self.dismiss(self.has_changed)
 
     def begin(self, change: Change) -> None:
-        """Make a change, unless something is being written."""
-        if self.is_writing and not self.changes.is_under_way:
-            warn(self, "Wait: a repair is still running.")
-        else:
-            self.changes.begin(change)
+        """Make a change, unless another one is under way."""
+        # The message of the previous change would contradict the new one.
+        self.app.clear_notifications()
+        self.changes.begin(change)
 
     def action_undo(self) -> None:
         self.begin(self.changes.undo)
 
     def action_redo(self) -> None:
         self.begin(self.changes.redo)
-
-
-async def clash_words(library: Library, numbers: Sequence[int]) -> str:
-    """The conflicts of undoing these journaled changes, for the end of a question; "" for none and for very many."""
-    from zeroclaw_tui.curation.changes import preview_turn
-
-    if len(numbers) > _MAX_FORESEEN:
-        return ""
-    # The change itself asks about it or reports it.
-    with suppress(InspectorError):
-        foreseen = await preview_turn(library, numbers)
-        if foreseen.conflict_count:
-            return f"\n\n{_clash_title(foreseen.conflicts, foreseen.conflict_count)} You choose next what to do."
-    return ""
 
 
 def _sorted_rows(changes: Iterable[RowChange]) -> list[RowChange]:
@@ -356,7 +328,7 @@ async def repairing(app: App[Any], library: Library, change: Callable[[], Awaita
         return await change()
     except TriggersMissing as missing:
         title = "Restore ZeroClaw's triggers and continue?"
-        question = yes_or_no(title, Content(missing.message), "Cancel", "Repair and continue")
+        question = yes_or_no(title, Content(missing.message), "Repair and continue")
         if not await app.push_screen_wait(question):
             raise
     await repair(library)
@@ -397,59 +369,41 @@ def delete_question(library: Library, entry: MemoryEntry, plan: PurgePlan, windo
     begins = cut(one_line(masked(entry.content[:_LOOKED_AT])), cells) or EMPTY_CONTENT
     gap = "\n" if is_low else "\n\n"
     body = Content.assemble((facts, MUTED), "\n", begins, gap, (plan_remarks(library, plan), MUTED))
-    return yes_or_no(f"Delete {key_words(entry.key)}?", body, "Cancel", "Delete")
+    return yes_or_no(f"Delete {key_words(entry.key)}?", body, "Delete")
 
 
 def clash_question(clashes: Conflicts, width: int) -> Question[OnConflict]:
     """The memories to restore and those in the store, in a terminal of so many columns; gives the choice."""
     cells = min(_MOST_CELLS, width * 96 // 100) - _PADDING
+    parts: list[str | tuple[str, str]] = []
+    for found in clashes.found[:_CLASHES_NAMED]:
+        parts.append("\n\n" if parts else "")
+        parts += [*_row_parts("to restore", found.wanted, cells), "\n"]
+        parts += _row_parts("in the store", found.existing, cells)
+    more = clashes.total - min(_CLASHES_NAMED, len(clashes.found))
+    parts.append((f"\n\n… and {more:,} more" if more else "", MUTED))
     answers: list[Answer[OnConflict]] = [
         Answer("o", "Overwrite", "overwrite", "the current version goes to the trash"),
         Answer("b", "Keep both", "rename", "under a new key"),
     ]
-    return Question(_clash_title(clashes.found, clashes.total), _clash_rows(clashes, cells), "Cancel", answers)
+    return Question(_clash_title(clashes.found, clashes.total), Content.assemble(*parts), "Cancel", answers)
 
 
 def _clash_title(found: Sequence[RowConflict], total: int) -> str:
     if total == 1 and found:
-        key = key_words(_text(found[0].wanted, "key"))
-        return f"{key} cannot be restored as it was. {_REASONS[found[0].reason]}"
+        return f"{key_words(found[0].wanted.entry().key)} cannot be restored as it was. {_REASONS[found[0].reason]}"
     return f"{total:,} memories cannot be restored as they were."
 
 
-def _clash_rows(clashes: Conflicts, cells: int) -> Content:
-    """Both memories of the first clashes, each on a line of so many cells."""
-    parts: list[str | tuple[str, str]] = []
-    for found in clashes.found[:_CLASHES_NAMED]:
-        if parts:
-            parts.append("\n\n")
-        parts += [*_row_parts("to restore", found.wanted, cells), "\n"]
-        if found.existing is not None:
-            parts += _row_parts("in the store", found.existing, cells)
-        else:
-            parts.append((f"{'in the store'.ljust(_LABEL_CELLS)}nothing", MUTED))
-    more = clashes.total - min(_CLASHES_NAMED, len(clashes.found))
-    if more:
-        parts.append((f"\n\n… and {more:,} more", MUTED))
-    return Content.assemble(*parts)
-
-
-def _row_parts(label: str, row: Row, cells: int) -> list[str | tuple[str, str]]:
-    key, content = (one_line(_text(row, name)[:_LOOKED_AT]) for name in ("key", "content"))
-    written = absolute_time(_text(row, "updated_at") or _text(row, "created_at"))
-    room = max(20, cells - _LABEL_CELLS - _DATE_CELLS - 4)
-    return [
-        (label.ljust(_LABEL_CELLS), MUTED),
-        fit(key, room * 2 // 5),
-        "  ",
-        fit(content, room - room * 2 // 5),
-        (f"  {fit(written, _DATE_CELLS)}", MUTED),
-    ]
-
-
-def _text(row: Row, name: str) -> str:
-    value = row.values.get(name)
-    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value or "")
+def _row_parts(label: str, row: Row | None, cells: int) -> list[str | tuple[str, str]]:
+    """A memory on a line of so many cells."""
+    lead = (label.ljust(_LABEL_CELLS), MUTED)
+    if row is None:
+        return [lead, ("nothing", MUTED)]
+    entry, room = row.entry(), max(20, cells - _LABEL_CELLS - _DATE_CELLS - 4)
+    key, content = (one_line(text[:_LOOKED_AT]) for text in (entry.key, entry.content))
+    written = f"  {fit(absolute_time(entry.updated_at or entry.timestamp), _DATE_CELLS)}"
+    return [lead, fit(key, room * 2 // 5), "  ", fit(content, room - room * 2 // 5), (written, MUTED)]
 
 
 def plan_remarks(library: Library, plan: PurgePlan) -> str:
@@ -526,16 +480,6 @@ def _field_words(value: object) -> str:
 def key_words(key: str) -> str:
     """A key within a sentence."""
     return cut(one_line(key[: 4 * _LONGEST_KEY]), _LONGEST_KEY) or EMPTY_KEY
-
-
-def tail(text: str, cells: int) -> str:
-    """The end of a text in so many cells, which is the useful part of a path."""
-    if cell_len(text) <= cells:
-        return text
-    end = text[1 - cells :]
-    while cell_len(end) > cells - 1:
-        end = end[1:]
-    return ELLIPSIS + end
 
 
 def gone_words(until: str, now: datetime) -> str:

@@ -226,7 +226,7 @@ class InspectorApp(TypeAhead[int]):
             if any(screen.holds_text for screen in self.screen_stack if isinstance(screen, HasUnsavedText)):
                 from zeroclaw_tui.tui.dialogs import yes_or_no
 
-                question = yes_or_no("Quit without saving your changes?", None, "Cancel", "Quit and discard")
+                question = yes_or_no("Quit without saving your changes?", None, "Quit and discard")
                 if not await self.push_screen_wait(question):
                     return
             await self._finish_writing()

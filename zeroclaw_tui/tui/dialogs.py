@@ -1,7 +1,7 @@
 """Three kinds of dialog: a question answered by letter, a confirmation that is typed, a form with its effect.
 
-Each gives None, or False, when it is left; the answer that changes nothing has the focus at the start. Besides them
-the progress of a long change.
+Each gives None when it is left; the answer that changes nothing has the focus at the start. Besides them the filters,
+and the progress of a long change.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.events import DescendantFocus, Key, Resize
+from textual.events import DescendantFocus, Key
 from textual.screen import ModalScreen
 from textual.types import CSSPathType
-from textual.widget import AwaitMount, Widget
+from textual.widget import AwaitMount
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
 DIALOG_CSS = Path(__file__).with_name("dialogs.tcss")
 """How every dialog looks, wherever its class is."""
 FEW_LINES = 16
-"""In a window of fewer a dialog does without blank lines."""
-_MOST_OF_WINDOW = 95
-"""Per cent of its height that a dialog takes."""
+"""In a window of fewer lines a dialog has no blank ones."""
 SIGN_LOOKS = {"+": "$success", "-": "$error", " ": MUTED}
-Value = TypeVar("Value")
-Result = TypeVar("Result")
+_MAX_HEIGHT = 95
+"""Per cent of the window's height."""
 _FOLLOWED_SECONDS = 0.1
 _BAR = 36
+Value = TypeVar("Value")
+Result = TypeVar("Result")
 Done = TypeVar("Done", covariant=True)
 
 
@@ -65,14 +65,14 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
         Binding("pagedown", "page('down')", "a page on", show=False, priority=True),
         Binding("pageup", "page('up')", "a page back", show=False, priority=True),
     ]
+    keys = "esc cancel"
+    """The last line."""
 
-    def __init__(self, title: str, body: Content | Widget | None, *, must_be_seen: bool = False) -> None:
+    def __init__(self, title: str, body: Content | None, *, must_be_seen: bool = False) -> None:
         super().__init__()
         self.must_be_seen = must_be_seen
         self._title = title
-        self._body = (
-            VerticalScroll(Static(body, id="body"), id="about", can_focus=False) if isinstance(body, Content) else body
-        )
+        self._body = None if body is None else VerticalScroll(Static(body, id="body"), id="about", can_focus=False)
 
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog"):
@@ -80,41 +80,34 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
             if self._body is not None:
                 yield self._body.add_class("body")
             yield from self.compose_answers()
-            yield from self.compose_keys()
-
-    def on_resize(self, event: Resize) -> None:
-        self.call_after_refresh(self._make_room)
-
-    def _make_room(self) -> None:
-        """What it is about scrolls where it would take the room of the answers."""
-        if not isinstance(self._body, VerticalScroll) or not self.is_attached:
-            return
-        panel = self.query_one("#dialog")
-        others = (child for child in panel.children if child is not self._body and child.display)
-        other_rows = sum(child.outer_size.height + child.styles.margin.height for child in others)
-        needed = self._body.virtual_size.height + self._body.styles.margin.height + other_rows + panel.gutter.height
-        is_long = needed > self.size.height * _MOST_OF_WINDOW // 100
-        if is_long != self.has_class("-long"):
-            self.set_class(is_long, "-long")
-            self.say("")
+            yield Static(Content(self.keys), id="keys")
 
     def compose_answers(self) -> ComposeResult:
         yield from ()
 
-    def compose_keys(self) -> ComposeResult:
-        yield Static(Content(self.keys), id="keys")
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._make_room)
 
-    @property
-    def keys(self) -> str:
-        """The last line."""
-        return "esc cancel"
+    def _make_room(self) -> None:
+        """What it is about scrolls where it would take the room of the answers."""
+        body = self._body
+        if body is None or not self.is_attached:
+            return
+        panel = self.query_one("#dialog")
+        rows = sum(child.outer_size.height + child.styles.margin.height for child in panel.children if child.display)
+        needed = rows - body.outer_size.height + body.virtual_size.height + panel.gutter.height
+        needed += panel.styles.margin.height
+        is_long = needed > self.size.height * _MAX_HEIGHT // 100
+        if is_long != self.has_class("-long"):
+            self.set_class(is_long, "-long")
+            self.say("")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return self.has_class("-long") if action == "page" else True
 
     def action_page(self, way: str) -> None:
         """Move through what it is about; the answers keep the focus."""
-        if isinstance(self._body, VerticalScroll):
+        if self._body is not None:
             self._body.scroll_page_down() if way == "down" else self._body.scroll_page_up()
 
     def action_step_out(self) -> None:
@@ -153,7 +146,7 @@ class Question(Dialog[Value]):
     def __init__(
         self,
         title: str,
-        body: Content | Widget | None,
+        body: Content | None,
         keep: str | None,
         answers: Sequence[Answer[Value]],
         *,
@@ -161,36 +154,28 @@ class Question(Dialog[Value]):
         must_be_seen: bool = False,
     ) -> None:
         super().__init__(title, body, must_be_seen=must_be_seen)
-        self._keep = keep
-        self._answers = answers
+        self._answers: list[Answer[Value | None]] = [Answer("n", keep, None)] if keep is not None else []
+        self._answers += [Answer(answer.key, answer.words, answer.value, answer.remark) for answer in answers]
+        self._is_choice = keep is None
         self._at = next((at for at, answer in enumerate(answers) if answer.value == current), None)
+        letters = [answer.key for answer in answers if answer.key]
+        if letters and keep is not None:
+            letters.insert(0, "n")
+        self.keys = "   ".join(["enter choose", *([f"{' '.join(letters)} answer"] if letters else []), "esc cancel"])
 
     def compose_answers(self) -> ComposeResult:
         yield OptionList(*self._lines(), id="answers", markup=False, compact=True)
 
-    @property
-    def keys(self) -> str:
-        """How it is answered."""
-        letters = [answer.key for answer in self._answers if answer.key]
-        if self._keep is not None and letters:
-            letters.insert(0, "n")
-        return "   ".join(["enter choose", *([f"{' '.join(letters)} answer"] if letters else []), "esc cancel"])
-
     def on_mount(self) -> None:
         answers = self.query_one(OptionList)
-        answers.highlighted = self._at or 0
+        answers.highlighted = (self._at or 0) if self._is_choice else 0
         answers.focus()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        at = event.option_index - (self._keep is not None)
-        self.dismiss(None if at < 0 else self._answers[at].value)
+        self.dismiss(self._answers[event.option_index].value)
 
     def on_key(self, event: Key) -> None:
         """The letter of an answer gives it."""
-        if event.character == "n" and self._keep is not None:
-            event.stop()
-            self.dismiss(None)
-            return
         for answer in self._answers:
             if answer.key and event.character == answer.key:
                 event.stop()
@@ -202,36 +187,26 @@ class Question(Dialog[Value]):
         options.action_cursor_down() if way == "down" else options.action_cursor_up()
 
     def _lines(self) -> list[Option]:
-        lines = [] if self._keep is None else [("n", self._keep, "")]
-        lines += [(answer.key, answer.words, answer.remark) for answer in self._answers]
-        if self._keep is None:
-            marks = [("● " if at == self._at else "  ") for at in range(len(lines))]
-        else:
-            widest = max(len(key) for key, _, _ in lines)
-            marks = [f"{key.ljust(widest)}  " for key, _, _ in lines]
-        # Remarks are aligned; without any, no line is padded.
-        room = max(cell_len(words) for _, words, _ in lines) if any(remark for _, _, remark in lines) else 0
-        return [
-            Option(
-                Content.assemble(
-                    (mark, ACCENT),
-                    words + " " * max(0, room - cell_len(words)),
-                    (f"   {remark}" if remark else "", MUTED),
-                )
-            )
-            for mark, (_, words, remark) in zip(marks, lines, strict=True)
-        ]
+        """A letter or the mark of the current value, the words, and the remark, aligned where there is one."""
+        key_cells = max(len(answer.key) for answer in self._answers)
+        has_remarks = any(answer.remark for answer in self._answers)
+        room = max(cell_len(answer.words) for answer in self._answers) if has_remarks else 0
+        lines = []
+        for at, answer in enumerate(self._answers):
+            mark = ("● " if at == self._at else "  ") if self._is_choice else f"{answer.key.ljust(key_cells)}  "
+            padding = " " * max(0, room - cell_len(answer.words))
+            remark = (f"   {answer.remark}" if answer.remark else "", MUTED)
+            lines.append(Option(Content.assemble((mark, ACCENT), answer.words + padding, remark)))
+        return lines
 
 
-def yes_or_no(
-    title: str, body: Content | Widget | None, no: str, yes: str, *, must_be_seen: bool = False
-) -> Question[bool]:
-    """A question with two answers; gives True for yes, None for no."""
-    return Question(title, body, no, [Answer("y", yes, True)], must_be_seen=must_be_seen)
+def yes_or_no(title: str, body: Content | None, yes: str, *, must_be_seen: bool = False) -> Question[bool]:
+    """A question with two answers; gives True for yes, None for cancel."""
+    return Question(title, body, "Cancel", [Answer("y", yes, True)], must_be_seen=must_be_seen)
 
 
 def confirmation(
-    title: str, body: Content | Widget | None, count: int, verb: str, *, must_be_seen: bool = False
+    title: str, body: Content | None, count: int, verb: str, *, must_be_seen: bool = False
 ) -> Dialog[bool]:
     """Ask before an act on so many memories: up to ten are confirmed by `y`, more by typing their number."""
     from zeroclaw_tui.curation.purge_plan import TYPED_FROM
@@ -239,7 +214,7 @@ def confirmation(
     if count >= TYPED_FROM:
         ask = f"Type {count:,} to {verb}:"
         return TypedConfirmation(title, body, str(count), ask, verb, must_be_seen=must_be_seen)
-    return yes_or_no(title, body, "Cancel", verb.capitalize(), must_be_seen=must_be_seen)
+    return yes_or_no(title, body, verb.capitalize(), must_be_seen=must_be_seen)
 
 
 def choice(title: str, answers: Sequence[Answer[Value]], current: Value | None = None) -> Question[Value]:
@@ -257,32 +232,15 @@ def profile_question(current: str) -> Question[str]:
 
 def review_question(change: SettingChange, effect: str = "") -> Question[bool]:
     """Whether what changes in config.toml should be saved; `effect` describes the result."""
-    body = Content.assemble(change_content(change), f"\n{display_text(effect)}" if effect else "")
-    answer = Answer("y", "Save", True, "a backup of the file is kept")
-    return Question("Save to config.toml?", body, "Cancel", [answer])
-
-
-def change_content(change: SettingChange) -> Content:
-    """The lines of config.toml that change, and the warnings."""
     parts: list[str | tuple[str, str]] = [
         (f"{sign} {display_text(text)}\n", SIGN_LOOKS[sign]) for sign, text in change.lines
     ]
     if not change.lines:
         parts.append(("No changes: the file already has these settings.\n", MUTED))
     parts += [(f"▲ {display_text(warning)}\n", WARNING) for warning in change.warnings]
-    return Content.assemble(*parts)
-
-
-class NumberInput(Input):
-    """A line for a number, that leaves every other key to its screen."""
-
-    def check_consume_key(self, key: str, character: str | None) -> bool:
-        """Only what can be part of a number is typed here."""
-        return character is not None and (character.isdecimal() or character == ",")
-
-    def on_key(self, event: Key) -> None:
-        if event.is_printable and not self.check_consume_key(event.key, event.character):
-            event.prevent_default()
+    body = Content.assemble(*parts, f"\n{display_text(effect)}" if effect else "")
+    answer = Answer("y", "Save", True, "a backup of the file is kept")
+    return Question("Save to config.toml?", body, "Cancel", [answer])
 
 
 class TypedConfirmation(Dialog[bool]):
@@ -294,25 +252,17 @@ class TypedConfirmation(Dialog[bool]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "step_out", "leave it", priority=True)]
 
     def __init__(
-        self, title: str, body: Content | Widget | None, word: str, ask: str, does: str, *, must_be_seen: bool = False
+        self, title: str, body: Content | None, word: str, ask: str, does: str, *, must_be_seen: bool = False
     ) -> None:
         super().__init__(title, body, must_be_seen=must_be_seen)
         self._word = word
         self._ask = ask
-        self._does = does
+        self.keys = f"enter {does}   esc cancel"
 
     def compose_answers(self) -> ComposeResult:
         with Horizontal(id="typed"):
             yield Static(Content(self._ask), id="ask")
-            if self._word.isdecimal():
-                yield NumberInput(id="word", compact=True, restrict="[0-9,]*")
-            else:
-                yield Input(id="word", compact=True)
-
-    @property
-    def keys(self) -> str:
-        """How it is done, and how it is not."""
-        return f"enter {self._does}   esc cancel"
+            yield Input(id="word", compact=True, restrict="[0-9,]*" if self._word.isdecimal() else None)
 
     def on_mount(self) -> None:
         self.add_class("-confirmed")
@@ -321,13 +271,11 @@ class TypedConfirmation(Dialog[bool]):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Only the exact word confirms."""
         event.stop()
-        typed = event.value.strip()
-        if self._word.isdecimal():
-            typed = typed.replace(",", "")
-        if typed == self._word:
+        is_number, typed = self._word.isdecimal(), event.value.strip()
+        if (typed.replace(",", "") if is_number else typed) == self._word:
             self.dismiss(True)
         elif typed:
-            self.say("The number does not match." if self._word.isdecimal() else "The word does not match.")
+            self.say("The number does not match." if is_number else "The word does not match.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,7 +305,7 @@ class Form(Dialog[Mapping[str, str]]):
     def __init__(
         self,
         title: str,
-        body: Content | Widget | None,
+        body: Content | None,
         fields: Sequence[Field],
         below: Callable[[Mapping[str, str]], Content],
         *,
@@ -366,7 +314,9 @@ class Form(Dialog[Mapping[str, str]]):
         super().__init__(title, body)
         self._fields = fields
         self._below = below
-        self._does = does
+        moves = "   tab next" if len(fields) > 1 else ""
+        moves += "   ◂ ▸ choose" if any(field.values for field in fields) else ""
+        self.keys = f"enter {does}{moves}   esc cancel"
 
     def compose_answers(self) -> ComposeResult:
         for field in self._fields:
@@ -380,15 +330,8 @@ class Form(Dialog[Mapping[str, str]]):
         yield GrowingText(id="below")
 
     @property
-    def keys(self) -> str:
-        """How the fields are filled."""
-        moves = ["tab next"] if len(self._fields) > 1 else []
-        moves += ["◂ ▸ choose"] if any(field.values for field in self._fields) else []
-        return "   ".join([f"enter {self._does}", *moves, "esc cancel"])
-
-    @property
     def values(self) -> dict[str, str]:
-        """What the fields hold."""
+        """The values of the fields by name."""
         lines = {line.id or "": line.text for line in self.query(LineInput)}
         return lines | {line.id or "": line.value for line in self.query(OneOf)}
 
@@ -433,8 +376,8 @@ class Form(Dialog[Mapping[str, str]]):
         return True
 
 
-def path_form(title: str, remark: str, value: str = "") -> Form:
-    """A form that asks for the path of a file or folder, by the name `path`; `path_typed` reads it."""
+def path_form(title: str, remark: str) -> Form:
+    """A form that asks for the path of a file or directory, by the name `path`; `path_typed` reads it."""
 
     def below(values: Mapping[str, str]) -> Content:
         try:
@@ -443,18 +386,16 @@ def path_form(title: str, remark: str, value: str = "") -> Form:
             raise UsageError(error.message, hint=remark) from error
         return Content(remark)
 
-    return Form(title, None, [Field("path", "path", value, placeholder="~/…")], below)
+    return Form(title, None, [Field("path", "path", placeholder="~/…")], below)
 
 
 def path_typed(typed: str) -> Path:
     """The typed path, with the home directory instead of a tilde. Raises UsageError for an invalid path."""
-    meant = typed.strip()
-    if not meant:
-        raise UsageError("Enter a path.")
-    if "\0" in meant:
-        raise UsageError("A path cannot contain the character NUL.")
+    path = typed.strip()
+    if not path or "\0" in path:
+        raise UsageError("A path cannot contain the character NUL." if path else "Enter a path.")
     try:
-        return Path(meant).expanduser().absolute()
+        return Path(path).expanduser().absolute()
     except RuntimeError as error:
         raise UsageError("Home directory not found.") from error
 
@@ -471,6 +412,7 @@ class FiltersScreen(Dialog[None]):
         Binding("slash", "find_value", "find a value", show=False),
         Binding("backslash", "clear_filters", "remove all", show=False),
     ]
+    keys = "enter on or off   \\ remove all   esc done"
 
     def __init__(
         self,
@@ -493,11 +435,6 @@ class FiltersScreen(Dialog[None]):
         yield FacetList(id="values", most=MOST_VALUES)
         if self._cannot:
             yield Static(display_text(mask_secrets("\n".join(self._cannot))), id="cannot", markup=False)
-
-    @property
-    def keys(self) -> str:
-        """How values are switched."""
-        return "enter on or off   \\ remove all   esc done"
 
     def on_mount(self) -> None:
         values = self.query_one(FacetList)
@@ -537,34 +474,24 @@ class FiltersScreen(Dialog[None]):
             self.dismiss(None)
 
 
-class Progress:
-    """How far a change is. `on_progress` may be called on any thread; only plain values pass between the threads.
-
-    A `total` of 0 means that it is unknown.
-    """
-
-    def __init__(self, total: int) -> None:
-        self.total = total
-        self.done = 0
-        self.is_stopped = False
-        self.is_over = False
-
-    def advance(self, done: int) -> bool:
-        """Take the count of finished rows; False to stop before the next batch."""
-        self.done = done
-        return not self.is_stopped
-
-
 class ProgressScreen(ModalScreen[None]):
-    """A sentence, a bar, a count. It leaves by itself once the change is over."""
+    """A sentence, a bar, a count. It leaves by itself once the change is over; a `total` of 0 is unknown."""
 
     CSS_PATH = "dialogs.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "stop", "stop after this batch")]
 
-    def __init__(self, sentence: str, progress: Progress) -> None:
+    def __init__(self, sentence: str, total: int) -> None:
         super().__init__()
         self._sentence = sentence
-        self._progress = progress
+        self._total = total
+        self._done = 0
+        self._is_stopped = False
+        self.is_over = False
+
+    def advance(self, done: int) -> bool:
+        """Take the count of finished rows, on any thread; False to stop before the next batch."""
+        self._done = done
+        return not self._is_stopped
 
     def compose(self) -> ComposeResult:
         with Vertical(id="progress"):
@@ -577,27 +504,21 @@ class ProgressScreen(ModalScreen[None]):
 
     def follow(self) -> None:
         """Show how far it is, or leave when it is over."""
-        if self._progress.is_over:
-            # `is_current` holds for a screen behind a dialog too, and to dismiss that one takes the dialog away.
-            if self.app.screen is self:
-                self.dismiss()
-            return
-        self.query_one("#so-far", Static).update(self._so_far())
+        if not self.is_over:
+            self.query_one("#so-far", Static).update(self._so_far())
+        elif self.app.screen is self:
+            # Dismissing a screen that is behind a dialog would take the dialog away.
+            self.dismiss()
 
     def action_stop(self) -> None:
-        self._progress.is_stopped = True
+        self._is_stopped = True
         self.query_one("#keys", Static).update("Stopping after this batch …")
 
     def _so_far(self) -> Content:
-        progress = self._progress
-        if not progress.total:
-            return Content(f"{progress.done:,}")
-        share = min(1.0, progress.done / progress.total)
-        return Content.assemble(
-            (bar(share, _BAR), ACCENT),
-            f"  {progress.done:,}",
-            (f" of {progress.total:,}", MUTED),
-        )
+        if not self._total:
+            return Content(f"{self._done:,}")
+        share, of = min(1.0, self._done / self._total), f" of {self._total:,}"
+        return Content.assemble((bar(share, _BAR), ACCENT), f"  {self._done:,}", (of, MUTED))
 
 
 class Work(Protocol[Done]):
@@ -610,20 +531,19 @@ class Work(Protocol[Done]):
 
 async def with_progress(app: App[Any], sentence: str, total: int, patience: float, work: Work[Done]) -> Done:
     """Do something; when it takes longer than `patience` seconds, show how far it is."""
-    progress = Progress(total)
-    screen = ProgressScreen(sentence, progress)
+    screen = ProgressScreen(sentence, total)
     mounting: list[AwaitMount] = []
 
     def show() -> None:
-        if not progress.is_over:
+        if not screen.is_over:
             mounting.append(app.push_screen(screen))
 
     timer = app.set_timer(patience, show)
     try:
-        return await work(on_progress=progress.advance)
+        return await work(on_progress=screen.advance)
     finally:
         timer.stop()
-        progress.is_over = True
+        screen.is_over = True
         for mounted in mounting:
             # The next question must not cover it.
             await mounted

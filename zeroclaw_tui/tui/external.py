@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from textual.app import App, SuspendNotSupported
 
@@ -26,7 +26,6 @@ from zeroclaw_tui.memory.text import size_shown
 _CLIPBOARD_SECONDS = 2.0
 LARGEST = 50_000_000
 """Bytes; a text that is longer is no memory."""
-FILE_NAME = "memory.md"
 _FALLBACKS = ("nano", "vi", "vim", "emacs")
 _WINDOWED = frozenset({"code", "codium", "subl", "zed", "gedit", "kate", "mate", "atom"})
 
@@ -39,7 +38,7 @@ async def copy_text(app: App[Any], text: str) -> str:
     whole = text.encode("utf-8", "replace").decode("utf-8")
     app.copy_to_clipboard(whole)
     program = clipboard_program()
-    if program is not None and await asyncio.to_thread(_hand_over, program, whole):
+    if program is not None and await asyncio.to_thread(_copy_with, program, whole):
         return "Copied to the clipboard."
     return "Sent to the terminal's clipboard."
 
@@ -61,39 +60,29 @@ def clipboard_program() -> list[str] | None:
     return next((command for command in candidates if shutil.which(command[0])), None)
 
 
-def _hand_over(command: list[str], text: str) -> bool:
+def _copy_with(command: list[str], text: str) -> bool:
+    null = subprocess.DEVNULL
     try:
         done = subprocess.run(
-            command,
-            input=text.encode(),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            timeout=_CLIPBOARD_SECONDS,
-            check=False,
+            command, input=text.encode(), stdout=null, stderr=null, timeout=_CLIPBOARD_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return False
     return done.returncode == 0
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(NamedTuple):
     """An editor with its arguments. `remark` says how it was found if no setting names it."""
 
     arguments: tuple[str, ...]
     remark: str = ""
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-        return Path(self.arguments[0]).name
 
 
 @dataclass(frozen=True, slots=True)
 class Edited:
     """How an editor was left. `text` is the new text, None when there is none to use; `sentence` says why.
 
-    `file` holds what was typed as long as it exists; whoever has made use of the text calls `discard`.
+    `file` has what was typed as long as it exists; whoever has made use of the text calls `discard`.
     """
 
     text: str | None
@@ -110,14 +99,12 @@ class Edited:
 def chosen_program(environment: Mapping[str, str]) -> Program:
     """The program of VISUAL, else of EDITOR, else one found on PATH. Raises Refused or UsageError with one sentence."""
     for name in ("VISUAL", "EDITOR"):
-        value = environment.get(name, "").strip()
-        if not value:
-            continue
-        try:
-            arguments = tuple(shlex.split(value))
-        except ValueError:
-            raise UsageError(f"{name} has unmatched quotes: {value!r}.", hint=f"Fix {name} and try again.") from None
-        return Program(arguments)
+        if value := environment.get(name, "").strip():
+            try:
+                return Program(tuple(shlex.split(value)))
+            except ValueError:
+                hint = f"Fix {name} and try again."
+                raise UsageError(f"{name} has unmatched quotes: {value!r}.", hint=hint) from None
     for name in _FALLBACKS:
         if shutil.which(name, path=environment.get("PATH")):
             return Program((name,), f"Neither VISUAL nor EDITOR is set, so {name} was used.")
@@ -132,14 +119,15 @@ def edit_text(app: App[Any], text: str, environment: Mapping[str, str] | None = 
     """
     try:
         program = chosen_program(os.environ if environment is None else environment)
-        original = _bytes_of(text)
+        original = text.encode("utf-8", "surrogateescape")
         file = _private_file(original)
     except InspectorError as error:
         return Edited(None, str(error), is_failure=True)
+    except UnicodeEncodeError:
+        return Edited(None, "This text has characters that cannot be written to a file.", is_failure=True)
     except OSError as error:
-        return Edited(
-            None, f"The temporary file for the editor could not be created: {error.strerror}.", is_failure=True
-        )
+        sentence = f"The temporary file for the editor could not be created: {error.strerror}."
+        return Edited(None, sentence, is_failure=True)
     failure = _run(app, program, file)
     app.refresh(layout=True)
     result = _result(program, file, original, text, failure)
@@ -148,19 +136,11 @@ def edit_text(app: App[Any], text: str, environment: Mapping[str, str] | None = 
     return result
 
 
-def _bytes_of(text: str) -> bytes:
-    try:
-        return text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        raise Refused("This text has characters that cannot be written to a file.", hint="Type it again.") from None
-
-
 def _private_file(content: bytes) -> Path:
     folder = Path(tempfile.mkdtemp(prefix="zeroclaw-tui-"))
     try:
-        file = folder / FILE_NAME
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with open(descriptor, "wb") as out:
+        file = folder / "memory.md"
+        with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
             out.write(content)
     except OSError:
         _remove_folder(folder)
@@ -170,24 +150,25 @@ def _private_file(content: bytes) -> Path:
 
 def _run(app: App[Any], program: Program, file: Path) -> str:
     """Run the editor; the reason for a failure, or ""."""
+    command = program.arguments[0]
+    name = Path(command).name
+    failure = ""
     try:
         with app.suspend(), _keys_that_stop_left_to_the_editor():
             # An error that left this block would leave the terminal suspended.
-            return _start(program, file)
+            try:
+                code = subprocess.run([*program.arguments, str(file)], check=False).returncode
+                if code:
+                    failure = (
+                        f"{name} was ended by signal {-code}." if code < 0 else f"{name} ended with exit code {code}."
+                    )
+            except FileNotFoundError:
+                failure = f"The editor {command!r} was not found."
+            except (OSError, ValueError) as error:
+                failure = f"The editor {command!r} did not start: {getattr(error, 'strerror', None) or error}."
     except SuspendNotSupported:
         return "An editor cannot run in this terminal."
-
-
-def _start(program: Program, file: Path) -> str:
-    try:
-        code = subprocess.run([*program.arguments, str(file)], check=False).returncode
-    except FileNotFoundError:
-        return f"The editor {program.arguments[0]!r} was not found."
-    except (OSError, ValueError) as error:
-        return f"The editor {program.arguments[0]!r} did not start: {getattr(error, 'strerror', None) or error}."
-    if code < 0:
-        return f"{program.name} was ended by signal {-code}."
-    return f"{program.name} ended with exit code {code}." if code else ""
+    return failure
 
 
 @contextmanager
@@ -206,43 +187,40 @@ def _keys_that_stop_left_to_the_editor() -> Iterator[None]:
 
 
 def _result(program: Program, file: Path, original: bytes, text: str, failure: str) -> Edited:
+    def rejected(sentence: str) -> Edited:
+        return Edited(None, f"{sentence} Your text is saved in {file}.", file, is_failure=True)
+
     try:
         size = file.stat().st_size
-        saved = file.read_bytes() if size <= LARGEST else None
+        if size > LARGEST:
+            return rejected(f"The editor saved {size_shown(size)}, but a memory has at most {size_shown(LARGEST)}.")
+        saved = file.read_bytes()
     except FileNotFoundError:
         return Edited(None, failure or "The editor removed the file, so nothing was changed.", is_failure=True)
     except OSError as error:
-        return _rejected(file, f"What the editor saved cannot be read: {error.strerror}.")
-    if saved is None:
-        return _rejected(file, f"The editor saved {size_shown(size)}, but a memory has at most {size_shown(LARGEST)}.")
-    if saved == original or saved == original + b"\n":
+        return rejected(f"What the editor saved cannot be read: {error.strerror}.")
+    if saved in (original, original + b"\n"):
         return Edited(None, failure or _nothing_saved(program), is_failure=bool(failure))
     if failure:
-        return _rejected(file, failure)
+        return rejected(failure)
     if not saved.strip():
         return Edited(None, "What the editor saved is empty, so nothing was changed.", is_failure=True)
+    # Bytes that were no UTF-8 before may stay what they are.
+    has_escaped_bytes = any("\udc80" <= character <= "\udcff" for character in set(text))
     try:
-        # Bytes that were no UTF-8 before may stay what they are.
-        typed = saved.decode("utf-8", "surrogateescape" if _has_escaped_bytes(text) else "strict")
+        typed = saved.decode("utf-8", "surrogateescape" if has_escaped_bytes else "strict")
     except UnicodeDecodeError as error:
-        return _rejected(file, f"What the editor saved is not UTF-8 (byte {error.start + 1}).")
+        return rejected(f"What the editor saved is not UTF-8 (byte {error.start + 1}).")
     if not text.endswith("\n") and typed.endswith("\n"):
-        typed = typed[:-2] if typed.endswith("\r\n") else typed[:-1]
+        typed = typed.removesuffix("\r\n") if typed.endswith("\r\n") else typed.removesuffix("\n")
     return Edited(typed, program.remark, file)
 
 
-def _rejected(file: Path, sentence: str) -> Edited:
-    return Edited(None, f"{sentence} Your text is saved in {file}.", file, is_failure=True)
-
-
 def _nothing_saved(program: Program) -> str:
-    if program.name in _WINDOWED and not {"--wait", "-w", "--block", "-b"} & {*program.arguments}:
-        return f"Nothing was changed, because {program.name} did not wait for you. Add --wait to its command."
+    name = Path(program.arguments[0]).name
+    if name in _WINDOWED and not {"--wait", "-w", "--block", "-b"} & {*program.arguments}:
+        return f"Nothing was changed, because {name} did not wait for you. Add --wait to its command."
     return "Nothing was changed in the editor."
-
-
-def _has_escaped_bytes(text: str) -> bool:
-    return any("\udc80" <= character <= "\udcff" for character in set(text))
 
 
 def _remove_folder(folder: Path) -> None:

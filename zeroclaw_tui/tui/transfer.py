@@ -72,7 +72,7 @@ async def export_shown(
     vectors = values.get("vectors") == "yes" and how == "jsonl"
     is_there = await asyncio.to_thread(path.exists)
     body = Content(f"{shown_words(str(path))} already exists. Its content will be lost.")
-    if is_there and not await app.push_screen_wait(yes_or_no("Replace this file?", body, "Cancel", "Replace")):
+    if is_there and not await app.push_screen_wait(yes_or_no("Replace this file?", body, "Replace")):
         return None
     export = partial(export_file, library, filter, path, how, vectors=vectors, overwrite=is_there)
     done = await with_progress(app, f"Exporting {counted(count)}", count, patience, export)
@@ -165,7 +165,7 @@ async def _ask_to_make(app: App[Any], config: MemoryConfig, version: str | None,
         *((f"\n\n{_line(sentence)}", MUTED) for sentence in plan.sentences()),
         ("\n\nThe snapshot is not changed.", MUTED),
     )
-    question = yes_or_no("Create the database from the snapshot?", body, "Cancel", "Create")
+    question = yes_or_no("Create the database from the snapshot?", body, "Create")
     if await app.push_screen_wait(question):
         # A worker of its own: quitting waits for this one, which asks nothing.
         app.run_worker(_make(app, target, plan, then), group="make-store")

@@ -86,19 +86,6 @@ async def test_a_stray_second_u_does_not_reach_into_an_earlier_session(inspector
         assert await keys_in(inspector) == gone
 
 
-async def test_the_question_before_an_undo_says_what_is_in_its_way(inspector: Inspector) -> None:
-    async with running(inspector.app()) as (app, pilot):
-        library = inspector.library
-        assert library is not None
-        await press(pilot, "d", "y")
-        library.trash = elsewhere(inspector)
-        await inspector.store.store("recipe", "Another recipe.", "core")
-        await press(pilot, "u")
-        assert "Its key is in use again. You choose next what to do." in screen_words(app)
-        await press(pilot, "y", "b")
-        assert {"recipe", "recipe (restored)"} <= await keys_in(inspector)
-
-
 async def test_u_in_the_reader_takes_back_what_was_edited_there(inspector: Inspector) -> None:
     async with running(inspector.app()) as (app, pilot):
         await press(pilot, "enter", "e")

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from typing import Any
 
-import pytest
 from changing_samples import keys_in, rows_of, screen_of
 from support.screens import NARROW, WIDE, line, said, screen_text, screen_words, unsaid
 from support.settling import click_text, press, running, settled, until
 from tui_samples import Inspector, paced
 
-from zeroclaw_tui.backends.base import T
 from zeroclaw_tui.backends.lookup import entries_with_key, row_with_id
 from zeroclaw_tui.curation.changes import edit_memory, store_memory
 from zeroclaw_tui.memory.change import Draft, Edit
 from zeroclaw_tui.memory.errors import Locked
-from zeroclaw_tui.memory.query import Query
 from zeroclaw_tui.tui.dialogs import ProgressScreen, Question, TypedConfirmation
-from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
 
 
@@ -136,23 +131,6 @@ async def test_the_plan_shows_the_first_memories_and_says_which_stay(inspector: 
         assert "● 245 marked" in screen_text(app)
 
 
-async def test_a_star_and_d_delete_all_that_is_shown_and_u_brings_back_list_focus_and_detail(
-    inspector: Inspector,
-) -> None:
-    async with running(inspector.app(), WIDE) as (app, pilot):
-        screen_of(pilot).panes.look(screen_of(pilot).view.toggled("category", "notes"))
-        await settled(pilot)
-        await press(pilot, "asterisk", "d")
-        assert "Delete 2 memories?" in screen_text(app)
-        await press(pilot, "y")
-        assert not {"market", "recipe"} & keys_in(inspector.store)
-        assert len(keys_in(inspector.store)) == 246
-        assert "No memory matches these filters." in screen_text(app)
-        await press(pilot, "u")
-        assert rows_of(pilot).has_focus
-        assert "broth of" in screen_words(app)
-
-
 async def test_what_keeps_a_deletion_back_is_a_sentence_and_the_marks_stay(inspector: Inspector) -> None:
     """A store that fails, a memory that changed since it was marked, and triggers that are put back when wanted."""
     async with running(inspector.app(), WIDE) as (app, pilot):
@@ -218,29 +196,6 @@ async def test_a_read_only_store_says_why_at_each_dimmed_key(inspector: Inspecto
             assert app.screen is screen_of(pilot)
         await press(pilot, "space")
         assert "● 1 marked" in screen_text(app)
-
-
-async def test_while_very_many_are_looked_up_it_is_said_so(
-    inspector: Inspector, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    goes_on, rows = asyncio.Event(), inspector.store.rows
-
-    async def slow_rows(query: Query[T]) -> Sequence[T]:
-        await goes_on.wait()
-        return await rows(query)
-
-    async with running(inspector.app(pace=paced(patience=0.001))) as (app, pilot):
-        await press(pilot, "asterisk")
-        monkeypatch.setattr(inspector.store, "rows", slow_rows)
-        await pilot.press("d")
-        await until(pilot, lambda: "245 memories are being read …" in screen_text(app))
-        assert isinstance(app.screen, BrowserRoom)
-        goes_on.set()
-        await settled(pilot)
-        assert "Delete 245 memories?" in screen_words(app)
-        await press(pilot, "escape")
-        assert "● 245 marked" in screen_text(app)
-        assert "looked up" not in screen_text(app)
 
 
 async def test_the_question_names_a_hostile_memory_harmlessly(inspector: Inspector) -> None:

@@ -104,7 +104,7 @@ async def test_the_palette_shows_where_this_text_lies_and_erases_what_is_marked(
     async with running(inspector.app()) as (app, pilot):
         await app.screen.run_action("copies")
         await until(pilot, lambda: isinstance(app.screen, CopiesScreen))
-        assert "2 places, 1 can be cleaned here" in screen_words(app)
+        assert "2 places, 1 of which can be cleaned here" in screen_words(app)
         await press(pilot, "escape", "space", "j", "space")
         await app.screen.run_action("erase")
         await until(pilot, lambda: "Erase 2 memories and their text from the whole install" in screen_text(app))

@@ -13,7 +13,7 @@ import pytest
 from changing_samples import screen_of
 from support import small_store
 from support.screens import WIDE, said, screen_text, screen_words
-from support.settling import click_text, press, running, settled
+from support.settling import press, running, settled
 from support.terminal import Terminal
 from tui_samples import STILL
 
@@ -44,16 +44,6 @@ def found_in(path: Path, word: str) -> int:
 
 def inspector(path: Path) -> InspectorApp:
     return InspectorApp(OpenOptions(path=path), clock=lambda: datetime(2026, 11, 20, tzinfo=UTC), pace=STILL)
-
-
-async def test_without_triggers_the_deletion_asks_repairs_and_goes_on(database: Path) -> None:
-    with closing(sqlite3.connect(database)) as connection, connection:
-        connection.execute("DROP TRIGGER memories_ad")
-    async with running(inspector(database)) as (_, pilot):
-        await press(pilot, "d", "y")
-        await click_text(pilot, "Repair and continue")
-        assert len(rows_in(database)) == 29
-        assert found_in(database, "worth") == 17
 
 
 async def test_a_superseded_memory_is_shown_again_and_hidden_by_undo(tmp_path: Path) -> None:

@@ -161,17 +161,6 @@ async def test_a_store_that_fails_keeps_what_was_typed(library: Library, monkeyp
         assert area(app).text.endswith("spring.xy")
 
 
-async def test_the_outcome_says_what_zeroclaws_own_policy_would_do_with_a_text(tmp_path: Path) -> None:
-    policy = {"redact_on_write": True, "read_only_namespaces": ["archive"]}
-    library = library_with(G4, folder=tmp_path, version="0.8.4")
-    library.config = library.config._replace(values={"policy": policy})
-    async with running(editing(library, None), WIDE) as (app, pilot):
-        await press(pilot, "=mail")
-        area(app).load_text("Write to ada@example.org")
-        await press(pilot, "ctrl+s")
-    assert "ZeroClaw would store this with email blanked out." in app.results[0].sentences()
-
-
 async def test_while_it_saves_the_screen_says_so_and_waits(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither a second ctrl+s nor escape does anything meanwhile; the loop stays free."""
     started: list[Draft] = []
@@ -328,15 +317,3 @@ async def test_what_cannot_be_changed_is_not_saved(tmp_path: Path) -> None:
         assert app.screen.query_one(EditorForm).changed() == ()
         await pilot.press("x")
         assert app.screen.query_one(EditorForm).values().keys() == {"content"}
-
-
-async def test_a_text_to_begin_with_counts_as_typed(library: Library) -> None:
-    async with running(editing(library, await stored(library, "tz"), typed={"content": "From elsewhere."})) as (
-        app,
-        pilot,
-    ):
-        await pilot.press("escape")
-        assert "Discard your changes?" in screen_words(app)
-        await pilot.press("escape", "ctrl+s")
-        await until(pilot, lambda: app.results)
-    assert (await stored(library, "tz")).entry().content == "From elsewhere."

@@ -29,12 +29,12 @@ INVALID = "CAST(x'61ff62' AS TEXT)"
 
 
 @pytest.fixture
-async def library(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Library]:
-    """A file with a plain, a hostile and a non-UTF-8 memory, of the newest generation if no other is wanted."""
+async def library(tmp_path: Path) -> AsyncIterator[Library]:
+    """A file with a plain, a hostile and a non-UTF-8 memory."""
     config = sample_config(tmp_path)
     config.database.parent.mkdir(parents=True)
     rows = [{"id": "plain", "key": "plain", "content": "Likes tea."}, {"id": "hostile", "content": HOSTILE}]
-    small_store.make(config.database, getattr(request, "param", "G4"), [*rows, {"id": "invalid"}])
+    small_store.make(config.database, "G4", [*rows, {"id": "invalid"}])
     small_store.change(config.database, f"UPDATE memories SET content = {INVALID} WHERE id = 'invalid'")
     library = await open_library(config)
     yield library
@@ -71,7 +71,6 @@ def outside(library: Library, row: Row) -> ScreenApp:
     return ScreenApp(work=lambda app: edit_externally(app, library, row))
 
 
-@pytest.mark.parametrize("library", ["G1", "G4"], indirect=True)
 async def test_an_edit_reaches_the_file_and_can_be_undone(library: Library) -> None:
     """Content and category as typed, the other columns as they were, `updated_at` later; undo puts all back."""
     before = on_disk(library, "plain")

@@ -108,18 +108,6 @@ async def test_duplicates_are_merged_as_previewed_and_undone(tmp_path: Path) -> 
         assert [key for key in await app.keys() if key.startswith("tz")] == ["tz_1"]
 
 
-async def test_of_many_groups_the_first_are_shown_and_their_number_is_typed(tmp_path: Path) -> None:
-    said = [(group, at) for group in range(20) for at in range(3)]
-    rows = [{"key": f"said_{group}_{at}", "content": f"What she says of town {group}."} for group, at in said]
-    async with running(clean_up_app(tmp_path, rows)) as (app, pilot):
-        await go_to(pilot, app, "exact duplicates")
-        await press(pilot, "enter")
-        assert "✓ stays said_0_2" in app.words
-        assert "Type 40 to merge:" in app.words
-        await press(pilot, "=40", "enter")
-        assert "Merged 40 memories into 20 memories" in app.words
-
-
 async def test_a_changed_memory_stays_and_an_unreadable_store_is_reported(tmp_path: Path) -> None:
     """What is shown stays, and `r` tries again."""
     file = tmp_path / "workspace" / "memory" / "brain.db"

@@ -179,7 +179,7 @@ async def test_the_counts_stand_at_the_head_and_every_number_opens_with_its_key(
     """They are copied as JSON."""
     async with running(app_of(made(tmp_path, generation="G4")), WIDE) as (app, pilot):
         assert "4 memories · 1.2 KB of text · 2026-03-02 to 2026-10-11" in app.words
-        assert "Stored per 3 days · 2026-03-02 to 2026-10-11 · most on one day: 2 on 2026-03-02" in app.words
+        assert "Growth · 2026-03-02 to 2026-10-11 · most on one day: 2 on 2026-03-02" in app.words
         await press(pilot, ":statistics")
         await until(pilot, lambda: re.search(r"daily +█+ +2 +50 %", "\n".join(app.lines)))
         await press(pilot, "G")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from support.screens import WIDE
-from support.settling import press, running, settled, until
-from upkeep_samples import Workspace, chat, go_to
+from support.settling import press, running
+from upkeep_samples import Workspace, go_to
 
 
 async def test_a_run_is_shown_by_rules_carried_out_undone_and_redone(workspace: Workspace) -> None:
@@ -83,13 +81,3 @@ async def test_what_vanishes_between_plan_and_run_is_reported(workspace: Workspa
         assert "5 of 6 done" in app.told
         assert "memory/2026-11-09.md no longer exists" in app.told
         assert workspace.keys() == ["user_msg_3"]
-
-
-async def test_many_rows_go_in_one_run(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path, files={}, rows=[chat(number, 31 + number % 9) for number in range(600)])
-    async with running(workspace.app()) as (_, pilot):
-        await press(pilot, "enter", "y")
-        await until(pilot, lambda: not workspace.keys())
-        await settled(pilot)
-        await press(pilot, "u")
-        await until(pilot, lambda: len(workspace.keys()) == 600)

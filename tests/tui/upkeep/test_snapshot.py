@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 from support.screens import WIDE
-from support.settling import press, running, until
+from support.settling import press, running
 from upkeep_samples import Home
 
 from zeroclaw_tui.curation.formats.snapshot import read_snapshot
@@ -113,15 +111,3 @@ async def test_what_is_shown_stays_when_the_file_cannot_be_read_any_more(home: H
         home.write_snapshot()
         await press(pilot, "r")
         assert "r to retry" not in app.words
-
-
-async def test_the_room_can_be_left_while_it_compares(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The answer would come to a room whose lists no longer exist."""
-    async with running(home.app()) as (app, pilot):
-        never = asyncio.Event()
-        monkeypatch.setattr(app.library.memory, "scan", lambda *given: never.wait())
-        await pilot.press("r")
-        await until(pilot, lambda: [one for one in app.workers if one.group == "snapshot-load"])
-        loading = [one for one in app.workers if one.group == "snapshot-load"]
-        await pilot.press("q")
-        assert [one.is_cancelled for one in loading] == [True]

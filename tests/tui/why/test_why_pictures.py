@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from support.screens import NARROW
 from support.settling import pressing
-from why_samples import HOSTILE_KEY, HOSTILE_MESSAGE, Kitchen
+from why_samples import Kitchen
 
 Snap = Callable[..., bool]
 SIZE = (120, 30)
@@ -30,9 +30,3 @@ def test_a_prompt(snap_compare: Snap, kitchen: Kitchen) -> None:
     """By the rule of the channels, which cuts what is long."""
     kitchen.meal("long_list", "What does she like to eat? " * 40 + "Dumplings.", (1.0, 0.0, 0.0, 0.0))
     assert snap_compare(kitchen.room("prompt"), terminal_size=SIZE, run_before=pressing("tab"))
-
-
-def test_hostile_stages(snap_compare: Snap, kitchen: Kitchen) -> None:
-    """Nothing of key, content or message is markup or steers the terminal."""
-    app = kitchen.room("stages", HOSTILE_KEY, HOSTILE_MESSAGE)
-    assert snap_compare(app, terminal_size=SIZE, run_before=pressing())

@@ -18,22 +18,19 @@ from zeroclaw_tui.curation.traces.files import TextPlace
 from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import counted
-from zeroclaw_tui.tui.actions import tail
 from zeroclaw_tui.tui.dialogs import Dialog, Field, Form, TypedConfirmation, with_progress, yes_or_no
-from zeroclaw_tui.tui.format import NO_VALUE, shown_line, with_tilde
+from zeroclaw_tui.tui.format import NO_VALUE, shorten_path, shown_line, with_tilde
 from zeroclaw_tui.tui.help import TextScreen
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
 from zeroclaw_tui.tui.widgets.growing_text import GrowingText
-from zeroclaw_tui.tui.widgets.table_list import Column, TableList
+from zeroclaw_tui.tui.widgets.table_list import MARKED, Column, TableList
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
 
-_CHOSEN = "●"
 _KEY_CELLS = 30
-_MOST_PLACES = 12
-TYPED = "erase"
-_FOR_EVER = "This cannot be undone: it also deletes these rows from the trash."
+_MAX_PLACES = 12
+_WORD = "erase"
 
 
 class CopiesScreen(Dialog[Sequence[TextPlace]]):
@@ -48,22 +45,26 @@ class CopiesScreen(Dialog[Sequence[TextPlace]]):
     ]
 
     def __init__(self, library: Library, copies: Sequence[TextPlace]) -> None:
-        super().__init__(_sentence(copies), None)
-        self.add_class("-places")
         self._why_not = library.read_only_because or ""
-        self._copies = copies
-        self._places = TableList[TextPlace](
-            (
-                Column("", lambda copy: "" if self._mark_of(copy) else NO_VALUE, width=1, look="muted"),
-                Column("kind", lambda copy: copy.kind),
-                Column("where", lambda copy: with_tilde(copy.place), flex=True, shortened=tail),
-                Column("copies", lambda copy: NO_VALUE if copy.count is None else f"{copy.count:,}", right=True),
-            ),
-            copies,
-            mark=self._mark_of,
-            id="places",
+        self._can_clean = any(map(self._mark_of, copies))
+        title = "No other copies were found."
+        if copies:
+            can = sum(copy.can_clean for copy in copies)
+            how_many = "cannot be cleaned here" if can == 0 else "can be cleaned here"
+            some = "which" if len(copies) == 1 else f"{can:,} of which" if can else "which"
+            title = f"The text is still in {counted(len(copies), 'place')}, {some} {how_many}"
+        super().__init__(title, None)
+        self.add_class("-places")
+        if self._can_clean:
+            self.keys = "space mark   * all   enter clean marked   esc cancel"
+        columns = (
+            Column[TextPlace]("", lambda copy: "" if self._mark_of(copy) else NO_VALUE, width=1, look="muted"),
+            Column[TextPlace]("kind", lambda copy: copy.kind),
+            Column[TextPlace]("where", lambda copy: with_tilde(copy.place), flex=True, shortened=shorten_path),
+            Column[TextPlace]("copies", lambda copy: NO_VALUE if copy.count is None else f"{copy.count:,}", right=True),
         )
-        self._places.styles.height = 1 + min(len(copies), _MOST_PLACES)
+        self._places = TableList(columns, copies, mark=self._mark_of, id="places")
+        self._places.styles.height = 1 + min(len(copies), _MAX_PLACES)
 
     def compose_answers(self) -> ComposeResult:
         yield self._places
@@ -72,15 +73,9 @@ class CopiesScreen(Dialog[Sequence[TextPlace]]):
     def on_mount(self) -> None:
         """Start on the first place that can be cleaned."""
         places = self._places
-        places.cursor = next((at for at, copy in enumerate(self._copies) if self._mark_of(copy)), 0)
+        places.cursor = next((at for at, copy in enumerate(places.rows) if self._mark_of(copy)), 0)
         places.focus()
         self.say(shown_line(self._why_not))
-
-    @property
-    def keys(self) -> str:
-        """What can be done now."""
-        can_clean = any(map(self._mark_of, self._copies))
-        return "space mark   * all   enter clean marked   esc cancel" if can_clean else "esc done"
 
     def on_table_list_row_highlighted(self, event: TableList.RowHighlighted) -> None:
         remark = "" if event.row is None else shown_line(event.row.why)
@@ -91,10 +86,10 @@ class CopiesScreen(Dialog[Sequence[TextPlace]]):
 
     def action_go_on(self) -> None:
         """Leave with the places that are marked."""
-        chosen = [copy for copy in self._copies if self._mark_of(copy) in self._places.marks]
+        chosen = [copy for copy in self._places.rows if self._mark_of(copy) in self._places.marks]
         if chosen:
             self.dismiss(chosen)
-        elif any(map(self._mark_of, self._copies)):
+        elif self._can_clean:
             self.say("Press space to mark a place first.")
 
     def action_mark(self) -> None:
@@ -115,17 +110,6 @@ class CopiesScreen(Dialog[Sequence[TextPlace]]):
         return (copy.kind, copy.place) if copy.can_clean and not self._why_not else None
 
 
-def _sentence(copies: Sequence[TextPlace]) -> str:
-    if not copies:
-        return "No other copies were found."
-    can = sum(copy.can_clean for copy in copies)
-    if len(copies) == 1:
-        cleaned = "which can be cleaned here" if can else "which cannot be cleaned here"
-    else:
-        cleaned = "none can be cleaned here" if can == 0 else f"{can:,} can be cleaned here"
-    return f"The text is still in {counted(len(copies), 'place')}, {cleaned}"
-
-
 async def clean(app: App[Any], library: Library, copies: Sequence[TextPlace], patience: float) -> str | None:
     """Show the places, ask, and clean those that are marked; gives the report, None when nothing was tried.
 
@@ -135,8 +119,8 @@ async def clean(app: App[Any], library: Library, copies: Sequence[TextPlace], pa
     if not chosen:
         return None
     places = "this place" if len(chosen) == 1 else f"these {len(chosen)} places"
-    title = f"Remove the texts from {places}?"
-    if not await app.push_screen_wait(yes_or_no(title, Content("Undo restores them."), "Cancel", "Remove")):
+    question = yes_or_no(f"Remove the texts from {places}?", Content("Undo restores them."), "Remove")
+    if not await app.push_screen_wait(question):
         return None
 
     async def work(on_progress: ProgressCallback) -> Outcome:
@@ -171,28 +155,27 @@ async def erase(
             raise UsageError(error.message, hint=asks) from error
         return Content(asks)
 
-    title = f"Erase {what} from the whole install"
-    typed = await app.push_screen_wait(Form(title, None, [Field("text", "text")], below, does="search"))
+    form = Form(f"Erase {what} from the whole install", None, [Field("text", "text")], below, does="search")
+    typed = await app.push_screen_wait(form)
     if typed is None:
         return None
     texts = chosen_texts(typed["text"])
     matcher, ids = matcher_for(texts, typed["text"]), frozenset(text.id for text in texts)
 
-    async def look(on_progress: ProgressCallback) -> ErasePlan:
+    async def search(on_progress: ProgressCallback) -> ErasePlan:
         return await plan_erase(library, matcher, ids)
 
-    plan = await with_progress(app, "Searching every file …", 0, patience, look)
+    plan = await with_progress(app, "Searching every file …", 0, patience, search)
     body = _plan_content(plan)
     if not plan.taken:
         await app.push_screen_wait(TextScreen(plan.title, body))
         return None
     title = f"Found in {counted(len(plan.places), 'place')}; to be erased: {len(plan.taken):,}"
-    ask = f"Type {TYPED} to confirm:"
-    confirmation = TypedConfirmation(title, body, TYPED, ask, "erase", must_be_seen=True)
-    if not await app.push_screen_wait(confirmation):
+    ask = f"Type {_WORD} to confirm:"
+    if not await app.push_screen_wait(TypedConfirmation(title, body, _WORD, ask, _WORD, must_be_seen=True)):
         return None
-    doing = "Erasing, then searching every file again …"
-    report = await with_progress(app, doing, len(plan.taken), patience, partial(erase_texts, library, plan))
+    sentence = "Erasing, then searching every file again …"
+    report = await with_progress(app, sentence, len(plan.taken), patience, partial(erase_texts, library, plan))
     lines = [shown_line(line) for line in report.sentences()[:-1]]
     head = f"✓ {report.outcome}" if report.is_complete else report.outcome
     await app.push_screen_wait(TextScreen(head, Content("\n".join(lines))))
@@ -203,9 +186,9 @@ def _plan_content(plan: ErasePlan) -> Content:
     """The memories that go; of each place its kind, its path and how often the text is there, then what that means."""
     parts: list[str | tuple[str, str]] = [f"{shown_line(sentence)}\n" for sentence in plan.sentences()]
     if plan.taken:
-        parts.append(f"{_FOR_EVER}\n")
+        parts.append("This cannot be undone: it also deletes these rows from the trash.\n")
     for place in plan.places:
-        glyph, look = ((_CHOSEN, ACCENT), "") if place.can_clean else ((NO_VALUE, MUTED), MUTED)
+        glyph, look = ((MARKED, ACCENT), "") if place.can_clean else ((NO_VALUE, MUTED), MUTED)
         where = f" {place.kind}  {shown_line(with_tilde(place.place))}  {place.count or 0:,}"
         parts += ["\n", glyph, (where, look), (f"\n  {shown_line(place.why)}" if place.why else "", MUTED)]
     return Content.assemble(*parts)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Literal
@@ -51,19 +51,11 @@ COMMANDS = (
     Command("allow_changes", "W", "allow changes", "Allow changes to the DATABASE_URL database", True),
     *common_commands(out="Back to the list", back="Back to the list"),
 )  # fmt: skip
-FOREIGN = "Only DATABASE_URL names it, so it may be another program's and is read-only. Press W to allow changes."
-_WORDS = {"superseded": "superseded rows", "kind": "kinds", "pinned": "pins", "write": "writing"}
+_FOREIGN = "Only DATABASE_URL names it, so it may be another program's and is read-only. Press W to allow changes."
+_NAMES = {"superseded": "superseded rows", "kind": "kinds", "pinned": "pins", "write": "writing"}
 _MARKS = ("keyword", "vectors", "sessions", "agents", "write")
 _MARK_CELLS = sum(len(mark) + 1 for mark in _MARKS)
 WayOn = Literal["again", "installs", "demo"]
-
-
-@dataclass(slots=True)
-class StoreRow:
-    """A store with what it has answered so far."""
-
-    candidate: Candidate
-    status: StoreStatus | None = None
 
 
 class StoresRoom(Room["Candidate | None"]):
@@ -92,11 +84,12 @@ class StoresRoom(Room["Candidate | None"]):
         self._check_one = check
         self._profile = profile
         self._patience = patience
-        self._rows: list[StoreRow] = []
-        self._list = TableList[StoreRow](_COLUMNS, key=lambda row: row.candidate.location, id="stores")
+        self._statuses: dict[tuple[str, str], StoreStatus] = {}
+        """What each store has answered."""
+        self._list = TableList[Candidate](self._columns(), key=_key_of, id="stores")
 
     def compose(self) -> ComposeResult:
-        yield TitleLine()
+        yield TitleLine("Searching for the stores of this config …")
         yield Banner(id="failure")
         with ListAndDetail("Stores", "Store"):
             yield self._list
@@ -107,91 +100,22 @@ class StoresRoom(Room["Candidate | None"]):
         self.action_reload()
 
     def on_resize(self) -> None:
-        self._paint_about()
+        self.on_table_list_row_highlighted()
 
     def on_table_list_row_highlighted(self) -> None:
-        self._paint_about()
+        candidate = self._list.selected
+        about = Content("") if candidate is None else self._about(candidate)
+        self.query_one(AboutPane).show(about)
         self.refresh_bindings()
 
     def on_table_list_row_opened(self) -> None:
         self.action_open()
 
-    def action_open(self) -> None:
-        candidate = self._selected
-        if candidate is not None:
-            self.dismiss(None if candidate.is_current and self._library is not None else candidate)
-
-    def action_reload(self) -> None:
-        self.query_one("#failure", Banner).hide()
-        start_work(self, "stores", self._find)
-
-    def action_copy_here(self) -> None:
-        candidate = self._selected
-        if candidate is not None and self._library is not None:
-            start_work(self, "copy-write", guarded, self, self._copy, self._library, candidate, exclusive=False)
-
-    def action_allow_changes(self) -> None:
-        candidate = self._selected
-        if candidate is not None:
-            start_work(self, "stores-confirm", guarded, self, self._confirm, candidate, exclusive=False)
-
-    def action_open_file(self) -> None:
-        start_work(self, "stores-file", guarded, self, self._open_file)
-
-    def shell_facts(self) -> Mapping[str, str]:
-        """The store that is open, and the name of the one under the cursor, for the lines of a shell."""
-        facts = {} if self._library is None else {"store": store_options(self._library)}
-        candidate = self._selected
-        return facts if candidate is None else facts | {"backend": quote(candidate.config.backend)}
-
-    async def _find(self) -> None:
-        try:
-            self._rows = [StoreRow(candidate) for candidate in await asyncio.to_thread(self._find_all)]
-        except InspectorError as error:
-            self.query_one("#failure", Banner).fail(error)
-            return
-        self._paint()
-        self.workers.cancel_group(self, "check")
-        for row in self._rows:
-            start_work(self, "check", self._check, row, exclusive=False)
-
-    async def _check(self, row: StoreRow) -> None:
-        row.status = await self._check_one(row.candidate)
-        # The stores may have been found again in the meantime.
-        if any(row is shown for shown in self._rows):
-            self._paint()
-
-    async def _open_file(self) -> None:
-        about = "A brain.db, a directory of notes, or a file of R-Mem, memory-rs or another tool (read-only)."
-        values = await self.app.push_screen_wait(path_form("Open which file or directory?", about))
-        if values is not None:
-            self.dismiss(await asyncio.to_thread(Candidate.from_path, path_typed(values["path"])))
-
-    async def _copy(self, library: Library, candidate: Candidate) -> None:
-        message = await copy_to(self.app, library, candidate, self._profile, self._patience)
-        if message is not None:
-            inform(self, message)
-            self.action_reload()
-
-    async def _confirm(self, candidate: Candidate) -> None:
-        body = Content(
-            f"{clean(candidate.location)}\nDATABASE_URL names this database, but many programs read that variable. "
-            "Allow changes only if ZeroClaw stores its memories there."
-        )
-        question = yes_or_no("Is this ZeroClaw's database?", body, "Cancel", "Allow changes")
-        if await self.app.push_screen_wait(question):
-            self.dismiss(await asyncio.to_thread(candidate.confirmed))
-
-    @property
-    def _selected(self) -> Candidate | None:
-        row = self._list.selected
-        return None if row is None else row.candidate
-
     def why_dimmed(self, action: str) -> str | None:
         """Why an action cannot be done with the store under the cursor."""
         if action not in ("copy_here", "allow_changes"):
             return None
-        candidate = self._selected
+        candidate = self._list.selected
         if candidate is None:
             return "No stores found yet."
         if action == "allow_changes":
@@ -205,98 +129,146 @@ class StoresRoom(Room["Candidate | None"]):
             return "This backend stores no memories."
         if candidate.config.read_only:
             return "This store is read-only, so nothing can be copied into it."
-        row = self._list.selected
-        status = None if row is None else row.status
+        status = self._statuses.get(_key_of(candidate))
         return status.limitations.get("write") if status is not None else None
 
+    def shell_facts(self) -> Mapping[str, str]:
+        """The store that is open, and the name of the one under the cursor, for the lines of a shell."""
+        facts = {} if self._library is None else {"store": store_options(self._library)}
+        candidate = self._list.selected
+        return facts if candidate is None else facts | {"backend": quote(candidate.config.backend)}
+
+    def action_open(self) -> None:
+        candidate = self._list.selected
+        if candidate is not None:
+            self.dismiss(None if candidate.is_current and self._library is not None else candidate)
+
+    def action_reload(self) -> None:
+        self.query_one("#failure", Banner).hide()
+        start_work(self, "stores", self._find)
+
+    def action_copy_here(self) -> None:
+        start_work(self, "copy-write", guarded, self, self._copy, exclusive=False)
+
+    def action_allow_changes(self) -> None:
+        start_work(self, "stores-confirm", guarded, self, self._confirm, exclusive=False)
+
+    def action_open_file(self) -> None:
+        start_work(self, "stores-file", guarded, self, self._open_file)
+
+    async def _find(self) -> None:
+        try:
+            found = await asyncio.to_thread(self._find_all)
+        except InspectorError as error:
+            self.query_one("#failure", Banner).fail(error)
+            return
+        self._statuses = {}
+        self._list.set_rows(found)
+        self._paint()
+        await asyncio.gather(*map(self._check, found))
+
+    async def _check(self, candidate: Candidate) -> None:
+        self._statuses[_key_of(candidate)] = await self._check_one(candidate)
+        self._paint()
+
+    async def _open_file(self) -> None:
+        about = "A brain.db, a directory of notes, or a file of R-Mem, memory-rs or another tool (read-only)."
+        values = await self.app.push_screen_wait(path_form("Open which file or directory?", about))
+        if values is not None:
+            self.dismiss(await asyncio.to_thread(Candidate.from_path, path_typed(values["path"])))
+
+    async def _copy(self) -> None:
+        candidate = self._list.selected
+        if candidate is None or self._library is None:
+            return
+        message = await copy_to(self.app, self._library, candidate, self._profile, self._patience)
+        if message is not None:
+            inform(self, message)
+            self.action_reload()
+
+    async def _confirm(self) -> None:
+        candidate = self._list.selected
+        if candidate is None:
+            return
+        body = Content(
+            f"{clean(candidate.location)}\nDATABASE_URL names this database, but many programs read that variable. "
+            "Allow changes only if ZeroClaw stores its memories there."
+        )
+        question = yes_or_no("Is this ZeroClaw's database?", body, "Allow changes")
+        if await self.app.push_screen_wait(question):
+            self.dismiss(await asyncio.to_thread(candidate.confirmed))
+
     def _paint(self) -> None:
-        self.query_one(TitleLine).update(title_words([row.status for row in self._rows]))
-        self._list.set_rows(self._rows)
+        """Show what is known of each store, and how many of them answer."""
+        count = len(self._list.rows)
+        answering = sum(status.problem is None for status in self._statuses.values())
+        silent, waiting = len(self._statuses) - answering, count - len(self._statuses)
+        facts = [f"{answering} answer{'s' if answering == 1 else ''}"] if answering else []
+        facts += [f"{silent} {'does' if silent == 1 else 'do'} not"] if silent else []
+        facts += [f"{waiting} not checked yet"] if waiting else []
+        self.query_one(TitleLine).update(f"{counted(count, 'store')} configured: {', '.join(facts)}")
+        self._list.redraw()
+        self.on_table_list_row_highlighted()
 
-    def _paint_about(self) -> None:
-        row = self._list.selected
-        width = self.size.width - 2
-        self.query_one(AboutPane).show(Content("") if row is None else about_lines(row.candidate, row.status, width))
+    def _columns(self) -> Sequence[Column[Candidate]]:
+        def state(one: Candidate) -> Content | str:
+            status = self._statuses.get(_key_of(one))
+            if status is None:
+                return Content.styled("… asking", "muted")
+            if status.problem is None:
+                return "✓ answers"
+            return Content.styled("– not yet", "muted") if status.is_missing else Content.styled("✗ fails", "bad")
 
+        def count(one: Candidate) -> str:
+            status = self._statuses.get(_key_of(one))
+            return "…" if status is None else NO_VALUE if status.count is None else f"{status.count:,}"
 
-def _state(row: StoreRow) -> Content | str:
-    if row.status is None:
-        return Content.styled("… asking", "muted")
-    if row.status.problem is None:
-        return "✓ answers"
-    return Content.styled("– not yet", "muted") if row.status.is_missing else Content.styled("✗ fails", "bad")
+        def marks(one: Candidate) -> Content | str:
+            status = self._statuses.get(_key_of(one))
+            if status is None or status.problem is not None:
+                return ""
+            words = [
+                (mark, "text") if mark in status.badges else (NO_VALUE.ljust(len(mark)), "faint") for mark in _MARKS
+            ]
+            return Content(" ").join(Content.styled(word, look) for word, look in words)
 
+        return (
+            Column("", lambda one: "●" if one.is_current else "", width=1, look="final"),
+            Column("store", lambda one: clean(one.name), width=15),
+            Column("", state, width=10),
+            Column("memories", count, width=9, right=True),
+            Column("can", marks, width=_MARK_CELLS, hidden_below=116),
+            Column("where", lambda one: clean(one.location), flex=True, look="muted", shortened=shorten_path),
+            Column("known by", lambda one: clean(one.why), width=22, hidden_below=160, look="faint"),
+        )
 
-def _count(row: StoreRow) -> str:
-    if row.status is None:
-        return "…"
-    return NO_VALUE if row.status.count is None else f"{row.status.count:,}"
-
-
-def _marks(row: StoreRow) -> Content | str:
-    status = row.status
-    if status is None or status.problem is not None:
-        return ""
-    words = [(mark, "text") if mark in status.badges else (NO_VALUE.ljust(len(mark)), "faint") for mark in _MARKS]
-    return Content(" ").join(Content.styled(word, look) for word, look in words)
-
-
-_COLUMNS = (
-    Column[StoreRow]("", lambda row: "●" if row.candidate.is_current else "", width=1, look="final"),
-    Column[StoreRow]("store", lambda row: clean(row.candidate.name), width=15),
-    Column[StoreRow]("", _state, width=10),
-    Column[StoreRow]("memories", _count, width=9, right=True),
-    Column[StoreRow]("can", _marks, width=_MARK_CELLS, hidden_below=116),
-    Column[StoreRow](
-        "where", lambda row: clean(row.candidate.location), flex=True, look="muted", shortened=shorten_path
-    ),
-    Column[StoreRow]("known by", lambda row: clean(row.candidate.why), width=22, hidden_below=160, look="faint"),
-)
-
-
-def title_words(statuses: Iterable[StoreStatus | None]) -> str:
-    """How many stores there are and how many of them answer."""
-    found = list(statuses)
-    if not found:
-        return "Searching for the stores of this config …"
-    answering = sum(status is not None and status.problem is None for status in found)
-    asked = sum(status is None for status in found)
-    silent = len(found) - answering - asked
-    one = "it " if len(found) == 1 else "1 "
-    facts = [f"{one}answers" if answering == 1 else f"{answering} answer"] if answering else []
-    facts += [f"{one}does not" if silent == 1 else f"{silent} do not"] if silent else []
-    facts += [f"{'' if len(found) == 1 else f'{asked} '}not checked yet"] if asked else []
-    return f"{counted(len(found), 'store')} configured: {', '.join(facts)}"
-
-
-def about_lines(candidate: Candidate, status: StoreStatus | None, width: int) -> Content:
-    """Where the store is, what names it, its status, what it can do, and what it cannot do and why."""
-    parts: list[str | tuple[str, str]] = [
-        (clean(candidate.name), STRONG),
-        (f"  {clean(candidate.location)}", ""),
-        (f"\nknown by {clean(candidate.why)}", MUTED),
-        (f"\nshown now: {clean(describe_choice(candidate.config))}" if candidate.is_current else "", MUTED),
-    ]
-    if candidate.is_foreign:
-        parts.append((f"\n! {FOREIGN}", WARNING))
-    if status is None:
-        return Content.assemble(*parts, ("\nchecking …", MUTED))
-    if status.problem is not None:
-        return Content.assemble(*parts, f"\n{clean(status.problem)}")
-    if status.badges:
-        can = packed([_WORDS.get(name, name) for name in status.badges], max(20, width - 4))
-        parts += ["\ncan ", "\n    ".join(can)]
-    for names, why in reasons(status):
-        parts += ["\n", ("no ", MUTED), ", ".join(names), (f": {clean(why)}", MUTED)]
-    return Content.assemble(*parts)
+    def _about(self, candidate: Candidate) -> Content:
+        """Where the store is, what names it, its status, what it can do, and what it cannot do and why."""
+        status = self._statuses.get(_key_of(candidate))
+        parts: list[str | tuple[str, str]] = [
+            (clean(candidate.name), STRONG),
+            f"  {clean(candidate.location)}",
+            (f"\nknown by {clean(candidate.why)}", MUTED),
+            (f"\nshown now: {clean(describe_choice(candidate.config))}" if candidate.is_current else "", MUTED),
+            (f"\n! {_FOREIGN}" if candidate.is_foreign else "", WARNING),
+        ]
+        if status is None:
+            return Content.assemble(*parts, ("\nchecking …", MUTED))
+        if status.problem is not None:
+            return Content.assemble(*parts, f"\n{clean(status.problem)}")
+        if status.badges:
+            can = packed([_NAMES.get(name, name) for name in status.badges], max(20, self.size.width - 6))
+            parts += ["\ncan ", "\n    ".join(can)]
+        by_reason: dict[str, list[str]] = {}
+        for name, why in status.limitations.items():
+            by_reason.setdefault(why, []).append(_NAMES.get(name, name))
+        for why, names in by_reason.items():
+            parts += ["\n", ("no ", MUTED), ", ".join(names), (f": {clean(why)}", MUTED)]
+        return Content.assemble(*parts)
 
 
-def reasons(status: StoreStatus) -> list[tuple[list[str], str]]:
-    """What it cannot, by reason: those with the same one together."""
-    by_reason: dict[str, list[str]] = {}
-    for name, why in status.limitations.items():
-        by_reason.setdefault(why, []).append(_WORDS.get(name, name))
-    return [(names, why) for why, names in by_reason.items()]
+def _key_of(candidate: Candidate) -> tuple[str, str]:
+    return candidate.name, candidate.location
 
 
 ERROR_COMMANDS = (
@@ -366,7 +338,6 @@ class ErrorScreen(Room["WayOn | Path"]):
 
     def action_open_path(self) -> None:
         """Ask for a path and open it."""
-        from zeroclaw_tui.tui.dialogs import path_form, path_typed
 
         def take(values: Mapping[str, str] | None) -> None:
             if values is not None:

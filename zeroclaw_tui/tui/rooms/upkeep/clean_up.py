@@ -12,7 +12,6 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Static
 
-from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.lookup import whole_entry
 from zeroclaw_tui.curation.clean_up import (
     SAFE_TO_REMOVE,
@@ -31,14 +30,15 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.purge_plan import plan_of
 from zeroclaw_tui.memory.change import RowVersion
-from zeroclaw_tui.memory.errors import InspectorError, NotFound, SearchInterrupted
+from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, one_line, size_shown
-from zeroclaw_tui.tui.commands import Command, changing, inform, mark_commands, start_work, warn
+from zeroclaw_tui.tui.actions import StoreRoom
+from zeroclaw_tui.tui.commands import Command, changing, guarded, inform, mark_commands, start_work, warn
 from zeroclaw_tui.tui.dialogs import Dialog, confirmation
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import bar, fit, percent_text, short_age, shown_line, shown_words
-from zeroclaw_tui.tui.rooms.upkeep import UpkeepRoom, UpkeepTab
+from zeroclaw_tui.tui.rooms.upkeep.tab import UpkeepTab
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG
 from zeroclaw_tui.tui.widgets.detail import MAX_SHOWN, AboutPane, origin_parts
 from zeroclaw_tui.tui.widgets.growing_text import GrowingText
@@ -64,6 +64,8 @@ _BAR = 12
 _PROGRESS_SECONDS = 0.1
 _MASKED_CHARACTERS = 4 * MAX_SHOWN
 _MAX_MERGE_ROWS = 12
+_LINES_BELOW = 12
+"""What the tab needs for all but the kinds, so that the lower list shows some memories."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,7 @@ class CleanUp(UpkeepTab):
     What is safe to delete is marked after the first check; a mark counts in every kind the memory is in.
     """
 
+    waits_for_check = True
     KEYS: ClassVar[Sequence[Command]] = (
         Command("open", "enter", "open", "Merge duplicates, or open the memories"),
         *mark_commands("the kind or the memory", "Mark all memories of this kind"),
@@ -114,7 +117,7 @@ class CleanUp(UpkeepTab):
                 shell="audit --merge"),
     )  # fmt: skip
 
-    def __init__(self, room: UpkeepRoom) -> None:
+    def __init__(self, room: StoreRoom) -> None:
         self.kinds = TableList[Finding]((), key=lambda one: one.kind, mark=lambda one: one.kind, id="kinds")
         self.memories = TableList[_Row]((), mark=lambda row: which(row.sample.version), id="memories")
         """The memories of the kind under the cursor."""
@@ -125,9 +128,10 @@ class CleanUp(UpkeepTab):
         self._found: Mapping[FindingKind, frozenset[Which]] = {}
         self._marked: Mapping[FindingKind, int] = {}
         """How many of each kind are marked."""
-        self._kind: FindingKind | None = None
+        self._shown: Finding | None = None
+        """The kind whose memories are shown."""
         self._is_cancelled = False
-        self._checked = self._total = 0
+        self._checked = 0
 
     def compose_lists(self) -> ComposeResult:
         yield self.kinds
@@ -135,26 +139,24 @@ class CleanUp(UpkeepTab):
         yield self.memories
 
     def on_resize(self) -> None:
-        self._fit_kinds()
+        """Give the kinds as many lines as they need, at most two fifths of the tab."""
+        count = len(self.kinds.rows)
+        most = max(1, min(self.size.height * 2 // 5, self.size.height - _LINES_BELOW))
+        self.kinds.styles.height = 1 + min(count, most) if count else "1fr"
 
     def shell_facts(self) -> dict[str, str]:
         """The kind under the cursor."""
         finding = self.kinds.selected
         return {} if finding is None else {"kind": finding.kind.replace(" ", "-")}
 
-    @property
-    def is_checking(self) -> bool:
-        """Whether the memories are being checked."""
-        return self.is_loading
-
-    def cancel_check(self) -> None:
+    def stop_loading(self) -> None:
         """Cancel the check."""
         self._is_cancelled = True
 
     def step_out(self) -> bool:
         """Cancel the check; else go from the memory to the memories, from there to the kinds."""
         if self.is_loading:
-            self.cancel_check()
+            self.stop_loading()
         elif self.query_one(AboutPane).has_focus:
             self.remove_class("-reading")
             self.memories.focus()
@@ -170,7 +172,7 @@ class CleanUp(UpkeepTab):
         finding = self.kinds.selected
         if event.table is self.memories:
             self.show_row()
-        elif (finding.kind if finding else None) != self._kind:
+        elif finding is not self._shown:
             self._show_memories(finding)
 
     def on_table_list_row_opened(self, event: TableList.RowOpened) -> None:
@@ -221,17 +223,14 @@ class CleanUp(UpkeepTab):
             self.kinds.set_marks(kind for kind, count in self._marked.items() if count)
             self.show_status()
 
-    async def action_copy(self) -> None:
+    def action_copy(self) -> None:
         """Copy the whole content, as it is."""
-        row = self.memories.selected
-        if row is None:
-            return
-        try:
-            entry = await whole_entry(self.library.memory, row.sample.version.handle)
-        except InspectorError as error:
-            warn(self, str(error))
-        else:
-            inform(self, await copy_text(self.app, entry.content))
+        if self.memories.selected is not None:
+            start_work(self, "clean-up-copy", guarded, self, self._copy, self.memories.selected.sample)
+
+    async def _copy(self, sample: Sample) -> None:
+        entry = await whole_entry(self.library.memory, sample.version.handle)
+        inform(self, await copy_text(self.app, entry.content))
 
     @changing
     async def action_delete(self, library: Library) -> None:
@@ -256,28 +255,24 @@ class CleanUp(UpkeepTab):
         count = plan.to_delete.count
         if not count:
             warn(self, "Nothing to merge: pinned memories and conversations of other sessions stay.")
-            return
-        if not await self.app.push_screen_wait(merge_question(finding, plan)):
-            return
+        elif await self.app.push_screen_wait(merge_question(finding, plan)):
 
-        def report(outcome: Outcome) -> str:
-            return " ".join(outcome.sentences(outcome.headline(" · u", counted(len(plan.groups)))))
+            def report(outcome: Outcome) -> str:
+                return " ".join(outcome.sentences(outcome.headline(" · u", counted(len(plan.groups)))))
 
-        await self.carry_out(library, f"Merging {counted(count)}", count, partial(merge, library, plan), report)
+            await self.carry_out(library, f"Merging {counted(count)}", count, partial(merge, library, plan), report)
 
     async def load(self) -> None:
         """Check all memories; the findings stay on the screen until it is done."""
         self._is_cancelled, self._checked = False, 0
-        progress = self.set_interval(_PROGRESS_SECONDS, self._show_progress)
+        total = await self.library.memory.count()
+        progress = self.set_interval(_PROGRESS_SECONDS, partial(self._show_progress, total))
         try:
-            self._total = await self.library.memory.count()
-            await self._show_report(await check_memories(self.library, self._advance))
+            self._show_report(await check_memories(self.library, self._advance))
         except SearchInterrupted:
+            inform(self, "Check cancelled. Nothing was changed. Press r to check again.")
             if self.report is None:
                 self.query_one(TitleLine).say("Check cancelled.")
-                self.kinds.say_empty("Nothing was changed. Press r to check again.")
-            else:
-                inform(self, "Check cancelled. This is the result of the last check.")
         finally:
             progress.stop()
 
@@ -286,50 +281,60 @@ class CleanUp(UpkeepTab):
         self._checked = checked
         return not self._is_cancelled
 
-    def _show_progress(self) -> None:
-        """In the title the first time, later in the line below the findings."""
-        if self.report is None:
-            self.query_one(TitleLine).say(self._progress_text())
-        else:
-            self.show_status()
+    def _show_progress(self, total: int) -> None:
+        self.query_one(TitleLine).say(f"Checked {self._checked:,} of {counted(total)} … · esc cancels")
 
-    def _progress_text(self) -> str:
-        if self._total and self._checked >= self._total:
-            return f"Checked {counted(self._checked)}. Comparing them for duplicates …"
-        return f"Checking {self._checked:,} of {counted(self._total)} · esc cancels"
-
-    async def _show_report(self, report: CleanUpReport) -> None:
+    def _show_report(self, report: CleanUpReport) -> None:
         """Show a report. Kind, place and marks stay where they still are; the first report sets the first marks."""
         is_first = self.report is None
         versions = {which(version): version for finding in report.findings for version in finding.versions}
         self._found = {finding.kind: frozenset(map(which, finding.versions)) for finding in report.findings}
         self.report, self._versions = report, versions
-        marks = _safe_to_delete(report) if is_first else [one for one in self.memories.marks if one in versions]
-        self.memories.set_marks(marks)
+        safe = (sample for one in report.findings if one.kind in SAFE_TO_REMOVE for sample in one.samples)
+        first = (which(sample.version) for sample in safe if not sample.pinned)
+        self.memories.set_marks(first if is_first else [one for one in self.memories.marks if one in versions])
         self.kinds.set_columns(self._kind_columns(report))
-        self.kinds.say_empty(_nothing_found(report, self.library.memory))
+        self.kinds.say_empty(self._empty_text(report))
         self.kinds.set_rows(report.findings)
         self.set_class(not report.findings, "-empty")
         self._show_memories(self.kinds.selected)
-        self._fit_kinds()
-        self.query_one(TitleLine).say(*_title(report, versions))
+        self.on_resize()
+        head, facts = report.headline(), "no findings"
+        if report.findings:
+            head = f"{head}: {counted(len(report.findings), 'kind')} of findings in {len(versions):,} of them"
+            facts = size_shown(sum(version.size for version in versions.values()))
+        self.query_one(TitleLine).say(head, facts)
+
+    def _empty_text(self, report: CleanUpReport) -> str:
+        if report.rows:
+            return f"No findings in {counted(report.rows)}. Checked for: {', '.join(_GLYPHS)}."
+        if self.library.memory.about.keeps_nothing:
+            return "This backend stores no memories."
+        return "This store has no memories yet. Findings appear here later. Press r to check again."
 
     def _show_memories(self, finding: Finding | None) -> None:
-        stays_in_place = finding is not None and finding.kind == self._kind
-        self._kind = finding.kind if finding is not None else None
+        stays_in_place = finding is not None and self._shown is not None and finding.kind == self._shown.kind
+        self._shown = finding
         self.memories.set_columns(self._memory_columns(finding))
         self.memories.set_rows(_Rows(finding), cursor=None if stays_in_place else 0)
-        self.query_one("#remark", Static).update(_remark(finding) if finding is not None else "")
+        remark = Content("")
+        if finding is not None and finding.groups:
+            alike = f"{counted(len(finding.groups), 'group')} of similar memories. {finding.remark}"
+            merges = (" merges them and keeps one of each group", MUTED)
+            remark = Content.assemble((shown_line(alike), MUTED), "  ", ("⏎", ACCENT), merges)
+        elif finding is not None:
+            safe = "  Safe to delete." if finding.kind in SAFE_TO_REMOVE else ""
+            remark = Content.styled(f"{shown_line(finding.remark)}{safe}", MUTED)
+        self.query_one("#remark", Static).update(remark)
 
     def show_status(self) -> None:
-        """A running check and how many memories are marked."""
-        checking = self._progress_text() if self.is_loading and self.report else ""
+        """How many memories are marked."""
         marked = self.memories.marks_words
         if marked:
             kinds = sum(1 for count in self._marked.values() if count)
             among = f" in {counted(kinds, 'kind')}" if kinds > 1 else ""
             marked = f"{marked}{among}: d deletes"
-        self.query_one(StatusBar).say(checking, marked, self.library.read_only_because or "")
+        self.query_one(StatusBar).say(marked, self.library.read_only_because or "")
 
     def show_row(self) -> None:
         """Load the memory under the cursor."""
@@ -343,20 +348,13 @@ class CleanUp(UpkeepTab):
         about = self.query_one(AboutPane)
         try:
             entry = await whole_entry(self.library.memory, sample.version.handle)
-        except NotFound:
-            about.show(Content.styled("This memory no longer exists. Press r to check again.", MUTED))
         except InspectorError as error:
             about.show(Content.styled(shown_words(str(error)), MUTED))
-        else:
-            text = await asyncio.to_thread(masked, entry.content[:_MASKED_CHARACTERS])
-            key = one_line(masked(entry.key)) or EMPTY_KEY
-            facts = DOT.join(map(masked, origin_parts(entry, self.room.clock())))
-            about.show(Content.assemble((key, STRONG), "\n", (facts, MUTED)), (), text or EMPTY_CONTENT)
-
-    def _fit_kinds(self) -> None:
-        """As many lines as there are kinds and room for."""
-        count = len(self.report.findings) if self.report is not None else 0
-        self.kinds.styles.height = 1 + min(count, self.most_above) if count else "1fr"
+            return
+        text = await asyncio.to_thread(masked, entry.content[:_MASKED_CHARACTERS])
+        key = one_line(masked(entry.key)) or EMPTY_KEY
+        facts = DOT.join(map(masked, origin_parts(entry, self.room.clock())))
+        about.show(Content.assemble((key, STRONG), "\n", (facts, MUTED)), (), text or EMPTY_CONTENT)
 
     def _kind_columns(self, report: CleanUpReport) -> Sequence[Column[Finding]]:
         def glyph(finding: Finding) -> Content:
@@ -392,41 +390,6 @@ class CleanUp(UpkeepTab):
         if finding is not None and finding.groups:
             columns.insert(0, Column("", lambda row: row.bracket, width=1, look="faint"))
         return columns
-
-
-def _safe_to_delete(report: CleanUpReport) -> list[Which]:
-    """What is safe to delete, except pinned memories."""
-    safe = (finding for finding in report.findings if finding.kind in SAFE_TO_REMOVE)
-    return [which(one.version) for finding in safe for one in finding.samples if not one.pinned]
-
-
-def _title(report: CleanUpReport, found: Mapping[Which, RowVersion]) -> tuple[str, str]:
-    """What there is, and how much of it has findings; each memory counts once."""
-    kinds = len(report.findings)
-    if not kinds:
-        return report.headline(), "no findings"
-    head = f"{report.headline()}: {counted(kinds, 'kind')} of findings in {len(found):,} of them"
-    return head, size_shown(sum(version.size for version in found.values()))
-
-
-def _remark(finding: Finding) -> Content:
-    """What a kind is, why it is a problem, and what to do about it."""
-    if finding.groups:
-        alike = f"{counted(len(finding.groups), 'group')} of similar memories. {finding.remark}"
-        merges = " merges them and keeps one of each group"
-        return Content.assemble((shown_line(alike), MUTED), "  ", ("⏎", ACCENT), (merges, MUTED))
-    safe = "  Safe to delete." if finding.kind in SAFE_TO_REMOVE else ""
-    return Content.styled(f"{shown_line(finding.remark)}{safe}", MUTED)
-
-
-def _nothing_found(report: CleanUpReport, memory: Memory) -> str:
-    """Why there is no finding."""
-    if report.rows == 0 and memory.about.keeps_nothing:
-        return "This backend stores no memories."
-    if report.rows == 0:
-        return "This store has no memories yet. Findings appear here later. Press r to check again."
-    kinds = ", ".join(_GLYPHS)
-    return f"No findings in {counted(report.rows)}. Checked for: {kinds}."
 
 
 def merge_question(finding: Finding, plan: MergePlan) -> Dialog[bool]:

@@ -17,11 +17,11 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.text import counted, one_line, size_shown
-from zeroclaw_tui.tui.actions import until_words
-from zeroclaw_tui.tui.commands import Command, saying, warn
+from zeroclaw_tui.tui.actions import StoreRoom, until_words
+from zeroclaw_tui.tui.commands import Command, changing, saying, warn
 from zeroclaw_tui.tui.dialogs import yes_or_no
 from zeroclaw_tui.tui.format import shown_line
-from zeroclaw_tui.tui.rooms.upkeep import UpkeepRoom, UpkeepTab
+from zeroclaw_tui.tui.rooms.upkeep.tab import UpkeepTab
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.widgets.detail import AboutPane
 from zeroclaw_tui.tui.widgets.lines import StatusBar, TitleLine
@@ -58,7 +58,7 @@ class Hygiene(UpkeepTab):
         Command("today", "0", "today", "Preview today"),
     )  # fmt: skip
 
-    def __init__(self, room: UpkeepRoom) -> None:
+    def __init__(self, room: StoreRoom) -> None:
         self.items = TableList[Line](
             _COLUMNS,
             key=_id_of,
@@ -79,9 +79,6 @@ class Hygiene(UpkeepTab):
         """The time of the plan: this time of day on the chosen day, in this machine's zone."""
         now = self.room.clock().astimezone()
         return (now.replace(tzinfo=None) + timedelta(days=self.days)).astimezone() if self.days else now
-
-    def action_run(self) -> None:
-        self.begin(self._run)
 
     def action_mark_all(self) -> None:
         """Exclude all items of the rule under the cursor; again: include them."""
@@ -117,16 +114,29 @@ class Hygiene(UpkeepTab):
         plan = self.plan
         if plan is None:
             return
-        status = plan.status(self.room.clock().astimezone())
-        self.query_one("#title", TitleLine).say(
-            f"Hygiene is {status[0]}", *status[1:], f"rules of {plan.rules.version}"
-        )
+        state, *more = plan.status(self.room.clock().astimezone())
+        self.query_one("#title", TitleLine).say(f"Hygiene is {state}", *more, f"rules of {plan.rules.version}")
         included = plan.without(self.items.marks)
-        self.query_one("#day", TitleLine).update(_day_content(included, self.days, len(plan.items)))
-        self.items.say_empty(_nothing_due(plan, self.days))
+        day = "now" if self.days == 0 else f"{plan.as_of:%Y-%m-%d %H:%M}"
+        preview = "   preview" if self.days > 0 else ""
+        self.query_one("#day", TitleLine).update(
+            Content.assemble(
+                ("as of ", MUTED), ("◂ ", ACCENT), (day, STRONG), (" ▸", ACCENT), (preview, WARNING),
+                (f"   {_due_text(plan, included)}", MUTED),
+            )
+        )  # fmt: skip
+        self.items.say_empty(self._empty_text(plan))
         self.items.set_rows([*_lines(plan, included)] if plan.items else ())
         self.show_row()
         self.show_status()
+
+    def _empty_text(self, plan: HygienePlan) -> str:
+        if not plan.rules.is_enabled:
+            return runnable(
+                "Hygiene is off: ZeroClaw archives and deletes nothing by itself. "
+                "Switch it on with `zeroclaw onboard --interactive`."
+            )
+        return "Nothing to archive or delete now. Items that exceed the rules appear here. Press → for the next day."
 
     def show_status(self) -> None:
         """What could not be read."""
@@ -134,14 +144,25 @@ class Hygiene(UpkeepTab):
             self.query_one(StatusBar).say(self.plan.state.problem, *self.plan.problems)
 
     def show_row(self) -> None:
-        """The item under the cursor, and all rules."""
-        item = self.items.selected
-        if self.plan is not None:
-            chosen = item if isinstance(item, HygieneItem) else None
-            is_excluded = chosen is not None and chosen.id in self.items.marks
-            self.query_one(AboutPane).show(_about(self.plan, chosen, is_excluded=is_excluded))
+        """The item under the cursor, the last run, and every rule in full."""
+        item, plan = self.items.selected, self.plan
+        if plan is None:
+            return
+        parts: list[str | tuple[str, str]] = []
+        if isinstance(item, HygieneItem):
+            effect = "excluded" if item.id in self.items.marks else item.effect_text()
+            facts = " · ".join([absolute_time(item.date), size_shown(item.size), shown_line(effect)])
+            parts += [(shown_line(item.name) or EMPTY_KEY, STRONG), (f"\n{facts}\n", MUTED)]
+            parts.append(f"\n{shown_line(item.excerpt)}\n\n" if item.excerpt else "\n")
+        if plan.state.last_run is not None:
+            parts += [("last report  ", MUTED), f"{plan.state.report_text()}\n\n"]
+        parts += [(f"{one_line(rule.sentence)}\n", "" if rule.is_on else MUTED) for rule in plan.rules.rules]
+        parts.append((runnable("\nChange the rules with `zeroclaw onboard --interactive`."), MUTED))
+        self.query_one(AboutPane).show(Content.assemble(*parts))
 
-    async def _run(self, library: Library) -> None:
+    @changing
+    async def action_run(self, library: Library) -> None:
+        """Show exactly what a run does, and run it once confirmed."""
         plan = self.plan
         if plan is None:
             return
@@ -149,13 +170,22 @@ class Hygiene(UpkeepTab):
         included = plan.without(excluded)
         if self.days > 0:
             warn(self, f"This is a preview of {plan.as_of:%Y-%m-%d}. Press 0 to run what is due now.")
-        elif not plan.items:
-            warn(self, "Nothing to archive or delete.")
-        elif not included.items:
-            warn(self, "Everything is excluded. Press \\ to include all.")
-        elif await self.app.push_screen_wait(
-            yes_or_no("Run hygiene now?", _plan_content(plan, included, self.days), "Cancel", "Run")
-        ):
+            return
+        if not included.items:
+            everything = "Everything is excluded. Press \\ to include all."
+            warn(self, everything if plan.items else "Nothing to archive or delete.")
+            return
+        day = f"\nAs of {plan.as_of:%Y-%m-%d %H:%M}." if self.days else ""
+        after = (
+            "Deleted memories and files go to the trash. Press u to undo. ZeroClaw then waits "
+            f"{INTERVAL_HOURS} hours before its next run."
+        )
+        body = Content.assemble(
+            "\n".join(included.sentences()),
+            (f"\n{_due_text(plan, included)}{day}", MUTED),
+            (f"\n\n{after}", MUTED),
+        )
+        if await self.app.push_screen_wait(yes_or_no("Run hygiene now?", body, "Run")):
             run = partial(run_hygiene, library, plan, exclude=excluded)
             report = partial(_done_text, plan=included, now=self.room.clock().astimezone())
             await self.carry_out(library, "Running hygiene", len(included.items), run, report)
@@ -163,6 +193,14 @@ class Hygiene(UpkeepTab):
 
 def _id_of(line: Line) -> str | None:
     return line.id if isinstance(line, HygieneItem) else None
+
+
+def _due_text(plan: HygienePlan, included: HygienePlan) -> str:
+    """How much of a plan is due and how much of it is excluded."""
+    count, excluded = len(included.items), len(plan.items) - len(included.items)
+    size = size_shown(sum(item.size for item in included.items))
+    facts = [f"{counted(count, 'item')} due · {size}" if count else "nothing due"]
+    return " · ".join([*facts, *([f"{excluded:,} excluded"] if excluded else [])])
 
 
 def _lines(plan: HygienePlan, included: HygienePlan) -> Iterator[Line]:
@@ -180,68 +218,12 @@ def _lines(plan: HygienePlan, included: HygienePlan) -> Iterator[Line]:
         yield f"{counted(len(idle), 'other rule')} with nothing to do: {'; '.join(idle)}"
 
 
-def _day_content(included: HygienePlan, days: int, count: int) -> Content:
-    """The time of the plan, how much is due then, and how many of the `count` items are excluded."""
-    name = "now" if days == 0 else f"{included.as_of:%Y-%m-%d %H:%M}"
-    items = included.items
-    facts = [f"{counted(len(items), 'item')} due" if items else "nothing due"]
-    if items:
-        facts.append(size_shown(sum(item.size for item in items)))
-    if len(items) < count:
-        facts.append(f"{count - len(items):,} excluded")
-    return Content.assemble(
-        ("as of ", MUTED), ("◂ ", ACCENT), (name, STRONG), (" ▸", ACCENT), ("   preview" if days > 0 else "", WARNING),
-        (f"   {' · '.join(facts)}", MUTED),
-    )  # fmt: skip
-
-
-def _about(plan: HygienePlan, item: HygieneItem | None, *, is_excluded: bool) -> Content:
-    """An item with its date, its effect and its beginning; then the last run, and every rule in full."""
-    parts: list[str | tuple[str, str]] = []
-    if item is not None:
-        effect = "excluded" if is_excluded else item.effect_text()
-        facts = " · ".join([absolute_time(item.date), size_shown(item.size), shown_line(effect)])
-        parts += [(shown_line(item.name) or EMPTY_KEY, STRONG), (f"\n{facts}\n", MUTED)]
-        parts.append(f"\n{shown_line(item.excerpt)}\n" if item.excerpt else "")
-        parts.append("\n")
-    if plan.state.last_run is not None:
-        parts += [("last report  ", MUTED), f"{plan.state.report_text()}\n\n"]
-    parts += [(f"{one_line(rule.sentence)}\n", "" if rule.is_on else MUTED) for rule in plan.rules.rules]
-    parts.append((runnable("\nChange the rules with `zeroclaw onboard --interactive`."), MUTED))
-    return Content.assemble(*parts)
-
-
-def _nothing_due(plan: HygienePlan, days: int) -> str:
-    """Why the list is empty, and what would fill it."""
-    if not plan.rules.is_enabled:
-        off = "Hygiene is off: ZeroClaw archives and deletes nothing by itself. "
-        return off + runnable("Switch it on with `zeroclaw onboard --interactive`.")
-    when = "now" if days == 0 else "then"
-    return f"Nothing to archive or delete {when}. Items that exceed the rules appear here. Press → for the next day."
-
-
-def _plan_content(plan: HygienePlan, included: HygienePlan, days: int) -> Content:
-    """Exactly what a run does, and what restores it."""
-    lines = [*included.sentences()]
-    excluded = len(plan.items) - len(included.items)
-    if excluded:
-        lines.append(f"{excluded:,} excluded")
-    size = size_shown(sum(item.size for item in included.items))
-    after = (
-        "Deleted memories and files go to the trash. Press u to undo. ZeroClaw then waits "
-        f"{INTERVAL_HOURS} hours before its next run."
-    )
-    day = f"\nAs of {plan.as_of:%Y-%m-%d %H:%M}." if days else ""
-    return Content.assemble("\n".join(lines), (f"\n{size} in all", MUTED), day, (f"\n\n{after}", MUTED))
-
-
 def _done_text(outcome: Outcome, *, plan: HygienePlan, now: datetime) -> str:
     """What a run did; its notes say what it did not change and why."""
     until = until_words(outcome.action.until, now) if outcome.action else ""
-    sentences = [*run_sentences(outcome, plan, "u", until)]
+    sentences = [*run_sentences(outcome, plan, "u", until), *map(one_line, outcome.notes[:_MAX_NOTES])]
     if outcome.cancelled:
         sentences.append("Cancelled before the end.")
-    sentences += map(one_line, outcome.notes[:_MAX_NOTES])
     if len(outcome.notes) > _MAX_NOTES:
         sentences.append(f"{len(outcome.notes) - _MAX_NOTES:,} more were not changed.")
     return " ".join(sentences)

@@ -10,21 +10,20 @@ from textual.content import Content
 from textual.widgets import Sparkline, Static
 
 from zeroclaw_tui.curation.stats import Growth, StoreStats, curve_of
-from zeroclaw_tui.memory.statistics import CacheUse, Storage
+from zeroclaw_tui.memory.statistics import CacheUse
 from zeroclaw_tui.memory.text import counted, size_shown
 from zeroclaw_tui.tui.format import bar, fit, percent_text, shown_line
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 
 _MAX_NAMES = 8
-_MAX_FILES = 6
 _NAME_CELLS, _BAR_CELLS, _COUNT_CELLS = 22, 20, 9
-Line = list[str | tuple[str, str]]
+_POINTS = 200
+Parts = list[str | tuple[str, str]]
 
 
 def stats_content(stats: StoreStats, why_no_vectors: str | None) -> Content:
     """Every count of a store: shares of its memories, embeddings, the biggest memories, sizes on disk."""
-    parts = [part for line in _lines(stats, why_no_vectors) for part in (*line, "\n")]
-    return Content.assemble(*parts)
+    return Content.assemble(*(part for line in _lines(stats, why_no_vectors) for part in (*line, "\n")))
 
 
 def headline(stats: StoreStats) -> tuple[str, ...]:
@@ -40,7 +39,7 @@ def headline(stats: StoreStats) -> tuple[str, ...]:
 
 
 class GrowthPlot(Vertical):
-    """How a memory grew, as a curve under its heading; where none can be drawn, a sentence."""
+    """How a store grew, as a curve under its heading; where none can be drawn, a sentence."""
 
     DEFAULT_CSS = """
     GrowthPlot { height: auto; width: 1fr; }
@@ -49,63 +48,61 @@ class GrowthPlot(Vertical):
     GrowthPlot Sparkline > .sparkline--min-color { color: $primary 55%; }
     """
 
-    def __init__(self) -> None:
-        super().__init__(id="growth")
-        self._growth = Growth((), 0)
-
     def compose(self) -> ComposeResult:
         yield Static("", markup=False)
-        yield Sparkline()
+        yield Sparkline(summary_function=sum)
 
     def show(self, growth: Growth) -> None:
-        """Draw another growth."""
-        self._growth = growth
-        self._draw()
-
-    def on_resize(self) -> None:
-        self._draw()
-
-    def _draw(self) -> None:
-        growth, plot, heading = self._growth, self.query_one(Sparkline), self.query_one(Static)
-        curve = curve_of(growth, max(2, self.content_size.width - 1)) if len(growth.days) > 1 else None
+        """Draw a growth."""
+        plot, heading = self.query_one(Sparkline), self.query_one(Static)
+        curve = curve_of(growth, _POINTS) if len(growth.days) > 1 else None
         undated = f" · {counted(growth.undated)} without a readable date" if growth.undated else ""
         plot.display = curve is not None
-        if curve is None:
+        if curve is None or growth.busiest is None:
             heading.update(Content.styled(f"A growth curve needs memories of 2 days.{undated}", MUTED))
             return
-        facts = f" · {curve.first} to {curve.last}"
-        if growth.busiest is not None:
-            facts += f" · most on one day: {growth.busiest[1]:,} on {growth.busiest[0]}"
-        per = "day" if curve.step == 1 else f"{curve.step:,} days"
-        heading.update(Content.assemble((f"Stored per {per}", STRONG), (f"{facts}{undated}", MUTED)))
-        # Nothing was stored before the first day: the heights of all bars count from that zero.
+        day, count = growth.busiest
+        facts = f" · {curve.first} to {curve.last} · most on one day: {count:,} on {day}{undated}"
+        heading.update(Content.assemble(("Growth", STRONG), (facts, MUTED)))
+        # The heights of all bars count from a zero before the first day.
         plot.data = (0, *curve.counts)
 
 
-def _lines(stats: StoreStats, why_no_vectors: str | None) -> Iterator[Line]:
-    facets = stats.every
+def _lines(stats: StoreStats, why_no_vectors: str | None) -> Iterator[Parts]:
+    facets, rows, storage = stats.every, stats.rows, stats.rows.storage
     yield from _shares("Categories", facets.category)
     yield from _shares("Ages", facets.ages)
-    yield from _shares("Sizes", stats.rows.size)
-    for title, counts in (
-        ("Sessions", facets.session), ("Agents", facets.agent), ("Namespaces", facets.namespace),
-    ):  # fmt: skip
+    yield from _shares("Sizes", rows.size)
+    for title, counts in ("Sessions", facets.session), ("Agents", facets.agent), ("Namespaces", facets.namespace):
         yield from _shares(title, counts) if counts is not None and len(counts) > 1 else ()
     yield from _embedded(stats, why_no_vectors)
-    if stats.rows.biggest:
+    if rows.biggest:
         yield _section("Biggest")
-        for big in stats.rows.biggest:
-            yield _line(big.key or "(no key)", size_shown(big.size), remark=big.category)
-    yield from _storage(stats)
+        yield from (_line(big.key or "(no key)", size_shown(big.size), remark=big.category) for big in rows.biggest)
+    yield _section("On disk")
+    yield _line("texts", size_shown(rows.content))
+    if rows.vectors is not None:
+        yield _line("vectors", size_shown(rows.vectors))
+    if storage is not None:
+        free = f"{storage.free_pages:,} of {storage.pages:,} pages"
+        yield _line("database", size_shown(storage.file))
+        yield _line("write-ahead log", size_shown(storage.write_ahead_log))
+        yield _line("empty pages", size_shown(storage.free_pages * storage.page_size), remark=free)
+        yield _cache("embedding cache", storage.embedding_cache, "vector")
+        yield _cache("response cache", storage.response_cache, "answer")
+        if storage.side_files:
+            size = size_shown(sum(size for _, size in storage.side_files))
+            yield _line(counted(len(storage.side_files), "other file"), size)
+        yield from (_line("▲", "", remark=problem) for problem in storage.problems)
 
 
-def _section(title: str) -> Line:
+def _section(title: str) -> Parts:
     return [(f"\n{title}", STRONG)]
 
 
-def _line(name: str, count: str, share: float | None = None, *, remark: str = "", look: str = "$primary") -> Line:
+def _line(name: str, count: str, share: float | None = None, *, remark: str = "", look: str = "$primary") -> Parts:
     """A count with its share as a bar and in percent, and a remark."""
-    line: Line = [fit(shown_line(name), _NAME_CELLS)]
+    line: Parts = [fit(shown_line(name), _NAME_CELLS)]
     if share is not None:
         line.append((f"  {bar(share, _BAR_CELLS).ljust(_BAR_CELLS)}", look))
     line.append(f"  {count:>{_COUNT_CELLS}}")
@@ -114,7 +111,7 @@ def _line(name: str, count: str, share: float | None = None, *, remark: str = ""
     return line
 
 
-def _shares(title: str, counts: Mapping[str, int]) -> Iterator[Line]:
+def _shares(title: str, counts: Mapping[str, int]) -> Iterator[Parts]:
     """Each of them as a share of all; of many names the first, and how many more."""
     named = {name: count for name, count in counts.items() if count}
     total = sum(named.values())
@@ -122,15 +119,14 @@ def _shares(title: str, counts: Mapping[str, int]) -> Iterator[Line]:
         return
     yield _section(f"{title}, {len(named):,} in all" if len(named) > _MAX_NAMES else title)
     shown = list(named.items())[:_MAX_NAMES]
-    for name, count in shown:
-        yield _line(name or "(none)", f"{count:,}", count / total)
+    yield from (_line(name or "(none)", f"{count:,}", count / total) for name, count in shown)
     rest = total - sum(count for _, count in shown)
     if rest:
         yield _line(f"… {len(named) - len(shown):,} more", f"{rest:,}", rest / total)
 
 
-def _embedded(stats: StoreStats, why_not: str | None) -> Iterator[Line]:
-    """What has a vector, each bar the share of its own category that has one."""
+def _embedded(stats: StoreStats, why_not: str | None) -> Iterator[Parts]:
+    """How many memories have a vector, in all and in each category."""
     rows = stats.rows
     done = sum(part.embedded for part in (rows.embedded or {}).values())
     if rows.embedded is None or not done:
@@ -148,33 +144,7 @@ def _embedded(stats: StoreStats, why_not: str | None) -> Iterator[Line]:
         yield _line(name, f"{count:,}", count / total if total else 0.0, remark=f"of {total:,}", look="$secondary")
 
 
-def _storage(stats: StoreStats) -> Iterator[Line]:
-    rows, storage = stats.rows, stats.rows.storage
-    yield _section("On disk")
-    yield _line("texts", size_shown(rows.content))
-    if rows.vectors is not None:
-        yield _line("vectors", size_shown(rows.vectors))
-    if storage is not None:
-        yield from _files(storage)
-
-
-def _files(storage: Storage) -> Iterator[Line]:
-    free = f"{storage.free_pages:,} of {storage.pages:,} pages"
-    yield _line("database", size_shown(storage.file))
-    yield _line("write-ahead log", size_shown(storage.write_ahead_log))
-    yield _line("empty pages", size_shown(storage.free_pages * storage.page_size), remark=free)
-    yield _cache("embedding cache", storage.embedding_cache, "vector")
-    yield _cache("response cache", storage.response_cache, "answer")
-    for name, size in storage.side_files[:_MAX_FILES]:
-        yield _line(name, size_shown(size))
-    rest = storage.side_files[_MAX_FILES:]
-    if rest:
-        yield _line(f"{len(rest):,} more files", size_shown(sum(size for _, size in rest)))
-    for problem in storage.problems:
-        yield _line("▲", "", remark=problem)
-
-
-def _cache(name: str, cache: CacheUse | None, entry: str) -> Line:
+def _cache(name: str, cache: CacheUse | None, entry: str) -> Parts:
     if cache is None:
         return _line(name, "", remark="none")
     used = "" if cache.hits is None else f", used {counted(cache.hits, 'time')}"

@@ -23,12 +23,12 @@ from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, Refused
 from zeroclaw_tui.memory.text import counted, cut, mask_secrets, one_line
 from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
-from zeroclaw_tui.tui.actions import key_words
-from zeroclaw_tui.tui.commands import Command, changing, inform, mark_commands, saying, start_work, warn
+from zeroclaw_tui.tui.actions import StoreRoom, key_words
+from zeroclaw_tui.tui.commands import Command, changing, inform, mark_commands, saying, start_work
 from zeroclaw_tui.tui.dialogs import Answer, Question, choice
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_line, shown_words
-from zeroclaw_tui.tui.rooms.upkeep import UpkeepRoom, UpkeepTab
+from zeroclaw_tui.tui.rooms.upkeep.tab import UpkeepTab
 from zeroclaw_tui.tui.themes import MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.transfer import import_answers, plan_body
 from zeroclaw_tui.tui.widgets.detail import AboutPane
@@ -60,7 +60,7 @@ class SnapshotTab(UpkeepTab):
         Command("copy", "y", "copy", "Copy the content, the snapshot's if it has one", shell="get {key}"),
     )  # fmt: skip
 
-    def __init__(self, room: UpkeepRoom) -> None:
+    def __init__(self, room: StoreRoom) -> None:
         self.differences = TableList(
             _COLUMNS, empty="Reading the snapshot …", mark=lambda one: one.key if one.there is not None else None
         )
@@ -129,23 +129,15 @@ class SnapshotTab(UpkeepTab):
             lines = [DiffLine(line.sign, mask_secrets(line.text)) for line in found]
         self.query_one(AboutPane).show(Content.assemble(*parts), lines, text)
 
-    def action_mark(self) -> None:
-        """Mark or unmark the row, and move to the next."""
+    def why_dimmed(self, action: str) -> str | None:
+        """Why an action cannot be done now, in a sentence; None when it can."""
         difference = self.differences.selected
-        if difference is not None and difference.there is None:
-            warn(self, _not_in_snapshot(difference))
-        else:
-            self.differences.toggle_mark()
-
-    def action_hydrate(self) -> None:
-        """Import the marked memories, else the row."""
-        difference, marks = self.differences.selected, self.differences.marks
-        if self._path is None or difference is None:
-            warn(self, "Nothing to import here.")
-        elif not marks and difference.there is None:
-            warn(self, _not_in_snapshot(difference))
-        else:
-            self.begin(partial(self._hydrate, path=self._path, keys=sorted(marks or [difference.key])))
+        is_import = action == "mark" or (action == "hydrate" and not self.differences.marks)
+        if is_import and difference is not None and difference.there is None:
+            return f"{key_words(difference.key)} is not in the snapshot. Press W to write it."
+        if action == "hydrate" and difference is None:
+            return "Nothing to import here."
+        return super().why_dimmed(action)
 
     async def action_copy(self) -> None:
         difference = self.differences.selected
@@ -165,8 +157,13 @@ class SnapshotTab(UpkeepTab):
 
         await self.carry_out(library, "Writing the snapshot", plan.count, lambda on_progress: write(), report)
 
-    async def _hydrate(self, library: Library, *, path: Path, keys: Sequence[str]) -> None:
-        plan = await self._plan(library, path, keys)
+    @changing
+    async def action_hydrate(self, library: Library) -> None:
+        """Import the marked memories, else the row."""
+        path, difference, marks = self._path, self.differences.selected, self.differences.marks
+        if path is None or difference is None:
+            return
+        plan = await self._plan(library, path, sorted(marks or [difference.key]))
         if plan is None:
             return
         count = plan.new + plan.taken
@@ -217,10 +214,6 @@ _COLUMNS: Sequence[Column[Difference]] = (
     Column("memory", _beginning, flex=True),
     Column("lost in the file", lambda one: one.lost, width=30, hidden_below=100, look="muted"),
 )
-
-
-def _not_in_snapshot(difference: Difference) -> str:
-    return f"{key_words(difference.key)} is not in the snapshot. Press W to write it."
 
 
 def _where_text(difference: Difference) -> str:

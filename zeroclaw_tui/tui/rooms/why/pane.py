@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
 from textual.containers import Container
@@ -15,27 +15,18 @@ from zeroclaw_tui.tui.widgets.header import Empty, KeyHint
 Tab = Literal["stages", "what_if", "prompt"]
 EmptyWords = tuple[str, str, Sequence[KeyHint]]
 """A fact, a sentence, and the keys that help."""
-WAITING: EmptyWords = ("Asking the store …", "", ())
+WAITING: EmptyWords = ("Reading the store …", "", ())
 
 
 class Pane(Container):
     """A tab. It is hidden while another one is shown."""
 
     tab: ClassVar[Tab]
-    heading: ClassVar[str]
-    """What the help calls its keys."""
-    no_entry: ClassVar[EmptyWords | None] = None
-    """What to say without a memory; None where none is needed."""
     no_message: ClassVar[EmptyWords]
     """What to say without a message."""
-    failed_fact: ClassVar[str]
-    """What is said when the first answer failed."""
 
     class Changed(Message):
         """The modified settings or their results have changed."""
-
-    class MoreWanted(Message):
-        """The modified settings need more from the store than was read."""
 
     def __init__(self, inquiry: Inquiry) -> None:
         super().__init__(id=self.tab)
@@ -43,13 +34,11 @@ class Pane(Container):
         self.answered: Any = None
         """The question that the answer on the screen is to; None without one."""
         self.notes: tuple[str, ...] = ()
-        """What went wrong on the way of the answer."""
+        """Remarks on the answer."""
 
     @property
     def missing(self) -> EmptyWords | None:
         """What has to be chosen or typed before anything can be asked; None when nothing has."""
-        if self.no_entry is not None and self.inquiry.entry is None:
-            return self.no_entry
         return None if self.inquiry.request.query.strip() else self.no_message
 
     @property
@@ -62,8 +51,8 @@ class Pane(Container):
         """Whether what is shown answers what would be asked now."""
         return self.answered is not None and self.answered == self.question
 
-    async def ask(self) -> Callable[[], None]:
-        """Ask the store; gives what shows the answer. Raises InspectorError kinds, SearchInterrupted."""
+    async def ask(self) -> None:
+        """Ask the store and show the answer. Raises InspectorError kinds, SearchInterrupted."""
         raise NotImplementedError
 
     def paint(self) -> None:
@@ -77,7 +66,7 @@ class Pane(Container):
 
     @property
     def copied(self) -> str | None:
-        """What is copied; None where there is nothing."""
+        """The text to copy; None where there is none."""
         raise NotImplementedError
 
     def show_missing(self, words: EmptyWords) -> None:
@@ -90,7 +79,7 @@ class Pane(Container):
         """Say why there is nothing to read."""
         focused = self.screen.focused
         if focused is not None and focused in self.query("*"):
-            # Hidden with the focus on it, what is read would hand that on to the line, and never get it back.
+            # A widget that is hidden with the focus would pass it on to the message, and never get it back.
             self.screen.set_focus(None)
         self.add_class("-empty")
         self.query_one(Empty).show(*words)

@@ -1,8 +1,7 @@
-"""The text ZeroClaw puts before a message, exactly, by the rule of one turn or of the other."""
+"""The text ZeroClaw puts before a message, exactly, by the chosen injection rule."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from textual.app import ComposeResult
@@ -11,10 +10,10 @@ from textual.widget import Widget
 
 from zeroclaw_tui.curation.prompt import Prompt, prompt_for
 from zeroclaw_tui.memory.recall import Rule
-from zeroclaw_tui.memory.text import are, counted, one_line
-from zeroclaw_tui.scoring.profiles import ScoringProfile, Trial
-from zeroclaw_tui.tui.format import fit
-from zeroclaw_tui.tui.rooms.why.pane import WAITING, EmptyWords, Pane
+from zeroclaw_tui.memory.text import are, counted
+from zeroclaw_tui.scoring.profiles import Trial
+from zeroclaw_tui.tui.format import fit, shown_line
+from zeroclaw_tui.tui.rooms.why.pane import WAITING, Pane
 from zeroclaw_tui.tui.rooms.why.trial import Inquiry
 from zeroclaw_tui.tui.themes import STRONG
 from zeroclaw_tui.tui.widgets.detail import PlainContent, ReadingPane
@@ -29,25 +28,22 @@ RULES: dict[Rule, str] = {
     "cron": "rule of cron and the heartbeat",
     "library": "rule of the embedded agent",
 }
-_LONGEST = 400
 
 
 def other_rule(rule: Rule) -> Rule:
-    """The other rule: that of the channels, and for them the CLI agent's."""
+    """The rule of the channels, or for them the CLI agent's."""
     return "cli" if rule == "channel" else "channel"
 
 
 class PromptPane(Pane):
-    """The block by the rule that is chosen: how much it is, then the text with control characters made visible."""
+    """How long the block is, then its text with control characters made visible."""
 
     tab = "prompt"
-    heading = "In the text"
     no_message = (
         "Before which message?",
         "Type a message to see the exact text that ZeroClaw puts before it.",
         (("/", "type the message"), ("esc", "out")),
     )
-    failed_fact = "The prompt could not be created."
 
     def __init__(self, inquiry: Inquiry) -> None:
         super().__init__(inquiry)
@@ -75,29 +71,33 @@ class PromptPane(Pane):
         """The text as it is, control characters and all."""
         return self.prompt.text or None if self.prompt is not None else None
 
-    async def ask(self) -> Callable[[], None]:
+    async def ask(self) -> None:
         """The block, and whether the other rule makes the same."""
         library, trial, question = self.inquiry.library, self.inquiry.trial, self.question
         prompt = await prompt_for(library, trial)
-        facts = _facts(prompt, trial.profile)
+        facts = [RULES[prompt.rule]]
+        if prompt.entries:
+            sizes = counted(prompt.entries, "entry"), counted(prompt.characters, "character")
+            facts = [*sizes, f"about {counted(prompt.tokens, 'token')}", *facts]
+        if trial.profile.one_injection_rule:
+            facts[-1] = "from 0.8.3 the CLI agent and the channels inject the same"
         if prompt.differs_by_rule:
             rule = other_rule(trial.request.rule)
             other = await prompt_for(library, trial._replace(request=replace(trial.request, rule=rule)))
             same = "makes the same text" if other.text == prompt.text else "makes another text (tab)"
-            facts = (*facts, f"the {RULES[rule]} {same}")
-
-        def show() -> None:
-            self.answered, self.prompt, self.notes = question, prompt, tuple(prompt.result.notes)
-            self.query_one("#facts", GrowingText).update(Content(DOT.join(facts)))
-            if prompt.text:
-                self.remove_class("-empty")
-                self.query_one(PlainContent).show(prompt.text)
-                self.query_one(ReadingPane).scroll_home(animate=False)
-            else:
-                self.show_empty(_empty_words(prompt))
-            self.paint()
-
-        return show
+            facts.append(f"the {RULES[rule]} {same}")
+        self.answered, self.prompt, self.notes = question, prompt, tuple(prompt.result.notes)
+        self.query_one("#facts", GrowingText).update(Content(DOT.join(facts)))
+        self.remove_class("-empty")
+        self.query_one(PlainContent).show(prompt.text)
+        self.query_one(ReadingPane).scroll_home(animate=False)
+        if not prompt.text:
+            keys: list[KeyHint] = [("w", "try other weights and thresholds"), ("p", "other scoring version")]
+            if prompt.differs_by_rule:
+                keys.append(("tab", f"the {RULES[other_rule(prompt.rule)]}"))
+            keys.append(("x", "why a memory is missing"))
+            self.show_empty(("ZeroClaw puts nothing before this message.", prompt.why_empty or "", keys))
+        self.paint()
 
     def paint(self) -> None:
         """The title: what is put before the message, in one line."""
@@ -105,29 +105,9 @@ class PromptPane(Pane):
             self.prompt = None
             self.query_one("#facts", GrowingText).update("")
             self.show_empty(self.missing or WAITING)
-        prompt, title = self.prompt, "What ZeroClaw puts before a message"
-        if prompt is not None:
-            lead = f"{are(prompt.entries) if prompt.entries else 'Nothing is'} put before "
+        title = "What ZeroClaw puts before a message"
+        if self.prompt is not None:
+            lead = f"{are(self.prompt.entries) if self.prompt.entries else 'Nothing is'} put before "
             room = max(4, self.app.size.width - 4 - len(lead))
-            title = f"{lead}“{fit(one_line(self.inquiry.request.query[:_LONGEST]), room).rstrip()}”"
+            title = f"{lead}“{fit(shown_line(self.inquiry.request.query), room).rstrip()}”"
         self.query_one("#before", TitleLine).update(Content.styled(title, STRONG))
-
-
-def _facts(prompt: Prompt, profile: ScoringProfile) -> tuple[str, ...]:
-    """Entries, characters, tokens, and the rule."""
-    rule = RULES[prompt.rule]
-    if profile.one_injection_rule:
-        rule = "from 0.8.3 the CLI agent and the channels inject the same"
-    if not prompt.entries:
-        return (rule,)
-    tokens = f"about {counted(prompt.tokens, 'token')}"
-    return counted(prompt.entries, "entry"), counted(prompt.characters, "character"), tokens, rule
-
-
-def _empty_words(prompt: Prompt) -> EmptyWords:
-    """Why nothing is put before the message, and what helps."""
-    keys: list[KeyHint] = [("w", "try other weights and thresholds"), ("p", "other scoring version")]
-    if prompt.differs_by_rule:
-        keys.append(("tab", f"the {RULES[other_rule(prompt.rule)]}"))
-    keys.append(("x", "why a memory is missing"))
-    return "ZeroClaw puts nothing before this message.", prompt.why_empty or "", tuple(keys)

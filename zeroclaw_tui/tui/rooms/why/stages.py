@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from textual.app import ComposeResult, RenderResult
@@ -16,12 +15,11 @@ from zeroclaw_tui.backends.lookup import whole_entry
 from zeroclaw_tui.curation.recall import explain
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import Handle
-from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.explain_lines import ExplanationLine, Look, explanation_lines, title_of
 from zeroclaw_tui.scoring.explanation import Advice, Explanation
 from zeroclaw_tui.scoring.profiles import Trial
-from zeroclaw_tui.tui.format import fit, wrapped
-from zeroclaw_tui.tui.rooms.why.pane import WAITING, Pane
+from zeroclaw_tui.tui.format import fit, shown_line, wrapped
+from zeroclaw_tui.tui.rooms.why.pane import WAITING, EmptyWords, Pane
 from zeroclaw_tui.tui.rooms.why.trial import Inquiry
 from zeroclaw_tui.tui.themes import MUTED, STRONG, STRONG_ACCENT, score_colours
 from zeroclaw_tui.tui.widgets.detail import ReadingPane
@@ -30,25 +28,23 @@ from zeroclaw_tui.tui.widgets.lines import TitleLine
 from zeroclaw_tui.tui.widgets.score_lines import DOT
 
 _COPIED_WIDTH = 100
-_LONGEST = 400
+_MAX_PART = 400
 
 
 class StagesPane(Pane):
     """The way of a memory to the prompt, stage by stage."""
 
     tab = "stages"
-    heading = "In the stages"
-    no_entry = (
-        "Which memory?",
-        "Choose one in a list of memories to see every stage on its way to the prompt.",
-        (("w", "what is recalled for the message"), ("esc", "out")),
-    )
     no_message = (
         "For which message?",
         "Type a message to see why this memory is or is not in the prompt.",
         (("/", "type the message"), ("esc", "out")),
     )
-    failed_fact = "The explanation failed."
+    no_entry: EmptyWords = (
+        "Which memory?",
+        "Choose one in a list of memories to see every stage on its way to the prompt.",
+        (("w", "what is recalled for the message"), ("esc", "out")),
+    )
 
     def __init__(self, inquiry: Inquiry) -> None:
         super().__init__(inquiry)
@@ -60,6 +56,11 @@ class StagesPane(Pane):
         yield Empty()
         with ReadingPane():
             yield ExplanationBlock()
+
+    @property
+    def missing(self) -> EmptyWords | None:
+        """Needs a memory and a message."""
+        return self.no_entry if self.inquiry.entry is None else super().missing
 
     @property
     def question(self) -> tuple[int, Handle, Trial] | None:
@@ -74,7 +75,7 @@ class StagesPane(Pane):
 
     @property
     def copied(self) -> str | None:
-        """The whole text, with nothing in it that steers a terminal."""
+        """The whole explanation as plain text."""
         explanation = self.explanation
         if explanation is None or self.answered is None:
             return None
@@ -85,28 +86,23 @@ class StagesPane(Pane):
 
     @property
     def advice(self) -> Advice | None:
-        """What was proved to put this memory in the prompt, by the numbers of a trial."""
+        """The settings that were proved to put this memory in the prompt."""
         advice = self.explanation.advice if self.explanation is not None and self.is_answered else None
         return advice if advice is not None and advice.key == "w" else None
 
-    async def ask(self) -> Callable[[], None]:
+    async def ask(self) -> None:
         """The way of the memory as it is now."""
         inquiry, question = self.inquiry, self.question
         assert inquiry.entry is not None
         entry = await whole_entry(inquiry.library.memory, inquiry.entry.handle)
         explanation = await explain(inquiry.library, entry, inquiry.trial)
-
-        def show() -> None:
-            before = self.explanation if self.answered is not None else None
-            is_same = before is not None and (before.entry.handle, before.query) == (entry.handle, explanation.query)
-            inquiry.entry, self.answered, self.explanation = entry, question, explanation
-            self.remove_class("-empty")
-            self.query_one(ExplanationBlock).show(explanation)
-            if not is_same:
-                self.query_one(ReadingPane).scroll_home(animate=False)
-            self.paint()
-
-        return show
+        before = self.explanation if self.answered is not None else None
+        inquiry.entry, self.answered, self.explanation = entry, question, explanation
+        self.remove_class("-empty")
+        self.query_one(ExplanationBlock).show(explanation)
+        if before is None or (before.entry.handle, before.query) != (entry.handle, explanation.query):
+            self.query_one(ReadingPane).scroll_home(animate=False)
+        self.paint()
 
     def paint(self) -> None:
         """As much of key and message as fits."""
@@ -117,9 +113,9 @@ class StagesPane(Pane):
             self.show_empty(WAITING)
         title, facts = "Why a memory is recalled, or not", ""
         if entry is not None:
-            title = f"Why “{one_line(entry.key[:_LONGEST])}” is recalled, or not"
-            category = one_line(entry.category[:_LONGEST]) or "no category"
-            facts = DOT.join([category, absolute_time(entry.when), one_line(entry.content[:_LONGEST]) or "(blank)"])
+            title = f"Why “{shown_line(entry.key, _MAX_PART)}” is recalled, or not"
+            category, content = shown_line(entry.category, _MAX_PART), shown_line(entry.content, _MAX_PART)
+            facts = DOT.join([category or "no category", absolute_time(entry.when), content or "(blank)"])
         if self.explanation is not None and self.answered is not None:
             title = title_of(self.explanation)
         self.query_one("#verdict", TitleLine).update(Content.styled(fit(title, width).rstrip(), STRONG))
@@ -145,7 +141,7 @@ class ExplanationBlock(Widget):
         self._explanation: Explanation | None = None
 
     def show(self, explanation: Explanation) -> None:
-        """Show this way."""
+        """Show another explanation."""
         self._explanation = explanation
         self.refresh(layout=True)
 
@@ -162,11 +158,10 @@ class ExplanationBlock(Widget):
             "quiet": MUTED,
             "key": STRONG_ACCENT,
         }
-        lines = (
-            Content.assemble(*((text, styles[look]) for text, look in line.pieces))
-            for line in self._lines(self.content_size.width)
+        lines = self._lines(self.content_size.width)
+        return Content("\n").join(
+            Content.assemble(*((text, styles[look]) for text, look in line.pieces)) for line in lines
         )
-        return Content("\n").join(lines)
 
     def on_click(self, event: Click) -> None:
         """Do what the line under the mouse offers."""

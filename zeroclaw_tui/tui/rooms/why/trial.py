@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -73,24 +72,22 @@ Put = Callable[[Tried, Any], Tried]
 
 
 class Range(NamedTuple):
-    """The numbers a setting may have. `step` is what a key adds, `stride` what shift and the key add."""
+    """The numbers a setting may have; `step` is what a key adds."""
 
     step: float
-    stride: float
     least: float
     most: float
     is_whole: bool = False
 
 
-_SCORE, _SHARE = Range(0.05, 0.25, 0.0, 1_000_000.0), Range(0.05, 0.25, 0.0, 1.0)
+_SCORE, _SHARE = Range(0.05, 0.0, 1_000_000.0), Range(0.05, 0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
     """A setting of a trial: a number with a `range`, or one of a few words in the order a key goes through them.
 
-    `choices` are made of what is tried and of the sessions of the store; `shown` words a value that is none. `key` is
-    the setting of config.toml.
+    `choices` are made of what is tried and of the sessions of the store; `shown` words a value that is none.
     """
 
     name: Name
@@ -100,7 +97,6 @@ class Setting:
     range: Range | None = None
     choices: Callable[[Tried, Sequence[str]], Sequence[Any]] = lambda tried, sessions: ()
     shown: Callable[[Any], str] = str
-    key: str = ""
 
     def get_before(self, tried: Tried) -> Any:
         """The value that is not modified."""
@@ -115,17 +111,17 @@ class Setting:
         short = f"{value:.2f}"
         return short if not math.isfinite(value) or float(short) == value else f"{value:.{_DECIMALS}g}"
 
-    def moved(self, tried: Tried, way: int, sessions: Sequence[str], *, is_big: bool) -> Tried:
+    def moved(self, tried: Tried, way: int, sessions: Sequence[str]) -> Tried:
         """A step up or down, or the next word or the one before; the ends are ends."""
         value, limits = self.get(tried), self.range
         if limits is None:
             choices = list(self.choices(tried, sessions))
             return self.put(tried, choices[min(len(choices) - 1, max(0, choices.index(value) + way))])
-        wanted = value + way * (limits.stride if is_big else limits.step)
+        wanted = value + way * limits.step
         value = min(limits.most, max(limits.least, round(wanted, _DECIMALS))) if math.isfinite(wanted) else limits.least
         return self.put(tried, int(value) if limits.is_whole else value)
 
-    def typed(self, tried: Tried, text: str) -> Tried:
+    def parsed(self, text: str) -> float:
         """Exactly the typed number. Raises UsageError for one that the setting does not take."""
         assert self.range is not None
         try:
@@ -134,7 +130,7 @@ class Setting:
             raise UsageError(f"{one_line(text)} is not a number.", hint=self.takes) from None
         if not self.range.least <= value <= self.range.most:
             raise UsageError(f"The {self.name} is {self.takes}.")
-        return self.put(tried, value)
+        return value
 
     @property
     def takes(self) -> str:
@@ -206,23 +202,23 @@ def _one_of(words: object) -> Callable[[Tried, Sequence[str]], Sequence[Any]]:
 SETTINGS: tuple[Setting, ...] = (
     Setting(
         "vector weight", "Weight of the vector score (similar meaning) in the final score.",
-        *_score("vector_weight"), _SCORE, key="memory.vector_weight",
+        *_score("vector_weight"), _SCORE,
     ),
     Setting(
         "keyword weight", "Weight of the keyword score (same words) in the final score.",
-        *_score("keyword_weight"), _SCORE, key="memory.keyword_weight",
+        *_score("keyword_weight"), _SCORE,
     ),
     Setting(
         "threshold", "The final score a memory must reach to be injected.",
-        *_score("threshold"), _SCORE, key="memory.min_relevance_score",
+        *_score("threshold"), _SCORE,
     ),
     Setting(
         "search mode", "Keywords and vectors (hybrid), keywords only (bm25), or vectors only (embedding).",
-        *_score("search_mode"), choices=_one_of(SearchMode), key="memory.search_mode",
+        *_score("search_mode"), choices=_one_of(SearchMode),
     ),
     Setting(
         "limit", "How many memories are recalled. ZeroClaw uses 5, unless an embedded agent's profile sets another.",
-        *_request("limit"), Range(1, 5, 1, _MOST_RECALLED, True),
+        *_request("limit"), Range(1, 1, _MOST_RECALLED, True),
     ),
     Setting(
         "scoring profile", "The ZeroClaw version whose scoring rules apply. Press enter to see all.",
@@ -234,7 +230,7 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(
         "decay on day", "Decay this many days from now. Scores halve every 7 days, except for core memories.",
-        _days, _on_day, Range(1, 7, 0, 3650, True),
+        _days, _on_day, Range(1, 0, 3650, True),
     ),
     Setting(
         "injection rule", "Which agent recalls: the CLI agent, a channel (Telegram, …), cron, or the embedded agent.",
@@ -243,31 +239,31 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "rerank", "Recalls more, adds importance and age to the score, drops duplicates and keeps the best.",
         *_rerank("enabled"), choices=lambda tried, sessions: (False, True),
-        shown=lambda value: "on" if value else "off", key="memory.rerank_enabled",
+        shown=lambda value: "on" if value else "off",
     ),
     Setting(
         "rerank strategy", "mmr moves down memories that repeat an earlier one; none keeps the order of the scores.",
-        *_rerank("strategy"), choices=_one_of(RerankStrategy), key="memory.rerank_strategy",
+        *_rerank("strategy"), choices=_one_of(RerankStrategy),
     ),
     Setting(
         "mmr lambda", "For mmr: 1 uses only the score, 0 only how much a memory repeats.",
-        *_rerank("mmr_lambda"), _SHARE, key="memory.mmr_lambda",
+        *_rerank("mmr_lambda"), _SHARE,
     ),
     Setting(
         "mmr from", "How many memories mmr needs before it reorders them.",
-        *_rerank("threshold"), Range(1, 5, 0, _MOST_RECALLED, True), key="memory.rerank_threshold",
+        *_rerank("threshold"), Range(1, 0, _MOST_RECALLED, True),
     ),
     Setting(
         "importance", "Weight of a memory's importance in rerank. The recall score gets the rest.",
-        *_rerank("importance_weight"), _SHARE, key="memory.importance_weight",
+        *_rerank("importance_weight"), _SHARE,
     ),
     Setting(
         "recency", "Weight of recency in rerank. It halves every 7 days, except for core memories.",
-        *_rerank("recency_weight"), _SHARE, key="memory.recency_weight",
+        *_rerank("recency_weight"), _SHARE,
     ),
     Setting(
         "candidates", "How many candidates rerank gets, as a multiple of the limit.",
-        *_rerank("candidate_multiplier"), Range(1, 5, 1, 20, True), key="memory.candidate_multiplier",
+        *_rerank("candidate_multiplier"), Range(1, 1, 20, True),
     ),
 )  # fmt: skip
 """Every setting of a trial, in the order they are on the screen."""
@@ -330,27 +326,6 @@ def complaint_sentences(library: Library, trial: Trial, store: StoreFacts) -> tu
     """Which settings cannot work with these values; weights without effect say so on their own line."""
     is_idle = idle_because("vector weight", trial, store) is not None
     return complaints_of(library, trial, {"threshold", "mode", "rerank", *(() if is_idle else ("weights",))})
-
-
-def command_words(library: Library, tried: Tried) -> str:
-    """The command that recalls like the trial."""
-    request, install = tried.now.request, library.config.install
-    words = ["zeroclaw", "memory", "recall"]
-    words += [f"--limit={request.limit}"] if request.limit != request.turn_limit else []
-    has_config = install.config_file is not None
-    words += [f"--config-dir={install.config_dir}" if has_config else f"--location={library.memory.about.location}"]
-    words += [f"--profile={tried.now.profile.version}"]
-    words += [f"--set={one.key}={_value(one.get(tried))}" for one in tried.changed if one.key]
-    words += [f"--as-of={request.as_of}"] if _days(tried) else []
-    words += [f"--session={session}" for session in request.scopes if session is not None]
-    words += [f"--namespace={request.namespace}"] if request.namespace is not None else []
-    words += [f"--agent={agent}" for agent in request.agents or ()]
-    words += [f"--rule={request.rule}"] if request.rule != "cli" else []
-    return shlex.join([*words, "--", request.query])
-
-
-def _value(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 @dataclass(slots=True)

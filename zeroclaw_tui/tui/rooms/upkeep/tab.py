@@ -1,0 +1,148 @@
+"""What the four tabs of upkeep share: a title, a list, all about the row under the cursor, and one way to act on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.worker import Worker
+
+from zeroclaw_tui.memory.errors import InspectorError
+from zeroclaw_tui.tui.actions import StoreRoom
+from zeroclaw_tui.tui.commands import Change, Command, bindings, inform, start_work, warn
+from zeroclaw_tui.tui.widgets.detail import AboutPane, ListAndDetail
+from zeroclaw_tui.tui.widgets.lines import Banner, StatusBar, TitleLine
+from zeroclaw_tui.tui.widgets.table_list import TableList
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.outcome import Outcome
+    from zeroclaw_tui.tui.dialogs import Work
+
+
+class UpkeepTab(Vertical):
+    """One tab. It is created and loads when it is first shown."""
+
+    KEYS: ClassVar[Sequence[Command]] = ()
+    waits_for_check: ClassVar[bool] = False
+    """Whether nothing is changed while it loads."""
+
+    def __init_subclass__(cls) -> None:
+        """The keys of its commands work while the focus is in it."""
+        cls.BINDINGS = bindings(cls.KEYS)
+        super().__init_subclass__()
+
+    def __init__(self, room: StoreRoom, table: TableList[Any], *, id: str) -> None:
+        super().__init__(id=id)
+        self.room = room
+        self.library = room.library
+        self.table = table
+        """The list that has the focus first."""
+        self._loading: Worker[None] | None = None
+
+    def compose(self) -> ComposeResult:
+        yield TitleLine(id="title")
+        yield Banner()
+        with ListAndDetail("Findings", "Finding"):
+            with Vertical(classes="lists"):
+                yield from self.compose_lists()
+            yield AboutPane()
+        yield StatusBar()
+
+    def compose_lists(self) -> ComposeResult:
+        yield self.table
+
+    def on_mount(self) -> None:
+        self.reload()
+
+    async def load(self) -> None:
+        """Read the store and show the result. Raises InspectorError."""
+        raise NotImplementedError
+
+    def show_row(self) -> None:
+        """Show everything about the row under the cursor."""
+        raise NotImplementedError
+
+    def show_status(self) -> None:
+        """Show the line below the list."""
+        raise NotImplementedError
+
+    def reload(self) -> None:
+        """Load again; what is shown stays until then."""
+        self._loading = start_work(self, f"{self.id}-load", self._load)
+
+    async def _load(self) -> None:
+        try:
+            await self.load()
+        except InspectorError as error:
+            self.query_one(Banner).fail(error)
+        else:
+            self.query_one(Banner).hide()
+        self.show_status()
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether it loads now."""
+        return self._loading is not None and not self._loading.is_finished
+
+    def stop_loading(self) -> None:
+        """Cancel what loads now."""
+        if self._loading is not None:
+            self._loading.cancel()
+
+    def shell_facts(self) -> dict[str, str]:
+        """What is under the cursor, for the lines of a shell."""
+        return {}
+
+    def why_dimmed(self, action: str) -> str | None:
+        """Why an action cannot be done now, in a sentence; None when it can."""
+        writes = any(command.id == action and command.writes for command in self.KEYS)
+        return self.library.read_only_because if writes else None
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return None if self.is_mounted and self.why_dimmed(action) is not None else True
+
+    def begin(self, change: Change) -> None:
+        """Make a change, unless another one or a check is under way."""
+        if self.waits_for_check and self.is_loading:
+            warn(self, "Wait: a check is still running. Press esc to cancel it.")
+        else:
+            self.room.begin(change)
+
+    async def carry_out(
+        self, library: Library, sentence: str, total: int, work: Work[Outcome], report: Callable[[Outcome], str]
+    ) -> None:
+        """Do what a person has agreed to, say what was done, and reload."""
+        outcome = await self.room.changes.run_change(library, sentence, total, work)
+        (inform if outcome.count == total else warn)(self, report(outcome))
+        await self.room.after_change(outcome)
+
+    def on_table_list_row_highlighted(self, event: TableList.RowHighlighted) -> None:
+        event.stop()
+        self.show_row()
+        self.screen.refresh_bindings()
+
+    def on_table_list_row_opened(self, event: TableList.RowOpened) -> None:
+        event.stop()
+        self.query_one(AboutPane).focus()
+
+    def on_table_list_marks_changed(self, event: TableList.MarksChanged) -> None:
+        self.show_status()
+
+    def action_mark(self) -> None:
+        self.table.toggle_mark()
+
+    def action_mark_all(self) -> None:
+        self.table.mark_all()
+
+    def action_mark_none(self) -> None:
+        self.table.set_marks(())
+
+    def step_out(self) -> bool:
+        """Go from the text to the list; False where the focus is in the list."""
+        if not self.query_one(AboutPane).has_focus:
+            return False
+        self.table.focus()
+        return True
