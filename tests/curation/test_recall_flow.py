@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -24,9 +23,7 @@ from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import EmbeddingFailed
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry
-from zeroclaw_tui.scoring import decide
 from zeroclaw_tui.scoring.evidence import OwnEvidence
-from zeroclaw_tui.scoring.injection import judge
 from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial, profile_for
 
 NOW = datetime(2026, 3, 20, 12, tzinfo=UTC)
@@ -103,20 +100,6 @@ def ids(entries: Sequence[ScoredEntry]) -> list[str]:
     return [scored.entry.id for scored in entries]
 
 
-async def test_long_contents_are_judged_off_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The scanner alone takes a second for 20 MB."""
-    threads: list[bool] = []
-
-    def judged(*given: Any, **named: Any) -> tuple[ScoredEntry, ...]:
-        threads.append(threading.current_thread() is threading.main_thread())
-        return judge(*given, **named)
-
-    monkeypatch.setattr(decide, "judge", judged)
-    long = await recalled(Shelf([*rows(2), row(3, "long " * 100_000)]))
-    assert long.results[0].injected
-    assert threads == [False, False]
-
-
 async def test_the_answer_names_how_it_was_made() -> None:
     result = await recalled(Shelf(rows(2)), settings=ScoringSettings(0.5, 0.4, 0.2), why_no_vectors="No embeddings.")
     document = result.as_json()
@@ -146,7 +129,7 @@ async def test_the_answer_names_how_it_was_made() -> None:
     assert result.notes == ("No embeddings.", "the store says hello")
 
 
-async def test_the_agent_layer_drops_flagged_rows_and_tells_them() -> None:
+async def test_the_agent_layer_drops_flagged_rows_and_lists_them() -> None:
     memory = Shelf(rows(30, flagged=[1, 3, 12]))
     result = await recalled(memory, RecallRequest("rust", limit=5))
     assert memory.asked[0][0].limit == 20
@@ -252,7 +235,7 @@ async def test_a_vector_that_cannot_be_had_leaves_keyword_hits_and_a_note() -> N
     assert result.notes[0] == "The endpoint cannot be reached. Keyword hits only. Is it running?"
 
 
-async def test_decay_counts_to_now_unless_told() -> None:
+async def test_decay_counts_to_now_unless_the_request_names_a_moment() -> None:
     week_old = row(1, category="daily", timestamp=(datetime.now(UTC) - timedelta(days=7)).isoformat())
     by_now = await recalled(Shelf([week_old]), RecallRequest("rust"))
     decayed = by_now.results[0].decayed

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from support.replaying import FixedEmbedder, Silent, library_of, parts_of, recalled, trial
+from support.replaying import FixedEmbedder, library_of, trial
 from support.small_store import add, blob, change, make
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
@@ -51,13 +51,6 @@ async def test_evidence_by_words_alone_does_not_serve_a_search_with_vectors(memo
     both = await gather_evidence(library, trial("rust"))
     assert both.serves(by_words)
     assert (await both.replay(by_words)).mode == "keyword"
-
-
-async def test_a_vector_that_cannot_be_had_is_a_note_and_the_words_count(memory: SqliteMemory) -> None:
-    library, tried = library_of(memory, Silent(1, 1)), trial("rust")
-    evidence = await gather_evidence(library, tried)
-    assert evidence.notes == ("The endpoint is down. Keyword hits only. Start it.",)
-    assert parts_of(await evidence.replay(tried)) == parts_of(await recalled(library, tried))
 
 
 async def test_long_contents_are_decided_in_a_thread_and_scanned_once(
