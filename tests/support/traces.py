@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import uuid
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -20,6 +21,11 @@ from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 NOW = datetime(2026, 12, 1, 12, tzinfo=UTC)
 DATE = "[CURRENT DATE & TIME: 2026-12-01 13:00:00 +01:00]\n\n"
 STAMP = "[2026-12-01 13:00:00 +01:00] "
+_CREDENTIALS = re.compile(
+    r"""(authorization|token|api[_-]?key|password|secret|user[_-]?key|bearer|credential|set[_-]?cookie|cookie)"""
+    r"""["']?\s*[:=]\s*(?:"([^"]{8,})"|'([^']{8,})'|([a-zA-Z0-9_\-\./+=]{8,}))""",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,18 @@ class Sent:
         return self.channel is not None and tuple(map(int, self.version.split("."))) < (0, 8, 3)
 
 
+def masked(text: str) -> str:
+    """What ZeroClaw's scrub_credentials makes of the text of a request."""
+
+    def hide(found: re.Match[str]) -> str:
+        value = found[2] or found[3] or found[4]
+        sign, quote = (": " if ":" in found[0] else "="), '"' if '"' in found[0] else ""
+        name = f"{quote}{found[1]}{quote}" if sign == ": " else found[1]
+        return f"{name}{sign}{quote}{value[:4]}*[REDACTED]{quote}"
+
+    return _CREDENTIALS.sub(hide, text)
+
+
 def moment(at: datetime) -> str:
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
@@ -59,7 +77,7 @@ def call_line(sent: Sent) -> str:
     if sent.channel is not None:
         attributes |= {"sender": sent.sender, "message_id": f"m-{sent.trace_id}"}
     if sent.payload != "off":
-        text = json.dumps(messages(sent), ensure_ascii=False, sort_keys=True)
+        text = masked(json.dumps(messages(sent), ensure_ascii=False, sort_keys=True))
         attributes["request_messages"] = text
         if sent.payload == "cut":
             attributes |= {"request_messages": text[: len(text) // 2], "request_messages_truncated": True}
