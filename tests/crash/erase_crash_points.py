@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "curation" / "tr
 
 import erase_samples
 from crash_points import Work, with_library
-from erase_samples import LAYOUTS, OTHERS, STAYING, TEXT, bytes_left, rows, words_left
+from erase_samples import OTHERS, STAYING, TEXT, Layout, bytes_left, rows, words_left
 from support import kill_points, killing
 
 # Everything is imported before the first fork: what a child imports would count as its system calls.
@@ -31,7 +31,7 @@ from zeroclaw_tui.curation.traces.matcher import TextMatcher
 from zeroclaw_tui.memory.query import MemoryFilter
 
 HOLDS = "nothing else lost, all gone when done again"
-LAYOUT = next(layout for layout in LAYOUTS if layout.around == "everything" and layout.state == "in the log")
+LAYOUT = Layout("as it is", "in the log", "everything", "G4")
 
 
 async def to_trash(library: Library) -> None:
@@ -72,7 +72,7 @@ def act(folder: Path, work: Work) -> Callable[[], None]:
 def main() -> int:
     given = killing.arguments(["erase"])
     place = given.folder / "copy"
-    erase_samples.plant(place, LAYOUT, "G4")
+    erase_samples.plant(place, LAYOUT)
     killing.in_child(act(place, to_trash))
     return killing.kill_at_points(
         given.action, place, given.points, act(place, do_erase),

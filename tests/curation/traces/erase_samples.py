@@ -1,6 +1,6 @@
 """Installs with a text in every place, by layout and generation, and a scan of bytes that knows nothing of the program.
 
-A layout says how the text is spelled, in which state SQLite was left, and what lies beside the store.
+A layout says how the text is spelled, in which state SQLite was left, what lies beside the store, and its generation.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, closing
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 
 from support import left_texts, small_store
@@ -34,26 +33,33 @@ _SPELLED: dict[str, Callable[[str], str]] = {
     "decomposed": lambda text: unicodedata.normalize("NFD", text.title()),
 }
 _STATES = ("folded in", "in the log", "deleted by hand", "long", "no log")
-_SURROUNDINGS = ("everything", "store alone")
 
 
 @dataclass(frozen=True)
 class Layout:
-    """One of fifty."""
+    """How the text is spelled, how SQLite was left, what lies beside the store, and whose store it is."""
 
     spelled: str
     state: str
     around: str
+    generation: str
 
     @property
     def text(self) -> str:
         return _SPELLED[self.spelled](TEXT)
 
     def __str__(self) -> str:
-        return f"{self.spelled}, {self.state}, {self.around}"
+        return f"{self.spelled}, {self.state}, {self.around}, {self.generation}"
 
 
-LAYOUTS = tuple(Layout(*parts) for parts in product(_SPELLED, _STATES, _SURROUNDINGS))
+LAYOUTS = tuple(
+    Layout(spelled, _STATES[(at + number) % 5], around, GENERATIONS[(at + 2 * number) % 5])
+    for number, around in enumerate(("everything", "store alone"))
+    for at, spelled in enumerate(_SPELLED)
+)
+"""Each spelling, state and generation amid everything and alone."""
+EVERYTHING = Layout("as it is", "folded in", "everything", "G4")
+ALONE = Layout("as it is", "folded in", "store alone", "G4")
 
 
 @dataclass(frozen=True)
@@ -80,10 +86,10 @@ def rows(path: Path, query: str) -> list[str]:
         return [value for (value, *_) in connection.execute(query)]
 
 
-def plant(config_dir: Path, layout: Layout, generation: str) -> Planted:
+def plant(config_dir: Path, layout: Layout) -> Planted:
     """The text in every place below a new config dir."""
     config_dir.mkdir(parents=True)
-    folder = "workspace" if generation in ("G1", "G2") else "data"
+    folder = "workspace" if layout.generation in ("G1", "G2") else "data"
     (config_dir / "config.toml").write_text(left_texts.config_of(folder))
     root = config_dir / folder
     if layout.around == "everything":
@@ -92,20 +98,19 @@ def plant(config_dir: Path, layout: Layout, generation: str) -> Planted:
             left_texts.plant(config_dir, folder)
         finally:
             left_texts.TEXT = before
-        _plant_more(config_dir, root, layout, generation)
+        _plant_more(config_dir, root, layout.text)
     database = root / "memory" / "brain.db"
     database.parent.mkdir(parents=True, exist_ok=True)
-    _plant_store(database, layout, generation)
+    _plant_store(database, layout)
     return Planted(config_dir, root, database)
 
 
-def _plant_store(database: Path, layout: Layout, generation: str) -> None:
+def _plant_store(database: Path, layout: Layout) -> None:
     long = "and so on, as told before. " * 400 if layout.state == "long" else ""
     held = f"{long}I met {layout.text} at the pier. {long}"
     memories = [{"content": content} for content in OTHERS]
     memories[10:10] = [{"key": "met", "content": held}, {"key": layout.text.replace(" ", " "), "content": "a key"}]
-    tables = "G4" if generation == "G5" else generation
-    small_store.make(database, tables, memories)
+    small_store.make(database, "G4" if layout.generation == "G5" else layout.generation, memories)
     left_texts.cache(database, held, OTHERS[0])
     if layout.state == "deleted by hand":
         small_store.change(database, "DELETE FROM memories WHERE key = 'met'")
@@ -131,9 +136,8 @@ def _leave_in_log(database: Path, text: str) -> None:
         file.write_bytes(data)
 
 
-def _plant_more(config_dir: Path, root: Path, layout: Layout, generation: str) -> None:
+def _plant_more(config_dir: Path, root: Path, text: str) -> None:
     """What stands beside the places of `left_texts`."""
-    text = layout.text
     path = root / "MEMORY_SNAPSHOT.md"
     path.write_text(left_texts.snapshot(("met", f"I met {text}"), ("stays", OTHERS[0])))
     small_store.make(root / "memory" / "brain.db.backup-20260801T000000", "G2", [

@@ -13,7 +13,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from erase_samples import LAYOUTS, OTHERS, TEXT, Planted, bytes_left, plant, rows
+from erase_samples import ALONE, EVERYTHING, OTHERS, TEXT, Planted, bytes_left, plant, rows
 from support.left_texts import snapshot
 from support.opened import opened_at
 
@@ -29,9 +29,6 @@ from zeroclaw_tui.memory.change import Edit
 from zeroclaw_tui.memory.errors import Locked, NotFound
 from zeroclaw_tui.memory.query import MemoryFilter
 
-EVERYTHING = next(layout for layout in LAYOUTS if layout.around == "everything")
-ALONE = next(layout for layout in LAYOUTS if layout.around == "store alone")
-
 
 async def _plan(library: Library, *texts: str, ids: tuple[str, ...] = ()) -> ErasePlan:
     return await plan_erase(library, TextMatcher(texts or (TEXT,)), ids)
@@ -43,12 +40,12 @@ async def _erase(library: Library, *texts: str) -> EraseReport:
 
 @pytest.fixture
 def planted(tmp_path: Path) -> Planted:
-    return plant(tmp_path / "zeroclaw", EVERYTHING, "G4")
+    return plant(tmp_path / "zeroclaw", EVERYTHING)
 
 
 @pytest.fixture
 def alone(tmp_path: Path) -> Planted:
-    return plant(tmp_path / "zeroclaw", ALONE, "G4")
+    return plant(tmp_path / "zeroclaw", ALONE)
 
 
 async def test_a_plan_changes_nothing(planted: Planted) -> None:

@@ -1,4 +1,4 @@
-"""A text planted in fifty layouts of five generations: no byte of it is left, and every other memory still stands."""
+"""A text planted in ten layouts of five generations: no byte of it is left, and every other memory still stands."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from erase_samples import (
-    GENERATIONS,
     LAYOUTS,
     OTHERS,
     STAYING,
@@ -24,16 +23,11 @@ from support import left_texts
 from zeroclaw_tui.curation.traces.erase import erase_texts, plan_erase
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
 
-SAMPLE = [
-    (layout, GENERATIONS[(at // 2 + at // 10) % len(GENERATIONS)])
-    for at, layout in enumerate(LAYOUTS)
-    if at % 2 == at // 2 % 2
-]
-"""Each spelling in each state once, amid everything and alone in turn; each state in each generation."""
 
-
-async def _check(tmp_path: Path, layout: Layout, generation: str) -> None:
-    planted = plant(tmp_path / "zeroclaw", layout, generation)
+@pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+async def test_no_byte_of_the_text_is_left_and_nothing_else_changes(tmp_path: Path, layout: Layout) -> None:
+    """By a scan that shares no code with the program."""
+    planted = plant(tmp_path / "zeroclaw", layout)
     assert bytes_left(tmp_path)
     async with planted.opened() as library:
         report = await erase_texts(library, await plan_erase(library, TextMatcher([TEXT])))
@@ -64,11 +58,3 @@ def _check_around(planted: Planted) -> None:
     assert "**Total core memories:** 1" in snapshot
     line = json.loads((root / "sessions" / "new.jsonl").read_text())
     assert line == {"role": "user", "content": "hello [removed]"}
-
-
-@pytest.mark.parametrize(("layout", "generation"), SAMPLE, ids=str)
-async def test_no_byte_of_the_text_is_left_and_nothing_else_changes(
-    tmp_path: Path, layout: Layout, generation: str
-) -> None:
-    """Twenty-five of them, by a scan that shares no code with the program."""
-    await _check(tmp_path, layout, generation)
