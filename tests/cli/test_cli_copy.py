@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from curation.formats.format_sources import RMEM
-from curation.formats.format_sources import database as rmem_file
+from support.rmem_file import mila
 
 Run = Callable[..., Any]
 
@@ -134,7 +133,7 @@ def test_the_import_of_another_programs_store_names_the_copy_that_works(
 ) -> None:
     home = {"HOME": str(tmp_path / "home")}
     database = _usual_install(tmp_path / "home")
-    file = DATA / "memory_rs.json" if title == "memory-rs" else rmem_file(tmp_path / "rustmem.db", RMEM)
+    file = DATA / "memory_rs.json" if title == "memory-rs" else mila(tmp_path / "rustmem.db").path
     refused = run("memory", "import", str(file), "--yes", **home)
     assert refused.code == 2
     assert f"{file.name} is a store of {title}." in refused.err

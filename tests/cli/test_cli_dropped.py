@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from curation.formats.format_sources import DATA, RMEM, database
+from support.rmem_file import mila
 
 from zeroclaw_tui.cli.dropped import OPTIONS, VALUES, VERBS, RemovedError
 from zeroclaw_tui.cli.verbs import first_words, memory_arguments, named_verb, verb_parser
 
 Run = Callable[..., Any]
+DATA = Path(__file__).parents[1] / "data" / "formats"
 PROGRAMS = ("zeroclaw", "zeroclaw-tui")
 NEEDS = {
     "copy": ["--to", "markdown"],
@@ -36,7 +37,7 @@ def old(run: Run, install: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     (tmp_path / "FILE").write_text(TEST_FILE)
     (tmp_path / "FILE.jsonl").write_text('{"key": "new", "content": "a new text"}\n')
     shutil.copy(DATA / "memory_rs.json", tmp_path / "memory-rs.json")
-    database(tmp_path / "rustmem.db", RMEM)
+    mila(tmp_path / "rustmem.db")
     run("memory", "store", "KEY", "a text", "--config-dir", str(install))
     run("memory", "store", "twin", "a text", "--config-dir", str(install))
     run("memory", "snapshot", "--yes", "--config-dir", str(install))
