@@ -137,66 +137,48 @@ def test_the_formula_has_this_results_own_numbers() -> None:
     assert "✗ withheld from the agent: exfil_curl" in _sentences(recall.withheld[0], recall)
 
 
-@pytest.mark.parametrize(
-    ("profile", "weights", "result", "formula"),
-    [
-        ("0.8.4", (0.7, 0.3), scored(1, 0.5, keyword_score=0.5), "final 0.50 = 0.3 × 0.50 / 0.3"),
-        (
-            "0.8.4",
-            (0.9, 0.6),
-            scored(1, 0.62, vector_score=0.7, keyword_score=0.5),
-            "final 0.62 = (0.9 × 0.70 + 0.6 × 0.50) / (0.9 + 0.6)",
-        ),
-        (
-            "0.8.4",
-            (0.7, 0.3),
-            scored(1, 0.36, stage="keyword", keyword_score=0.36, keyword_raw=0.36),
-            "final 0.36 = 0.36 / 1.00",
-        ),
-        (
-            "0.7.5",
-            (0.7, 0.3),
-            scored(1, 5.06, stage="keyword", keyword_score=1.0, keyword_raw=5.06),
-            "final 5.06 = bm25 unchanged: the search has no vectors",
-        ),
-        (
-            "0.7.5",
-            (0.7, 0.3),
-            scored(1, 0.9, stage="vector", vector_score=0.9),
-            "final 0.90 = cosine unchanged: the search has no keyword hit",
-        ),
-        ("0.6.2", (0.7, 0.3), scored(1, 0.63, stage="vector", vector_score=0.9), "final 0.63 = 0.7 × 0.90 + 0.3 × –"),
-        (
-            "0.7.5",
-            (0.7, 0.3),
-            scored(1, 1.0, stage="like"),
-            "final 1.00: found by text search, where every hit scores 1",
-        ),
-        ("0.7.5", (0.7, 0.3), scored(1, None, stage="recent"), "no score: listed by time of storing"),
-        ("0.7.5", (0.7, 0.3), scored(1, 0.5, stage="markdown"), "final 0.50: by the rule of markdown (0..1)"),
-    ],
-)
-def test_the_formula_follows_the_rules_of_the_version(
-    profile: str, weights: tuple[float, float], result: ScoredEntry, formula: str
-) -> None:
-    assert _sentences(result, recalled([result], profile=profile, weights=weights, mode=result.stage))[0] == formula
+def _keyword(score: float, part: float, raw: float | None = None) -> ScoredEntry:
+    return scored(1, score, stage="keyword", keyword_score=part, keyword_raw=raw)
+
+
+def _vector(score: float) -> ScoredEntry:
+    return scored(1, score, stage="vector", vector_score=0.9)
 
 
 @pytest.mark.parametrize(
     ("profile", "result", "formula"),
     [
-        (
-            "0.7.5",
-            scored(1, 0.3, stage="keyword", keyword_score=1.0, keyword_raw=5.0),
-            "final 0.30 = 0.7 × – + 0.3 × 1.00",
-        ),
-        ("0.7.5", scored(1, 0.63, stage="vector", vector_score=0.9), "final 0.63 = 0.7 × 0.90 + 0.3 × –"),
-        ("0.8.4", scored(1, 1.0, stage="keyword", keyword_score=1.0, keyword_raw=5.0), "final 1.00 = 0.3 × 1.00 / 0.3"),
-        ("0.8.4", scored(1, 0.9, stage="vector", vector_score=0.9), "final 0.90 = 0.7 × 0.90 / 0.7"),
+        ("0.8.4", scored(1, 0.5, keyword_score=0.5), "final 0.50 = 0.3 × 0.50 / 0.3"),
+        ("0.8.4", _keyword(0.36, 0.36, 0.36), "final 0.36 = 0.36 / 1.00"),
+        ("0.7.5", _keyword(5.06, 1.0, 5.06), "final 5.06 = bm25 unchanged: the search has no vectors"),
+        ("0.7.5", _vector(0.9), "final 0.90 = cosine unchanged: the search has no keyword hit"),
+        ("0.6.2", _vector(0.63), "final 0.63 = 0.7 × 0.90 + 0.3 × –"),
+        ("0.7.5", scored(1, 1.0, stage="like"), "final 1.00: found by text search, where every hit scores 1"),
+        ("0.7.5", scored(1, None, stage="recent"), "no score: listed by time of storing"),
+        ("0.7.5", scored(1, 0.5, stage="markdown"), "final 0.50: by the rule of markdown (0..1)"),
+    ],
+)
+def test_the_formula_follows_the_rules_of_the_version(profile: str, result: ScoredEntry, formula: str) -> None:
+    assert _sentences(result, recalled([result], profile=profile, mode=result.stage))[0] == formula
+
+
+def test_weights_that_do_not_add_up_to_one_are_divided_by_their_sum() -> None:
+    result = scored(1, 0.62, vector_score=0.7, keyword_score=0.5)
+    formula = "final 0.62 = (0.9 × 0.70 + 0.6 × 0.50) / (0.9 + 0.6)"
+    assert _sentences(result, recalled([result], profile="0.8.4", weights=(0.9, 0.6)))[0] == formula
+
+
+@pytest.mark.parametrize(
+    ("profile", "result", "formula"),
+    [
+        ("0.7.5", _keyword(0.3, 1.0, 5.0), "final 0.30 = 0.7 × – + 0.3 × 1.00"),
+        ("0.7.5", _vector(0.63), "final 0.63 = 0.7 × 0.90 + 0.3 × –"),
+        ("0.8.4", _keyword(1.0, 1.0, 5.0), "final 1.00 = 0.3 × 1.00 / 0.3"),
+        ("0.8.4", _vector(0.9), "final 0.90 = 0.7 × 0.90 / 0.7"),
     ],
 )
 def test_in_a_merge_a_row_of_one_stage_alone_is_weighted_too(profile: str, result: ScoredEntry, formula: str) -> None:
-    """ZeroClaw's merge weighs every row once both stages found any; what the row lacks is told."""
+    """ZeroClaw's merge weighs every row once both stages found any; what the row lacks is named."""
     sentences = _sentences(result, recalled([result], profile=profile, mode="hybrid"))
     assert sentences[0] == formula
     missing = "vector: not among the nearest" if result.vector_score is None else "keyword: not among the best"
