@@ -109,14 +109,15 @@ async def test_giving_up_while_a_transaction_begins_loses_nothing_that_is_stored
     import asyncpg
 
     began = asyncio.Event()
-    start = asyncpg.transaction.Transaction.start
+    execute = asyncpg.Connection.execute
 
-    async def begun_and_not_told(transaction) -> None:
-        await start(transaction)
-        began.set()
-        await asyncio.Event().wait()
+    async def begun_and_not_told(connection, query, *values, **named):
+        await execute(connection, query, *values, **named)
+        if query.startswith("BEGIN;"):
+            began.set()
+            await asyncio.Event().wait()
 
-    monkeypatch.setattr(asyncpg.transaction.Transaction, "start", begun_and_not_told)
+    monkeypatch.setattr(asyncpg.Connection, "execute", begun_and_not_told)
     storing = asyncio.ensure_future(memory.store("given up", "text", "core"))
     await began.wait()
     monkeypatch.undo()

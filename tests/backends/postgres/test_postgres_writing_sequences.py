@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from dataclasses import dataclass
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.postgres_place import FORMS, PostgresPlace
+from support.store_steps import Step, steps, take
 
-from zeroclaw_tui.backends.lookup import why_fixed
 from zeroclaw_tui.backends.postgres.address import read_url
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
-from zeroclaw_tui.memory.change import Draft, Row, Value, Vector
-from zeroclaw_tui.memory.query import ROWS, Query
-from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, edit, undo
+from zeroclaw_tui.memory.change import Vector
+from zeroclaw_tui.testing.tools import JournalRecorder, undo
 
 KEYS = ("a", "b", "c d", "ключ", "x" * 300, "odd 0")
 _schemas = itertools.count()
@@ -25,53 +24,9 @@ texts = st.one_of(
     st.sampled_from(["alpha", "naïve", "odd content"]),
     st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), min_size=1, max_size=40),
 ).filter(lambda text: bool(text.strip()))
-vectors = st.none() | st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=3, max_size=3)
-
-
-@dataclass(frozen=True)
-class Store:
-    key: str
-    content: str
-    category: str
-    agent: str | None
-    vector: list[float] | None
-    replace: bool
-
-
-@dataclass(frozen=True)
-class Alter:
-    which: int
-    values: dict[str, Value]
-    vector: list[float] | None
-
-
-@dataclass(frozen=True)
-class Remove:
-    which: frozenset[int]
-
-
-fields = st.fixed_dictionaries(
-    {},
-    optional={
-        "content": texts,
-        "key": st.sampled_from(KEYS),
-        "category": texts,
-        "session_id": st.none() | texts,
-        "importance": st.sampled_from([0, 0.25, 0.1]),
-        "namespace": texts,
-    },
-)
-steps = st.lists(
-    st.one_of(
-        st.builds(
-            Store, st.sampled_from(KEYS), texts, texts, st.sampled_from([None, "writer"]), vectors, st.booleans()
-        ),
-        st.builds(Alter, st.integers(0, 20), fields, vectors),
-        st.builds(Remove, st.frozensets(st.integers(0, 20), max_size=8)),
-        st.just(Remove(frozenset(range(20)))),
-    ),
-    max_size=12,
-)
+numbers = st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=3, max_size=3)
+vectors = st.none() | numbers.map(lambda three: Vector(np.array(three, dtype="<f4").tobytes(), "hash", "hash:3"))
+SEQUENCES = steps(KEYS, texts, vectors, "writer")
 
 
 def odd_table(place: PostgresPlace, form: str) -> str:
@@ -105,28 +60,7 @@ def dump(place: PostgresPlace, schema: str, form: str) -> list[str]:
     return place.run(f'{agents} SELECT m::text FROM "{schema}".memories AS m ORDER BY id').splitlines()
 
 
-def as_vector(numbers: list[float] | None) -> Vector | None:
-    import numpy as np
-
-    return None if numbers is None else Vector(np.array(numbers, dtype="<f4").tobytes(), "hash", "hash:3")
-
-
-async def take(step: Store | Alter | Remove, memory: PostgresMemory, journal: JournalRecorder, form: str) -> None:
-    rows: list[Row] = list(await memory.rows(Query(ROWS)))
-    match step:
-        case Store():
-            agent = step.agent if form == "agents" else None
-            draft = Draft(step.key, step.content, step.category, agent=agent, vector=as_vector(step.vector))
-            await create(memory, draft, journal, replace=step.replace)
-        case Alter() if rows:
-            row = rows[step.which % len(rows)]
-            values = {name: value for name, value in step.values.items() if not why_fixed(memory, name)}
-            await edit(memory, row, values, journal, vector=as_vector(step.vector))
-        case Remove():
-            await delete(memory, [row for at, row in enumerate(rows) if at in step.which], journal)
-
-
-async def there_and_back(place: PostgresPlace, form: str, taken: list[Store | Alter | Remove]) -> None:
+async def there_and_back(place: PostgresPlace, form: str, taken: list[Step]) -> None:
     schema = odd_table(place, form)
     before = dump(place, schema, form)
     memory = PostgresMemory(read_url(place.url), schema=schema)
@@ -134,7 +68,7 @@ async def there_and_back(place: PostgresPlace, form: str, taken: list[Store | Al
     try:
         journal, undone = JournalRecorder(), JournalRecorder()
         for step in taken:
-            await take(step, memory, journal, form)
+            await take(memory, step, journal)
         after = dump(place, schema, form)
         await undo(memory, journal.changes[::-1], undone)
         assert dump(place, schema, form) == before
@@ -148,8 +82,8 @@ async def there_and_back(place: PostgresPlace, form: str, taken: list[Store | Al
 
 def sequences(place: PostgresPlace, form: str, examples: int) -> None:
     @settings(max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
-    @given(steps)
-    def taken_back(taken: list[Store | Alter | Remove]) -> None:
+    @given(SEQUENCES)
+    def taken_back(taken: list[Step]) -> None:
         asyncio.run(there_and_back(place, form, taken))
 
     taken_back()

@@ -7,7 +7,6 @@ import shutil
 import sqlite3
 import tempfile
 from contextlib import closing
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -15,12 +14,10 @@ from changed_stores import JournalRecorder, everything, hits, opened, shape
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.databases import create_database
+from support.store_steps import Step, steps, take
 
-from zeroclaw_tui.backends.lookup import row_with_id, versions
-from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.memory.change import Draft, Vector
-from zeroclaw_tui.memory.query import MemoryFilter, Superseded
-from zeroclaw_tui.testing.tools import create, delete, edit, undo
+from zeroclaw_tui.memory.change import Vector
+from zeroclaw_tui.testing.tools import undo
 
 WORDS = ("alpha", "bravo", "naïve", "memory")
 KEYS = ("a", "b", "c d", "ключ", "e\x00f", "x" * 300)
@@ -30,53 +27,7 @@ texts = st.one_of(st.sampled_from(WORDS), st.text(min_size=1, max_size=40)).filt
 vectors = st.none() | st.binary(min_size=8, max_size=8).map(lambda data: Vector(data, "hash", "hash:2"))
 
 
-@dataclass(frozen=True)
-class Store:
-    key: str
-    content: str
-    category: str
-    session: str | None
-    agent: str | None
-    vector: Vector | None
-    replace: bool
-
-
-@dataclass(frozen=True)
-class Change:
-    which: int
-    values: dict[str, object]
-    vector: Vector | None
-
-
-@dataclass(frozen=True)
-class Remove:
-    which: frozenset[int]
-
-
-fields = st.fixed_dictionaries(
-    {},
-    optional={
-        "content": texts,
-        "key": st.sampled_from(KEYS),
-        "category": texts,
-        "session_id": st.none() | texts,
-        "importance": st.sampled_from([0, 0.25, 1]),
-        "pinned": st.booleans(),
-        "namespace": texts,
-    },
-)
-stores = st.builds(
-    Store, st.sampled_from(KEYS), texts, texts, st.none() | texts, st.sampled_from([None, "writer", "новый"]), vectors,
-    st.booleans(),
-)  # fmt: skip
-steps = st.lists(
-    st.one_of(
-        stores,
-        st.builds(Change, st.integers(0, 20), fields, vectors),
-        st.builds(Remove, st.frozensets(st.integers(0, 20), max_size=8)),
-    ),
-    max_size=12,
-)
+SEQUENCES = steps(KEYS, texts, vectors, "writer", "новый")
 
 
 def make_odd_store(path: Path, generation: str) -> None:
@@ -108,26 +59,7 @@ def make_odd_store(path: Path, generation: str) -> None:
             )  # fmt: skip
 
 
-async def take(memory: SqliteMemory, step: Store | Change | Remove, journal: JournalRecorder) -> None:
-    has_agents, schema = "agents" not in memory.why_not, memory.schema
-    stamps = await versions(memory, MemoryFilter(superseded=Superseded.SHOW))
-    match step:
-        case Store():
-            agent = step.agent if has_agents else None
-            draft = Draft(step.key, step.content, step.category, step.session, agent=agent)
-            await create(memory, replace(draft, vector=step.vector), journal, replace=step.replace)
-        case Change() if stamps:
-            row = await row_with_id(memory, stamps[step.which % len(stamps)].id)
-            assert row is not None
-            values = {name: value for name, value in step.values.items() if schema.has(name)}
-            await edit(memory, row, values, journal, vector=step.vector)
-        case Remove():
-            chosen = [stamp for at, stamp in enumerate(stamps) if at in step.which]
-            removal = await delete(memory, chosen, journal)
-            assert (removal.written, removal.skipped, removal.already) == (len(chosen), (), ())
-
-
-async def there_and_back(path: Path, sequence: list[Store | Change | Remove], one_by_one: bool) -> None:
+async def there_and_back(path: Path, sequence: list[Step], one_by_one: bool) -> None:
     async with opened(path) as memory:
         actions: list[JournalRecorder] = []
         for step in sequence:
@@ -156,7 +88,7 @@ def test_everything_taken_back_leaves_every_byte_and_every_hit(generation, one_b
     before, found, made = everything(base), hits(base, WORDS), shape(base)
 
     @settings(suppress_health_check=list(HealthCheck))
-    @given(steps)
+    @given(SEQUENCES)
     def check(sequence):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "brain.db"

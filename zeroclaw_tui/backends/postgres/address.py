@@ -66,8 +66,8 @@ class PostgresAddress:
     @property
     def tls(self) -> str:
         """The sslmode to connect with."""
-        asks_for_binding = self.options.get("channel_binding") == "require"
-        return self.options.get("sslmode", "require" if asks_for_binding else "prefer")
+        mode, is_bound = self.options.get("sslmode", "prefer"), self.options.get("channel_binding") == "require"
+        return "require" if is_bound and not mode.startswith("verify") else mode
 
     @property
     def asks_for_tls(self) -> bool:

@@ -38,58 +38,35 @@ _LOCK_SECONDS = 10
 _RUNNING = "Is it running, and are host and port right?"
 _AGAIN = "Try again once the server is back."
 _LOG = "See the server's log."
-_CLOSED = (NotReachable, "{server} closed the connection.", _AGAIN)
-_BUSY = (Locked, "Another program holds a lock at {place}.", "Try again in a moment.")
-_CHANGED_TABLE = (Unreadable, "The table at {place} has changed.", "Open it again.")
+_CREDENTIALS = "Correct user and password in the URL; write @ : / in them as %40 %3A %2F."
 _FILES = "Check sslrootcert, sslcert and sslkey in the URL."
+_OPTIONS = f"{_FILES} sslmode=verify-ca and verify-full need sslrootcert=FILE."
+_GRANT = 'GRANT CONNECT ON DATABASE "{database}" TO "{user}";'
+_RULES = "Does the user exist, and does pg_hba.conf (or the pooler's own list) let it in?"
+_NO_CONNECTIONS = (NotReachable, "{server} takes no connections at the moment.", _AGAIN)
+_CLOSED = (NotReachable, "{server} closed the connection.", _AGAIN)
+_LOCKED = (Locked, "Another program holds a lock at {place}.", "Try again in a moment.")
+_CHANGED_TABLE = (Unreadable, "The table at {place} has changed.", "Open it again.")
 _Failure = tuple[type[InspectorError], str, str]
 _CONNECT_ERRORS: Mapping[str, _Failure] = {
     "unknown host": (NotReachable, "There is no host named {host}.", "Check the spelling, and that DNS works here."),
     "refused": (NotReachable, "Nothing listens at {place}.", _RUNNING),
     "unreachable": (NotReachable, "{server} cannot be reached{detail}.", _RUNNING),
-    "certificate": (
-        NotReachable,
-        "The certificate of {place} is not trusted{detail}.",
-        "sslrootcert in the URL names the file of the authority that signed it.",
-    ),
+    "certificate": (NotReachable, "The certificate of {place} is not trusted{detail}.", _FILES),
     "tls": (NotReachable, "The TLS connection to {place} failed{detail}.", _FILES),
-    "no tls": (
-        NotReachable,
-        "{server} does not support TLS, which the URL asks for.",
-        "Remove sslmode from the URL if the network is safe without TLS.",
-    ),
-    "driver": (
-        errors.UsageError,
-        "The driver cannot connect to {place}{detail}.",
-        f"{_FILES} sslmode=verify-ca and verify-full need sslrootcert=FILE.",
-    ),
-    "28P01": (
-        AccessDenied,
-        "{server} refuses the user {user} or the password.",
-        "Correct user and password in the URL; write @ : / in them as %40 %3A %2F.",
-    ),
+    "no tls": (NotReachable, "{server} does not support TLS, which the URL asks for.", "Remove sslmode from the URL."),
+    "driver": (errors.UsageError, "The driver cannot connect to {place}{detail}.", _OPTIONS),
+    "28P01": (AccessDenied, "{server} refuses the user {user} or the password.", _CREDENTIALS),
     "only tls": (AccessDenied, "{server} accepts the user {user} over TLS only.", "Add sslmode=require to the URL."),
     "3D000": (AccessDenied, "{server} has no database {database}.", "Create it, or correct the URL's path."),
-    "42501": (
-        AccessDenied,
-        "The user {user} may not connect to the database {database} at {place}.",
-        'GRANT CONNECT ON DATABASE "{database}" TO "{user}";',
-    ),
-    **dict.fromkeys(("53", "57"), (NotReachable, "{server} takes no connections at the moment.", _AGAIN)),
+    "42501": (AccessDenied, "The user {user} may not connect to the database {database} at {place}.", _GRANT),
+    **dict.fromkeys(("53", "57"), _NO_CONNECTIONS),
     "08": (NotReachable, "What answers at {place} is not PostgreSQL, or it closed the connection.", _RUNNING),
-    "": (
-        AccessDenied,
-        "{server} does not let the user {user} into the database {database} from here (code {code}).",
-        "Does the user exist, and does pg_hba.conf (or the pooler's own list) let it in?",
-    ),
+    "": (AccessDenied, "{server} does not let the user {user} in (code {code}).", _RULES),
 }
 _STATEMENT_ERRORS: Mapping[str, _Failure] = {
-    "57014": (
-        NotReachable,
-        "{server} stopped a statement because it took too long or was cancelled.",
-        "Try again, or ask for less at once.",
-    ),
-    **dict.fromkeys(("55P03", "40001", "40P01"), _BUSY),
+    "57014": (NotReachable, "{server} stopped a statement that took too long.", "Try again, or ask for less at once."),
+    **dict.fromkeys(("55P03", "40001", "40P01"), _LOCKED),
     "42501": (Refused, "The user {user} lacks a right on the table.", "Run `zeroclaw memory health` to see which."),
     "25006": (Refused, "{server} is read-only now.", "It may be a replica."),
     **dict.fromkeys(("42P01", "42703", "3F000"), _CHANGED_TABLE),
@@ -154,7 +131,7 @@ class Connections:
         try:
             async with interrupted:
                 self._readings.add(interrupted)
-                async with self._connection() as connection, _transaction(connection, seconds, readonly=True):
+                async with self._connection() as connection, _transaction(connection, "BEGIN READ ONLY", seconds):
                     yield connection
         except TimeoutError:
             raise errors.SearchInterrupted from None
@@ -177,7 +154,7 @@ class Connections:
         """
         is_committing = False
         try:
-            async with self._connection() as connection, _transaction(connection, STATEMENT_SECONDS):
+            async with self._connection() as connection, _transaction(connection, "BEGIN", STATEMENT_SECONDS):
                 yield connection
                 is_committing = True
         except NotReachable as error:
@@ -276,32 +253,29 @@ class Connections:
 
 
 @asynccontextmanager
-async def _transaction(
-    connection: asyncpg.Connection, seconds: float, *, readonly: bool = False
-) -> AsyncIterator[None]:
+async def _transaction(connection: asyncpg.Connection, begin: str, seconds: float) -> AsyncIterator[None]:
     """Once COMMIT is sent its answer is awaited, even if the task is cancelled meanwhile."""
-    transaction = connection.transaction(readonly=readonly)
     try:
-        await transaction.start()
-        # Behind a pooler nothing may be set for longer than one transaction.
+        # In one message; behind a pooler nothing may be set for longer than one transaction.
         await connection.execute(
-            f"SET LOCAL statement_timeout = {seconds * 1000:.0f}; SET LOCAL lock_timeout = '{_LOCK_SECONDS}s'; "
+            f"{begin}; SET LOCAL statement_timeout = {seconds * 1000:.0f}; "
+            f"SET LOCAL lock_timeout = '{_LOCK_SECONDS}s'; SET LOCAL cursor_tuple_fraction = 1; "
             "SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO, YMD'; SET LOCAL IntervalStyle = 'postgres'; "
-            "SET LOCAL extra_float_digits = 3; SET LOCAL bytea_output = 'hex'; SET LOCAL cursor_tuple_fraction = 1"
+            "SET LOCAL extra_float_digits = 3; SET LOCAL bytea_output = 'hex'"
         )
         yield
     except BaseException:
-        await _roll_back(connection, transaction)
+        await _roll_back(connection)
         raise
-    await wait_until_done(asyncio.ensure_future(transaction.commit()), lambda: None)
+    await wait_until_done(asyncio.ensure_future(connection.execute("COMMIT")), lambda: None)
 
 
-async def _roll_back(connection: asyncpg.Connection, transaction: Any) -> None:
+async def _roll_back(connection: asyncpg.Connection) -> None:
     """Roll back soon, or else end the connection, which rolls back too: the next caller must find no transaction."""
     driver = _driver()
     try:
         async with asyncio.timeout(_ROLLBACK_SECONDS):
-            await transaction.rollback()
+            await connection.execute("ROLLBACK")
     except (driver.PostgresError, driver.InterfaceError, driver.InternalClientError, OSError):
         _terminate(connection)
     except asyncio.CancelledError:

@@ -58,7 +58,7 @@ def _check_url(address: PostgresAddress) -> None:
             hint=f"Take it out of the URL{instead}.",
         )
     if address.asks_for_tls:
-        name = "sslmode" if "sslmode" in address.options else "channel_binding"
+        name = "channel_binding" if address.options.get("channel_binding") == "require" else "sslmode"
         raise UsageError(
             f"The database URL asks for TLS ({name}={shown(address.options[name])}), but ZeroClaw always connects "
             "without.",

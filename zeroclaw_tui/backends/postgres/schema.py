@@ -50,8 +50,7 @@ SELECT current_user::text AS user_name,
        c.oid::text AS table_oid,
        c.relkind::text AS kind,
        coalesce(pg_has_role(c.relowner, 'USAGE'), false) AS owns_table,
-       (SELECT e.extnamespace::regnamespace::text FROM pg_extension e WHERE e.extname = 'vector') AS vector_schema,
-       EXISTS (SELECT 1 FROM pg_class a WHERE a.relnamespace = n.oid AND a.relname = 'agents') AS has_agents
+       (SELECT e.extnamespace::regnamespace::text FROM pg_extension e WHERE e.extname = 'vector') AS vector_schema
 FROM (SELECT 1) AS one
 LEFT JOIN pg_namespace n ON n.nspname = $1
 LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = $2
@@ -141,8 +140,7 @@ class Table:
     `columns` maps each column, also those nobody here knows, to its type as `format_type` spells it. `agents` maps
     agent ids to aliases (form "agents"). `schema_of_vector` is where the extension vector lives, None where it is not
     installed. `read_only_because` says why nothing can be written. `generated` are the columns PostgreSQL computes
-    itself, which cannot be written. `is_partitioned` says that its rows are in other tables. `lacking` are the
-    rights on it that the user does not have.
+    itself, which cannot be written. `lacking` are the rights on it that the user does not have.
     """
 
     schema: str
@@ -153,7 +151,6 @@ class Table:
     schema_of_vector: str | None = None
     read_only_because: str | None = None
     generated: frozenset[str] = frozenset()
-    is_partitioned: bool = False
     lacking: tuple[str, ...] = ()
 
     @property
@@ -234,11 +231,10 @@ async def read_table(connection: asyncpg.Connection, schema: str, name: str) -> 
         name=name,
         form=form,
         columns=columns,
-        agents=await read_agents(connection, schema) if form == "agents" and seen["has_agents"] else {},
+        agents=await read_agents(connection, schema) if form == "agents" else {},
         schema_of_vector=seen["vector_schema"],
         read_only_because=read_only_because,
         generated=frozenset(row["name"] for row in rows if row["is_generated"]),
-        is_partitioned=seen["kind"] == "p",
         lacking=lacking,
     )
 

@@ -19,7 +19,6 @@ from zeroclaw_tui.memory.text import is_unicode
 
 _MOMENT = re.compile(r"(\d{4,}-\d\d-\d\d) (\d\d:\d\d:\d\d)(\.\d+)?(?:([+-]\d\d)(?::?(\d\d))?)?")
 
-_USUAL_LENGTH = len("2026-01-01 00:00:00.000000+00")
 _AS_STORED = "category_as_stored"
 _DIGEST = "substring(encode(sha256(convert_to(m.content, 'UTF8')), 'hex') FROM 1 FOR 16)"
 _VECTOR_HEAD = 4
@@ -32,8 +31,6 @@ def rfc3339(text: str | None) -> str | None:
 
     What RFC 3339 has no form for ("infinity", years before Christ) stays as it is; PostgreSQL reads both back.
     """
-    if text and len(text) == _USUAL_LENGTH and text[10] == " " and text[19] == "." and text.endswith("+00"):
-        return f"{text[:10]}T{text[11:-3]}+00:00"
     found = _MOMENT.fullmatch(text) if text else None
     if found is None:
         return text

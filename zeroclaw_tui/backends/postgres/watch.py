@@ -21,7 +21,7 @@ async def version_of(connection: asyncpg.Connection, table: Table) -> tuple[Any,
     newest `updated_at`, which tells of a store at once.
     """
     look = await connection.fetchrow(
-        "SELECT c.oid::text AS oid, pg_table_size(c.oid) AS size, "
+        "SELECT c.oid::text AS oid, pg_table_size(c.oid) AS size, c.relkind = 'p' AS is_partitioned, "
         "(SELECT string_agg(attname, ',' ORDER BY attnum) FROM pg_attribute "
         "WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped) AS columns "
         "FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2",
@@ -31,7 +31,7 @@ async def version_of(connection: asyncpg.Connection, table: Table) -> tuple[Any,
     if look is None:
         return ()
     shape = (look["oid"], look["columns"])
-    if not table.is_partitioned and look["size"] <= _SMALL:
+    if not look["is_partitioned"] and look["size"] <= _SMALL:
         rows = await connection.fetchrow(
             f"SELECT count(*) AS rows, coalesce(sum(xmin::text::bigint), 0)::text AS writers FROM {table.quoted}"
         )

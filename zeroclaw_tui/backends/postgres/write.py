@@ -202,10 +202,11 @@ class PostgresWriter(TableWriter):
         )
         if owns:
             return False
+        await self._connection.execute("SAVEPOINT before_agent")
         try:
-            async with self._connection.transaction():
-                await self._connection.execute(f"DELETE FROM {self._agents_table} WHERE id::text = $1::text", row.id)
+            await self._connection.execute(f"DELETE FROM {self._agents_table} WHERE id::text = $1::text", row.id)
         except ForeignKeyViolationError:
+            await self._connection.execute("ROLLBACK TO SAVEPOINT before_agent")
             return False
         return True
 

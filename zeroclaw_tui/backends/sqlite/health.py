@@ -165,33 +165,33 @@ def store_facts(connection: sqlite3.Connection, schema: Schema, health: Health) 
 
 def _are_pages_readable(connection: sqlite3.Connection, schema: Schema) -> bool:
     """Whether SQLite can walk through each of the tables that the keyword index is made of."""
-    try:
-        for name in sorted(schema.tables & INDEX_TABLES):
-            connection.execute(f"SELECT count(*) FROM {name}").fetchone()
-    except sqlite3.DatabaseError as error:
-        if error.sqlite_errorname not in DAMAGE:
-            raise
-        return False
-    return True
+    return _can_read(connection, *(f"SELECT count(*) FROM {name}" for name in sorted(schema.tables & INDEX_TABLES)))
 
 
 def _is_index_readable(connection: sqlite3.Connection) -> bool:
     """Whether every term of the keyword index can be read; its table of terms is a temporary one of this connection."""
     connection.execute("PRAGMA query_only = OFF")
+    is_readable = _can_read(
+        connection,
+        "CREATE VIRTUAL TABLE temp.keyword_terms USING fts5vocab(main, memories_fts, 'row')",
+        "SELECT count(*), sum(cnt) FROM temp.keyword_terms",
+        "DROP TABLE temp.keyword_terms",
+    )
+    connection.execute("PRAGMA query_only = ON")
+    return is_readable
+
+
+def _can_read(connection: sqlite3.Connection, *statements: str) -> bool:
+    """Whether statements meet no damage."""
     try:
-        connection.execute("CREATE VIRTUAL TABLE temp.keyword_terms USING fts5vocab(main, memories_fts, 'row')")
-        try:
-            connection.execute("SELECT count(*), sum(cnt) FROM temp.keyword_terms").fetchone()
-        finally:
-            connection.execute("DROP TABLE temp.keyword_terms")
+        for statement in statements:
+            connection.execute(statement).fetchone()
     except MemoryError:
         return False
     except sqlite3.DatabaseError as error:
         if error.sqlite_errorname not in DAMAGE:
             raise
         return False
-    finally:
-        connection.execute("PRAGMA query_only = ON")
     return True
 
 

@@ -13,14 +13,7 @@ from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.health import MOST_FAULTS, CompactResult, Pages
 from zeroclaw_tui.backends.sqlite.health import DAMAGE
-from zeroclaw_tui.backends.sqlite.schema import (
-    INDEX_TABLES,
-    KEYWORD_INDEX,
-    TRIGGERS,
-    Schema,
-    new_database,
-    statements,
-)
+from zeroclaw_tui.backends.sqlite.schema import INDEX_TABLES, KEYWORD_INDEX, TRIGGERS, Schema, new_database, statements
 from zeroclaw_tui.backends.sqlite.transaction import Writing, aliases_of, missing_of_index
 from zeroclaw_tui.backends.tables import DEFAULT_AGENT, utc_now
 from zeroclaw_tui.files.database import (
@@ -42,11 +35,7 @@ from zeroclaw_tui.files.disk import (
     sync_folder,
     work_folder,
 )
-from zeroclaw_tui.files.whole_database import (
-    check_room,
-    exclusive_connection,
-    require_unused,
-)
+from zeroclaw_tui.files.whole_database import check_room, exclusive_connection, require_unused
 from zeroclaw_tui.memory.change import AGENTS, MEMORIES, Row, Value
 from zeroclaw_tui.memory.errors import Corrupt, Locked, Refused
 from zeroclaw_tui.scoring.profiles import COLUMNS
@@ -70,6 +59,7 @@ def _private_copy(source: sqlite3.Connection, task: CancellableTask) -> Iterator
         copy.text_factory = any_text
         # Without an open read, every write of another program would restart the copy.
         source.execute("BEGIN")
+        source.execute("SELECT count(*) FROM sqlite_master").fetchone()
         source.backup(copy, pages=_PAGES_AT_ONCE, progress=task.check)
         source.execute("ROLLBACK")
         with task.interrupting(copy):

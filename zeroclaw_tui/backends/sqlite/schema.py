@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +48,12 @@ _SCHEMA_VERSION = (
     "CREATE TABLE schema_version (component TEXT PRIMARY KEY, version INTEGER NOT NULL, applied_at TEXT NOT NULL)"
 )
 _META = "CREATE TABLE memory_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
+_TABLES: Mapping[str, tuple[str, ...]] = {
+    "G1": (_G1_TABLE,),
+    "G2": (_G2_TABLE,),
+    "G3": (_AGENTS, _OWNED.format(further=""), _SCHEMA_VERSION),
+    "G4": (_AGENTS, _OWNED.format(further=_G4_COLUMNS), _SCHEMA_VERSION, _META),
+}
 KEYWORD_INDEX = "CREATE VIRTUAL TABLE memories_fts USING fts5(key, content, content=memories, content_rowid=rowid)"
 INDEX_TABLES = frozenset(f"memories_fts_{part}" for part in ("data", "idx", "docsize", "config"))
 """The tables that SQLite makes for the keyword index."""
@@ -219,7 +225,14 @@ def missing_in(schema: Schema) -> dict[str, str]:
 
 def statements(generation: str) -> tuple[str, ...]:
     """What makes an empty database of a generation ("G1" to "G4")."""
-    return (*_tables(generation), *_indexes(generation), KEYWORD_INDEX, *TRIGGERS.values(), *_CACHE)
+    indexes = [
+        f"CREATE INDEX idx_memories_{name} ON memories({column})"
+        for column, name in _INDEXED.items()
+        if column in COLUMNS[generation]
+    ]
+    if generation == "G4":
+        indexes.append("CREATE INDEX idx_memories_namespace_category ON memories(namespace, category)")
+    return (*_TABLES[generation], *indexes, KEYWORD_INDEX, *TRIGGERS.values(), *_CACHE)
 
 
 @contextmanager
@@ -260,22 +273,3 @@ def _finish(connection: sqlite3.Connection) -> None:
     ((found, *_), *_) = connection.execute("PRAGMA quick_check(1)").fetchall()
     if found != "ok":
         raise sqlite3.DatabaseError(f"its pages are not whole: {found}")
-
-
-def _tables(generation: str) -> Sequence[str]:
-    match generation:
-        case "G1":
-            return (_G1_TABLE,)
-        case "G2":
-            return (_G2_TABLE,)
-        case "G3":
-            return (_AGENTS, _OWNED.format(further=""), _SCHEMA_VERSION)
-    return (_AGENTS, _OWNED.format(further=_G4_COLUMNS), _SCHEMA_VERSION, _META)
-
-
-def _indexes(generation: str) -> list[str]:
-    columns = [column for column in _INDEXED if column in COLUMNS[generation]]
-    made = [f"CREATE INDEX idx_memories_{_INDEXED[column]} ON memories({column})" for column in columns]
-    if generation == "G4":
-        made.append("CREATE INDEX idx_memories_namespace_category ON memories(namespace, category)")
-    return made

@@ -6,11 +6,10 @@ The keyword stage and the vectors have a thread and a connection each.
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.sqlite.recall import (
     Hits,
@@ -26,7 +25,7 @@ from zeroclaw_tui.backends.sqlite.vectors import SearchThread, SqliteVectors
 from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.scoring.evidence import StageEvidence
 from zeroclaw_tui.scoring.keywords import lists_recent, words
-from zeroclaw_tui.scoring.neighbours import Near, Neighbour
+from zeroclaw_tui.scoring.neighbours import Near
 from zeroclaw_tui.scoring.profiles import SearchMode, Trial, mode_in
 
 if TYPE_CHECKING:
@@ -41,13 +40,13 @@ class SqliteSearch:
 
     def __init__(self, path: Path, schema: Schema) -> None:
         self._schema = schema
-        self._thread = SearchThread(path, "recall")
-        self.vectors = SqliteVectors(path, schema)
+        self._thread, self._vector_thread = SearchThread(path, "recall"), SearchThread(path, "vectors")
+        self._vectors = SqliteVectors(schema)
         self._known: KnownRows | None = None
 
     async def close(self) -> None:
-        """Stop every search and let go of connections, threads and vectors."""
-        await self.vectors.close()
+        """Stop every search and let go of connections and threads."""
+        await self._vector_thread.close()
         await self._thread.close()
 
     async def gathered(self, trial: Trial, query_vector: np.ndarray | None, *, deep: bool) -> StageEvidence:
@@ -57,7 +56,10 @@ class SqliteSearch:
         vector = None if mode == "bm25" else query_vector
         scope = scope_of(request, profile, self._schema, vector_live=vector is not None)
         is_listing = lists_recent(request.query, profile)
-        if not deep:
+        if deep:
+            vectors = await self._vector_stage(scope, vector, deep=True)
+            evidence, self._known = await self._thread.run(partial(gather, scope, vectors, self._known))
+        else:
             if scope.request.agents is not None:
                 scope = await self._thread.run(scope.with_agents)
             keyword = vectors = Hits.from_pairs()
@@ -66,46 +68,28 @@ class SqliteSearch:
                     self._keyword_stage(scope, mode), self._vector_stage(scope, vector)
                 )
             evidence = await self._thread.run(partial(gather_cut, scope, trial.settings, keyword, vectors))
-        else:
-            vectors = await self.vectors.search_all(vector) if self._is_compared(vector) else Hits.from_pairs()
-            evidence, self._known = await self._thread.run(partial(gather, scope, vectors, self._known))
         return replace(
             evidence,
             dimensions=None if vector is None else len(vector),
             vector_asked=mode != "bm25" and not (deep and is_listing),
         )
 
+    async def near(self, to: Handle | np.ndarray, count: int) -> Near | None:
+        """Find the rows nearest to the vector of the row at a handle, or to a vector; None without a vector."""
+        if not self._schema.has("embedding"):
+            return None
+        return await self._vector_thread.run(partial(self._vectors.nearest, to, count))
+
     async def _keyword_stage(self, scope: SqlScope, mode: SearchMode) -> Hits:
         if mode == "embedding":
             return Hits.from_pairs()
         return await self._thread.run(partial(search_keywords, scope))
 
-    async def _vector_stage(self, scope: SqlScope, vector: np.ndarray | None) -> Hits:
-        if not self._is_compared(vector):
+    async def _vector_stage(self, scope: SqlScope, vector: np.ndarray | None, *, deep: bool = False) -> Hits:
+        if vector is None or not len(vector) or not self._schema.has("embedding"):
             return Hits.from_pairs()
-        return await self.vectors.search(vector, scope.stage_limit, scope.vector_select())
-
-    def _is_compared(self, vector: np.ndarray | None) -> TypeGuard[np.ndarray]:
-        return vector is not None and len(vector) > 0 and self._schema.has("embedding")
-
-    async def near(self, to: Handle | np.ndarray, count: int) -> Near | None:
-        """Find the rows nearest to the vector of the row at a handle, or to a vector; None without a vector."""
-        if not self._schema.has("embedding"):
-            return None
-        vector = await self._thread.run(partial(_vector_of, to)) if isinstance(to, Handle) else to
-        if vector is None or not len(vector):
-            return None
-        hits, compared = await self.vectors.nearest(vector, count)
-        return Near([Neighbour(handle, score) for handle, score in hits], compared)
-
-
-def _vector_of(handle: Handle, connection: sqlite3.Connection) -> np.ndarray | None:
-    row = connection.execute("SELECT embedding FROM memories WHERE rowid = ?", (handle,)).fetchone()
-    return numbers_of(row[0]) if row is not None and isinstance(row[0], bytes) else None
-
-
-def numbers_of(blob: bytes) -> np.ndarray:
-    """A stored vector; a trailing part of a number is ignored."""
-    import numpy as np
-
-    return np.frombuffer(blob, dtype="<f4", count=len(blob) // 4).astype(np.float32)
+        if deep:
+            return await self._vector_thread.run(partial(self._vectors.search_all, vector))
+        return await self._vector_thread.run(
+            partial(self._vectors.search, vector, scope.stage_limit, scope.vector_select())
+        )

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -17,9 +16,11 @@ from zeroclaw_tui.backends.sqlite.recall import Hits
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.sqlite.select import SqliteSelect
 from zeroclaw_tui.files.database import connect_read_only_blocking, translate_sqlite_errors
+from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.memory.errors import SearchInterrupted
 from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.scoring.evidence import Hit, VectorFaults
+from zeroclaw_tui.scoring.neighbours import Near, Neighbour
 from zeroclaw_tui.scoring.vectors import Nearest, QueryVector, VectorIndex
 
 if TYPE_CHECKING:
@@ -127,34 +128,16 @@ class SqliteVectors:
     """Vector search over a file. The first search reads through the file; from the second on the vectors stay in
     memory, those of one length at a time.
 
-    Loading takes half a second for 100,000 rows; it belongs to the search that needs it and ends with it.
+    Loading takes half a second for 100,000 rows. Every search runs on one thread, which the connection belongs to.
     """
 
-    def __init__(self, path: Path, schema: Schema) -> None:
+    def __init__(self, schema: Schema) -> None:
         self._schema = schema
-        self._thread = SearchThread(path, "vectors")
         self._is_first = True
         self._loaded: _Loaded | None = None
 
-    async def search(self, query: np.ndarray, count: int, select: SqliteSelect) -> Hits:
-        """The `count` best rows among those that a SELECT leaves. Raises InspectorError kinds, SearchInterrupted."""
-        return await self._thread.run(partial(self._search, query, count, select))
-
-    async def search_all(self, query: np.ndarray) -> Hits:
-        """Every row with a cosine above 0. Raises InspectorError kinds, SearchInterrupted."""
-        return await self._thread.run(partial(self._search_all, query))
-
-    async def nearest(self, query: np.ndarray, count: int) -> tuple[Sequence[Hit], int]:
-        """The `count` nearest rows with a cosine above 0, whoever's they are, and how many have a vector of this
-        length; what is no vector keeps nothing from being found. Raises InspectorError kinds, SearchInterrupted."""
-        return await self._thread.run(partial(self._nearest, query, count))
-
-    async def close(self) -> None:
-        """Stop the search that runs and drop the vectors."""
-        await self._thread.close()
-        self._loaded = None
-
-    def _search(self, query: np.ndarray, count: int, select: SqliteSelect, connection: sqlite3.Connection) -> Hits:
+    def search(self, query: np.ndarray, count: int, select: SqliteSelect, connection: sqlite3.Connection) -> Hits:
+        """The `count` best rows among those that a SELECT leaves."""
         # One condition is that there is a vector.
         positions, is_filtered = None, len(select.conditions) > 1
         hits: Sequence[Hit] = ()
@@ -178,7 +161,8 @@ class SqliteVectors:
             return Hits.from_pairs(notes=(survey.failure,))
         return Hits.from_pairs(hits, survey.notes(len(query)))
 
-    def _search_all(self, query: np.ndarray, connection: sqlite3.Connection) -> Hits:
+    def search_all(self, query: np.ndarray, connection: sqlite3.Connection) -> Hits:
+        """Every row with a cosine above 0."""
         import numpy as np
 
         self._is_first = False
@@ -188,15 +172,24 @@ class SqliteVectors:
         faults = VectorFaults(np.array(sorted(survey.not_blobs), dtype=np.int64), survey.failure)
         return Hits(handles, scores, survey.notes(len(query)), faults if survey.not_blobs else None)
 
-    def _nearest(self, query: np.ndarray, count: int, connection: sqlite3.Connection) -> tuple[Sequence[Hit], int]:
+    def nearest(self, to: Handle | np.ndarray, count: int, connection: sqlite3.Connection) -> Near | None:
+        """The rows nearest to the vector of the row at a handle, or to a vector; None without a vector.
+
+        They may be anyone's, and what is no vector keeps nothing from being found.
+        """
+        query = _vector_of(to, connection) if isinstance(to, Handle) else to
+        if query is None or not len(query):
+            return None
         if self._is_first:
             self._is_first = False
             select = SqliteSelect(self._schema)
             select.also("m.embedding IS NOT NULL")
             hits, survey = _read_through(query, count, select, connection)
-            return hits, survey.rows.get(len(query), 0)
-        loaded = self._current(len(query), connection)
-        return loaded.index.search(query, count), len(loaded.index)
+            compared = survey.rows.get(len(query), 0)
+        else:
+            loaded = self._current(len(query), connection)
+            hits, compared = loaded.index.search(query, count), len(loaded.index)
+        return Near([Neighbour(handle, score) for handle, score in hits], compared)
 
     def _current(self, dimensions: int, connection: sqlite3.Connection) -> _Loaded:
         """The vectors of this length as they are now; loads them, or adds what is new."""
@@ -286,3 +279,15 @@ def _scanned(connection: sqlite3.Connection, loaded: _Loaded, select: SqliteSele
         rows = connection.execute(select.statement("m.rowid"), select.values)
         loaded.scans[key] = np.fromiter((rowid for (rowid,) in rows), dtype=np.int64)
     return loaded.scans[key]
+
+
+def _vector_of(handle: Handle, connection: sqlite3.Connection) -> np.ndarray | None:
+    row = connection.execute("SELECT embedding FROM memories WHERE rowid = ?", (handle,)).fetchone()
+    return numbers_of(row[0]) if row is not None and isinstance(row[0], bytes) else None
+
+
+def numbers_of(blob: bytes) -> np.ndarray:
+    """A stored vector; a trailing part of a number is ignored."""
+    import numpy as np
+
+    return np.frombuffer(blob, dtype="<f4", count=len(blob) // 4).astype(np.float32)
