@@ -60,7 +60,7 @@ async def found(tmp_path: Path, archived: Path) -> tuple[Sample, list[TextPlace]
     return sample, copies
 
 
-async def test_nothing_is_chosen_at_first_and_leaving_at_any_step_cleans_nothing(
+async def test_nothing_is_chosen_at_first_and_leaving_cleans_nothing(
     found: tuple[Sample, list[TextPlace]], archived: Path
 ) -> None:
     sample, copies = found
@@ -69,22 +69,17 @@ async def test_nothing_is_chosen_at_first_and_leaving_at_any_step_cleans_nothing
         assert "The text is still in 1 place, which can be cleaned here" in screen_words(app)
         await press(pilot, "enter", "enter")
         assert "Press space to mark a place first" in screen_words(app)
-        await press(pilot, "asterisk", "enter")
-        assert "Remove the texts from this place?" in screen_words(app)
-        await press(pilot, "escape")
+        await press(pilot, "asterisk", "escape")
     assert app.given == [None]
     assert bytes_of(archived) == before
 
 
-async def test_what_is_chosen_is_cleaned_after_asking(found: tuple[Sample, list[TextPlace]], archived: Path) -> None:
+async def test_what_is_chosen_is_cleaned(found: tuple[Sample, list[TextPlace]], archived: Path) -> None:
     sample, copies = found
     before = bytes_of(archived)
     async with running(CopiesApp(sample, [FIXED, *copies]), WIDE) as (app, pilot):
         assert app.screen.query_one(TableList).cursor == 1
         await press(pilot, "space", "enter")
-        assert "Remove the texts from this place?" in screen_words(app)
-        assert bytes_of(archived) == before
-        await press(pilot, "y")
         assert "ramen" not in bytes_of(archived).decode()
         assert "Something else." in bytes_of(archived).decode()
     assert app.given == ["✓ Cleaned 1 copy. · u reverses that."]

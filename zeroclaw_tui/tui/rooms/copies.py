@@ -18,7 +18,7 @@ from zeroclaw_tui.curation.traces.files import TextPlace
 from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import counted
-from zeroclaw_tui.tui.dialogs import Dialog, Field, Form, TypedConfirmation, with_progress, yes_or_no
+from zeroclaw_tui.tui.dialogs import Dialog, Field, Form, TypedConfirmation, with_progress
 from zeroclaw_tui.tui.format import NO_VALUE, shorten_path, shown_line, with_tilde
 from zeroclaw_tui.tui.help import TextScreen
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
@@ -111,16 +111,12 @@ class CopiesScreen(Dialog[Sequence[TextPlace]]):
 
 
 async def clean(app: App[Any], library: Library, copies: Sequence[TextPlace], patience: float) -> str | None:
-    """Show the places, ask, and clean those that are marked; gives the report, None when nothing was tried.
+    """Show the places, and clean those that are marked; gives the report, None when nothing was tried.
 
     Runs in a worker. Raises InspectorError kinds.
     """
     chosen = await app.push_screen_wait(CopiesScreen(library, copies))
     if not chosen:
-        return None
-    places = "this place" if len(chosen) == 1 else f"these {len(chosen)} places"
-    question = yes_or_no(f"Remove the texts from {places}?", Content("Undo restores them."), "Remove")
-    if not await app.push_screen_wait(question):
         return None
 
     async def work(on_progress: ProgressCallback) -> Outcome:
