@@ -98,16 +98,6 @@ class Pages:
 
 
 @dataclass(frozen=True, slots=True)
-class CompactResult:
-    """Bytes of the database with its log after it; `memories` in it; `index_changed` where the keyword index finds
-    other words now, because it had fallen behind."""
-
-    after: int
-    memories: int
-    index_changed: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Budget:
     """The most rows, and the most characters of contents, that a category may have; 0 is no bound."""
 

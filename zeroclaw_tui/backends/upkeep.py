@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from zeroclaw_tui.backends.health import (
-        CompactResult,
         ContentRevision,
         ExpiredRow,
         Pages,
@@ -42,10 +41,10 @@ class DatabaseUpkeep(Protocol):
         Raises Locked, Refused.
         """
 
-    async def compact(self) -> CompactResult:
+    async def compact(self) -> int:
         """Write the file anew without its free space, and fill its keyword index anew; for a closed store.
 
-        Raises Locked if anybody has it open, Unreadable without room, Corrupt should any memory have changed.
+        Gives the number of its memories. Raises Locked if anybody has it open, Unreadable without room.
         """
 
     async def expired(self, retention: Retention) -> Sequence[ExpiredRow]:

@@ -177,9 +177,9 @@ async def compact(config: MemoryConfig, now: datetime) -> RepairOutcome:
     before = (await plan_compact(config)).size
     await asyncio.to_thread(require_exclusive, config.database)
     backup = await back_up(config, now)
-    result = await require_database(create_memory(config)).compact()
-    sizes = f"{format_bytes(result.after)} now, {format_bytes(before)} before"
-    return RepairOutcome((f"The database has {sizes}. Its {counted(result.memories)} are unchanged.",), backup)
+    memories = await require_database(create_memory(config)).compact()
+    sizes = f"{format_bytes((await plan_compact(config)).size)} now, {format_bytes(before)} before"
+    return RepairOutcome((f"The database has {sizes}. Its {counted(memories)} are unchanged.",), backup)
 
 
 def _require_database_file(config: MemoryConfig) -> None:

@@ -319,7 +319,7 @@ class StoreRanking:
 
     `candidates` are what it returns, best first. `passing` are places in the row table, int64: every row that each
     filter lets through, best first, those behind the last limits too. `listed` are the rows the LIKE fall-back or the
-    list of the newest finds before it is cut to `list_limit`; None where neither ran.
+    list of the newest finds before it is cut to a limit; None where neither ran.
     """
 
     scope: Scope
@@ -330,7 +330,6 @@ class StoreRanking:
     passing: np.ndarray
     fused: Fused | None = None
     listed: np.ndarray | None = None
-    list_limit: int | None = None
 
     @property
     def handles(self) -> tuple[int, ...]:
@@ -464,18 +463,17 @@ def _like(
     if agents is not None and facts is not None and facts.order != "stored":
         keys = scan_keys(evidence, masks, facts.order, None)[positions[at]]
         at = at[np.lexsort((keys, facts.moments[at]))]
-    list_limit = search.sql_limit(scope.store_limit)
     listed = positions[at]
     keeps = np.ones(len(at), dtype=bool)
     if scope.request.session_id is not None:
         keeps &= masks.of_session(scope.request.session_id)[listed]
     if facts is not None and facts.accepted is not None:
         keeps &= facts.accepted[at]
-    remaining = np.flatnonzero(keeps[:list_limit])
+    remaining = np.flatnonzero(keeps[: search.sql_limit(scope.store_limit)])
     chosen, passing = _cut(scope, masks, listed, remaining, scope.store_limit)
     handles = evidence.rows.handles[listed[chosen]].tolist()
     candidates = tuple(Candidate(handle, LIKE_SCORE) for handle in handles)
-    return StoreRanking(scope, "like", "0..1", notes, candidates, listed[passing], order, listed, list_limit)
+    return StoreRanking(scope, "like", "0..1", notes, candidates, listed[passing], order, listed)
 
 
 def _newest(evidence: StageEvidence, scope: Scope, notes: tuple[str, ...]) -> StoreRanking:
@@ -491,8 +489,7 @@ def _newest(evidence: StageEvidence, scope: Scope, notes: tuple[str, ...]) -> St
     chosen, passing = _cut(scope, masks, listed, remaining, scope.recent_limit)
     handles = evidence.rows.handles[listed[chosen]].tolist()
     candidates = tuple(Candidate(handle) for handle in handles)
-    limit = scope.recent_limit
-    return StoreRanking(scope, "recent", "0..1", notes, candidates, listed[passing], None, listed, limit)
+    return StoreRanking(scope, "recent", "0..1", notes, candidates, listed[passing], None, listed)
 
 
 def _with_agents(scope: Scope, evidence: StageEvidence) -> Scope:

@@ -49,7 +49,6 @@ _FLOAT32 = struct.Struct("f")
 class ScoringProfile(NamedTuple):
     """The rules of one version, read in ZeroClaw's tagged sources.
 
-    `ties` is how equal fused scores are ordered: arbitrarily (hash order, shown here by id) or by id ascending.
     `agent_scope` is where the allowed agents are applied: nowhere, after the store's recall, or inside its SQL.
     """
 
@@ -77,7 +76,6 @@ class ScoringProfile(NamedTuple):
     """Session and agents are restricted inside the keyword, vector and LIKE statements."""
     hides_superseded: bool
     has_time_bounds: bool
-    ties: Literal["arbitrary", "id"]
     agent_scope: Literal["none", "after", "sql"]
     scans_content: bool
     """The content scanner sits between store and agent, and asks the store for four times the limit."""
@@ -132,7 +130,6 @@ def profile_for(version: str) -> ScoringProfile:
         filters_in_sql=v >= (0, 8, 4),
         hides_superseded=v >= (0, 5, 7),
         has_time_bounds=v >= (0, 5, 5),
-        ties="id" if v >= (0, 5, 7) else "arbitrary",
         agent_scope="none" if v < (0, 8, 0) else "after" if v < (0, 8, 4) else "sql",
         scans_content=v >= (0, 8, 4),
         decays_cli=v >= (0, 5, 9) or v == (0, 1, 8),

@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.backends.health import MOST_FAULTS, CompactResult, Pages
+from zeroclaw_tui.backends.health import MOST_FAULTS, Pages
 from zeroclaw_tui.backends.sqlite.health import DAMAGE
 from zeroclaw_tui.backends.sqlite.schema import INDEX_TABLES, KEYWORD_INDEX, TRIGGERS, Schema, new_database, statements
 from zeroclaw_tui.backends.sqlite.transaction import Writing, aliases_of, missing_of_index
@@ -97,8 +97,8 @@ def _is_in_step(connection: sqlite3.Connection) -> bool:
     return True
 
 
-def compact_database(path: Path, task: CancellableTask) -> CompactResult:
-    """Build the keyword index anew, VACUUM, and fold the log in; the journal mode stays.
+def compact_database(path: Path, task: CancellableTask) -> int:
+    """Build the keyword index anew, VACUUM, and fold the log in; gives the number of memories.
 
     SQLite does each step wholly or not at all, so that an end at any moment leaves a whole database. Raises Locked, and
     Unreadable without room.
@@ -110,7 +110,6 @@ def compact_database(path: Path, task: CancellableTask) -> CompactResult:
         task.interrupting(connection),
     ):
         has_index = bool(connection.execute(_HAS_INDEX).fetchone()[0])
-        was_in_step = not has_index or _is_in_step(connection)
         if has_index:
             # First, so that what the index sheds is not left as free pages.
             connection.execute(_REBUILD)
@@ -119,8 +118,7 @@ def compact_database(path: Path, task: CancellableTask) -> CompactResult:
             # SQLite does not promise to keep the rowids of rows without an INTEGER PRIMARY KEY.
             connection.execute(_REBUILD)
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        (memories,) = connection.execute("SELECT count(*) FROM memories").fetchone()
-    return CompactResult(_size(path), memories, not was_in_step)
+        return int(connection.execute("SELECT count(*) FROM memories").fetchone()[0])
 
 
 def _size(path: Path) -> int:

@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from zeroclaw_tui.backends.health import (
-        CompactResult,
         ExpiredRow,
         Health,
         Pages,
@@ -421,7 +420,7 @@ class SqliteMemory(SqlMemory):
 
         return await run_cancellable(check_pages, self.path, self.schema)
 
-    async def compact(self) -> CompactResult:
+    async def compact(self) -> int:
         """The keyword index built anew, VACUUM, and the log folded in."""
         from zeroclaw_tui.backends.sqlite.repair import compact_database
 
