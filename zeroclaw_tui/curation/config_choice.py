@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -137,21 +138,12 @@ def _config_of(
     install: Install, options: OpenOptions, variables: Mapping[str, str], source: str | None
 ) -> MemoryConfig:
     """Load the config of an install; `source` is what chose the backend, if that is not config or option."""
-
-    def load(backend: str | None) -> MemoryConfig:
-        return load_config(
-            install,
-            variables,
-            backend=backend,
-            location=options.location,
-            read_only=options.read_only,
-            version=options.profile,
-        )
-
-    config = load(options.backend)
+    read_only, version = options.read_only, options.profile
+    load = partial(load_config, install, variables, location=options.location, read_only=read_only, version=version)
+    config = load(backend=options.backend)
     by_content = None if options.backend is not None else _backend_by_content(install, options.location)
     if by_content is not None and not (has_database(by_content) and has_database(config.backend)):
-        config, source = load(by_content), _BY_CONTENT
+        config, source = load(backend=by_content), _BY_CONTENT
     info = backend_info(config.backend)
     if is_url(options.location) and options.backend is None and info is not None and not info.takes_url:
         # A backend of files would create a file of this name, and show its password.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
@@ -139,22 +139,39 @@ def rules_for(config: MemoryConfig, version: str) -> HygieneRules:
     v = parse_version(version)
     sessions = "files in sessions/" if v < _SESSIONS_SINCE else "session files"
     archive, purge = config.archive_after_days, config.purge_after_days
+    rules = [
+        _rule_by_age("archive memory files", "daily files", "archived", archive),
+        _rule_by_age("archive session files", sessions, "archived", archive),
+        _rule_by_age("purge memory archives", "archived daily files", "deleted", purge),
+        _rule_by_age("purge session archives", "archived session files", "deleted", purge),
+    ]
+    policy = _setting(config, _POLICY) if v >= _POLICY_SINCE else {}
+    if not all(fits("count", days) for days in policy.values()):
+        policy = {}
+    for category, name in CATEGORY_RULES.items():
+        if v >= ROWS_SINCE or category == "conversation":
+            days = policy.get(category, getattr(config, f"{category}_retention_days"))
+            rules.append(_rule_by_age(name, name, "deleted", int(days)))
+    evict_order: Literal["value", "oldest"] = "oldest" if _setting(config, "evict_order") == "oldest" else "value"
+    if v >= _BUDGET_SINCE:
+        core, size = int(_setting(config, "core_max_rows")), int(_setting(config, "core_max_bytes"))
+        rules.append(_budget_rule("core budget", "core rows", evict_order, core, size))
+        rules.append(_budget_rule("daily budget", "daily rows", evict_order, int(_setting(config, "daily_max_rows"))))
+    if v >= _POLICY_SINCE:
+        days = int(_setting(config, "audit_retention_days"))
+        rule = _rule_by_age("audit log", "entries of the audit log", "deleted", days)
+        if v < _ALWAYS_PRUNES_AUDIT and not _setting(config, "audit_enabled"):
+            off = "entries of the audit log are never deleted, because the audit is off"
+            rule = replace(rule, sentence=off, is_on=False)
+        rules.append(rule)
     return HygieneRules(
         version=version,
         is_enabled=config.hygiene_enabled,
-        rules=(
-            _rule_by_age("archive memory files", "daily files", "archived", archive),
-            _rule_by_age("archive session files", sessions, "archived", archive),
-            _rule_by_age("purge memory archives", "archived daily files", "deleted", purge),
-            _rule_by_age("purge session archives", "archived session files", "deleted", purge),
-            *_rules_of_rows(config, v),
-            *_budget_rules(config, v),
-            *_audit_rules(config, v),
-        ),
+        rules=tuple(rules),
         reads_long_dates=v >= ROWS_SINCE,
         archives_any_session_file=v < _SESSIONS_SINCE,
         spares_pinned=v >= _BUDGET_SINCE,
-        evict_order="oldest" if _setting(config, "evict_order") == "oldest" else "value",
+        evict_order=evict_order,
     )
 
 
@@ -163,42 +180,11 @@ def _rule_by_age(name: RuleName, things: str, done: str, days: int) -> HygieneRu
     return HygieneRule(name, sentence, bool(days), days=days)
 
 
-def _rules_of_rows(config: MemoryConfig, version: Version) -> Iterator[HygieneRule]:
-    policy = _setting(config, _POLICY) if version >= _POLICY_SINCE else {}
-    if not all(fits("count", days) for days in policy.values()):
-        policy = {}
-    for category, name in CATEGORY_RULES.items():
-        if version >= ROWS_SINCE or category == "conversation":
-            days = policy.get(category, getattr(config, f"{category}_retention_days"))
-            yield _rule_by_age(name, name, "deleted", int(days))
-
-
-def _budget_rules(config: MemoryConfig, version: Version) -> Iterator[HygieneRule]:
-    if version < _BUDGET_SINCE:
-        return
-    core, size, daily = (int(_setting(config, name)) for name in ("core_max_rows", "core_max_bytes", "daily_max_rows"))
-    limits = [f"{core:,} core rows"] * (core > 0) + [f"{size:,} characters of core rows"] * (size > 0)
-    yield _budget_rule(config, "core budget", limits, core, size)
-    yield _budget_rule(config, "daily budget", [f"{daily:,} daily rows"] * (daily > 0), daily)
-
-
-def _budget_rule(config: MemoryConfig, name: RuleName, limits: Sequence[str], most: int, size: int = 0) -> HygieneRule:
-    first = "the oldest" if _setting(config, "evict_order") == "oldest" else "the least important"
-    sentence = f"{name.split()[0]} rows have no limit"
-    if limits:
-        sentence = f"at most {' and '.join(limits)} are kept, {first} are deleted first"
-    return HygieneRule(name, sentence, bool(limits), most=most or None, most_characters=size or None)
-
-
-def _audit_rules(config: MemoryConfig, version: Version) -> Iterator[HygieneRule]:
-    if version < _POLICY_SINCE:
-        return
-    days = int(_setting(config, "audit_retention_days"))
-    if version < _ALWAYS_PRUNES_AUDIT and not _setting(config, "audit_enabled"):
-        off = "entries of the audit log are never deleted, because the audit is off"
-        yield HygieneRule("audit log", off, False, days=days)
-    else:
-        yield _rule_by_age("audit log", "entries of the audit log", "deleted", days)
+def _budget_rule(name: RuleName, rows: str, order: str, most: int, characters: int = 0) -> HygieneRule:
+    limits = [f"{most:,} {rows}"] * (most > 0) + [f"{characters:,} characters of {rows}"] * (characters > 0)
+    first = "the oldest" if order == "oldest" else "the least important"
+    sentence = f"at most {' and '.join(limits)} stay, {first} are deleted first" if limits else f"{rows} have no limit"
+    return HygieneRule(name, sentence, bool(limits), most=most or None, most_characters=characters or None)
 
 
 def _setting(config: MemoryConfig, name: str) -> Any:
