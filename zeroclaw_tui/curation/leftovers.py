@@ -18,18 +18,13 @@ _BELOW_ROOT = ("", "state", "memory", "memory/archive", "sessions", "sessions/ar
 def remove_leftovers(config: MemoryConfig) -> None:
     """Remove what killed runs of this program left, where a lock proves that the writer is gone."""
     with suppress(InspectorError):
-        for folder in _folders(config):
+        for folder in {os.path.realpath(folder): folder for folder in _folders(config)}.values():
             with suppress(OSError):
                 remove_stale_temp_files(folder)
 
 
-def _folders(config: MemoryConfig) -> list[Path]:
-    """The existing folders in which files of a store are written, each once."""
-    found = {os.path.realpath(folder): folder for folder in _all_folders(config) if folder.is_dir()}
-    return list(found.values())
-
-
-def _all_folders(config: MemoryConfig) -> Iterator[Path]:
+def _folders(config: MemoryConfig) -> Iterator[Path]:
+    """The folders in which files of a store are written, whether or not they exist."""
     install = config.install
     yield from (install.own_dir, install.own_dir / "backups")
     if install.config_dir is not None:
