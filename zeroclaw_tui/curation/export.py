@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
@@ -51,39 +51,6 @@ class _Cancelled(Exception):
     """`on_progress` said no."""
 
 
-@dataclass(slots=True)
-class _Writer:
-    """Writes each row it is given, on whichever thread that is."""
-
-    out: BinaryIO
-    format: ExportFormat
-    vectors: bool
-    on_progress: ProgressCallback | None
-    count: int = 0
-    size: int = 0
-    lost: dict[str, None] = field(default_factory=dict)
-
-    def write(self, data: bytes) -> None:
-        self.out.write(data)
-        self.size += len(data)
-
-    def write_row(self, row: Row) -> None:
-        """Write one memory. Raises _Cancelled where nobody wants more."""
-        if self.count % _ROWS_PER_QUESTION == 0 and not self.is_wanted():
-            raise _Cancelled
-        if self.format == "jsonl":
-            if not self.vectors and row.values.get("embedding") is not None:
-                self.lost[_NO_VECTORS] = None
-            self.write(jsonl.line_of(row, vectors=self.vectors))
-        else:
-            self.write(csv_file.line_of(row) if self.format == "csv" else markdown.section(row))
-        self.count += 1
-
-    def is_wanted(self) -> bool:
-        """Tell how many are written; whether to go on."""
-        return self.on_progress is None or self.on_progress(self.count)
-
-
 async def export_memories(
     library: Library,
     filter: MemoryFilter,
@@ -96,29 +63,50 @@ async def export_memories(
     """Write what a filter leaves. JSONL holds every column exactly, unknown ones too."""
     if vectors and format != "jsonl":
         raise UsageError("Only JSONL can contain vectors.", hint="Leave out --vectors, or use --format jsonl.")
-    writer = _Writer(out, format, vectors, on_progress)
+    count, size, lost = 0, 0, dict[str, None]()
+
+    def write(data: bytes) -> None:
+        nonlocal size
+        out.write(data)
+        size += len(data)
+
+    def is_wanted() -> bool:
+        return on_progress is None or on_progress(count)
+
+    def write_row(row: Row) -> None:
+        nonlocal count
+        if count % _ROWS_PER_QUESTION == 0 and not is_wanted():
+            raise _Cancelled
+        if format == "jsonl":
+            if not vectors and row.values.get("embedding") is not None:
+                lost[_NO_VECTORS] = None
+            write(jsonl.line_of(row, vectors=vectors))
+        else:
+            write(csv_file.line_of(row) if format == "csv" else markdown.section(row))
+        count += 1
+
     if format == "jsonl":
-        writer.write(await header_for(library, vectors=vectors))
+        write(await header_for(library, vectors=vectors))
     elif format == "csv":
-        writer.write(csv_file.header_line())
-        writer.lost[csv_file.LOSES] = None
+        write(csv_file.header_line())
+        lost[csv_file.LOSES] = None
     else:
-        writer.write(markdown.header_line(_moment(library), library.memory.name))
-        writer.lost[markdown.LOSES] = None
+        write(markdown.header_line(_moment(library), library.memory.name))
+        lost[markdown.LOSES] = None
     cancelled = False
     try:
-        await library.memory.scan(writer.write_row, filter)
-        writer.is_wanted()
+        await library.memory.scan(write_row, filter)
+        is_wanted()
     except _Cancelled:
         cancelled = True
     except asyncio.CancelledError:
         # A filter may find nothing for long, and then the task itself is cancelled.
         task = asyncio.current_task()
-        if writer.is_wanted() or task is None:
+        if is_wanted() or task is None:
             raise
         task.uncancel()
         cancelled = True
-    return ExportOutcome(writer.count, writer.size, format, tuple(writer.lost), cancelled)
+    return ExportOutcome(count, size, format, tuple(lost), cancelled)
 
 
 async def header_for(library: Library, *, vectors: bool) -> bytes:
