@@ -35,59 +35,95 @@ from zeroclaw_tui.memory.text_difference import equal_blocks
 _AGAIN = "Nothing was written. Run it again to start from the current file."
 _NO_LOCKS = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL, errno.EBADF})
 BACKUPS_KEPT = 10
+_BACKUPS = "backups"
 _STAMP = "%Y-%m-%dT%H%M%S.%fZ"
 _NAME = re.compile(r"config\.(\d{4}-\d\d-\d\dT\d{6}\.\d{6}Z)\.toml")
 Kind = Literal["section", "removed", "added"]
 
 
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """An earlier version of a config. `name` is what `--restore NAME` takes."""
+
+    path: Path
+    name: str
+    when: datetime
+
+
 def save_config(config_file: Path, before: bytes | None, after: bytes, own_dir: Path, now: datetime) -> Backup | None:
     """Put `after` in the place of `before`; the backup made of `before`, None when there was no file.
 
-    First the backup, durable, then a temporary file beside the real one (a link is followed and stays a link), fsync,
-    a last comparison with `before`, rename, fsync of the folder; mode 0600, owner kept. Only the last ten backups stay.
-    Killed anywhere, the old or the new file is there, whole. Raises Refused when the file is no longer `before`, is
-    write-protected, belongs to another user, or is being saved by another run (nothing is written), Unreadable when it
-    cannot be written (no permission, full disk, read-only file system), each with what to do.
+    First the backup, durable, then a temporary file in the same folder (a link is followed and stays a link), fsync, a
+    last comparison with `before`, rename, fsync of the folder. Killed anywhere, one of both files is there, whole.
+    Raises Refused when the file is no longer `before` or may not be written, and Unreadable when it cannot be.
     """
     target = config_file if before is None else Path(os.path.realpath(config_file))
-    _still(config_file, target, before)
+    _check_unchanged(config_file, target, before)
     with translate_os_errors(config_file):
         if before is None:
             make_folder(config_file.parent)
         else:
-            _may_write(target)
+            _check_writable(target)
     with translate_os_errors(own_dir):
-        folder = make_backups_folder(own_dir)
-    with _alone(folder, config_file):
+        folder = _make_backups_folder(own_dir)
+    with _exclusive(folder, config_file):
         with translate_os_errors(config_file):
             for place in {target.parent, config_file.parent, own_dir, folder}:
                 remove_stale_temp_files(place)
         with translate_os_errors(own_dir):
             backup = None if before is None else make_backup(own_dir, before, now)
-        _replace(config_file, target, before, after, backup)
-        _made_durable(config_file, target)
-        prune_backups(own_dir)
+        try:
+            with translate_os_errors(config_file), write_temp_file(target, after, mode=PRIVATE_FILE) as temporary:
+                _check_unchanged(config_file, target, before)
+                if before is None:
+                    _rename_new(temporary, target)
+                else:
+                    temporary.replace(target)
+        except BaseException:
+            # An interrupt may come after the rename; then the old version is in the backup alone.
+            if backup is not None and not _is_written(target, after):
+                _delete_backup(backup)
+            raise
+        try:
+            sync_folder(target.parent)
+        except OSError as error:
+            raise Unreadable(
+                f"{config_file} was written, but the disk did not confirm it: {error.strerror}.",
+                hint="Check the disk and the file; the previous version is among the backups.",
+            ) from error
+        for old in list_backups(own_dir)[BACKUPS_KEPT:]:
+            _delete_backup(old)
     return backup
 
 
-def _still(config_file: Path, target: Path, before: bytes | None) -> None:
+def _check_unchanged(config_file: Path, target: Path, before: bytes | None) -> None:
     """Raise Refused unless the file is what was read."""
     if before is None:
-        if os.path.lexists(config_file):
-            raise _made_meanwhile(config_file)
-        return
-    found = read_config(config_file)
-    if found is None:
-        raise Refused(f"{config_file} was removed while you were answering.", hint=_AGAIN)
-    if found != before or Path(os.path.realpath(config_file)) != target:
-        raise Refused(f"{config_file} was changed by another program while you were answering.", hint=_AGAIN)
+        happened = "created by another program" if os.path.lexists(config_file) else ""
+    else:
+        found = read_config(config_file)
+        is_same = found == before and Path(os.path.realpath(config_file)) == target
+        happened = "removed" if found is None else "" if is_same else "changed by another program"
+    if happened:
+        raise Refused(f"{config_file} was {happened} while you were answering.", hint=_AGAIN)
 
 
-def _made_meanwhile(config_file: Path) -> Refused:
-    return Refused(f"{config_file} was created by another program while you were answering.", hint=_AGAIN)
+def _rename_new(temporary: Path, target: Path) -> None:
+    try:
+        rename_exclusive(temporary, target)
+    except FileExistsError as error:
+        raise Refused(f"{target} was created by another program while you were answering.", hint=_AGAIN) from error
 
 
-def _may_write(target: Path) -> None:
+def _is_written(target: Path, after: bytes) -> bool:
+    """Whether the new version is in place, or that is unknown."""
+    try:
+        return target.read_bytes() == after
+    except OSError:
+        return True
+
+
+def _check_writable(target: Path) -> None:
     """A rename would replace a file that its owner has protected, so the file itself is asked."""
     if os.access(target, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
         return
@@ -106,7 +142,7 @@ def _may_write(target: Path) -> None:
 
 
 @contextmanager
-def _alone(folder: Path, config_file: Path) -> Iterator[None]:
+def _exclusive(folder: Path, config_file: Path) -> Iterator[None]:
     """Keep other runs of this program out, whose temporary files would look like those of a killed run."""
     with translate_os_errors(folder):
         handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
@@ -126,77 +162,9 @@ def _alone(folder: Path, config_file: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _replace(
-    config_file: Path,
-    target: Path,
-    before: bytes | None,
-    after: bytes,
-    backup: Backup | None,
-) -> None:
-    try:
-        with translate_os_errors(config_file), write_temp_file(target, after, mode=PRIVATE_FILE) as temporary:
-            _still(config_file, target, before)
-            if before is None:
-                _put_first(temporary, target)
-            else:
-                temporary.replace(target)
-    except BaseException:
-        # An interrupt may come after the rename; then the old version lives in the backup alone.
-        if backup is not None and _is_surely_not(target, after):
-            withdraw_backup(backup)
-        raise
-
-
-def _put_first(temporary: Path, target: Path) -> None:
-    try:
-        rename_exclusive(temporary, target)
-    except FileExistsError as error:
-        raise _made_meanwhile(target) from error
-
-
-def _is_surely_not(target: Path, after: bytes) -> bool:
-    try:
-        return target.read_bytes() != after
-    except OSError:
-        return False
-
-
-def _made_durable(config_file: Path, target: Path) -> None:
-    try:
-        sync_folder(target.parent)
-    except OSError as error:
-        raise Unreadable(
-            f"{config_file} was written, but the disk did not confirm it: {error.strerror}.",
-            hint="Check the disk and the file; the previous version is among the backups.",
-        ) from error
-
-
-@dataclass(frozen=True, slots=True)
-class Backup:
-    """One kept version of a config. `name` is what `--restore NAME` takes."""
-
-    path: Path
-    name: str
-    when: datetime
-
-
-def backups_folder(own_dir: Path) -> Path:
-    """Where the backups lie."""
-    return own_dir / "backups"
-
-
-def make_backups_folder(own_dir: Path) -> Path:
-    """The folder of the backups, made if it is missing, 0700. Raises OSError."""
-    folder = backups_folder(own_dir)
-    make_folder(folder)
-    if folder.stat().st_mode & 0o777 != PRIVATE_FOLDER:
-        folder.chmod(PRIVATE_FOLDER)
-    return folder
-
-
 def list_backups(own_dir: Path) -> tuple[Backup, ...]:
     """The backups, newest first; empty when there are none. Raises Unreadable when the folder cannot be read."""
-    folder = backups_folder(own_dir)
+    folder = own_dir / _BACKUPS
     try:
         with os.scandir(folder) as entries:
             names = [entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
@@ -212,7 +180,7 @@ def list_backups(own_dir: Path) -> tuple[Backup, ...]:
 
 
 def read_backup(backup: Backup) -> bytes:
-    """The bytes of a backup. Raises Unreadable when it went meanwhile."""
+    """The bytes of a backup. Raises Unreadable when it was removed, or cannot be read."""
     try:
         return backup.path.read_bytes()
     except FileNotFoundError as error:
@@ -225,40 +193,36 @@ def read_backup(backup: Backup) -> bytes:
         ) from error
 
 
+def _make_backups_folder(own_dir: Path) -> Path:
+    folder = own_dir / _BACKUPS
+    make_folder(folder)
+    if folder.stat().st_mode & 0o777 != PRIVATE_FOLDER:
+        folder.chmod(PRIVATE_FOLDER)
+    return folder
+
+
 def make_backup(own_dir: Path, data: bytes, now: datetime) -> Backup:
-    """Keep `data`, durable, under a time later than that of every other backup. Raises OSError, Unreadable."""
-    folder = make_backups_folder(own_dir)
-    backup = _backup(folder, _moment(now, list_backups(own_dir)))
+    """Write a durable backup, named after the second, or after a moment later than every other backup."""
+    exact = now.astimezone(UTC)
+    whole = exact.replace(microsecond=0)
+    others = list_backups(own_dir)
+    newest = others[0].when if others else datetime.min.replace(tzinfo=UTC)
+    folder = own_dir / _BACKUPS
+    backup = _backup(folder, whole if whole > newest else max(exact, newest + timedelta(microseconds=1)))
     with write_temp_file(backup.path, data) as temporary:
         temporary.replace(backup.path)
     try:
         sync_folder(folder)
     except OSError:
-        withdraw_backup(backup)
+        _delete_backup(backup)
         raise
     return backup
 
 
-def withdraw_backup(backup: Backup) -> None:
-    """Remove the backup of a save that did not happen, lest failures push out the older ones."""
-    # The failure itself is on its way to be told; one backup too many harms nobody.
+def _delete_backup(backup: Backup) -> None:
+    """Delete a backup; one that cannot be deleted is left for the next time."""
     with suppress(OSError):
         backup.path.unlink()
-
-
-def prune_backups(own_dir: Path) -> None:
-    """Remove all but the newest ten; one that cannot be removed is left for the next time."""
-    for backup in list_backups(own_dir)[BACKUPS_KEPT:]:
-        with suppress(OSError):
-            backup.path.unlink()
-
-
-def _moment(now: datetime, others: tuple[Backup, ...]) -> datetime:
-    """The second, which is short to type; where that is taken, or the clock went back, a moment after the newest."""
-    exact = now.astimezone(UTC)
-    newest = others[0].when if others else datetime.min.replace(tzinfo=UTC)
-    whole = exact.replace(microsecond=0)
-    return whole if whole > newest else max(exact, newest + timedelta(microseconds=1))
 
 
 def _backup(folder: Path, when: datetime) -> Backup:
@@ -267,24 +231,22 @@ def _backup(folder: Path, when: datetime) -> Backup:
 
 
 def _time_of(stamp: str) -> datetime | None:
+    """The time of a backup's name; None for digits that are no date."""
     try:
         return datetime.strptime(stamp, _STAMP).replace(tzinfo=UTC)
     except ValueError:
-        # Digits that are no date: not a name of ours, so the file is left alone.
         return None
 
 
 @dataclass(frozen=True, slots=True)
 class DiffLine:
-    """A line that differs, or (`section`) the header of the table that the lines below it are in.
-
-    `text` is masked, but not yet cleaned of control characters; it has no line end. `path` is the full path of the key
-    that it sets, empty for a header, a comment and a blank line.
-    """
+    """A line that differs, or (`section`) the header of the table that the lines below it are in."""
 
     kind: Kind
     text: str
+    """Masked and without its line end, but not cleaned of control characters."""
     path: KeyPath = ()
+    """The full path of the key that it sets, empty for every other line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,8 +266,7 @@ class Difference:
 
 
 def difference(before: ConfigDocument, after: ConfigDocument) -> Difference:
-    """Compare two documents. Values of keys that name a secret, `enc2:`/`enc:`/`op://` values, passwords in URLs and
-    look-alike keys become four dots, also in multi-line strings, arrays and inline tables."""
+    """Compare two documents; secrets are four dots."""
     return _compared(_lines_of(before), _lines_of(after))
 
 
