@@ -6,10 +6,10 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import pytest
 from cli_onboard_samples import CONFIG
@@ -95,11 +95,3 @@ def in_process(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
         return code, out, err
 
     return run
-
-
-@pytest.fixture
-def terminal_input() -> Iterator[TextIO]:
-    """A real terminal to read from."""
-    master, terminal = os.openpty()
-    with os.fdopen(master), os.fdopen(terminal) as stream:
-        yield stream

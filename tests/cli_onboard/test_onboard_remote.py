@@ -51,11 +51,6 @@ def refused(onboard: Onboard, config_file: Path, flags: tuple[str, ...], code: i
     return str(answer.err)
 
 
-def test_a_wrong_password(onboard: Onboard, config_file: Path, server: PostgresServer) -> None:
-    told = refused(onboard, config_file, with_url(server.url("agent", "wrong-sekret", "remembered")), 1)
-    assert "refuses the user agent or the password" in told
-
-
 def test_a_wrong_dimension_names_the_flag_that_puts_it_right(onboard: Onboard, config_file: Path) -> None:
     config_file.write_text(NEW_FORM)
     with serving(embeddings(768, "key-sekret")) as endpoint:

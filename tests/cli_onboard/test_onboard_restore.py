@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -111,46 +109,6 @@ def test_a_broken_file_does_not_stop_it_and_shows_no_secret(onboard: Onboard, ch
     assert changed.read_text() == SECOND
     assert onboard("--restore", "latest", "--yes").code == 0
     assert "fal\n" in changed.read_text()
-
-
-def test_a_linked_config_stays_a_link(onboard: Onboard, changed: Path, tmp_path: Path) -> None:
-    real = tmp_path / "elsewhere" / "zeroclaw.toml"
-    real.parent.mkdir()
-    changed.rename(real)
-    changed.symlink_to(real)
-    assert onboard("--restore", "latest", "--yes").code == 0
-    assert changed.is_symlink()
-    assert real.read_text() == SECOND
-    assert onboard("--set", "auto_save=true", "--no-test").code == 0
-    assert changed.is_symlink()
-    assert real.read_text() == CONFIG
-
-
-def test_only_ten_are_kept_and_the_oldest_of_them_can_be_had(onboard: Onboard, config_file: Path) -> None:
-    for number in range(1, 13):
-        assert onboard("--set", f"vector_weight=0.{number:02}", "--no-test").code == 0
-    there = backups(onboard)
-    assert len(there) == len({backup["name"] for backup in there}) == 10
-    assert [backup["when"] for backup in there] == sorted((backup["when"] for backup in there), reverse=True)
-    oldest = Path(there[-1]["path"]).read_text()
-    assert "vector_weight = 0.02" in oldest
-    assert onboard("--restore", there[-1]["name"], "--yes").code == 0
-    assert config_file.read_text() == oldest
-    assert onboard("--restore", "latest", "--yes").code == 0
-    assert "vector_weight = 0.12" in config_file.read_text()
-
-
-def test_another_run_that_is_writing_is_not_disturbed(onboard: Onboard, changed: Path) -> None:
-    folder = os.open(changed.parent / "zeroclaw-tui" / "backups", os.O_RDONLY)
-    fcntl.flock(folder, fcntl.LOCK_EX)
-    for flags in (("--restore", "latest", "--yes"), ("--set", "auto_save=true", "--no-test")):
-        answer = onboard(*flags, "--json")
-        assert (answer.code, answer.told) == (1, "")
-        assert "Another run" in answer.err
-        assert "Try again" in answer.err
-    assert changed.read_text() == THIRD
-    os.close(folder)
-    assert onboard("--restore", "latest", "--yes").code == 0
 
 
 def test_a_person_chooses_by_number_and_confirms(changed: Path) -> None:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import pytest
 from cli_onboard_samples import CONFIG, POSTGRES_URL
-
-from zeroclaw_tui.onboard import probes
 
 Onboard = Any
 
@@ -55,7 +52,6 @@ ROUTES_TWICE = 'model_routes = []\n[memory]\nbackend = "sqlite"\n[[model_routes]
     ("text", "named"),
     [
         (b'default_temperature = 0.7\n[memory]\nbackend = "sqlite\n', "line 3, column 18: the line ends inside"),
-        (b'[memory]\nbackend = "sqlite"\nauto_save = <YES OR NO>\n', "line 3, column 13: this looks like a template"),
         (TABLE_TWICE.encode(), "this key or table is set a second time"),
         (ROUTES_TWICE.encode(), "line 4, column 15: this key or table is set a second time"),
         (b'[memory]\nbackend = "sql\xffite"\n', "line 2, column 15: this byte is not UTF-8"),
@@ -142,25 +138,6 @@ def test_a_place_with_an_odd_name_is_shown_so_that_it_can_be_typed(onboard: Onbo
     assert (folder / "config.toml").read_text() == CONFIG
 
 
-@pytest.mark.parametrize("backend", ["sqlite", "postgres"])
-def test_a_full_disk(
-    monkeypatch: pytest.MonkeyPatch, in_process: Any, config_file: Path, tmp_path: Path, backend: str
-) -> None:
-    def full(handle: int) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    flags = ("--memory", backend, "--set", f"storage.postgres.db_url={POSTGRES_URL}", "--no-test")
-    with monkeypatch.context() as patched:
-        patched.setattr(os, "fsync", full)
-        code, out, told = in_process("onboard", "--config-dir", str(config_file.parent), *flags)
-    assert (code, out) == (3, "")
-    assert "the disk is full" in told
-    assert "Free some space" in told
-    assert config_file.read_text() == CONFIG
-    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [config_file]
-    assert in_process("onboard", "--config-dir", str(config_file.parent), *flags)[0] == 0
-
-
 def test_a_closed_port(onboard: Onboard, config_file: Path, closed_port: int) -> None:
     url = POSTGRES_URL.replace(":1/", f":{closed_port}/")
     flags = ("--memory", "postgres", "--set", f"storage.postgres.db_url={url}")
@@ -189,60 +166,3 @@ def test_only_what_changes_is_tested(onboard: Onboard, config_file: Path, closed
     answer = onboard("--set", "memory.vector_weight=0.6", "--json")
     assert answer.code == 0
     assert (answer.json["tests"], answer.json["written"]) == ([], True)
-
-
-def test_an_input_that_ends_in_the_middle_of_the_questions(
-    monkeypatch: pytest.MonkeyPatch, in_process: Any, config_file: Path, terminal_input: TextIO
-) -> None:
-    """A terminal can say that it is one and have nobody at it."""
-    from zeroclaw_tui.onboard import prompts, wizard
-
-    def ended(*_: Any) -> Any:
-        raise EOFError
-
-    monkeypatch.setattr(sys, "stdin", terminal_input)
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    monkeypatch.setattr(prompts, "terminal_asker", lambda: None)
-    monkeypatch.setattr(wizard, "run_wizard", ended)
-    code, _, told = in_process("onboard", "--config-dir", str(config_file.parent))
-    assert code == 2
-    assert all(option in told for option in ("--defaults", "--set", "--answers"))
-    assert config_file.read_text() == CONFIG
-
-
-def test_ctrl_c_while_a_test_runs(monkeypatch: pytest.MonkeyPatch, in_process: Any, config_dir: Path) -> None:
-    async def interrupted(*_: Any) -> Any:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(probes, "run_probe", interrupted)
-    code, *_ = in_process("onboard", "--config-dir", str(config_dir), "--memory", "sqlite")
-    assert code == 130
-    assert not config_dir.exists()
-
-
-def test_the_inspector_opens_where_the_wizard_ended(
-    monkeypatch: pytest.MonkeyPatch, in_process: Any, config_dir: Path, terminal_input: TextIO
-) -> None:
-    from zeroclaw_tui.onboard import prompts, wizard
-    from zeroclaw_tui.tui import app
-
-    asked: list[wizard.Request] = []
-    opened: list[Any] = []
-
-    def walked(asker: Any, request: wizard.Request, environ: Any) -> wizard.WizardResult:
-        asked.append(request)
-        return wizard.WizardResult(0, inspect=config_dir)
-
-    monkeypatch.setattr(sys, "stdin", terminal_input)
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    monkeypatch.setattr(prompts, "terminal_asker", lambda: None)
-    monkeypatch.setattr(wizard, "run_wizard", walked)
-    monkeypatch.setattr(app, "run_inspector", lambda options: opened.append(options) or 0)
-    code, *_ = in_process(
-        "onboard", "--interactive", "--memory", "lucid", "--set", "a=b", "--no-test", "--config-dir", str(config_dir)
-    )
-    assert code == 0
-    assert asked == [
-        wizard.Request(config_dir=config_dir, memory="lucid", assignments=("a=b",), tests=False, dry_run=False)
-    ]
-    assert [options.config_dir for options in opened] == [config_dir]

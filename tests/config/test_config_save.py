@@ -39,14 +39,6 @@ def test_saving_replaces_the_file_and_keeps_the_old_one_as_a_backup(folder: Fold
     assert folder.temporary_files() == []
 
 
-def test_a_restored_backup_can_itself_be_undone(folder: Folder) -> None:
-    backup = saved(folder)
-    undo = saved(folder, read_backup(backup), NOW + timedelta(minutes=1))
-    assert folder.config.read_bytes() == OLD
-    assert read_backup(undo) == NEW
-    assert [one.name for one in list_backups(folder.own_dir)] == ["2026-11-22T041630Z", "2026-11-22T041530Z"]
-
-
 def test_only_the_last_ten_backups_stay_and_foreign_files_are_left_alone(folder: Folder) -> None:
     """A backup that somebody renamed, a link and a folder of the right name are not ours to remove."""
     folder.backups.mkdir(parents=True)

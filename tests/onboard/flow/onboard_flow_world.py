@@ -60,8 +60,6 @@ FORMS: dict[str, str | None] = {"new": None, "old": OLD, "aliased": ALIASED}
 BACKENDS = ("sqlite", "lucid", "postgres", "markdown", "qdrant", "none")
 EACH_ONCE = tuple(zip(itertools.cycle(FORMS), BACKENDS, strict=False))
 """Each backend in one of the forms, each form with two backends."""
-EACH_ONCE_ELSEWHERE = tuple(zip(itertools.cycle([*FORMS][1:] + [*FORMS][:1]), BACKENDS, strict=False))
-"""The same with the next form."""
 PASSWORD = "hunter2hunter2"
 POSTGRES_URL = f"postgres://zeroclaw:{PASSWORD}@127.0.0.1:1/memory"
 REQUIRED = {

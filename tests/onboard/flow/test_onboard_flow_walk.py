@@ -13,11 +13,8 @@ from hypothesis import strategies as st
 from onboard_flow_world import (
     BACKENDS,
     EACH_ONCE,
-    EACH_ONCE_ELSEWHERE,
     FORMS,
-    POSTGRES_URL,
     World,
-    everything,
     given,
     ids,
     other,
@@ -73,62 +70,11 @@ def test_straight_through_writes_what_was_answered(form: str, backend: str, make
     assert again.plan.is_empty
 
 
-@pytest.mark.parametrize(
-    ("way", "form", "backend"),
-    [(different, *pair) for pair in EACH_ONCE] + [(everything, *pair) for pair in EACH_ONCE_ELSEWHERE],
-)
-def test_back_and_forth_through_every_question_is_the_same_as_straight_through(
-    way: Callable[[str, Moment], Reply], form: str, backend: str, make_world: MakeWorld
-) -> None:
-    world = make_world(FORMS[form])
-    straight, _ = walked_with(world, partial(way, backend))
-    seen: dict[str, list[Moment]] = {}
-
-    def back_and_forth(moment: Moment) -> Reply:
-        visits = seen.setdefault(moment.name, [])
-        visits.append(moment)
-        if moment.kind != "question":
-            return ENTER
-        if len(visits) == 1:
-            # Coming here for the first time, it first goes back and answers the one before again.
-            return Move.BACK
-        if len(visits) == 2:
-            return way(backend, moment)
-        return ENTER
-
-    walked, asker = walked_with(world, back_and_forth)
-    assert given(walked.answers) == given(straight.answers)
-    assert outcome(walked.plan) == outcome(straight.plan)
-    assert all(len(visits) >= 2 for name, visits in seen.items() if name != "review"), asker.names()
-
-
 def test_back_at_the_first_question_stays_and_says_so(make_world: MakeWorld) -> None:
     asker = ScriptedAsker([Move.BACK])
     walk(asker, make_world(FORMS["old"]).answers(), tests=False)
     assert asker.names()[0] == asker.names()[1]
     assert "This is the first question" in asker.all_said
-
-
-def test_answers_for_a_backend_that_was_left_again_do_not_count(make_world: MakeWorld) -> None:
-    world = make_world(FORMS["old"])
-    visits = 0
-
-    def script(moment: Moment) -> Reply:
-        nonlocal visits
-        if moment.question is None:
-            return ENTER
-        if moment.question.setting == "memory.backend":
-            visits += 1
-            return "postgres" if visits == 1 else "sqlite"
-        if moment.question.setting == "storage.postgres.db_url" and not moment.preset:
-            return POSTGRES_URL
-        return Move.BACK if visits == 1 else ENTER
-
-    walked, asker = walked_with(world, script)
-    assert visits == 2, asker.names()
-    assert given(walked.answers) == {}
-    assert walked.plan is not None
-    assert walked.plan.is_empty
 
 
 @examples(data=st.data(), form=st.sampled_from(sorted(FORMS)))

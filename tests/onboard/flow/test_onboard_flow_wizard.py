@@ -205,16 +205,6 @@ def test_ctrl_c_in_the_middle_of_saving_says_what_holds(
     assert "Nothing was changed" not in asker.all_said
 
 
-def test_an_input_that_ends_is_passed_on(make_world: MakeWorld, probes: FakeProbes) -> None:
-    world = make_world(OLD)
-    replies: list[Reply] = ["markdown", EOFError]
-    asker = ScriptedAsker(replies)
-    with pytest.raises(EOFError):
-        run_wizard(asker, Request(), world.environ)
-    assert "Nothing was changed." in asker.all_said
-    assert world.config_file.read_text() == OLD
-
-
 def test_flags_are_answers_and_their_questions_are_left_out(make_world: MakeWorld, probes: FakeProbes) -> None:
     world = make_world(None)
     asker = ScriptedAsker()

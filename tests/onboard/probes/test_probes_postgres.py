@@ -159,17 +159,6 @@ def test_a_server_that_takes_no_writes_is_bad(place: Place) -> None:
     assert "is read-only" in found.sentence
 
 
-@pytest.mark.parametrize(
-    ("name", "value"), [("schema", "pub-lic"), ("table", "1st"), ("table", "a'; DROP"), ("schema", "é")]
-)
-def test_a_name_that_zeroclaw_does_not_take_is_wrong_use(tmp_path: Path, name: str, value: str) -> None:
-    config = f'[memory]\nbackend = "postgres"\nauto_save = true\n[storage.provider.config]\n{name} = "{value}"\n'
-    answers = make_answers(tmp_path / "config", config, storage__postgres__db_url="postgres://u@h/d")
-    found = probed("postgres", answers)
-    assert found.exit_code == 2
-    assert found.sentence == f'The {name} "{value}" is no name that ZeroClaw takes.'
-
-
 def test_a_wrong_password(place: Place) -> None:
     found = place.test(place.server.url(place.user, WRONG_PASSWORD, place.database))
     assert (found.verdict, found.exit_code) == ("bad", 1)
@@ -202,30 +191,6 @@ def test_a_url_that_asks_for_tls(place: Place, option: str) -> None:
     assert "always connects without" in found.sentence
 
 
-@pytest.mark.parametrize(
-    ("url", "why"),
-    [
-        ("not a url", "does not begin with postgres://"),
-        ("mysql://u:{0}@h/d", "does not begin with postgres://"),
-        ("u:{0}@h:5432/d", "does not begin with postgres://"),
-        ("postgres://", "names no host"),
-        ("postgres:///d", "names no host"),
-        ("postgres://u:{0}@/d", "names no host"),
-        ("postgres://u:{0}@:5432/d", "names no host"),
-        ("postgres://u:{0}@h:port/d", "is not a number from 1 to 65535"),
-        ("postgres://u:{0}@h:99999/d", "is not a number from 1 to 65535"),
-        ("postgres://u:{0}", "is not a number from 1 to 65535"),
-        ("postgres://u:first@{0}@h/d", "more than one @"),
-        ("postgres://u:{0}@h/d?schema=x", "the option schema"),
-        ("postgres://u:{0}@h/d?option", "an option without a value"),
-    ],
-)
-def test_a_url_that_is_none_is_told_without_its_password(tmp_path: Path, url: str, why: str) -> None:
-    found = look(tmp_path, url.format(WRONG_PASSWORD))
-    assert (found.verdict, found.exit_code) == ("bad", 2)
-    assert why in found.sentence
-
-
 def test_no_url_at_all(tmp_path: Path) -> None:
     found = probed("postgres", make_answers(tmp_path / "config", memory__backend="postgres"))
     assert (found.sentence, found.exit_code) == ("The database URL is missing.", 2)
@@ -250,17 +215,6 @@ def test_a_port_that_never_answers(tmp_path: Path, hanging_port: int) -> None:
     found = look(tmp_path, f"postgres://u:{WRONG_PASSWORD}@127.0.0.1:{hanging_port}/d", seconds=0.3)
     assert found.exit_code == 3
     assert found.sentence == f"The database server 127.0.0.1:{hanging_port} did not answer within 0.3 s."
-
-
-@pytest.mark.parametrize(
-    "greeting",
-    [b"SSH-2.0-OpenSSH_9.2\r\n", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x4a\x00\x00\x00\x0a8.0.36", b"-ERR\r\n", b"E"],
-)
-def test_another_program_on_that_port(tmp_path: Path, talking_port: Any, greeting: bytes) -> None:
-    port = talking_port(greeting, ends=True)
-    found = look(tmp_path, f"postgres://u:{WRONG_PASSWORD}@127.0.0.1:{port}/d")
-    assert found.exit_code == 3
-    assert found.sentence == f"What answers at 127.0.0.1:{port} is not PostgreSQL, or it closed the connection."
 
 
 @pytest.mark.parametrize(

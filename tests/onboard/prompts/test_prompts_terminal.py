@@ -24,7 +24,6 @@ from zeroclaw_tui.onboard.question import (
     Choice,
     Question,
 )
-from zeroclaw_tui.onboard.review import command_line
 
 DOWN = "\x1b[B"
 BACKENDS = (
@@ -115,14 +114,6 @@ def test_a_wrong_answer_is_told_and_asked_again_with_what_was_typed() -> None:
     assert "✗ This is no whole number. Type one like 30." in screen.raw.getvalue()
 
 
-def test_wrong_answers_do_not_pile_up() -> None:
-    """What was wrong stands with the prompt, and goes with it."""
-    with typed(*["\x15many\r"] * 5, "\x15" + "14\r") as screen:
-        assert ask(make_question()) == "14"
-    assert "no whole number" not in screen.text()
-    assert screen.text().rstrip().endswith("❯ 14")
-
-
 def test_a_wrong_answer_names_the_setting_as_this_file_spells_it() -> None:
     """ZeroClaw <= 0.7.5 has no [storage.sqlite]."""
     setting = "storage.sqlite.open_timeout_secs"
@@ -146,14 +137,6 @@ def test_back_is_a_key_in_lines_and_lists_and_the_last_row_of_a_list() -> None:
         assert "← back" in screen.raw.getvalue()
 
 
-@pytest.mark.parametrize("key", ["\x0f", "\x12", "\x13"])
-def test_a_list_without_moves_searches_nothing(key: str) -> None:
-    """ctrl+r and ctrl+s, which a line of text may take."""
-    with typed(key, "\r") as screen:
-        assert terminal_asker().choose("What now?", BACKENDS, preset="sqlite", back=False) == "sqlite"
-    assert "search" not in screen.raw.getvalue()
-
-
 def test_a_list_points_at_what_is_there_and_says_so() -> None:
     with typed("\r") as screen:
         assert ask(make_question("choice", present="postgres", read=lambda a, t: t, choices=BACKENDS)) == "postgres"
@@ -168,13 +151,6 @@ def test_y_and_n_answer_a_switch_at_once() -> None:
         assert ask(switch) == "yes"
     with typed("\r"):
         assert ask(switch) == "yes"
-
-
-@pytest.mark.parametrize("kind", ["text", "choice", "switch", "secret"])
-def test_ctrl_c_is_an_interrupt_in_every_kind_of_question(kind: str) -> None:
-    choices = BACKENDS if kind == "choice" else ()
-    with typed("\x03"), pytest.raises(KeyboardInterrupt):
-        ask(make_question(kind, setting="memory.embedding_api_key", read=lambda a, t: t, choices=choices))
 
 
 class Interrupted(io.StringIO):
@@ -242,51 +218,11 @@ def test_what_is_secret_in_any_address_is_never_on_the_screen() -> None:
         assert "abcd1234" not in screen.raw.getvalue()
 
 
-def test_a_menu_gives_its_choice_or_back() -> None:
-    menu = (Choice("write", "Write"), Choice("leave", "Cancel without saving"))
-    with typed(DOWN + "\r"):
-        assert terminal_asker().choose("Now?", menu) == "leave"
-    with typed("\x02"):
-        assert terminal_asker().choose("Now?", menu) is Move.BACK
-    with typed("\x02", "\r"):
-        assert terminal_asker().choose("Now?", menu, back=False) == "write"
-
-
-@pytest.mark.parametrize("columns", [40, 80, 140])
-def test_lines_are_wrapped_to_the_width_and_lose_no_word(columns: int) -> None:
-    words = [f"word{number}" for number in range(60)]
-    with typed(columns=columns) as screen:
-        terminal_asker().say([[("good", "✓ "), ("", " ".join(words))]])
-    shown = screen.text()
-    assert shown.split()[1:] == words
-    assert all(len(line) < columns for line in shown.splitlines())
-    second = [line for line in shown.splitlines() if line][1]
-    assert second.startswith("   word"), "what follows stands under the text, not under its mark"
-
-
-def test_a_command_is_never_broken_since_it_is_copied() -> None:
-    command = "zeroclaw memory store user_lang 'User prefers Rust' --config-dir /home/somebody/elsewhere"
-    with typed(columns=40) as screen:
-        terminal_asker().say([command_line(command)])
-    assert command in screen.raw.getvalue()
-
-
 def test_hostile_text_cannot_steer_the_terminal() -> None:
     with typed() as screen:
         terminal_asker().say([[("", "before \x1b]0;owned\x07 \x1b[31m after \x9b31m")]])
     assert "\x1b]0;" not in screen.raw.getvalue()
     assert "before" in screen.text()
-
-
-@pytest.mark.parametrize("variable", [("NO_COLOR", "1"), ("TERM", "dumb")])
-def test_no_colour_is_sent_where_none_is_wanted(variable: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(*variable)
-    with typed("\r") as screen:
-        asker = terminal_asker()
-        asker.say([[("bad", "✗ no"), ("added", "+ yes")]])
-        ask(make_question("choice", present="sqlite", read=lambda a, t: t, choices=BACKENDS))
-    for colour in ("\x1b[0;38", "\x1b[38", ";38;", "\x1b[31m", "\x1b[32m"):
-        assert colour not in screen.raw.getvalue()
 
 
 def test_colour_is_sent_to_a_terminal_that_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -319,12 +255,6 @@ def test_a_pasted_password_is_hidden_although_the_address_came_in_two_lines() ->
     with typed("\x1b[200~postgres://me:pass-\nword@db/x\x1b[201~", "\r") as screen:
         assert ask(question) == "postgres://me:pass-word@db/x"
     assert "word" not in screen.raw.getvalue()
-
-
-def test_a_label_keeps_its_column() -> None:
-    with typed(columns=40) as screen:
-        terminal_asker().say([[("dim", "Config     "), ("", "a folder that nobody has made so far")]])
-    assert [line[:12].strip() for line in screen.text().splitlines() if line] == ["Config", ""]
 
 
 # Down, and another interrupt, mean something of their own.
