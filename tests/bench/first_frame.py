@@ -139,7 +139,7 @@ def main() -> None:
         argv, texts = programs[name]
         for what, keys, before, bar in (
             ("j", "j" * 60, "", 25),
-            ("*, then none", "*\\" * 15, "", 50),
+            ("*, then none", "*" * 30, "", 50),
             ("letter in the search box", "memory memory memory", "/", 25),
         ):
             times, memory = key_times(argv, texts[-1], keys, before)

@@ -137,7 +137,8 @@ class BrowserPanes(Vertical):
         """Show this store from now on; `other_install` is where another one is, if there is one."""
         self.stop_loading()
         self.library, self._is_loading = library, True
-        self.facets, self.other_facets, self._counted = None, {}, None
+        self.facets, self.other_facets = None, {}
+        self._counted = self._version = None
         self._is_away = self._has_recalled = False
         library.on_first_request(self._announce_request)
         self.show_header()
@@ -196,8 +197,9 @@ class BrowserPanes(Vertical):
         if _what_is_counted(before) != _what_is_counted(view):
             self.post_message(self.ViewChanged())
         now = self._clock()
-        # The next look shows what was written just now, so that no poll has to.
-        self._version = None
+        if keep_place:
+            # It shows what was written just now, so that no poll has to.
+            self._version = None
         self.recalled = self.recalled if view.is_recall else None
         self._found, self._bad_pattern = None, ""
         self.rows.set_look(sort=view.sort, now=now, show_agent=self._has_agents())
@@ -378,8 +380,9 @@ class BrowserPanes(Vertical):
     ) -> None:
         """Load the first page, the whole order, and the counts; with `keep_place` the page waits for the order."""
         memory, chosen, rows, started = self._memory, view.listing_filter(now), self.rows, self._pace.stopwatch()
-        # Read before the rows, so that what is written in between is seen by the next poll.
-        self._version = await memory.version()
+        if self._version is None:
+            # Read before the rows, so that what is written in between is seen by the next poll.
+            self._version = await memory.version()
         first = await memory.rows(Query(EXCERPTS, chosen, view.sort, limit=PAGE_ROWS))
         handles: Sequence[Handle] = [entry.handle for entry in first]
         if not handles:
