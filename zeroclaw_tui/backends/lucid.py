@@ -268,7 +268,8 @@ class LucidMemory(SqliteMemory):
     ) -> tuple[list[ScoredEntry], list[str]]:
         """What lucid finds, unless it is not asked or fails, and a note on that."""
         settings, has_agents = self._settings, profile.agent_scope != "none"
-        seconds = self._cooldown_remaining()
+        rest_ends = 0.0 if self._failed_at is None else self._failed_at + settings.failure_cooldown_ms / 1000
+        seconds = max(0.0, rest_ends - self._clock())
         if hits >= min(limit, settings.local_hit_threshold):
             enough = "1 local hit is" if hits == 1 else f"{hits} local hits are"
             return [], [f"Lucid was not asked: {enough} enough."]
@@ -301,12 +302,6 @@ class LucidMemory(SqliteMemory):
         if output.strip():
             return [], [f"Lucid was asked and printed no memories in {milliseconds}: its answer has another form."]
         return [], [f"Lucid was asked and has nothing on this, after {milliseconds}."]
-
-    def _cooldown_remaining(self) -> float:
-        """For how many more seconds lucid is not asked, after it failed."""
-        if self._failed_at is None:
-            return 0.0
-        return max(0.0, self._failed_at + self._settings.failure_cooldown_ms / 1000 - self._clock())
 
     @property
     def _settings(self) -> LucidSettings:

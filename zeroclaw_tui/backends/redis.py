@@ -414,8 +414,7 @@ class RedisWriter(RowWriter):
         )  # fmt: skip
 
     def edited_row(self, row: Row, edit: Edit) -> Row:
-        is_same = all(row.values.get(name) == value for name, value in edit.values.items())
-        return row if is_same else with_values(row, **edit.values)
+        return with_values(row, **edit.values)
 
     def restored_row(self, row: Row, existing: Row | None, owner: str | None, *, new_id: bool) -> Row:
         """The row with its very document, with a new key or id only where undo gives it one."""

@@ -328,7 +328,8 @@ class TableWriter(RowWriter):
         by_alias = self._id_of(row.agent) if row.agent is not None else None
         if by_alias is not None or (row.agent is not None and isinstance(row, Draft)):
             return by_alias
-        return self._usual_owner()
+        only = next(iter(self.agents)) if len(self.agents) == 1 else None
+        return self._id_of(DEFAULT_AGENT) or only
 
     def session_stored(self, session: Value) -> str | None:
         """A session as ZeroClaw of this generation writes it, with a remark where that is another; None for a blank
@@ -344,10 +345,6 @@ class TableWriter(RowWriter):
 
     def _id_of(self, alias: str) -> str | None:
         return next((agent for agent, known in self._known_agents.items() if known == alias), None)
-
-    def _usual_owner(self) -> str | None:
-        only = next(iter(self.agents)) if len(self.agents) == 1 else None
-        return self._id_of(DEFAULT_AGENT) or only
 
 
 def _part(row: Row, names: Iterable[str]) -> Row:

@@ -131,7 +131,9 @@ def gap_of(row: Row, lines: Sequence[bytes], near: int) -> int | None:
     if not isinstance(text, str):
         return min(max(near, 0), len(lines))
     context, names = json.loads(text), [_short(line) if _has_text(line) else "" for line in lines]
-    above, below = (next(filter(_is_line, context.get(name, ())), "") for name in (_ABOVE, _BELOW))
+    above, below = (
+        next((one for one in context.get(name, ()) if one not in ("", _short(b""))), "") for name in (_ABOVE, _BELOW)
+    )
     every_above, every_below = _nearest(names), _nearest(names[::-1])[::-1]
     fits = [(every_above[at] == above) + (every_below[at] == below) for at in range(len(lines) + 1)]
     gap = max(range(len(fits)), key=lambda at: (fits[at], -abs(at - near)))
@@ -141,10 +143,6 @@ def gap_of(row: Row, lines: Sequence[bytes], near: int) -> int | None:
 def _nearest(names: Sequence[str]) -> list[str]:
     """For each gap between lines the last one before it that is not blank."""
     return list(accumulate(names, lambda last, name: name or last, initial=""))
-
-
-def _is_line(name: str) -> bool:
-    return name not in ("", _short(b""))
 
 
 def _has_text(raw: bytes) -> bool:
