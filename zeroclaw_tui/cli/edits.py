@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 
 _CLEAR = """\
-ZeroClaw's own command, with its options and output. It deletes all memories, not only the first thousand; a key is
-deleted for one agent only; `zeroclaw memory undo` reverses it. Superseded memories stay, as in ZeroClaw."""
+ZeroClaw's own command, with its options and output. It deletes all memories,
+not only the first thousand; a key is deleted for one agent only; `zeroclaw
+memory undo` reverses it. Superseded memories stay, as in ZeroClaw."""
 
 
 def _store_options(parser: argparse.ArgumentParser) -> None:

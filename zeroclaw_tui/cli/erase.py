@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.traces.erase import ErasePlan
 
 _ERASE = """\
-Permanently delete a text, in any case of letters, from every place of the install: memories, notes, prompt files,
-chats, traces, caches, the snapshot, archives, backups and the trash. Memories and cached answers that contain it are
-deleted; chats, traces and logs lose only the text. This cannot be undone. Stop ZeroClaw first, or bytes stay in files
-that it has open. The report says what is left, and why."""
+Permanently delete a text, in any case of letters, from every place of the
+install: memories, notes, prompt files, chats, traces, caches, the snapshot,
+archives, backups and the trash. Memories and cached answers that contain it
+are deleted; chats, traces and logs lose only the text. This cannot be undone.
+Stop ZeroClaw first, or bytes stay in files that it has open. The report says
+what is left, and why."""
 _ERASING = "erase"
 _KIND_CELLS = 16
 

@@ -197,11 +197,10 @@ def _answer_memory(own: Sequence[str]) -> int:
     from zeroclaw_tui.cli.verbs import answer, memory_arguments, split_verb
 
     if not own:
-        from zeroclaw_tui.cli.options import filled, help_width
         from zeroclaw_tui.cli.verbs import verbs_listed
 
-        told = f"{verbs_listed()}\n\nSee `zeroclaw memory COMMAND --help` and `zeroclaw memory help TOPIC`."
-        sys.stdout.write(f"{filled(told, help_width())}\n")
+        ending = "See `zeroclaw memory COMMAND --help` and `zeroclaw memory help TOPIC`."
+        sys.stdout.write(f"{verbs_listed()}\n\n{ending}\n")
         return DONE
     if split_verb(own)[0] is None:
         from zeroclaw_tui.cli.verbs import memory_parser

@@ -41,17 +41,21 @@ that end with "-only" are ZeroClaw's as well."""
 _LONGEST_SHOWN = 40
 
 ABOUT = """\
-Set up the agent's memory in config.toml, by questions or by options. Only the keys you choose change; everything
-else stays byte for byte. A dated backup is made first."""
+Set up the agent's memory in config.toml, by questions or by options. Only the
+keys you choose change; everything else stays byte for byte. A dated backup is
+made first."""
 _EPILOG = """\
-Each setting comes from the first source that has it: --memory and --set, the environment, --answers, the current
-config.toml, the default. Without a terminal nothing is asked.
+Each setting comes from the first source that has it: --memory and --set, the
+environment, --answers, the current config.toml, the default. Without a
+terminal nothing is asked.
 
-Every other argument (--api-key, --provider, --channels-only, a section such as channels) belongs to the real
-zeroclaw, which then runs the whole command, as with `zeroclaw --real onboard ...`.
+Every other argument (--api-key, --provider, --channels-only, a section such
+as channels) belongs to the real zeroclaw, which then runs the whole command,
+as with `zeroclaw --real onboard ...`.
 
-Exit codes: 0 done or nothing to change, 1 refused, 2 wrong use, a missing answer or a broken config,
-3 not reachable or not writable, 127 no real zeroclaw to hand over to, 130 interrupted."""
+Exit codes: 0 done or nothing to change, 1 refused, 2 wrong use, a missing
+answer or a broken config, 3 not reachable or not writable, 127 no real
+zeroclaw to hand over to, 130 interrupted."""
 LATEST = "latest"
 _LONGEST_NAME_SHOWN = 40
 _HOW_WITHOUT_ASKING = "Without a terminal use --defaults, --set KEY=VALUE or --answers FILE."

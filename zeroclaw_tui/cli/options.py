@@ -46,43 +46,21 @@ WHOSE_MEMORY = "Agent that owns the memory (repeatable)"
 OWNER = "Agent that will own the memory"
 """What --agent means to a verb."""
 _ABOUT_ZEROCLAW = f"""\
-Handles `zeroclaw memory` and `zeroclaw onboard`; passes every other command to the real zeroclaw.
+Handles `zeroclaw memory` and `zeroclaw onboard`; passes every other command
+to the real zeroclaw.
 
 commands:
   {"memory":<14} {ABOUT_MEMORY}
   {"onboard":<14} {ABOUT_ONBOARD}"""
 
 
-def filled(text: str, width: int) -> str:
-    """A text of help: paragraphs wrapped, indented lines as they are, but the second of two columns wrapped too."""
-    lines: list[str] = []
-    for line in re.sub(r"(?m)^(\S.*)\n(?=\S)", r"\1 ", text).splitlines():
-        columns = re.match(r"( +\S.*?  +)([^\s#].*)", line)
-        if columns is not None:
-            lines += _wrapped(columns[2], width, columns[1], " " * len(columns[1]))
-        elif line.startswith(" "):
-            lines.append(line)
-        else:
-            lines += _wrapped(line, width) or [""]
-    return "\n".join(lines)
-
-
-def _wrapped(text: str, width: int, first: str = "", others: str = "") -> list[str]:
-    import textwrap
-
-    return textwrap.wrap(
-        text, width, initial_indent=first, subsequent_indent=others, break_long_words=False, break_on_hyphens=False
-    )
-
-
-class _Help(argparse.HelpFormatter):
-    """Help whose lines end between words, and within the terminal."""
-
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
-        return filled(text, width)
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Help with descriptions as they are written, and option texts that break between words only."""
 
     def _split_lines(self, text: str, width: int) -> list[str]:
-        return _wrapped(" ".join(text.split()), width)
+        import textwrap
+
+        return textwrap.wrap(text, width, break_on_hyphens=False)
 
 
 class Parser(argparse.ArgumentParser):
@@ -96,7 +74,7 @@ class Parser(argparse.ArgumentParser):
 
     def _get_formatter(self) -> argparse.HelpFormatter:
         """A formatter of help for this terminal; argparse asks for one at every option that is added."""
-        return _Help(prog=self.prog, width=help_width())
+        return _Help(prog=self.prog, width=max(columns(80) - 2, 20))
 
     def wrong_use(self, message: str, before: str = "") -> UsageError:
         """The error of words that this parser does not take, their secrets masked; `before` begins its hint."""
@@ -162,11 +140,6 @@ def columns(otherwise: int) -> int:
         return os.get_terminal_size(sys.stdout.fileno()).columns or otherwise
     except (OSError, ValueError):
         return otherwise
-
-
-def help_width() -> int:
-    """How many cells a line of help takes."""
-    return max(columns(80) - 2, 20)
 
 
 def likely(typed: str, names: Iterable[str], cutoff: float = LIKENESS_OF_A_SLIP) -> str | None:

@@ -126,7 +126,7 @@ def _recall_options(parser: argparse.ArgumentParser) -> None:
 
 @verb(
     "recall",
-    "Show what the agent would recall for a message, with all scores",
+    "Show what the agent would recall for a message, with scores",
     "{backend, location, profile, profile_source, layer, query, limit, turn_limit, sessions, "
     "rerank_pool, mode, weights, threshold, scale, rule, results, notes}",
     _recall_options,

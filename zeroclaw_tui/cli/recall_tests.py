@@ -37,8 +37,8 @@ FILE is TOML (or - for stdin):
   agent = "ann"
   channel = "telegram"
 
-A test passes if every expected key is in the prompt and no rejected key is. The figures: hit rate, MRR and nDCG@N
-among the first N of --limit."""
+A test passes if every expected key is in the prompt and no rejected key is.
+The figures: hit rate, MRR and nDCG@N among the first N of --limit."""
 
 
 def _test_options(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +51,7 @@ def _test_options(parser: argparse.ArgumentParser) -> None:
 
 @verb(
     "test",
-    "Run recall tests: which memories must be in the prompt, and which must not",
+    "Run recall tests (exit code 1 if one fails)",
     "{file, tests, passed, failed, k, profile, weights, threshold, search_mode, as_of, hit_rate, mrr, ndcg,"
     " notes, results}",
     _test_options,

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 
 _SNAPSHOT = """\
-Write MEMORY_SNAPSHOT.md as ZeroClaw does, and a lossless JSONL copy. It does not ask, because no memory changes:
-`zeroclaw memory undo` restores the replaced file, and a file that is not ZeroClaw's needs --replace-foreign."""
+Write MEMORY_SNAPSHOT.md as ZeroClaw does, and a lossless JSONL copy. It does
+not ask, because no memory changes: `zeroclaw memory undo` restores the
+replaced file, and a file that is not ZeroClaw's needs --replace-foreign."""
 _MOST_SHOWN = 20
 _KEY_CELLS, _TEXT_CELLS = 28, 52
 _WHERE: dict[Where, tuple[str, str, str]] = {

@@ -61,14 +61,17 @@ SHAPES = "<!-- the documents of the verbs -->"
 FIELDS = "<!-- the fields of a memory -->"
 """Replaced in a page by the documents of all verbs, and by the fields of a memory."""
 _ABOUT = """\
-Browse and change what your agent remembers. Works directly on the store; no daemon needed.
-Reading never writes, and `undo` reverses every change.
-Options may come before or after the command. A key that begins with "-" goes after "--"."""
+Browse and change what your agent remembers. Works directly on the store; no
+daemon needed. Reading never writes, and `undo` reverses every change.
+Options may come before or after the command. A key that begins with "-" goes
+after "--"."""
 _ENDING = """\
-Every other command is passed to the real zeroclaw; `zeroclaw --real ...` passes these as well.
+Every other command is passed to the real zeroclaw; `zeroclaw --real ...`
+passes these as well.
 
-Exit codes: 0 done, 1 not found, refused, answered no, or a check failed, 2 wrong use or broken config,
-3 store not reachable or locked, 127 no real zeroclaw on PATH, 130 interrupted."""
+Exit codes: 0 done, 1 not found, refused, answered no, or a check failed, 2
+wrong use or broken config, 3 store not reachable or locked, 127 no real
+zeroclaw on PATH, 130 interrupted."""
 
 _TRASH = "List, restore or permanently delete deleted memories"
 _LONGEST_SHOWN = 40
