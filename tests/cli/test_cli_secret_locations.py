@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,7 @@ URLS = (
 VERBS = ("list", "health", "doctor", "stats", "recall rust", "store a b", "copy --to markdown")
 
 
-@pytest.mark.parametrize("url", URLS)
-@pytest.mark.parametrize("backend", ["sqlite", "markdown", "none"])
+@pytest.mark.parametrize(("backend", "url"), zip(cycle(["sqlite", "markdown", "none"]), URLS, strict=False))
 def test_no_password_of_a_url_is_printed(run: Run, install: Path, backend: str, url: str) -> None:
     (install / "config.toml").write_text(f'[memory]\nbackend = "{backend}"\nauto_save = true\n')
     before = sorted(install.parent.rglob("*"))
