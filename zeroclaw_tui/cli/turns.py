@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.cli import output
 from zeroclaw_tui.cli.options import agent_given, moment_meant
+from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, RED, YELLOW, Line, Styled, document, note, width, write_lines
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.memory.errors import DONE, REFUSED
 from zeroclaw_tui.memory.text import counted, cut, one_line
@@ -22,14 +22,13 @@ if TYPE_CHECKING:
 MAX_FIRST_TURNS = 10
 """Turns that are shown before what comes, if --since does not ask for more."""
 _MAX_QUERY_LENGTH = 400
-_INDENT = "    "
 
 
 def _tail_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--follow", action="store_true", help="then wait for new turns, until Ctrl-C")
-    parser.add_argument("--since", metavar="WHEN", help="turns since then: 12h, 30d, a date or RFC 3339")
-    parser.add_argument("--mismatches", action="store_true", help="only turns for which a recall made now differs")
-    parser.add_argument("--check", action="store_true", help="exit with 1 where one differs")
+    parser.add_argument("--follow", action="store_true", help="Then wait for new turns, until Ctrl-C")
+    parser.add_argument("--since", metavar="WHEN", help="Only turns since then: 12h, 30d, a date or RFC 3339")
+    parser.add_argument("--mismatches", action="store_true", help="Only turns for which a recall made now differs")
+    parser.add_argument("--check", action="store_true", help="Exit with 1 where one differs")
 
 
 @verb(
@@ -37,18 +36,15 @@ def _tail_options(parser: argparse.ArgumentParser) -> None:
     "Show recorded turns and compare them with a recall made now",
     "{turn, at, agent, session, channel, query, sent, predicted, equal, why_not_equal, source}, a line a turn",
     _tail_options,
-    agents="only the turns of this agent",
+    agents="Only the turns of this agent",
     checks=agent_given,
     concerns=("store", "recall", "vectors"),
     examples=("tail --since 12h", "tail --mismatches --check"),
 )
 async def tail(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Show the turns that ZeroClaw recorded, each compared with a recall made now.
+    """Show the turns that ZeroClaw recorded, each compared with a recall made now; with --json a line a turn.
 
-    With `--json` a line a turn: {"turn", "at", "agent", "session", "channel", "query", "sent", "predicted", "equal",
-    "why_not_equal", "source"}. With `--follow` it starts with the newest turns and then keeps following new turns
-    until Ctrl-C, or until nobody reads its output. Exit code 0; with `--check` 1 where a recall made now has other
-    memories than were sent.
+    With --check the exit code is 1 where a recall made now has other memories than were sent.
     """
     from zeroclaw_tui.curation.turns import follow, recorded
     from zeroclaw_tui.memory.days import moment
@@ -61,7 +57,7 @@ async def tail(library: Library, given: argparse.Namespace, now: datetime) -> in
         return printer.exit_code
     logs = follow(library, since=since, agent=agent, most=MAX_FIRST_TURNS if since is None else None)
     await printer.show(await anext(logs))
-    output.note("zeroclaw: Waiting for new turns. Press Ctrl-C to end.")
+    note("zeroclaw: Waiting for new turns. Press Ctrl-C to end.")
     async for log in logs:
         await printer.show(log)
     return printer.exit_code
@@ -82,58 +78,41 @@ class _TurnPrinter:
     async def show(self, log: TurnLog) -> None:
         from zeroclaw_tui.curation.turn_comparison import compare
 
-        for sentence in log.problems:
-            self._print(sentence)
-        if log.broken_lines:
-            self._print(f"{counted(log.broken_lines, 'line')} of the trace could not be read.")
-        if log.why_nothing is not None:
-            self._print(log.why_nothing)
+        broken = f"{counted(log.broken_lines, 'line')} of the trace could not be read." if log.broken_lines else ""
+        for sentence in filter(None, (*log.problems, broken, log.why_nothing)):
+            if sentence not in self._printed:
+                self._printed.add(sentence)
+                note(f"zeroclaw: {one_line(sentence)}")
         for turn in log.turns:
             compared = await compare(self._library, turn)
             self._mismatches += compared.equal is False
             if self._given.mismatches and compared.equal is not False:
                 continue
             if self._given.json:
-                output.document(compared.as_json(), compact=True)
+                document(compared.as_json(), compact=True)
             else:
-                output.write_lines(turn_lines(compared))
-            sys.stdout.flush()
-
-    def _print(self, sentence: str) -> None:
-        if sentence not in self._printed:
-            self._printed.add(sentence)
-            output.note(f"zeroclaw: {one_line(sentence)}")
+                write_lines(_turn_lines(compared))
+                sys.stdout.flush()
 
 
-def turn_lines(compared: ComparedTurn) -> Iterator[output.Line]:
+def _turn_lines(compared: ComparedTurn) -> Iterator[Line]:
     """A turn for people: the message, the agent, how many memories were sent, and what differs."""
     turn = compared.turn
     who = " · ".join(one_line(part) for part in (turn.agent, turn.channel, turn.session) if part)
-    asked = cut(one_line(turn.query[:_MAX_QUERY_LENGTH]), max(20, output.width() - 2)) or "(no message recorded)"
-    yield (
-        output.Styled(f"{turn.moment.astimezone():%Y-%m-%d %H:%M:%S}", output.DIM),
-        "  ",
-        output.Styled(who or "no agent named", output.DIM),
-    )
-    yield ("  ", output.Styled(asked, output.BOLD))
-    yield ("  ", _verdict(compared))
+    asked = cut(one_line(turn.query[:_MAX_QUERY_LENGTH]), max(20, width() - 2)) or "(no message recorded)"
+    yield Styled(f"{turn.moment.astimezone():%Y-%m-%d %H:%M:%S}  {who or 'no agent named'}", DIM)
+    yield Styled(f"  {asked}", BOLD)
+    sign, colour = {True: ("✓", GREEN), False: ("✗", RED), None: ("–", YELLOW)}[compared.equal]
+    yield Styled(f"  {sign} {one_line(compared.sentence())}", colour)
     if compared.equal is False or (compared.equal is None and compared.changed_since):
-        yield from difference_of_blocks(turn.sent or "", compared.predicted or "")
+        yield from _difference_lines(turn.sent or "", compared.predicted or "")
 
 
-def _verdict(compared: ComparedTurn) -> output.Styled:
-    sign, colour = {True: ("✓", output.GREEN), False: ("✗", output.RED), None: ("–", output.YELLOW)}[compared.equal]
-    return output.Styled(f"{sign} {one_line(compared.sentence())}", colour)
-
-
-def difference_of_blocks(sent: str, predicted: str) -> Iterator[output.Line]:
+def _difference_lines(sent: str, predicted: str) -> Iterator[Line]:
     """What was sent and not predicted as +, what was predicted and not sent as -, what is in both without a sign."""
     from zeroclaw_tui.memory.text_difference import diff_lines
 
-    room = max(20, output.width() - len(_INDENT) - 2)
+    room = max(20, width() - 6)
     for line in diff_lines(predicted, sent, whole=True):
         if text := cut(one_line(line.text), room):
-            yield (
-                _INDENT,
-                output.Styled(f"{line.sign} {text}", {"+": output.GREEN, "-": output.RED}.get(line.sign, output.DIM)),
-            )
+            yield Styled(f"    {line.sign} {text}", {"+": GREEN, "-": RED}.get(line.sign, DIM))
