@@ -65,7 +65,7 @@ class About:
     """Whether it takes every verb, stores nothing and finds nothing."""
     ends_with_program: bool = False
     """Whether all of it is gone when the program ends."""
-    keeps_deleted: str | None = "What the store itself keeps of deleted rows cannot be told here."
+    keeps_deleted: str | None = "It is not known what this store keeps of deleted rows."
     """What stays of deleted memories where no command reaches, in a sentence; None if nothing does."""
     notices: tuple[Notice, ...] = ()
     """Sentences about how it was opened that a person should see."""

@@ -1,7 +1,7 @@
-"""What a store of memories must hold to, as tests for our own backends and for those of plug-in authors.
+"""What every store of memories must do, as tests for our own backends and for those of plug-in authors.
 
 MemoryContract (contract.py) reads a store that holds the samples. StoreContract (store_contract.py) writes to an empty
-one; its parts, beside it, serve stores that do less, and GoneContract those that can go away. With plain pytest, and
+one; its parts are for stores that can do less, and GoneContract for those that can go away. With plain pytest, and
 nothing to set up:
 
     class Boxes:
@@ -12,7 +12,7 @@ nothing to set up:
     class TestWriting(Boxes, StoreContract): pass
 
 Without `new_memory` each test is a coroutine that takes a fixture `memory`, an open store, for a runner of one's own
-(pytest-asyncio in its auto mode). What else a class may say about its store stands in `tools.StoreHooks`.
+(pytest-asyncio in its auto mode). `tools.StoreHooks` has what else a class may say about its store.
 """
 
 from __future__ import annotations

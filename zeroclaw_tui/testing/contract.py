@@ -1,4 +1,4 @@
-"""What any Memory must hold to, as tests: subclass MemoryContract in a test module and give it a store.
+"""What any Memory must do, as tests: subclass MemoryContract in a test module and give it a store.
 
 The class needs no test framework itself; plain pytest runs it, and the samples are stored by the store's own verbs:
 

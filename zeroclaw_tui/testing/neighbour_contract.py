@@ -1,4 +1,4 @@
-"""What a store must hold to where another one writes at the same time, or a task is cancelled, as tests."""
+"""What a store must do when another one writes at the same time or a task is cancelled, as tests."""
 
 from __future__ import annotations
 

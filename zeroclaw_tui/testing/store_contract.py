@@ -1,4 +1,4 @@
-"""What a store that is written to must hold to, as tests: subclass StoreContract or a part of it, and give it a store.
+"""What a store that is written to must do, as tests: subclass StoreContract or a part of it, and give it a store.
 
 StoreContract is everything but reading the samples (MemoryContract of contract.py) and going away (GoneContract), which
 is for a server or a disk. Hooks of a store are those of `tools.StoreHooks`.

@@ -22,7 +22,7 @@ from zeroclaw_tui.backends.writing import Tally
 from zeroclaw_tui.memory.change import Change, Draft, Edit, OnConflict, Row, RowChange, RowConflict, RowVersion
 from zeroclaw_tui.memory.errors import Refused
 
-MOVED = "The lines beside it have gone from {}, so it is at the end now."
+MOVED = "Its neighbouring lines are gone from {}, so it is at the end now."
 
 
 @dataclass(slots=True)
