@@ -174,6 +174,15 @@ async def test_a_row_written_before_the_first_poll_shows(inspector: Inspector) -
         await until(pilot, lambda: "newcomer" in screen_text(app))
 
 
+async def test_a_write_between_two_letters_of_a_search_shows(inspector: Inspector) -> None:
+    """The version that the list had before the search is the one that the next poll compares with."""
+    async with running(inspector.app(), WIDE) as (app, pilot):
+        await press(pilot, "slash", "=agent")
+        write_elsewhere(inspector)
+        browser(app).panes._poll()
+        await until(pilot, lambda: "newcomer" in screen_text(app))
+
+
 async def test_what_the_agent_does_not_get_is_marked_with_its_kind(inspector: Inspector) -> None:
     """Marked in the list and the detail by the rules of 0.8.4, and not seen as news when the store is read again."""
     store = inspector.store

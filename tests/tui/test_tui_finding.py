@@ -18,7 +18,7 @@ from zeroclaw_tui.backends.lookup import versions
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.view import Mode, Pace, View, why_empty
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail, PlainContent
-from zeroclaw_tui.tui.widgets.lines import SearchBar
+from zeroclaw_tui.tui.widgets.lines import SearchBar, StatusBar
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
 ENDLESS = "(a|aa)+$"
@@ -217,3 +217,14 @@ async def test_an_empty_recall_says_what_finding_would_have_found(finds: Finds) 
 def test_blanks_for_a_query_find_no_crash_where_nothing_is_stored(mode: Mode) -> None:
     fact, _, _ = why_empty(View(mode=mode, query="  "), InMemory(), None)
     assert fact
+
+
+async def test_a_bad_pattern_is_reported_below_the_list_too(finds: Finds) -> None:
+    async with running(finds.app()) as (app, pilot):
+        await find(pilot, Mode.REGEX, "tea")
+        await look_for(pilot, "tea[ab")
+        words = " ".join(str(browser(app).query_one(StatusBar).render()).split())
+        assert "the pattern cannot be read at its end: unterminated character set" in words
+        assert "the list shows the previous search" in words
+        await look_for(pilot, "tea[ab]?")
+        assert "cannot be read" not in screen_words(app)

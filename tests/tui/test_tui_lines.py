@@ -17,8 +17,9 @@ from zeroclaw_tui.backends.matching import age_group, matches
 from zeroclaw_tui.curation.profile_choice import ProfileChoice
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.query import AGE_GROUPS, NO_DATE
+from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry
 from zeroclaw_tui.tui.format import shorten_path
-from zeroclaw_tui.tui.view import AGES, View
+from zeroclaw_tui.tui.view import AGES, ORDERS, View, order_words, search_summary
 from zeroclaw_tui.tui.widgets.header import scoring_words
 
 
@@ -137,3 +138,28 @@ async def test_any_width_keeps_every_line_within_it_and_the_footer_whole(inspect
             await pilot.resize_terminal(width, 24)
             await settled(pilot)
             assert "eat" in line(app, 2)
+
+
+def test_every_order_can_be_reached_by_its_heading() -> None:
+    for sort, *words in ORDERS:
+        once = View().sorted_by(sort.field)
+        assert {order_words(once.sort), order_words(once.sorted_by(sort.field).sort)} == set(words)
+
+
+def test_the_note_that_holds_for_every_recall_comes_after_that_of_this_one() -> None:
+    recalled = RecallResult(
+        request=RecallRequest("eat"),
+        backend="sqlite",
+        location="brain.db",
+        profile="0.8.4",
+        profile_source="assumed",
+        mode="keyword",
+        weights=(0.7, 0.3),
+        threshold=0.4,
+        scale="0..1",
+        results=(ScoredEntry(memory("a", "b", "core", 1, 1), 1, None, "recent"),),
+        notes=("no embeddings", "FTS5 refuses this query."),
+    )
+    facts = search_summary(View(query="eat"), recalled, 9, 0, "no embeddings")
+    assert facts[0] == "1 shown of 9"
+    assert facts[-2:] == ("FTS5 refuses this query.", "no embeddings")

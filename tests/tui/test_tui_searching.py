@@ -263,3 +263,11 @@ async def test_among_very_many_memories_recall_starts_with_enter(tmp_path: Path)
         assert lit_mode(app) == "contains"
         assert browser(app).view.query == "tea"
         assert len(store.requests) == 1
+
+
+async def test_the_order_chosen_in_a_recall_is_said_to_be_the_lists(inspector: Inspector) -> None:
+    async with running(inspector.app()) as (app, pilot):
+        await press(pilot, "o")
+        assert "Sort by?" in screen_text(app)
+        await press(pilot, "escape", "slash", "=eat", "enter", "o")
+        assert "Recall keeps its ranks. Sort the list by?" in screen_text(app)

@@ -182,3 +182,12 @@ async def test_what_was_looked_for_is_lit_even_far_into_a_memory() -> None:
             lit = [segment for segment in widget.render_line(line) if segment.style and segment.style.underline]
             assert [segment.text for segment in lit] == ["peanuts"]
         assert "…" in shown(widget)[1]
+
+
+async def test_agents_are_a_column_only_of_a_wide_window_where_they_are_mixed() -> None:
+    for width, is_mixed in ((160, False), (160, True), (80, True)):
+        async with listing(width) as (widget, _, pilot):
+            widget.set_look(sort=NEWEST_STORED, now=NOW, show_agent=is_mixed)
+            widget.show_page([memory(1, agent="ops-helper")])
+            await pilot.pause()
+            assert ("ops-helper" in shown(widget)[1]) is (width == 160 and is_mixed)

@@ -185,3 +185,9 @@ async def test_hostile_results_reach_the_screen_as_plain_text() -> None:
             assert not [character for character in line if ord(character) < 32 or 127 <= ord(character) < 160]
             assert "\u202e" not in line
             assert "\ud800" not in line
+
+
+async def test_a_list_of_the_newest_has_no_score_columns_at_all() -> None:
+    lines = await _lines(recalled([scored(1, None, stage="recent", injected=True)]), 90)
+    assert lines[0].split() == ["key", "memory"]
+    assert not any("threshold" in line for line in lines)
