@@ -39,7 +39,7 @@ def test_from_sqlite_to_markdown_to_none_and_back(config_dir: Path) -> None:
 
 def _switch(screen: Terminal, name: str) -> None:
     def names() -> list[str]:
-        return [row.strip("▌● ").split(" ")[0] for row in screen.rows[4:7]]
+        return [row.strip("│▌● ").split(" ")[0] for row in screen.rows[4:7]]
 
     screen.press("6")
     screen.wait_until(lambda: set(names()) == {"sqlite", "markdown", "none"}, "the three stores")

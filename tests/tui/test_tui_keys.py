@@ -13,11 +13,12 @@ from support.screens import WIDE, screen_text, screen_words
 from support.settling import press, running, settled, until
 from support.terminal import Terminal
 from textual.app import ComposeResult
+from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input
 from tui_samples import Inspector
 
-from zeroclaw_tui.tui.help import notices_page
+from zeroclaw_tui.tui.dialogs import Page
 
 INSPECTOR = [sys.executable, "-m", "zeroclaw_tui"]
 
@@ -107,7 +108,7 @@ async def test_the_palette_takes_away_nothing_that_came_over_it(inspector: Inspe
     """As the question of a change that was being looked at when it was opened; and pages of nothing are no fault."""
     async with running(inspector.app(), WIDE) as (app, pilot):
         await press(pilot, "colon", "=no such command", "pagedown")
-        palette, over = app.screen, notices_page(["Something came up."])
+        palette, over = app.screen, Page("Notice", Content("Something came up."))
         await app.push_screen(over)
         palette.dismiss()
         await settled(pilot)

@@ -119,6 +119,13 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
         self.query_one("#keys", Static).update(Content(f"{words}   {keys}" if words else keys))
 
 
+class Page(Dialog[None]):
+    """A text to read."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,question_mark,f1,enter", "dismiss(None)", "close")]
+    keys = "esc closes"
+
+
 @dataclass(frozen=True, slots=True)
 class Answer(Generic[Value]):
     """One answer: its letter ("" for none), its words, the value it gives, and a remark."""

@@ -19,7 +19,6 @@ from zeroclaw_tui.curation.traces.files import TextPlace
 from zeroclaw_tui.memory.change import Edit
 from zeroclaw_tui.tui.dialogs import Question
 from zeroclaw_tui.tui.external import Edited
-from zeroclaw_tui.tui.rooms.changes import ChangesRoom
 from zeroclaw_tui.tui.rooms.copies import CopiesScreen
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
 
@@ -81,19 +80,6 @@ async def test_after_an_edit_only_texts_that_lie_in_files_are_told(
         await press(pilot, "e", "X", "ctrl+s")
         assert "Also found in" in screen_text(app)
         assert "snapshot (1) type : copies to see them" in screen_words(app)
-
-
-async def test_capital_t_brings_back_from_the_trash_into_the_list(inspector: Inspector) -> None:
-    async with running(inspector.app()) as (app, pilot):
-        await press(pilot, "d", "y")
-        assert "244 memories" in screen_text(app)
-        await press(pilot, "4")
-        assert isinstance(app.screen, ChangesRoom)
-        await press(pilot, "t")
-        assert "1 memory in the trash" in screen_text(app)
-        await press(pilot, "enter", "q")
-        assert "245 memories" in screen_text(app)
-        assert "recipe" in keys_in(inspector.store)
 
 
 async def test_the_palette_shows_where_this_text_lies_and_erases_what_is_marked(

@@ -51,14 +51,27 @@ def test_without_either_one_on_the_path_is_taken_and_that_is_said(tmp_path: Path
     assert "Neither VISUAL nor EDITOR" in found.remark
 
 
-def test_without_any_editor_the_way_to_name_one_is_told() -> None:
-    with pytest.raises(Refused, match="EDITOR=nano"):
-        chosen_program({"PATH": "/nowhere"})
+@pytest.mark.parametrize(
+    ("environment", "kind", "words"),
+    [({"PATH": "/nowhere"}, Refused, "EDITOR=nano"), ({"EDITOR": "vi 'x"}, UsageError, "EDITOR")],
+    ids=["none", "quotes"],
+)
+def test_an_editor_that_cannot_be_named_says_what_to_set(
+    environment: dict[str, str], kind: type[Exception], words: str
+) -> None:
+    with pytest.raises(kind, match=words):
+        chosen_program(environment)
 
 
-def test_quotes_that_do_not_match_are_told() -> None:
-    with pytest.raises(UsageError, match="EDITOR"):
-        chosen_program({"EDITOR": "vi 'x"})
+@pytest.mark.parametrize(("editor", "words"), [("/nowhere/editor -x", "was not found"), ("{}", "did not start")])
+async def test_an_editor_that_does_not_start_says_so(
+    tmp_path: Path, temporary_files: Path, editor: str, words: str
+) -> None:
+    (tmp_path / "data").write_text("no program")
+    result = await edited("a", editor.format(tmp_path / "data"))
+    assert (result.text, result.is_failure) == (None, True)
+    assert words in result.sentence
+    assert is_empty(temporary_files)
 
 
 async def test_the_file_is_private_and_holds_the_very_bytes(tmp_path: Path, temporary_files: Path) -> None:
@@ -95,19 +108,6 @@ async def test_a_line_feed_that_the_editor_adds_is_left_out(
 ) -> None:
     """Editors end the last line; a content that did not end so stays that way."""
     assert (await edited(before, editor_program(tmp_path, f"path.write_bytes({saved!r})"))).text == text
-
-
-async def test_an_editor_that_is_not_there_is_told(temporary_files: Path) -> None:
-    result = await edited("a", "/nowhere/editor -x")
-    assert (result.text, result.is_failure) == (None, True)
-    assert result.sentence == "The editor '/nowhere/editor' was not found."
-    assert is_empty(temporary_files)
-
-
-async def test_a_program_that_cannot_start_is_told(tmp_path: Path, temporary_files: Path) -> None:
-    (tmp_path / "data").write_text("no program")
-    assert "did not start" in (await edited("a", str(tmp_path / "data"))).sentence
-    assert is_empty(temporary_files)
 
 
 @pytest.mark.parametrize(

@@ -93,15 +93,6 @@ async def test_the_snapshot_is_written_and_undone(home: Home) -> None:
         assert "2 changed" in app.words
 
 
-async def test_a_snapshot_can_be_written_where_there_is_none(home: Home) -> None:
-    home.snapshot.unlink()
-    async with running(home.app()) as (app, pilot):
-        assert "Press W to write it from the core memories" in app.words
-        await press(pilot, "W", "y")
-        assert home.snapshot.exists()
-        assert "have the same 7 memories" in app.words
-
-
 async def test_what_is_shown_stays_when_the_file_cannot_be_read_any_more(home: Home) -> None:
     async with running(home.app(), WIDE) as (app, pilot):
         home.snapshot.unlink()

@@ -57,14 +57,6 @@ async def test_the_newer_memory_is_explained_from_the_one_it_replaced(kitchen: K
         assert "“fav_food” is in the prompt" in screen_text(app)
 
 
-async def test_the_newer_memory_is_found_by_its_key_as_zeroclaw_names_it(kitchen: Kitchen) -> None:
-    change(kitchen.database, "UPDATE memories SET superseded_by = 'fav_food' WHERE key = 'old_diet'")
-    async with running(kitchen.room("stages", "old_diet"), WIDE) as (app, pilot):
-        assert "a newer memory replaced it: fav_food" in screen_words(app)
-        await press(pilot, "x")
-        assert "“fav_food” is in the prompt" in screen_text(app)
-
-
 @pytest.mark.parametrize(
     ("named", "told"),
     [
@@ -99,13 +91,6 @@ async def test_without_a_memory_it_says_where_one_is_chosen(kitchen: Kitchen) ->
         assert "Which memory?" in screen_text(app)
         await press(pilot, "w", "x")
         assert "“assistant_resp_9f3c” is not in the prompt" in screen_text(app)
-
-
-async def test_where_no_number_helps_no_number_is_advised(kitchen: Kitchen) -> None:
-    async with running(kitchen.room("stages", "timezone", SHOPPING), WIDE) as (app, pilot):
-        assert "puts it in the prompt" not in screen_text(app)
-        await press(pilot, "w")
-        assert "settings not modified" in screen_text(app)
 
 
 async def test_a_vector_can_be_made_and_a_memory_edited_and_the_way_is_told_anew(kitchen: Kitchen) -> None:

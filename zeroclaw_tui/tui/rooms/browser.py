@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from textual.app import ComposeResult
+from textual.content import Content
 from textual.message import Message
 from textual.screen import Screen
 
@@ -32,6 +33,7 @@ from zeroclaw_tui.tui.commands import (
     store_options,
     warn,
 )
+from zeroclaw_tui.tui.format import shown_words
 from zeroclaw_tui.tui.view import FINDS, ORDERS, Chip, Mode, Pace, View, order_words
 from zeroclaw_tui.tui.widgets.header import Empty, StoreFacts
 
@@ -386,11 +388,12 @@ class BrowserRoom(Room[None]):
     def action_notices(self) -> None:
         """The notices of this store."""
         from zeroclaw_tui.curation.config_choice import describe_choice
-        from zeroclaw_tui.tui.help import notices_page
+        from zeroclaw_tui.tui.dialogs import Page
         from zeroclaw_tui.tui.widgets.header import notices_of
 
         if self.library is not None:
-            self.app.push_screen(notices_page((describe_choice(self.library.config), *notices_of(self.library))))
+            notices = (describe_choice(self.library.config), *notices_of(self.library))
+            self.app.push_screen(Page("Notices about this store", Content("\n\n".join(map(shown_words, notices)))))
 
     def open_room(self, room: str) -> None:
         """Go from here to another room, with the memory under the cursor where it is about one."""

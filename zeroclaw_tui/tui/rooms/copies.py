@@ -18,9 +18,8 @@ from zeroclaw_tui.curation.traces.files import TextPlace
 from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import counted
-from zeroclaw_tui.tui.dialogs import Dialog, Field, Form, TypedConfirmation, with_progress
+from zeroclaw_tui.tui.dialogs import Dialog, Field, Form, Page, TypedConfirmation, with_progress
 from zeroclaw_tui.tui.format import NO_VALUE, shorten_path, shown_line, with_tilde
-from zeroclaw_tui.tui.help import TextScreen
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
 from zeroclaw_tui.tui.widgets.growing_text import GrowingText
 from zeroclaw_tui.tui.widgets.table_list import MARKED, Column, TableList
@@ -164,7 +163,7 @@ async def erase(
     plan = await with_progress(app, "Searching every file …", 0, patience, search)
     body = _plan_content(plan)
     if not plan.taken:
-        await app.push_screen_wait(TextScreen(plan.title, body))
+        await app.push_screen_wait(Page(plan.title, body))
         return None
     title = f"Found in {counted(len(plan.places), 'place')}; to be erased: {len(plan.taken):,}"
     ask = f"Type {_WORD} to confirm:"
@@ -174,7 +173,7 @@ async def erase(
     report = await with_progress(app, sentence, len(plan.taken), patience, partial(erase_texts, library, plan))
     lines = [shown_line(line) for line in report.sentences()[:-1]]
     head = f"✓ {report.outcome}" if report.is_complete else report.outcome
-    await app.push_screen_wait(TextScreen(head, Content("\n".join(lines))))
+    await app.push_screen_wait(Page(head, Content("\n".join(lines))))
     return report
 
 
