@@ -82,7 +82,7 @@ async def test_every_change_is_a_line_the_newest_first_and_a_purge_is_one(sample
         assert "- Asked about topic 0. + Asked about bread. + And butter." in screen_words(app)
 
 
-async def test_u_takes_back_exactly_the_change_under_the_cursor_and_capital_u_does_it_again(sample: Sample) -> None:
+async def test_u_undoes_exactly_the_change_under_the_cursor_and_capital_u_redoes_it(sample: Sample) -> None:
     await busy(sample)
     async with running(room(sample)) as (app, pilot):
         await press(pilot, "j", "u")
@@ -121,7 +121,7 @@ async def test_enter_opens_the_rows_of_a_change_and_marked_ones_come_back(sample
         assert "deleted 12 memories 12 2 of 12 undone" in screen_words(app)
 
 
-async def test_a_change_is_let_go_only_once_its_number_is_typed(sample: Sample) -> None:
+async def test_a_change_is_deleted_permanently_only_when_its_number_is_typed(sample: Sample) -> None:
     await busy(sample)
     async with running(room(sample)) as (app, pilot):
         await press(pilot, "j", "d")
@@ -139,7 +139,7 @@ async def test_a_change_is_let_go_only_once_its_number_is_typed(sample: Sample) 
         assert await count(sample) == 0
 
 
-async def test_deleted_memories_are_found_brought_back_and_let_go_row_by_row(sample: Sample) -> None:
+async def test_deleted_memories_are_found_restored_and_deleted_permanently_one_by_one(sample: Sample) -> None:
     await sample.deleted(named_rows(), timedelta(hours=1), "purge", "deleted 5 memories")
     async with running(room(sample)) as (app, pilot):
         await press(pilot, "t")
@@ -208,7 +208,7 @@ async def test_what_writes_is_off_in_a_store_that_is_only_read(sample: Sample) -
         assert len(await sample.trash.numbers()) == 5
 
 
-async def test_a_trash_that_cannot_be_read_is_told_and_tried_again(sample: Sample) -> None:
+async def test_an_unreadable_trash_is_reported_and_r_tries_again(sample: Sample) -> None:
     await busy(sample)
     there = sample.trash.file.read_bytes()
     for file in sample.install.own_dir.glob("trash.db-*"):

@@ -30,7 +30,7 @@ def elsewhere(inspector: Inspector, ago: timedelta = timedelta(0)) -> Trash:
     return Trash(library.config.install, library.trash.store, lambda: NOW - ago)
 
 
-async def test_what_was_just_done_here_is_taken_back_and_done_again_at_once(inspector: Inspector) -> None:
+async def test_a_recent_change_of_this_session_is_undone_and_redone_without_a_question(inspector: Inspector) -> None:
     async with running(inspector.app()) as (_, pilot):
         await press(pilot, "d", "y")
         assert "recipe" not in await keys_in(inspector)
@@ -86,7 +86,7 @@ async def test_a_stray_second_u_does_not_reach_into_an_earlier_session(inspector
         assert await keys_in(inspector) == gone
 
 
-async def test_u_in_the_reader_takes_back_what_was_edited_there(inspector: Inspector) -> None:
+async def test_u_in_the_reader_undoes_an_edit_made_there(inspector: Inspector) -> None:
     async with running(inspector.app()) as (app, pilot):
         await press(pilot, "enter", "e")
         await pilot.press(*"!!", "ctrl+s")

@@ -68,7 +68,7 @@ async def test_capital_e_saves_what_the_persons_editor_left(
         assert "Written outside." in screen_text(app)
 
 
-async def test_after_an_edit_only_texts_that_lie_in_files_are_told(
+async def test_after_an_edit_only_copies_in_files_are_reported(
     inspector: Inspector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with running(inspector.app(), WIDE) as (app, pilot):
@@ -82,7 +82,7 @@ async def test_after_an_edit_only_texts_that_lie_in_files_are_told(
         assert "snapshot (1) type : copies to see them" in screen_words(app)
 
 
-async def test_the_palette_shows_where_this_text_lies_and_erases_what_is_marked(
+async def test_the_palette_shows_other_copies_and_erases_the_marked_memories(
     inspector: Inspector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A way out changes nothing."""
@@ -126,7 +126,7 @@ async def test_quitting_asks_for_what_was_typed(inspector: Inspector) -> None:
         await until(pilot, lambda: app._exit)
 
 
-async def test_quitting_amid_a_purge_finishes_the_batch_and_all_of_it_can_be_taken_back(inspector: Inspector) -> None:
+async def test_quitting_during_a_purge_finishes_the_batch_and_undo_restores_all_of_it(inspector: Inspector) -> None:
     before = keys_in(inspector.store)
     started = asyncio.Event()
     store: Any = inspector.store
@@ -155,7 +155,7 @@ async def test_quitting_amid_a_purge_finishes_the_batch_and_all_of_it_can_be_tak
     assert keys_in(inspector.store) == before
 
 
-async def test_undo_takes_back_only_the_change_that_was_the_last_when_it_was_asked_for(
+async def test_undo_reverses_only_the_change_that_was_last_when_u_was_pressed(
     inspector: Inspector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A change that comes in between is left alone, and that is said."""

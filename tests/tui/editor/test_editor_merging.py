@@ -14,7 +14,7 @@ def test_changes_in_different_places_fit_together() -> None:
     assert merge("a\nb\nc\nd\ne", "A\nb\nc\nd\ne", "a\nb\nc\nd\nE\nf") == ("A\nb\nc\nd\nE\nf", 0)
 
 
-def test_changes_of_the_same_line_stand_between_markers() -> None:
+def test_changes_of_the_same_line_are_between_markers() -> None:
     merged, conflicts = merge("a\nb\nc", "a\nmine\nc", "a\ntheirs\nc")
     assert merged.split("\n") == ["a", MARKERS[0], "mine", MARKERS[1], "theirs", MARKERS[2], "c"]
     assert conflicts == 1

@@ -42,7 +42,7 @@ def test_visual_wins_over_editor_and_both_may_have_arguments() -> None:
     assert chosen_program({"VISUAL": " ", "EDITOR": "vi"}).arguments == ("vi",)
 
 
-def test_without_either_one_on_the_path_is_taken_and_that_is_said(tmp_path: Path) -> None:
+def test_without_a_setting_an_editor_on_the_path_is_used_and_named(tmp_path: Path) -> None:
     program = tmp_path / "nano"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
@@ -118,7 +118,7 @@ async def test_a_line_feed_that_the_editor_adds_is_left_out(
         ("path.write_bytes(b'typed \\xff')", "not UTF-8 (byte 7)"),
     ],
 )
-async def test_what_cannot_be_used_is_kept(tmp_path: Path, script: str, words: str) -> None:
+async def test_a_text_that_cannot_be_used_stays_in_its_file(tmp_path: Path, script: str, words: str) -> None:
     """The sentence names the file, and what was typed is in it."""
     result = await edited("a", editor_program(tmp_path, script))
     assert (result.text, result.is_failure) == (None, True)
@@ -128,7 +128,7 @@ async def test_what_cannot_be_used_is_kept(tmp_path: Path, script: str, words: s
     assert result.file.read_bytes().startswith(b"typed")
 
 
-async def test_more_than_any_memory_takes_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_text_that_is_too_large_stays_in_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(external, "LARGEST", 10)
     result = await edited("a", editor_program(tmp_path, "path.write_text('x' * 11)"))
     assert result.text is None
@@ -146,7 +146,7 @@ async def test_more_than_any_memory_takes_is_kept(tmp_path: Path, monkeypatch: p
         ("path.write_text(' \\n')", "is empty"),
     ],
 )
-async def test_where_nothing_was_typed_nothing_is_kept(
+async def test_where_nothing_was_typed_no_file_is_left(
     tmp_path: Path, temporary_files: Path, script: str, words: str
 ) -> None:
     result = await edited("a", editor_program(tmp_path, script))
@@ -160,7 +160,7 @@ async def test_bytes_that_were_no_utf8_before_may_stay(tmp_path: Path) -> None:
     assert result.text == "a\udcffb"
 
 
-async def test_an_editor_with_a_window_is_told_to_wait(tmp_path: Path) -> None:
+async def test_an_editor_with_a_window_needs_an_option_to_wait(tmp_path: Path) -> None:
     program = tmp_path / "code"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
@@ -180,7 +180,7 @@ async def test_ctrl_c_in_the_editor_leaves_this_program_alone(tmp_path: Path) ->
     assert signal.getsignal(signal.SIGINT) is before
 
 
-async def test_a_terminal_that_cannot_be_handed_over_is_told(temporary_files: Path) -> None:
+async def test_a_terminal_that_cannot_be_suspended_is_reported(temporary_files: Path) -> None:
     class Web(ScreenApp):
         @contextmanager
         def suspend(self) -> Iterator[None]:
@@ -192,7 +192,7 @@ async def test_a_terminal_that_cannot_be_handed_over_is_told(temporary_files: Pa
     assert is_empty(temporary_files)
 
 
-async def test_a_full_disk_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_full_disk_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> str:
         raise OSError(28, "No space left on device")
 

@@ -130,7 +130,7 @@ REFUSED = [
 ]
 
 
-async def test_what_cannot_be_is_told_and_stays(library: Library) -> None:
+async def test_an_invalid_value_is_reported_and_stays_in_its_field(library: Library) -> None:
     """The sentence is in the screen, and everything typed is still there; the next letter takes it away."""
     row = await stored(library, "tz")
     async with running(editing(library, row), WIDE) as (app, pilot):
@@ -232,7 +232,7 @@ async def test_both_versions_are_edited_and_saved_with_the_other_fields(library:
 
 
 @pytest.mark.parametrize(("key", "is_stored"), [("y", True), ("l", False)])
-async def test_a_memory_that_has_gone_can_be_stored_anew(library: Library, key: str, is_stored: bool) -> None:
+async def test_a_deleted_memory_can_be_stored_as_new(library: Library, key: str, is_stored: bool) -> None:
     """With all its fields and what was typed; or it stays gone, or one types on."""
     row = await stored(library, "fav_food")
     async with running(editing(library, row)) as (app, pilot):

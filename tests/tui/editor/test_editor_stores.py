@@ -100,7 +100,7 @@ async def test_what_cannot_be_edited_here_stays_to_the_byte(library: Library, id
     assert after == before | {"session_id": b"s1", "updated_at": after["updated_at"]}
 
 
-async def test_a_new_memory_reaches_the_file_and_a_taken_key_is_told(library: Library) -> None:
+async def test_a_new_memory_reaches_the_file_and_a_used_key_is_reported(library: Library) -> None:
     before = on_disk(library, "plain")
     async with running(ScreenApp(lambda: EditorScreen(library, None))) as (app, pilot):
         await press(pilot, "=plain")

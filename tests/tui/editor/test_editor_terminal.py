@@ -44,7 +44,7 @@ def test_nothing_hostile_reaches_the_terminal(tmp_path: Path, kind: str, size: t
     assert [sent for sent in (*STEERING, *HIDING) if sent in screen.raw] == []
 
 
-def test_the_terminal_is_given_to_the_editor_and_taken_back(tmp_path: Path) -> None:
+def test_the_editor_gets_the_terminal_and_the_screen_returns(tmp_path: Path) -> None:
     """The editor reads a line from the same terminal as a person types it; the screen comes back with the text."""
     program = editor_program(tmp_path, "path.write_text(input('Your turn: '))")
     arguments = [sys.executable, SCRIPT, "editor", str(tmp_path)]

@@ -42,7 +42,7 @@ def test_a_text_with_hidden_characters_is_not_edited_here(content: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["plain", " two  blanks ", "a\x1b[2J", "a\nb\tc", "\u202eb"])
-async def test_a_line_that_nobody_changes_keeps_its_value(value: str) -> None:
+async def test_an_unchanged_line_keeps_its_value(value: str) -> None:
     app = Both("", value)
     async with app.run_test():
         assert app.line.text == value

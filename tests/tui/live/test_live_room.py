@@ -50,7 +50,7 @@ async def test_every_turn_is_a_line_with_its_mark_and_the_newest_is_at_the_end(p
         assert isinstance(app.screen, WhyRoom)
 
 
-async def test_a_new_turn_stands_there_by_itself_and_is_followed_until_one_leaves(place: Place) -> None:
+async def test_a_new_turn_appears_by_itself_until_the_room_is_left(place: Place) -> None:
     first, second, *_ = some_turns()
     place.write([first])
     app = LiveApp(place, FOLLOWING)
@@ -125,7 +125,7 @@ async def test_what_was_edited_since_is_not_called_a_difference(place: Place) ->
         assert "edited or deleted: lang" in screen_words(app)
 
 
-async def test_hostile_turns_stand_there_as_they_are_and_broken_lines_are_counted(place: Place) -> None:
+async def test_hostile_turns_are_shown_as_text_and_broken_lines_are_counted(place: Place) -> None:
     hostile = "[/foo] [bold]no[/] \x1b[31mred\x1b]0;t\x07 %s {0} [@click=app.bell()]x"
     broken = call("Lost", "", 3)[:-40] + "\n"
     place.write([broken, call(hostile, "[Memory context]\n- [/x]: \x1b[2J\n[/Memory context]\n\n", 2), "\n"])

@@ -52,7 +52,7 @@ async def test_b_lists_every_store_and_fills_in_what_each_answers(known: Known) 
         assert sorted(known.asked) == ["markdown", "none", "postgres", "sqlite"]
 
 
-async def test_enter_shows_the_other_store_and_lets_go_of_the_first(known: Known) -> None:
+async def test_enter_shows_the_other_store_and_closes_the_first(known: Known) -> None:
     """Escape changes nothing, nor does the store that is shown."""
     async with running(known.app(), WIDE) as (app, pilot):
         for key in ("escape", "q", "enter"):

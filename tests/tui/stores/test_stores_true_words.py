@@ -86,7 +86,7 @@ async def test_a_recall_without_results_shows_its_notes(tmp_path: Path) -> None:
         assert NO_LUCID in screen_text(app)
 
 
-async def test_what_was_found_before_is_not_told_of_a_search_that_got_no_answer(tmp_path: Path) -> None:
+async def test_a_failed_search_does_not_show_the_count_of_the_one_before(tmp_path: Path) -> None:
     store = Away(sample_memories())
     async with running(Inspector(tmp_path, store).app(), WIDE) as (app, pilot):
         store.failure = GONE
@@ -129,7 +129,7 @@ async def test_none_chosen_to_look_at_it_does_not_say_that_the_config_asks_for_i
     assert "because memory.backend is" in configured.why_not["write"]
 
 
-def test_nobody_else_writes_into_this_process() -> None:
+def test_an_empty_list_says_when_new_memories_appear() -> None:
     database = SqliteMemory(Path("brain.db"))
     assert "lost when it ends" in why_empty(View(), InMemory(), None)[1]
     assert "Press r to show them" in why_empty(View(), database, None)[1]

@@ -106,7 +106,7 @@ async def test_what_cannot_be_repaired_here_says_what_to_do(tmp_path: Path) -> N
         assert app.given == [False]
 
 
-async def test_compacting_lets_go_of_the_store_and_opens_it_again(tmp_path: Path) -> None:
+async def test_compacting_closes_the_store_and_opens_it_again(tmp_path: Path) -> None:
     """The file is smaller, which is told, and the store answers as before. Before that every page is checked."""
     file = with_empty_pages(made(tmp_path))
     async with running(app_of(file)) as (app, pilot):
@@ -175,7 +175,7 @@ async def test_vectors_are_made_once_a_person_knows_where_the_texts_go(tmp_path:
         assert "to create the other 600" in app.told
 
 
-async def test_the_counts_stand_at_the_head_and_every_number_opens_with_its_key(tmp_path: Path) -> None:
+async def test_the_counts_are_above_the_findings_and_a_command_shows_all_of_them(tmp_path: Path) -> None:
     """They are copied as JSON."""
     async with running(app_of(made(tmp_path, generation="G4")), WIDE) as (app, pilot):
         assert "4 memories · 1.2 KB of text · 2026-03-02 to 2026-10-11" in app.words

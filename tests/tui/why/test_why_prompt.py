@@ -11,7 +11,7 @@ LONG = "What does she like to eat? " * 60 + "Dumplings."
 ALL = (1.0, 0.0, 0.0, 0.0)
 
 
-async def test_the_text_stands_there_as_it_is_sent_and_is_copied_letter_for_letter(kitchen: Kitchen) -> None:
+async def test_the_prompt_is_shown_as_it_is_sent_and_copied_exactly(kitchen: Kitchen) -> None:
     """As many characters as the screen says, and the empty line at its end too."""
     async with running(kitchen.room("prompt")) as (app, pilot):
         lines = [line.rstrip() for line in screen_text(app).splitlines()]

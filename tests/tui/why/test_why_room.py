@@ -148,7 +148,7 @@ async def test_a_late_answer_is_dropped(kitchen: Kitchen, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("tab", ["stages", "what_if", "prompt"])
-async def test_a_failure_keeps_what_was_said_and_r_tries_again(
+async def test_a_failure_leaves_the_answer_on_the_screen_and_r_tries_again(
     kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch, tab: Any
 ) -> None:
     async with running(kitchen.room(tab, "cutlery")) as (app, pilot):
@@ -202,7 +202,7 @@ async def test_what_takes_long_says_what_is_asked(kitchen: Kitchen, monkeypatch:
         assert "for the vector" not in screen_words(app)
 
 
-async def test_another_scoring_version_holds_for_all_tabs_and_is_kept(kitchen: Kitchen) -> None:
+async def test_another_scoring_version_applies_in_all_tabs_and_afterwards(kitchen: Kitchen) -> None:
     async with running(kitchen.room("prompt", "cutlery"), WIDE) as (app, pilot):
         await press(pilot, "p", "home", "enter")
         assert "scoring 0.1.7" in screen_text(app)

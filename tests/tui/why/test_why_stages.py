@@ -30,7 +30,7 @@ async def test_the_title_is_the_answer_and_every_stage_has_its_line(kitchen: Kit
         assert "tried" not in screen_text(app)
 
 
-async def test_what_helps_stands_below_the_words_on_a_narrow_screen_and_a_click_does_it(kitchen: Kitchen) -> None:
+async def test_on_a_narrow_screen_help_is_below_the_stage_and_a_click_does_it(kitchen: Kitchen) -> None:
     """Everything is copied as text."""
     async with running(kitchen.room("stages", "cutlery")) as (app, pilot):
         lines = [line.rstrip() for line in screen_text(app).splitlines()]
@@ -64,7 +64,7 @@ async def test_the_newer_memory_is_explained_from_the_one_it_replaced(kitchen: K
         ("", "The store does not record which memory replaced this one."),
     ],
 )
-async def test_a_newer_memory_that_is_not_there_is_told_and_the_older_one_stays(
+async def test_a_missing_newer_memory_is_reported_and_the_older_one_stays(
     kitchen: Kitchen, named: str, told: str
 ) -> None:
     change(kitchen.database, "UPDATE memories SET superseded_by = ? WHERE key = 'old_diet'", [named])
@@ -93,7 +93,7 @@ async def test_without_a_memory_it_says_where_one_is_chosen(kitchen: Kitchen) ->
         assert "“assistant_resp_9f3c” is not in the prompt" in screen_text(app)
 
 
-async def test_a_vector_can_be_made_and_a_memory_edited_and_the_way_is_told_anew(kitchen: Kitchen) -> None:
+async def test_after_an_embedding_or_an_edit_the_stages_are_shown_again(kitchen: Kitchen) -> None:
     content = "Bought new chopsticks. She would like a wok as well."
     kitchen.embedder.vectors[content] = (0.0, 0.0, 1.0, 0.0)
     async with running(kitchen.room("stages", "cutlery", SHOPPING), WIDE) as (app, pilot):
