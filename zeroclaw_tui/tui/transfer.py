@@ -36,12 +36,11 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.transfer.target import Target
 
 _FLAGGED: Final = "flagged"
-_FORMATS: dict[str, tuple[ExportFormat, str]] = {
-    "JSONL": ("jsonl", "all columns, lossless; use it to import again."),
-    "CSV": ("csv", "a table for other programs, without vectors."),
-    "Markdown": ("markdown", "readable text, without vectors."),
+_FORMATS: dict[ExportFormat, str] = {
+    "jsonl": "JSONL: all columns, lossless; use it to import again.",
+    "csv": "CSV: a table for other programs, without vectors.",
+    "markdown": "Markdown: readable text, without vectors.",
 }
-_BY_NAME = "by its name"
 _EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
 _NAMED = 4
 _SHORT_KEY, _LONGEST_NAME, _LONGEST_NOTE, _LONGEST_PREVIEW = 24, 40, 130, 42
@@ -56,19 +55,18 @@ async def export_shown(
         narrowed = f"{narrowed}\n{superseded_sentence(hidden, way='“superseded” in the facets takes')}"
 
     def below(values: Mapping[str, str]) -> Content:
-        chosen = _format(values)
-        return Content(next(f"{name}: {about}" for name, (known, about) in _FORMATS.items() if known == chosen))
+        return Content(_FORMATS[_format(path_typed(values["path"]))])
 
     fields = [
         Field("path", "to", shown_words(str(Path.home() / f"zeroclaw-memories-{now:%Y-%m-%d}.jsonl"))),
-        Field("format", "format", _BY_NAME, (_BY_NAME, *_FORMATS)),
         *([] if "vectors" in library.memory.why_not else [Field("vectors", "vectors", "no", ("no", "yes"))]),
     ]
     form = Form(f"Export {counted(count)}?", Content.styled(narrowed, MUTED), fields, below, does="export")
     values = await app.push_screen_wait(form)
     if values is None:
         return None
-    path, how = path_typed(values["path"]), _format(values)
+    path = path_typed(values["path"])
+    how = _format(path)
     vectors = values.get("vectors") == "yes" and how == "jsonl"
     is_there = await asyncio.to_thread(path.exists)
     body = Content(f"{shown_words(str(path))} already exists. Its content will be lost.")
@@ -83,15 +81,11 @@ async def export_shown(
     return shown_words(f"{counted(done.count)}, {size_shown(done.size)}, exported to {path}{lost}")
 
 
-def _format(values: Mapping[str, str]) -> ExportFormat:
-    """The format that was chosen, or that of the file's name. Raises UsageError for a name of no format."""
-    if values["format"] != _BY_NAME:
-        return _FORMATS[values["format"]][0]
-    suffix = path_typed(values["path"]).suffix.lower()
-    if suffix not in SUFFIXES:
-        known = ", ".join(SUFFIXES)
-        raise UsageError("The file name has no known ending.", hint=f"Use {known}, or choose a format.")
-    return SUFFIXES[suffix]
+def _format(path: Path) -> ExportFormat:
+    """The format of a file's name. Raises UsageError for a name of no format."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise UsageError("The file name has no known ending.", hint=f"Use {', '.join(SUFFIXES)}.")
+    return SUFFIXES[path.suffix.lower()]
 
 
 async def import_file(app: App[Any], library: Library, patience: float) -> Outcome | None:

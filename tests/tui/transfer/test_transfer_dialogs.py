@@ -54,9 +54,7 @@ async def test_the_listed_memories_are_exported_to_the_named_file(place: Place) 
         assert isinstance(app.screen, BrowserRoom)
 
 
-async def test_only_what_the_filters_leave_is_exported_in_the_format_of_the_name_or_the_one_chosen(
-    place: Place,
-) -> None:
+async def test_the_filtered_memories_are_exported_in_the_format_of_the_file_name(place: Place) -> None:
     async with running(place.app(), WIDE) as (app, pilot):
         browser = app.screen
         assert isinstance(browser, BrowserRoom)
@@ -70,9 +68,10 @@ async def test_only_what_the_filters_leave_is_exported_in_the_format_of_the_name
         await type_path(pilot, "~/memories")
         await press(pilot, "enter")
         assert "The file name has no known ending." in screen_words(app)
-        await press(pilot, "tab", "right", "right", "right", "enter")
+        await type_path(pilot, "~/memories.md")
+        await press(pilot, "enter")
         assert isinstance(app.screen, BrowserRoom)
-    for name in ("core.csv", "memories"):
+    for name in ("core.csv", "memories.md"):
         text = (place.home / name).read_text(encoding="utf-8")
         assert "peanuts" in text
         assert "ramen" not in text
