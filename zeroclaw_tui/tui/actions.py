@@ -103,8 +103,8 @@ class Changes:
     def begin(self, change: Change, *, group: str = "change") -> None:
         """Make a change, unless another one is under way; a failure is reported.
 
-        When a person quits, a change of the group "change" is stopped after the batch under way; another one is
-        finished.
+        When a person quits, a change of the group "change" is stopped after the batch under way. One of another group
+        asks nothing, so that it holds no keys, and is finished.
         """
         library = self._library()
         if library is None:
@@ -113,7 +113,7 @@ class Changes:
             warn(self._room, "Wait: the previous change is still running.")
             return
         self.is_under_way = True
-        if isinstance(self._room.app, TypeAhead):
+        if isinstance(self._room.app, TypeAhead) and group == "change":
             # They are meant for the question, or for the screen after the change.
             self._room.app.hold_keys()
         # Never exclusive: a change is not to be cut off by the next.

@@ -17,10 +17,10 @@ from zeroclaw_tui.curation.doctor_checks import GLYPHS, DoctorFinding, Risk
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.stats import StoreStats, full_stats, store_stats
 from zeroclaw_tui.files.database import why_not_writable
-from zeroclaw_tui.memory.errors import InspectorError
+from zeroclaw_tui.memory.errors import InspectorError, Unreadable
 from zeroclaw_tui.memory.text import counted, one_line
 from zeroclaw_tui.tui.actions import StoreRoom
-from zeroclaw_tui.tui.commands import Command, guarded, inform, start_work, warn
+from zeroclaw_tui.tui.commands import Command, guarded, inform, show_failure, start_work, warn
 from zeroclaw_tui.tui.dialogs import with_progress, yes_or_no
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_line, shown_words, with_tilde
@@ -48,6 +48,10 @@ _COLUMNS: Sequence[Column[DoctorFinding]] = (
 )
 
 
+class NotOpenAgain(Unreadable):
+    """The store was closed and cannot be opened again."""
+
+
 @runtime_checkable
 class OpensStores(Protocol):
     """An app that can open its store again, and shows what is wrong where it does not open."""
@@ -58,9 +62,9 @@ class OpensStores(Protocol):
 
 
 async def with_store_closed(app: App[Any], library: Library, work: Callable[[], Awaitable[Done]]) -> Done:
-    """Do something while the database is closed here; it is opened again in any case, or the app shows why not.
+    """Do something while the database is closed here; it is opened again in any case.
 
-    Raises InspectorError kinds.
+    Raises what the work raises, or NotOpenAgain: then the app was asked to show why.
     """
     database = library.memory.upkeep.database
     if database is None:
@@ -77,10 +81,10 @@ async def with_store_closed(app: App[Any], library: Library, work: Callable[[], 
             except InspectorError as error:
                 # Raised once the store is open again.
                 failure = error
-    except InspectorError:
+    except InspectorError as error:
         if isinstance(app, OpensStores):
             app.call_later(app.open_again)
-        raise
+        raise NotOpenAgain(error.message, hint=error.hint) from error
     for panes in lists:
         panes.start_loading()
     if failure is not None:
@@ -234,7 +238,12 @@ class Health(UpkeepTab):
         now = self.room.clock()
         if finding.repair == "compact":
             compact = partial(repairs.compact, library.config, now)
-            done = await with_store_closed(self.app, library, compact)
+            try:
+                done = await with_store_closed(self.app, library, compact)
+            except NotOpenAgain as error:
+                # There is nothing to load from any more.
+                show_failure(self, error)
+                return
         else:
             done = await doctor.repair_finding(library.config, library, finding, now)
         inform(self, " ".join(filter(None, [*done.sentences(), done.backup_sentence()])))
