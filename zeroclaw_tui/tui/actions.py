@@ -53,19 +53,19 @@ if TYPE_CHECKING:
 AT_ONCE_FOR = timedelta(minutes=10)
 """For so long a change of this session is undone and redone without a question."""
 _ROWS_NAMED, _ROWS_READ = 3, 20
-_LONGEST_ROW = 70
-_LINES_BESIDE, _MOST_ROWS = 20, 12
+_MAX_ROW_LENGTH = 70
+_OTHER_LINES, _MAX_ROWS = 20, 12
 """What the plan of many needs for everything that is no memory, and how many memories it shows at most."""
 _KEY_CELLS, _TEXT_CELLS = 20, 34
-_CLASHES_NAMED = 2
-_LONGEST_CATEGORY, _LONGEST_KEY, _LONGEST_LINE, _LOOKED_AT = 24, 60, 160, 2000
+_MAX_CONFLICTS = 2
+_MAX_CATEGORY, _MAX_KEY, _MAX_LINE, _MAX_TEXT = 24, 60, 160, 2000
 _FIELDS = (
     "key", "category", "session_id", "namespace", "importance", "pinned", "kind", "superseded_by", "agent",
 )  # fmt: skip
-_LONGEST_VALUE = 80
+_MAX_VALUE = 80
 _MAX_LINES, _SAME_SHOWN = 6, 30
 """How many lines of a difference a question shows, and how much of what stays the same."""
-_LABEL_CELLS, _DATE_CELLS, _PADDING, _MOST_CELLS = 15, 16, 8, 72
+_LABEL_CELLS, _DATE_CELLS, _PADDING, _MAX_CELLS = 15, 16, 8, 72
 _REASONS = {
     "key exists": "Its key is in use again.",
     "changed": "It has changed since then.",
@@ -194,8 +194,8 @@ class Changes:
 
         try:
             return await self.run_change(library, sentence, total, partial(attempt, on_conflict="refuse"))
-        except Conflicts as clashes:
-            on_conflict = await self._room.app.push_screen_wait(clash_question(clashes, self._room.app.size.width))
+        except Conflicts as conflicts:
+            on_conflict = await self._room.app.push_screen_wait(restore_question(conflicts, self._room.app.size.width))
         if on_conflict is None:
             return None
         return await self.run_change(library, sentence, total, partial(attempt, on_conflict=on_conflict))
@@ -227,7 +227,7 @@ class Changes:
         title = f"{question}: {change.title}, {time_words(change.at, now)}?"
         numbers = await trash.numbers_to_turn(change.number, "undo" if question == "Undo" else "redo")
         rows = await asyncio.to_thread(lambda: _sorted_rows(trash.changes_to_turn(numbers[:_ROWS_READ])))
-        shown = [cut(display_text(undo_sentence(row)), _LONGEST_ROW) for row in rows[:_ROWS_NAMED]]
+        shown = [cut(display_text(undo_sentence(row)), _MAX_ROW_LENGTH) for row in rows[:_ROWS_NAMED]]
         more = (change.open if question == "Undo" else change.count - change.open) - len(shown)
         body = Content.assemble(
             "\n".join(shown),
@@ -341,7 +341,7 @@ async def confirms_removal(app: App[Any], library: Library, plan: PurgePlan) -> 
         entry = await whole_entry(library.memory, plan.stamps[0].handle)
         question: Dialog[bool] = delete_question(library, entry, plan, app.size)
     else:
-        shown = max(_ROWS_NAMED, min(_MOST_ROWS, app.size.height - _LINES_BESIDE))
+        shown = max(_ROWS_NAMED, min(_MAX_ROWS, app.size.height - _OTHER_LINES))
         handles = [stamp.handle for stamp in plan.stamps[:shown]]
         first = await library.memory.rows(Query(EXCERPTS, handles=handles))
         body = purge_content(library, plan, first)
@@ -353,7 +353,7 @@ def purge_content(library: Library, plan: PurgePlan, first: Sequence[MemoryEntry
     """Categories and extent of what is deleted, the first memories, and where they go."""
     parts: list[str | tuple[str, str]] = [("\n".join(plan.sentences()), MUTED), "\n"]
     for entry in first:
-        key, text = fit(key_words(masked(entry.key)), _KEY_CELLS), one_line(masked(entry.content[:_LOOKED_AT]))
+        key, text = fit(key_words(masked(entry.key)), _KEY_CELLS), one_line(masked(entry.content[:_MAX_TEXT]))
         parts += [f"\n{key}  {fit(text, _TEXT_CELLS)}", (f"  {absolute_time(entry.when)[:10]}", MUTED)]
     more = plan.count - len(first)
     parts.append((f"\n… {more:,} more" if more else "", MUTED))
@@ -365,31 +365,31 @@ def delete_question(library: Library, entry: MemoryEntry, plan: PurgePlan, windo
     """Whether one memory should go: what it is, how it begins, where it goes; as much as there is room for."""
     is_low = window.height < FEW_LINES
     facts = " · ".join([_category(entry.category), absolute_time(entry.when), size_shown(entry.size)])
-    cells = window.width * 96 // 100 - _PADDING if is_low else _LONGEST_LINE
-    begins = cut(one_line(masked(entry.content[:_LOOKED_AT])), cells) or EMPTY_CONTENT
+    cells = window.width * 96 // 100 - _PADDING if is_low else _MAX_LINE
+    begins = cut(one_line(masked(entry.content[:_MAX_TEXT])), cells) or EMPTY_CONTENT
     gap = "\n" if is_low else "\n\n"
     body = Content.assemble((facts, MUTED), "\n", begins, gap, (plan_remarks(library, plan), MUTED))
     return yes_or_no(f"Delete {key_words(entry.key)}?", body, "Delete")
 
 
-def clash_question(clashes: Conflicts, width: int) -> Question[OnConflict]:
+def restore_question(conflicts: Conflicts, width: int) -> Question[OnConflict]:
     """The memories to restore and those in the store, in a terminal of so many columns; gives the choice."""
-    cells = min(_MOST_CELLS, width * 96 // 100) - _PADDING
+    cells = min(_MAX_CELLS, width * 96 // 100) - _PADDING
     parts: list[str | tuple[str, str]] = []
-    for found in clashes.found[:_CLASHES_NAMED]:
+    for found in conflicts.found[:_MAX_CONFLICTS]:
         parts.append("\n\n" if parts else "")
         parts += [*_row_parts("to restore", found.wanted, cells), "\n"]
         parts += _row_parts("in the store", found.existing, cells)
-    more = clashes.total - min(_CLASHES_NAMED, len(clashes.found))
+    more = conflicts.total - min(_MAX_CONFLICTS, len(conflicts.found))
     parts.append((f"\n\n… and {more:,} more" if more else "", MUTED))
     answers: list[Answer[OnConflict]] = [
         Answer("o", "Overwrite", "overwrite", "the current version goes to the trash"),
         Answer("b", "Keep both", "rename", "under a new key"),
     ]
-    return Question(_clash_title(clashes.found, clashes.total), Content.assemble(*parts), "Cancel", answers)
+    return Question(_conflict_title(conflicts.found, conflicts.total), Content.assemble(*parts), "Cancel", answers)
 
 
-def _clash_title(found: Sequence[RowConflict], total: int) -> str:
+def _conflict_title(found: Sequence[RowConflict], total: int) -> str:
     if total == 1 and found:
         return f"{key_words(found[0].wanted.entry().key)} cannot be restored as it was. {_REASONS[found[0].reason]}"
     return f"{total:,} memories cannot be restored as they were."
@@ -401,7 +401,7 @@ def _row_parts(label: str, row: Row | None, cells: int) -> list[str | tuple[str,
     if row is None:
         return [lead, ("nothing", MUTED)]
     entry, room = row.entry(), max(20, cells - _LABEL_CELLS - _DATE_CELLS - 4)
-    key, content = (one_line(text[:_LOOKED_AT]) for text in (entry.key, entry.content))
+    key, content = (one_line(text[:_MAX_TEXT]) for text in (entry.key, entry.content))
     written = f"  {fit(absolute_time(entry.updated_at or entry.timestamp), _DATE_CELLS)}"
     return [lead, fit(key, room * 2 // 5), "  ", fit(content, room - room * 2 // 5), (written, MUTED)]
 
@@ -441,7 +441,7 @@ def until_words(until: str, now: datetime) -> str:
 
 
 def _category(category: str) -> str:
-    return shown_line(category, _LONGEST_CATEGORY) or "(blank)"
+    return shown_line(category, _MAX_CATEGORY) or "(blank)"
 
 
 def field_changes(old: MemoryEntry, new: MemoryEntry) -> list[tuple[str, str, str]]:
@@ -474,12 +474,12 @@ def _field_words(value: object) -> str:
         return "(none)"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return cut(one_line(f"{value:g}" if isinstance(value, float) else str(value)[:_LOOKED_AT]), _LONGEST_VALUE)
+    return cut(one_line(f"{value:g}" if isinstance(value, float) else str(value)[:_MAX_TEXT]), _MAX_VALUE)
 
 
 def key_words(key: str) -> str:
     """A key within a sentence."""
-    return cut(one_line(key[: 4 * _LONGEST_KEY]), _LONGEST_KEY) or EMPTY_KEY
+    return cut(one_line(key[: 4 * _MAX_KEY]), _MAX_KEY) or EMPTY_KEY
 
 
 def gone_words(until: str, now: datetime) -> str:

@@ -42,8 +42,8 @@ _FORMATS: dict[ExportFormat, str] = {
     "markdown": "Markdown: readable text, without vectors.",
 }
 _EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
-_NAMED = 4
-_SHORT_KEY, _LONGEST_NAME, _LONGEST_NOTE, _LONGEST_PREVIEW = 24, 40, 130, 42
+_MAX_KEYS = 4
+_SHORT_KEY, _MAX_NAME, _MAX_NOTE, _MAX_PREVIEW = 24, 40, 130, 42
 
 
 async def export_shown(
@@ -191,7 +191,7 @@ def narrowed_words(chips: list[str], text: str, *, is_recall: bool, verb: str = 
 
 def _import_title(plan: ImportPlan) -> str:
     """The question of a plan."""
-    name = cut(clean(plan.path.name), _LONGEST_NAME)
+    name = cut(clean(plan.path.name), _MAX_NAME)
     if not plan.count:
         return f"{name} has no memories"
     if not plan.new + plan.taken:
@@ -205,11 +205,11 @@ def plan_body(plan: Plan) -> Content:
     if isinstance(plan, ImportPlan) and plan.why:
         parts.append((f"\n{_line(plan.source_text)}", MUTED))
         parts += [
-            f"\n{cut(key_words(key), _SHORT_KEY)}  {cut(clean(content), _LONGEST_PREVIEW)}"
+            f"\n{cut(key_words(key), _SHORT_KEY)}  {cut(clean(content), _MAX_PREVIEW)}"
             for key, _, content in plan.preview_texts()
         ]
     if plan.samples:
-        keys = first_names(list(map(key_words, plan.samples)), plan.taken, most=_NAMED, longest=_SHORT_KEY)
+        keys = first_names(list(map(key_words, plan.samples)), plan.taken, most=_MAX_KEYS, longest=_SHORT_KEY)
         parts.append((f"\nAlready in use: {keys}", MUTED))
     if plan.makes:
         parts.append(f"\n{_line(plan.makes)}")
@@ -218,7 +218,7 @@ def plan_body(plan: Plan) -> Content:
 
 
 def _line(sentence: str) -> str:
-    return cut(clean(sentence), _LONGEST_NOTE)
+    return cut(clean(sentence), _MAX_NOTE)
 
 
 def import_answers(plan: ImportPlan) -> list[Answer[OnClash | Literal["flagged"]]]:
