@@ -19,11 +19,8 @@ from zeroclaw_tui.config.setting_names import (
 from zeroclaw_tui.memory.errors import BrokenConfig
 
 FIRST = Target(schema=1, has_aliases=False, is_modern=False)
-SECOND = Target(schema=2, has_aliases=False, is_modern=False)
 OLD_FILE_READ_BY_NEW = Target(schema=1, has_aliases=False, is_modern=True)
 THIRD = Target(schema=3, has_aliases=True, is_modern=True)
-OLD_FORMS = (FIRST, SECOND, OLD_FILE_READ_BY_NEW)
-EMPTY = ConfigDocument()
 
 
 def known(version: str) -> Target:
@@ -33,43 +30,6 @@ def known(version: str) -> Target:
 
 def document(text: str) -> ConfigDocument:
     return ConfigDocument(text, False, tomllib.loads(text))
-
-
-PLACES = [
-    ("memory.backend", "memory.backend", "memory.backend"),
-    ("memory.policy.threat_scan", "memory.policy.threat_scan", "memory.policy.threat_scan"),
-    (
-        "memory.policy.retention_days_by_category.core",
-        "memory.policy.retention_days_by_category.core",
-        "memory.policy.retention_days_by_category.core",
-    ),
-    ("storage.postgres.db_url", "storage.provider.config.db_url", "storage.postgres.work.db_url"),
-    ("storage.postgres.schema", "storage.provider.config.schema", "storage.postgres.work.schema"),
-    ("storage.postgres.table", "storage.provider.config.table", "storage.postgres.work.table"),
-    (
-        "storage.postgres.connect_timeout_secs",
-        "storage.provider.config.connect_timeout_secs",
-        "storage.postgres.work.connect_timeout_secs",
-    ),
-    ("storage.postgres.vector_enabled", "memory.postgres.vector_enabled", "storage.postgres.work.vector_enabled"),
-    (
-        "storage.postgres.vector_dimensions",
-        "memory.postgres.vector_dimensions",
-        "storage.postgres.work.vector_dimensions",
-    ),
-    ("storage.qdrant.url", "memory.qdrant.url", "storage.qdrant.work.url"),
-    ("storage.qdrant.collection", "memory.qdrant.collection", "storage.qdrant.work.collection"),
-    ("storage.qdrant.api_key", "memory.qdrant.api_key", "storage.qdrant.work.api_key"),
-    ("storage.sqlite.open_timeout_secs", "memory.sqlite_open_timeout_secs", "storage.sqlite.work.open_timeout_secs"),
-    ("storage.lucid.binary_path", "storage.lucid.work.binary_path", "storage.lucid.work.binary_path"),
-]
-
-
-@pytest.mark.parametrize(("name", "old", "aliased"), PLACES)
-def test_places_in_both_forms(name: str, old: str, aliased: str) -> None:
-    for target in OLD_FORMS:
-        assert ".".join(place_of(name, EMPTY, target, "work")) == old
-    assert ".".join(place_of(name, EMPTY, THIRD, "work")) == aliased
 
 
 @pytest.mark.parametrize("spelling", ["dbURL", "database_url", "databaseUrl"])
