@@ -335,8 +335,7 @@ async def run_change(
     Whoever cancels this waits for the batch under way, and what was done can be undone, unless it deletes `forever`. An
     error leaves the action to be recovered, and says how much of it was done, as the store shows it.
     """
-    begin = library.trash.begin_permanent if forever else library.trash.begin
-    return await _run(library, partial(begin, verb, summary), work, on_progress)
+    return await _run(library, partial(library.trash.begin, verb, summary, permanently=forever), work, on_progress)
 
 
 async def _run(

@@ -80,13 +80,10 @@ class Trash:
 
     # Changing
 
-    async def begin(self, verb: Verb, summary: str) -> RunningAction:
+    async def begin(self, verb: Verb, summary: str, *, permanently: bool = False) -> RunningAction:
         """Begin an action. Raises Locked while another process changes something of this config dir."""
-        return await self._begun(partial(RunningAction, verb=verb, summary=summary))
-
-    async def begin_permanent(self, verb: Verb, summary: str) -> PermanentDeletion:
-        """Begin an action that deletes memories permanently. Raises Locked."""
-        return await self._begun(partial(PermanentDeletion, verb=verb, summary=summary))
+        kind = PermanentDeletion if permanently else RunningAction
+        return await self._begun(partial(kind, verb=verb, summary=summary))
 
     async def turn(self, verb: Verb, numbers: Sequence[int]) -> Turn:
         """Begin an undo, redo or restore of these changes. Raises Locked."""
