@@ -16,7 +16,6 @@ import pytest
 from support.databases import create_database
 from support.warm_start import SCRIPTS, run_script
 
-HOSTILE = "\x1b]0;owned\x07 \x9b31m [/bold] \u202egnp.exe \x00end"
 AGENT_IDS = {"default": "00000000-0000-4000-8000-000000000001", "writer": "00000000-0000-4000-8000-000000000002"}
 
 
