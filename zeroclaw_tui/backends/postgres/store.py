@@ -185,6 +185,7 @@ class PostgresMemory(SqlMemory):
         if dry_run and "write" in self.why_not:
             return
         check_writable(self)
+        await self.connections.open()
         with suppress(_RolledBack):
             async with self.connections.writing() as connection:
                 await make_table(connection, self.schema_name, self.table_name, profile, self.vector_dimensions)
