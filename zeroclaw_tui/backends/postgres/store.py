@@ -178,7 +178,7 @@ class PostgresMemory(SqlMemory):
         return Upkeep(maker=self)
 
     async def make(self, profile: ScoringProfile, *, dry_run: bool = False) -> None:
-        """Make the table as the ZeroClaw of that profile does, and look at it; with `dry_run` roll it back.
+        """Connect, make the table as the ZeroClaw of that profile does, and look at it; with `dry_run` roll it back.
 
         Raises Refused with the rights that are missing.
         """
