@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from erase_samples import OTHERS, TEXT, bytes_left
@@ -23,7 +24,7 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.purge_plan import plan_purge
 from zeroclaw_tui.curation.traces.erase import EraseReport, erase_texts, plan_erase
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
-from zeroclaw_tui.memory.change import Draft
+from zeroclaw_tui.memory.change import ApplyResult, Draft
 from zeroclaw_tui.memory.query import MemoryFilter
 
 CONTENTS = (OTHERS[0], f"I met {TEXT.upper()}", OTHERS[1], f"{TEXT} again")
@@ -130,6 +131,24 @@ async def test_a_memory_that_the_server_writes_again_is_reported(place: Postgres
         ]
         assert not report.is_complete
         assert report.as_json()["scanned"]["hits"] == 1
+
+
+async def test_a_store_that_cannot_be_read_again_is_reported(
+    place: PostgresPlace, opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened("postgres", place.url) as library:
+        await store_memory(library, Draft("key", TEXT))
+        plan, apply = await plan_erase(library, TextMatcher([TEXT])), library.memory.apply
+
+        async def apply_and_break(*arguments: Any, **options: Any) -> ApplyResult:
+            result = await apply(*arguments, **options)
+            place.run("ALTER TABLE memories RENAME TO elsewhere")
+            return result
+
+        monkeypatch.setattr(library.memory, "apply", apply_and_break)
+        report = await erase_texts(library, plan)
+        assert not report.is_complete
+        assert library.memory.about.location in [one.place for one in report.scan.skipped if one.may_hold]
 
 
 @pytest.fixture
