@@ -69,7 +69,7 @@ def test_one_is_put_back_and_that_is_taken_back(onboard: Onboard, changed: Path)
     assert changed.stat().st_mode & 0o777 == 0o600
 
 
-def test_latest_is_the_newest_and_another_name_is_told(onboard: Onboard, changed: Path) -> None:
+def test_latest_is_the_newest_and_another_name_is_reported(onboard: Onboard, changed: Path) -> None:
     told = onboard("--restore", "latest", "--yes", "--json")
     assert told.code == 0
     assert set(told.json) == {"config_file", "restored", "backup", "dry_run", "lines", "diff"}

@@ -86,7 +86,7 @@ def test_an_unset_shell_variable_does_not_mean_the_folder_one_stands_in(run: Any
     assert not Path("config.toml").exists()
 
 
-def test_a_user_without_a_home_is_told_and_may_name_the_place(config_file: Path) -> None:
+def test_a_user_without_a_home_is_reported_and_may_name_the_place(config_file: Path) -> None:
     code = (
         "import os, pathlib, sys\n"
         "def nowhere(): raise RuntimeError('no home')\n"

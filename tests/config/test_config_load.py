@@ -95,7 +95,7 @@ def test_broken_toml_is_one_sentence_with_line_and_column(tmp_path: Path, text: 
         ("embedding_cache_size = 1979-05-27", "embedding_cache_size", 10000),
     ],
 )
-def test_wrong_type_is_told_and_the_default_used(tmp_path: Path, line: str, key: str, default: object) -> None:
+def test_wrong_type_is_reported_and_the_default_used(tmp_path: Path, line: str, key: str, default: object) -> None:
     config = load(tmp_path, f"{BASE}{line}\n")
     assert getattr(config, key) == default
     assert config.sources[f"memory.{key}"] == "default"
@@ -110,7 +110,7 @@ def test_wrong_type_never_shows_the_value(tmp_path: Path) -> None:
     assert "sk-veryverysecret" not in repr(config)
 
 
-def test_unknown_key_is_told_with_the_one_meant(tmp_path: Path) -> None:
+def test_unknown_key_is_reported_with_the_one_meant(tmp_path: Path) -> None:
     config = load(tmp_path, BASE + "vektor_weight = 1.0\nsqlite_path = 'x'\n[memory.policy]\nthreatscan = 'on'\n")
     assert warning(config, "vektor_weight").endswith("did you mean vector_weight?")
     assert "did you mean" not in warning(config, "sqlite_path")
@@ -157,7 +157,7 @@ def test_a_threshold_over_one_counts_by_who_reads_it(tmp_path: Path) -> None:
         (None, {}),
     ],
 )
-def test_a_key_that_the_zeroclaw_there_does_not_read_is_told(
+def test_a_key_that_the_zeroclaw_there_does_not_read_is_reported(
     tmp_path: Path, version: str | None, told: dict[str, str]
 ) -> None:
     text = BASE + "search_mode = 'bm25'\nretrieval_stages = ['fts']\n[memory.policy]\nread_only_namespaces = ['a']\n"
@@ -181,7 +181,7 @@ def test_schema(tmp_path: Path, version: str, schema: int) -> None:
 
 
 @pytest.mark.parametrize("value", ["'3'", "0", "-1", "true", "4"])
-def test_odd_schema_is_told(tmp_path: Path, value: str) -> None:
+def test_odd_schema_is_reported(tmp_path: Path, value: str) -> None:
     config = load(tmp_path, f"schema_version = {value}\n{BASE}")
     assert config.schema == (3 if value == "4" else 1)
     assert "starts on its defaults" in warning(config, "schema_version")
@@ -276,12 +276,12 @@ def test_alias_picks_its_storage_table(tmp_path: Path) -> None:
     assert config.storage == {"url": "http://right", "collection": "zeroclaw_memories"}
 
 
-def test_missing_alias_of_a_remote_store_is_told(tmp_path: Path) -> None:
+def test_missing_alias_of_a_remote_store_is_reported(tmp_path: Path) -> None:
     text = 'schema_version = 3\n[memory]\nbackend = "postgres.work"\n[storage.postgres.default]\ndb_url = "x"\n'
     assert "does not start" in warning(load(tmp_path, text), "[storage.postgres.work]")
 
 
-def test_unknown_and_unused_storage_keys_are_told(tmp_path: Path) -> None:
+def test_unknown_and_unused_storage_keys_are_reported(tmp_path: Path) -> None:
     text = (
         'schema_version = 3\n[memory]\nbackend = "sqlite.a"\n[storage.sqlite.a]\npath = "/x.db"\npaht = 1\n'
         "[storage.sqlit.a]\n"
@@ -302,7 +302,7 @@ def test_unknown_and_unused_storage_keys_are_told(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("layout", ["workspace", "data"])
-def test_storage_of_wrong_types_is_told(tmp_path: Path, text: str, layout: Literal["workspace", "data"]) -> None:
+def test_storage_of_wrong_types_is_reported(tmp_path: Path, text: str, layout: Literal["workspace", "data"]) -> None:
     config = load(tmp_path, text + "\n", layout=layout)
     assert config.backend == "sqlite"
     assert warning(config, "storage", "must be")

@@ -146,7 +146,7 @@ def test_route_key_of_the_old_generation_is_taken_literally(tmp_path: Path) -> N
     ("value", "part"),
     [("op://vault/item/field", "1Password"), ("enc2:zz", "not hex"), ("enc2:00", "too short")],
 )
-def test_key_that_cannot_be_decrypted_is_told(tmp_path: Path, value: str, part: str) -> None:
+def test_key_that_cannot_be_decrypted_is_reported(tmp_path: Path, value: str, part: str) -> None:
     config = load(tmp_path, f'api_key = "{value}"\n' + OPENAI)
     assert config.embedding.api_key is None
     assert any(part in sentence for sentence in config.warnings)

@@ -232,7 +232,7 @@ def test_a_file_nobody_else_may_read_is_one_sentence(
     assert "cannot be read: Permission denied" in said
 
 
-def test_what_is_no_file_is_told_by_what_it_is(tmp_path: Path) -> None:
+def test_what_is_no_file_is_reported_by_what_it_is(tmp_path: Path) -> None:
     """A folder, a link to nothing, a link in a circle, a pipe (which is not waited for), a file for a folder."""
     (tmp_path / "folder").mkdir()
     (tmp_path / "dangling").symlink_to("nowhere.toml")
@@ -260,14 +260,14 @@ def test_a_dangling_link_is_not_written_through_as_a_new_config(tmp_path: Path) 
     assert not (tmp_path / "nowhere.toml").exists()
 
 
-def test_a_file_where_our_folder_should_be_is_told_and_nothing_is_written(folder: Folder) -> None:
+def test_a_file_where_our_folder_should_be_is_reported_and_nothing_is_written(folder: Folder) -> None:
     folder.own_dir.write_text("in the way")
     with pytest.raises(Unreadable, match="zeroclaw-tui cannot be written"):
         saved(folder)
     assert folder.config.read_bytes() == OLD
 
 
-def test_a_backup_that_went_meanwhile_is_told(folder: Folder) -> None:
+def test_a_backup_that_went_meanwhile_is_reported(folder: Folder) -> None:
     backup = saved(folder)
     backup.path.unlink()
     with pytest.raises(Unreadable, match=r"2026-11-22T041530Z is no longer there"):

@@ -55,26 +55,26 @@ def test_any_damaged_value_is_a_sentence_without_the_value(
         reveal(value, folder)
 
 
-def test_missing_key_is_told_and_never_made(tmp_path: Path) -> None:
+def test_missing_key_is_reported_and_never_made(tmp_path: Path) -> None:
     for value in (SEALED, MASKED):
         with pytest.raises(SecretUnreadable, match=r"\.secret_key is missing"):
             reveal(value, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_wrong_key_is_told(tmp_path: Path) -> None:
+def test_wrong_key_is_reported(tmp_path: Path) -> None:
     (tmp_path / KEY_FILE).write_text("00" * 32)
     with pytest.raises(SecretUnreadable, match="was not made with"):
         reveal(SEALED, tmp_path)
 
 
 @pytest.mark.parametrize("text", ["", "00" * 31, "zz" * 32, "é" * 64])
-def test_key_file_that_is_no_key_is_told(tmp_path: Path, text: str) -> None:
+def test_key_file_that_is_no_key_is_reported(tmp_path: Path, text: str) -> None:
     (tmp_path / KEY_FILE).write_text(text)
     with pytest.raises(SecretUnreadable, match="64 hex digits"):
         reveal(SEALED, tmp_path)
 
 
-def test_one_password_reference_is_told(config_dir: Path) -> None:
+def test_one_password_reference_is_reported(config_dir: Path) -> None:
     with pytest.raises(SecretUnreadable, match="1Password"):
         reveal("op://vault/item/field", config_dir)

@@ -47,7 +47,7 @@ def test_a_key_file_that_is_there_stays_whatever_it_holds(tmp_path: Path) -> Non
     assert [path.name for path in tmp_path.iterdir()] == [KEY_FILE]
 
 
-def test_a_key_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_key_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(Unreadable, match="cannot be written"):
         make_key_file(tmp_path / "file", new_key_text())

@@ -62,7 +62,7 @@ def test_spellings_of_both_generations_mean_one_setting(written: str, name: str)
         ("memory.policy.retention_days_by_category.cor", "memory.policy.retention_days_by_category.core"),
     ],
 )
-def test_a_slip_is_told_with_the_setting_meant(written: str, meant: str) -> None:
+def test_a_slip_is_reported_with_the_setting_meant(written: str, meant: str) -> None:
     with pytest.raises(UsageError) as caught:
         setting_name(written)
     assert caught.value.message == f"ZeroClaw knows no setting {written}; did you mean {meant}?"

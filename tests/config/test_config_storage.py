@@ -47,7 +47,7 @@ def test_the_one_table_of_old_configs_counts_for_whichever_backend_is_in_use(tmp
     assert load(tmp_path, text + 'provider = "redis"\n').storage == {"db_url": "redis://a"}
 
 
-def test_an_alias_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_an_alias_that_is_not_there_is_reported(tmp_path: Path) -> None:
     config = load(tmp_path, THIRD + '[memory]\nbackend = "redis.work"\n[storage.redis.default]\nurl = "redis://a"\n')
     assert config.storage == {}
     assert "There is no [storage.redis.work]." in config.warnings

@@ -63,7 +63,7 @@ def test_nothing_to_change_says_so_and_offers_no_writing(make_world: MakeWorld, 
     assert walked.ending == "leave"
 
 
-def test_a_plan_that_cannot_be_made_is_said_and_nothing_can_be_written(
+def test_a_plan_that_cannot_be_made_is_reported_and_nothing_can_be_written(
     make_world: MakeWorld, probes: FakeProbes
 ) -> None:
     """An address must be encrypted, but the key file is missing beside a value that is encrypted already."""
@@ -77,7 +77,7 @@ def test_a_plan_that_cannot_be_made_is_said_and_nothing_can_be_written(
     assert PASSWORD not in asker.all_said
 
 
-def test_a_new_file_is_reviewed_by_its_keys_and_what_is_left_out_is_said(
+def test_a_new_file_is_reviewed_by_its_keys_and_what_is_left_out_is_reported(
     make_world: MakeWorld, probes: FakeProbes
 ) -> None:
     walked, asker = reviewed(make_world(None), {"review": "leave"})

@@ -57,7 +57,7 @@ def test_why_hygiene_goes_off_with_the_backend(tmp_path: Path) -> None:
     assert "hygiene" not in noted(world, "vector_weight=0.5")
 
 
-def test_memories_are_not_copied_and_that_is_said(tmp_path: Path) -> None:
+def test_memories_are_not_copied_and_that_is_reported(tmp_path: Path) -> None:
     world = World(tmp_path, SQLITE)
     assert "not moved" not in noted(world, memory="markdown")
     (world.config_dir / "workspace/memory").mkdir(parents=True)
@@ -76,7 +76,7 @@ def test_memories_are_not_copied_and_that_is_said(tmp_path: Path) -> None:
         ("embedding_cache_size=5", False),
     ],
 )
-def test_vectors_that_no_longer_fit_are_told(tmp_path: Path, assignment: str, is_told: bool) -> None:
+def test_vectors_that_no_longer_fit_are_reported(tmp_path: Path, assignment: str, is_told: bool) -> None:
     world = World(tmp_path, SQLITE)
     assert "reindex" not in noted(world, assignment)
     (world.config_dir / "workspace/memory").mkdir(parents=True)
@@ -119,7 +119,7 @@ def test_a_variable_that_overrides_what_is_written_is_named(
 
 
 @pytest.mark.parametrize("variable", ["ZEROCLAW_DB_URL", "ZEROCLAW_POSTGRES_URL"])
-def test_a_database_that_the_environment_named_is_told_without_showing_it(tmp_path: Path, variable: str) -> None:
+def test_a_database_that_the_environment_named_is_reported_without_showing_it(tmp_path: Path, variable: str) -> None:
     world = World(tmp_path, SQLITE, **{variable: "postgres://u:swordfish@h/d"}).with_key()
     told = noted(world, memory="postgres")
     assert f"storage.postgres.db_url is taken from the environment variable {variable}." in told
@@ -136,7 +136,9 @@ def test_a_database_that_the_environment_named_is_told_without_showing_it(tmp_pa
         ("${DATABASE}", False),
     ],
 )
-def test_a_database_url_without_a_password_is_told_with_what_follows(tmp_path: Path, url: str, is_told: bool) -> None:
+def test_a_database_url_without_a_password_is_reported_with_what_follows(
+    tmp_path: Path, url: str, is_told: bool
+) -> None:
     said = noted(World(tmp_path, SQLITE), f"db_url={url}", memory="postgres")
     assert ("has no password" in said) == is_told
     assert ("PGPASSWORD" in said) == is_told
@@ -172,7 +174,7 @@ def test_a_database_url_without_a_password_is_told_with_what_follows(tmp_path: P
         (None, None, None),
     ],
 )
-def test_keys_that_come_along_unasked_are_told_with_the_reason(
+def test_keys_that_come_along_unasked_are_reported_with_the_reason(
     tmp_path: Path, config: str | None, memory: str | None, told: str | None
 ) -> None:
     said = noted(World(tmp_path, config), "min_relevance_score=0.33", memory=memory)
@@ -180,7 +182,7 @@ def test_keys_that_come_along_unasked_are_told_with_the_reason(
     assert (" added" in said) == (told is not None)
 
 
-def test_what_the_next_run_would_warn_of_is_told_by_this_one(tmp_path: Path) -> None:
+def test_what_the_next_run_would_warn_of_is_reported_by_this_one(tmp_path: Path) -> None:
     world = World(tmp_path, SQLITE)
     useless = "memory.snapshot_on_hygiene does nothing while memory.snapshot_enabled is false."
     asked = world.write("snapshot_on_hygiene=true")

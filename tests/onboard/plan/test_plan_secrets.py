@@ -86,7 +86,7 @@ def test_encryption_that_is_switched_off_leaves_plain_text_and_says_so(tmp_path:
     assert not (world.config_dir / KEY_FILE).exists()
 
 
-def test_the_key_of_qdrant_stays_plain_in_the_old_form_and_that_is_said(tmp_path: Path) -> None:
+def test_the_key_of_qdrant_stays_plain_in_the_old_form_and_that_is_reported(tmp_path: Path) -> None:
     world = World(tmp_path, OLD).with_key()
     plan = world.write(*QDRANT_ASK, memory="qdrant")
     assert world.values["memory"]["qdrant"]["api_key"] == "tunafish"

@@ -105,7 +105,7 @@ def test_bytes_in_a_variable_that_are_no_text_are_refused(tmp_path: Path, variab
     assert world.file.read_text() == SQLITE
 
 
-def test_days_of_a_category_asked_by_name_are_told_from_what_holds_today(tmp_path: Path) -> None:
+def test_days_of_a_category_asked_by_name_are_reported_from_what_holds_today(tmp_path: Path) -> None:
     world = world_of(tmp_path, SQLITE, "workspace")
     name = "memory.policy.retention_days_by_category.conversation"
     assert any(f"{name} changes from 30 days to 2 days" in note for note in world.plan(f"{name}=2").notes)

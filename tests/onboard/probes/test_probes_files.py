@@ -72,7 +72,7 @@ def test_a_database_that_is_not_there_yet_is_not_made(tmp_path: Path) -> None:
     ("generation", "version"),
     [("G1", "0.1.2 to 0.5.6"), ("G2", "0.5.7 to 0.7.5"), ("G3", "0.8.0 to 0.8.2"), ("G4", "0.8.3 and later")],
 )
-def test_a_database_is_told_with_generation_and_count(tmp_path: Path, generation: str, version: str) -> None:
+def test_a_database_is_reported_with_generation_and_count(tmp_path: Path, generation: str, version: str) -> None:
     make(brain(tmp_path / "config"), generation, [{"key": "a"}, {"key": "b"}])
     found = look(tmp_path / "config", "sqlite")
     assert (found.verdict, found.sentence) == ("good", "the database can be written")
@@ -134,7 +134,7 @@ def test_a_database_this_user_may_only_read(shared: Path) -> None:
     ("free", "told"),
     [(99_000_000, "only 99 MB free on its disk"), (2_500_000_000, "2.5 GB free on its disk")],
 )
-def test_little_space_is_told(tmp_path: Path, free: int, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_little_space_is_reported(tmp_path: Path, free: int, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
     _with_file_system(monkeypatch, free=free)
     assert told in look(tmp_path / "config", "sqlite").facts
 

@@ -105,7 +105,7 @@ def test_memories_that_are_there_are_counted(place: Place) -> None:
     assert "may read and write public.memories" in found.facts
 
 
-def test_pgvector_that_is_there_is_told_with_what_it_is_worth(place: Place) -> None:
+def test_pgvector_that_is_there_is_reported_with_what_it_is_worth(place: Place) -> None:
     place.run("CREATE EXTENSION vector")
     (fact,) = [fact for fact in place.test().facts if "pgvector" in fact]
     version = place.run("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
@@ -136,7 +136,7 @@ def test_each_right_that_is_missing_is_named_and_its_remedy_is_enough(place: Pla
     assert found.verdict == "good"
 
 
-def test_an_owner_whose_rights_were_taken_away_is_told_which(place: Place) -> None:
+def test_an_owner_whose_rights_were_taken_away_is_reported_which(place: Place) -> None:
     place.start_zeroclaw()
     place.run(f"REVOKE INSERT, DELETE ON memories FROM {place.user}")
     found = place.test()

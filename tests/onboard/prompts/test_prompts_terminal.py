@@ -108,7 +108,7 @@ def test_enter_keeps_what_is_there() -> None:
         assert words in screen.text()
 
 
-def test_a_wrong_answer_is_told_and_asked_again_with_what_was_typed() -> None:
+def test_a_wrong_answer_is_reported_and_asked_again_with_what_was_typed() -> None:
     with typed("\x15many\r", "\x15" + "14\r") as screen:
         assert ask(make_question()) == "14"
     assert "✗ This is no whole number. Type one like 30." in screen.raw.getvalue()

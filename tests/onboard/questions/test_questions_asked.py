@@ -226,7 +226,7 @@ def test_values_are_shown_in_words_and_secrets_never(setting: str, value: object
         ("0.8.4", "one common word can reach 1.00 and pass the threshold of 0.40"),
     ],
 )
-def test_the_threshold_is_told_in_the_terms_of_the_version(tmp_path: Path, version: str, said: str) -> None:
+def test_the_threshold_is_reported_in_the_terms_of_the_version(tmp_path: Path, version: str, said: str) -> None:
     form = "aliased" if version.startswith("0.8") else "old"
     answers = answering(start(tmp_path, FORMS[form], version), embedding_provider="openai")
     assert said in about(answers, "min_relevance_score")
@@ -241,7 +241,7 @@ def test_a_file_that_searches_vectors_it_does_not_have_is_asked_how_to_search(tm
     assert "search_mode" in ids(answering(answers, search_mode="hybrid")), "the answer must not take its question away"
 
 
-def test_how_a_secret_is_kept_is_said(tmp_path: Path) -> None:
+def test_how_a_secret_is_kept_is_reported(tmp_path: Path) -> None:
     old = answering(start(tmp_path / "old", FORMS["old"]), backend="qdrant")
     assert "plain text" in about(old, "qdrant.api_key")
     assert "encrypted" in about(old, "postgres.db_url")

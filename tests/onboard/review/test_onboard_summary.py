@@ -22,7 +22,6 @@ from zeroclaw_tui.onboard.probes import Finding
 from zeroclaw_tui.onboard.review import (
     after_lines,
     plan_document,
-    real_command,
     review_lines,
 )
 from zeroclaw_tui.onboard.situation import Situation
@@ -114,28 +113,7 @@ def test_findings_have_marks_that_need_no_colour() -> None:
     assert "– The program is not asked here." in shown
 
 
-@pytest.mark.parametrize(
-    ("version", "modern", "command"),
-    [
-        ("0.1.8", False, "zeroclaw --real onboard --interactive"),
-        ("0.2.1", False, "zeroclaw --real onboard"),
-        ("0.6.9", False, "zeroclaw --real onboard"),
-        ("0.7.5", False, "zeroclaw --real onboard"),
-        ("0.8.0", True, "zeroclaw --real quickstart"),
-        ("0.8.4", False, "zeroclaw --real quickstart"),
-        (None, True, "zeroclaw --real quickstart"),
-        (None, False, "zeroclaw --real onboard"),
-    ],
-)
-def test_the_command_of_the_real_one_by_generation(version: str | None, modern: bool, command: str) -> None:
-    assert real_command(situation(version=version, modern=modern)) == command
-    there = replace(situation(None, version=version, modern=modern), binary=Path("/usr/bin/zeroclaw"))
-    assert f"    {command}" in rows(after_lines(plan(there), None))
-    with_provider = replace(situation(version=version, modern=modern), binary=Path("/usr/bin/zeroclaw"))
-    assert "Providers and channels" not in str(rows(after_lines(plan(with_provider), None)))
-
-
-def test_after_writing_the_way_back_the_key_and_the_exports_are_told() -> None:
+def test_after_writing_the_way_back_the_key_and_the_exports_are_reported() -> None:
     shown = rows(after_lines(plan(new_key="00", exports=("export ZEROCLAW_LUCID_CMD='x'",)), "backup-1"))
     assert "    zeroclaw onboard --restore backup-1" in shown
     settings = "backend, hygiene_enabled, storage.postgres.db_url"
