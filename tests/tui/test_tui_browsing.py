@@ -235,6 +235,6 @@ async def test_notices_are_counted_and_shown_in_full_and_an_agent_asked_for_is_a
         assert " · 1 notice" in line(app, 1)
         assert "▲" not in line(app, 0)
         await click_text(pilot, "1 notice")
-        assert "picture of one moment" in screen_text(app)
+        assert "picture of one moment" in screen_words(app)
         await press(pilot, "escape")
         assert app.screen is browser(app)
