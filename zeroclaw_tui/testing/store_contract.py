@@ -179,6 +179,14 @@ class WritableMemoryContract(StoreHooks):
         assert contents == {rows[0].entry().content, rows[2].entry().content}
         assert await memory.count() == count - 2
 
+    async def test_one_conflict_refuses_the_whole_set(self, memory: Memory) -> None:
+        rows, journal = [await self.made(memory, number) for number in range(2)], JournalRecorder()
+        await edit(memory, rows[1], {"content": "theirs"})
+        state = await state_of(memory)
+        refused = await memory.apply([Change(row, None) for row in rows], journal, on_conflict="refuse")
+        assert (refused.written, refused.conflict_count) == (0, 1)
+        assert (journal.changes, await state_of(memory)) == ([], state)
+
     async def test_a_dry_run_shows_the_row_and_writes_nothing(self, memory: Memory) -> None:
         row, state, journal = await self.made(memory), await state_of(memory), JournalRecorder()
         draft = Change(None, Draft("dry key", "dry content", "daily"))
