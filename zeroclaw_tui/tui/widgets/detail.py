@@ -267,19 +267,20 @@ class ListAndDetail(Container):
     In a low window there are no frames.
     """
 
-    # What a screen is wide enough for stands outside of it.
+    # The class that a wide screen has is outside of this widget.
     SCOPED_CSS = False
     DEFAULT_CSS = """
     ListAndDetail { width: 1fr; height: 1fr; layout: vertical; }
-    ListAndDetail > * { width: 1fr; height: 1fr; border-title-color: $foreground-muted; }
+    ListAndDetail > * { width: 1fr; height: 1fr; border: round $border; border-title-color: $foreground-muted; }
     ListAndDetail > *:focus, ListAndDetail > *:focus-within {
-        border-title-color: $primary; border-title-style: bold;
+        border: round $primary; border-title-color: $primary; border-title-style: bold;
     }
-    ListAndDetail > ReadingPane { width: 1fr; height: 40%; min-height: 3; padding: 0 1; border-top: solid $border; }
+    ListAndDetail > ReadingPane { width: 1fr; height: 40%; min-height: 3; padding: 0 1; }
+    ListAndDetail.-low > * { border: none; }
+    ListAndDetail.-low > ReadingPane { border-top: solid $border; }
     .-wide ListAndDetail { layout: horizontal; }
-    .-wide ListAndDetail > ReadingPane { width: 38%; min-width: 44; height: 1fr; border-top: none; }
-    ListAndDetail.-framed > * { border: round $border; }
-    ListAndDetail.-framed > *:focus, ListAndDetail.-framed > *:focus-within { border: round $primary; }
+    .-wide ListAndDetail > ReadingPane { width: 38%; min-width: 44; height: 1fr; }
+    .-wide ListAndDetail.-low > ReadingPane { border-top: none; }
     """
 
     def __init__(self, *titles: str) -> None:
@@ -291,7 +292,7 @@ class ListAndDetail(Container):
             pane.border_title = title
 
     def on_resize(self) -> None:
-        self.set_class(self.size.height >= _MIN_FRAMED, "-framed")
+        self.set_class(self.size.height < _MIN_FRAMED, "-low")
 
 
 class PlainContent(GrowingText):
