@@ -1,4 +1,4 @@
-"""What every test stands on: no config of the developer's can leak in, and no test fails by chance."""
+"""What every test builds on: no config of the developer's can leak in, and no test fails by chance."""
 
 from __future__ import annotations
 

@@ -190,7 +190,7 @@ async def test_fields_that_the_trait_loses_are_noted() -> None:
     await delete(memory, await versions(memory, MemoryFilter()), journal)
     reversal = await undo(memory, journal.changes[::-1], JournalRecorder())
     assert any("importance" in note for note in reversal.notes)
-    assert any("stored anew" in note for note in reversal.notes)
+    assert any("stored again" in note for note in reversal.notes)
 
 
 async def test_a_key_that_several_memories_have_is_not_written() -> None:

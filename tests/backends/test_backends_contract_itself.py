@@ -85,7 +85,7 @@ class Everybodys(InMemory):
         (LosingTheLast, VerbsContract.test_batches_do_what_one_after_the_other_does),
         (Capped, ManyRowsContract.test_thousands_of_memories_are_counted_listed_paged_and_found),
         (LastOneWins, TwoWritersContract.test_of_two_edits_of_one_state_the_second_is_a_conflict),
-        (RemovingFirst, CancelContract.test_a_removal_that_is_cancelled_can_be_taken_back),
+        (RemovingFirst, CancelContract.test_a_removal_that_is_cancelled_can_be_undone),
         (Silent, CapabilityContract.test_whatever_it_cannot_do_has_a_sentence),
         (Everybodys, CapabilityContract.test_what_it_does_not_have_is_neither_counted_nor_filtered_by),
     ],

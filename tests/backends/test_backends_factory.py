@@ -71,7 +71,7 @@ def test_an_unknown_name_gets_the_nearest_known_one(name: str, meant: str, tmp_p
     assert "ZeroClaw itself would use Markdown here, which --backend markdown opens" in error.value.hint
 
 
-def test_a_missing_database_beside_notes_points_at_the_notes(tmp_path: Path) -> None:
+def test_a_missing_database_next_to_notes_points_at_the_notes(tmp_path: Path) -> None:
     write(tmp_path / "memory" / "2026-01-02.md", "- one\n")
     with pytest.raises(Unreadable, match="There is no database") as error:
         create_memory(config_of(tmp_path, "sqlite"))

@@ -3,7 +3,7 @@
     python tests/bench/first_frame.py [--rows 1000000] [--runs 7]
 
 Yardsticks: an empty Textual app, and the same inspector on 1,000 rows. "First frame" is the screen's own first text,
-"memories" the first row of the list. Beside the time stands the processor's time of all threads, which holds on a
+"memories" the first row of the list. Beside the time is the processor's time of all threads, which holds on a
 loaded machine too. All programs run from bytecode, as installed ones do, whatever PYTHONDONTWRITEBYTECODE says here.
 """
 

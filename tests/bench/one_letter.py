@@ -2,7 +2,7 @@
 
     python tests/bench/one_letter.py [--rows 1000] [--functions]
 
-The inspector stands on a SQLite store with vectors, asks as the agent does, and has answered one letter before, so that
+The inspector is on a SQLite store with vectors, asks as the agent does, and has answered one letter before, so that
 nothing is imported while it is looked at. Every thread is looked at; the look for what other programs write is left
 out, which no letter starts. The list counts as painted when what was drawn after the answer is given to the terminal.
 The bar is 25 files.

@@ -1,4 +1,4 @@
-"""Options mean the same before and after the verb, and a wrong one is told in a sentence."""
+"""Options mean the same before and after the verb, and a wrong one is reported in a sentence."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_keys_that_look_like_options() -> None:
     assert _parsed("recall", "--", "-1", "degrees").query == ["-1", "degrees"]
 
 
-def test_a_value_that_looks_like_an_option_is_told_where_to_stand() -> None:
+def test_a_value_that_looks_like_an_option_is_reported_with_where_to_put_it() -> None:
     with pytest.raises(UsageError) as told:
         _parsed("explain", "tz", "--query", "-rust")
     assert "A value that begins with - goes after =, as in --query=" in told.value.hint

@@ -43,7 +43,7 @@ def test_a_plan_is_shown_and_yes_carries_it_out(ask: Ask, brain: Brain) -> None:
         (("erase", "Cat named Mio"), "Found in 1 place", "Type erase to do it:"),
     ],
 )
-def test_every_plan_stands_above_its_question_and_no_changes_nothing(
+def test_every_plan_is_above_its_question_and_no_changes_nothing(
     ask: Ask, brain: Brain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], plan: str,
     question: str,
 ) -> None:  # fmt: skip

@@ -1,4 +1,4 @@
-"""Whatever goes wrong is told in one sentence with an exit code, and never as a traceback."""
+"""Whatever goes wrong is reported in one sentence with an exit code, and never as a traceback."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_a_database_that_is_named_is_opened_as_one_whatever_store_is_in_use(
 
 
 @pytest.mark.parametrize("name", ["config.toml", "zeroclaw-tui/settings.toml", ".secret_key"])
-def test_a_named_pipe_in_place_of_a_file_is_told_at_once(name: str, memory: Run, install: Path) -> None:
+def test_a_named_pipe_in_place_of_a_file_is_reported_at_once(name: str, memory: Run, install: Path) -> None:
     """Reading one would wait for a writer for ever."""
     pipe = install / name
     pipe.parent.mkdir(exist_ok=True)
@@ -270,7 +270,7 @@ def test_a_locked_database_is_told_after_the_time_out(
     assert memory(*arguments).code == 0
 
 
-def test_a_warning_about_the_config_stands_on_stderr_where_it_changes_something(memory: Run, install: Path) -> None:
+def test_a_warning_about_the_config_is_on_stderr_where_it_changes_something(memory: Run, install: Path) -> None:
     (install / "config.toml").write_text(
         '[memory]\nbackend = "sqlite"\nauto_save = "perhaps"\nkeyword_weight = "much"\nembedding_dimensions = 0\n'
     )

@@ -214,7 +214,7 @@ sys.exit(zeroclaw())
 """
 
 
-def test_a_memory_that_another_program_changed_meanwhile_stays(memory: Run, install: Path, brain: Brain) -> None:
+def test_a_memory_that_another_program_changed_in_the_meantime_stays(memory: Run, install: Path, brain: Brain) -> None:
     def beside(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         code = _BESIDE.format(name=name, database=str(brain.path), install=str(install), arguments=arguments)
         return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)

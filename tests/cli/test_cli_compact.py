@@ -1,4 +1,4 @@
-"""`memory doctor --compact`: says what it would do, refuses beside another program, and makes the file small."""
+"""`memory doctor --compact`: says what it would do, refuses next to another program, and makes the file small."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_as_json(memory: Run, database: Path) -> None:
     assert Path(done["backup"]).is_file()
 
 
-def test_beside_another_program_it_is_not_done(memory: Run, database: Path) -> None:
+def test_next_to_another_program_it_is_not_done(memory: Run, database: Path) -> None:
     before = database.stat().st_size
     with closing(sqlite3.connect(database)) as other:
         other.execute("SELECT count(*) FROM memories").fetchone()

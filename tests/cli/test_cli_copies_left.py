@@ -1,4 +1,4 @@
-"""After a deletion every place is named where the text still lies; what is said to be cleaned is clean."""
+"""After a deletion every place is named where the text still is; what is said to be cleaned is clean."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _held(path: str) -> list[tuple[Any, ...]] | str:
 
 
 def _has_word(path: str) -> bool:
-    """Whether a word of the text is anywhere in a file or the log beside it, however it is written there."""
+    """Whether a word of the text is anywhere in a file or the log next to it, however it is written there."""
     files = [Path(path), Path(f"{path}-wal")]
     return any(WORD in file.read_bytes().lower() for file in files if file.exists())
 

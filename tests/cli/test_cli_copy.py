@@ -22,7 +22,7 @@ def _contents(database: Path) -> dict[str, str]:
         return dict(connection.execute("SELECT key, content FROM memories"))
 
 
-def test_a_dry_run_tells_the_plan_and_what_is_lost_and_makes_nothing(
+def test_a_dry_run_reports_the_plan_and_what_is_lost_and_makes_nothing(
     memory: Run, install: Path, tmp_path: Path
 ) -> None:
     notes = tmp_path / "notes"

@@ -16,7 +16,7 @@ Run = Callable[..., Any]
 
 @pytest.fixture
 def broken(install: Path) -> Path:
-    """Its triggers are gone, and a command of this program was killed once."""
+    """Its triggers are missing, and a command of this program was killed once."""
     with closing(sqlite3.connect(install / "workspace" / "memory" / "brain.db")) as connection:
         connection.execute("DROP TRIGGER memories_au")
     return install
@@ -38,7 +38,7 @@ def test_findings_as_json(memory: Run, broken: Path) -> None:
     assert _found(answer)["pages"]["risk"] == "fine"
 
 
-def test_a_damaged_keyword_index_is_made_anew(memory: Run, install: Path) -> None:
+def test_a_damaged_keyword_index_is_rebuilt(memory: Run, install: Path) -> None:
     before = memory("list", "--json").json
     small_store.damage(install / "workspace" / "memory" / "brain.db", "memories_fts_data")
     for verb in (("recall", "Rust"), ("store", "pet2", "Dog named Rex")):

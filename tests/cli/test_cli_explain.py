@@ -14,7 +14,7 @@ Run = Callable[..., Any]
 HOSTILE = "\x1b]0;owned\x07 \x9b31m [/bold] \u202egnp.exe end"
 
 
-def test_a_miss_is_told_stage_by_stage(memory: Run) -> None:
+def test_a_miss_is_reported_stage_by_stage(memory: Run) -> None:
     answer = memory("explain", "food", "--query", "does she like rust?", "--profile", "0.7.5")
     lines = answer.out.splitlines()
     assert answer.code == 0

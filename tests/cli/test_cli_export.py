@@ -42,7 +42,7 @@ def test_a_terminal_sees_what_memories_contain_and_does_not_act_on_it(
     assert hostile in memory("export", "--format", "markdown", "--contains", "owned").out
 
 
-def test_a_file_tells_its_format_by_its_name(memory: Run, tmp_path: Path) -> None:
+def test_the_format_of_a_file_is_known_by_its_name(memory: Run, tmp_path: Path) -> None:
     for name, start in (("x.csv", b"key,content,"), ("x.md", b"# ZeroClaw memories\n"), ("x.jsonl", b'{"zeroclaw_mem')):
         done = memory("export", str(tmp_path / name))
         assert done.code == 0
@@ -70,7 +70,7 @@ def test_the_notes_of_a_markdown_store_are_never_replaced_by_their_export(memory
         assert "belongs to the store itself" in done.err
 
 
-def test_the_document_tells_file_count_size_and_what_is_lost(memory: Run, tmp_path: Path) -> None:
+def test_the_document_reports_file_count_size_and_what_is_lost(memory: Run, tmp_path: Path) -> None:
     file = tmp_path / "x.data"
     told = memory("export", str(file), "--format", "csv", "--category", "core", "--json").json
     assert told["lost"][0].startswith("CSV holds Unicode text only")

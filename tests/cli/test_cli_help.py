@@ -77,7 +77,7 @@ COMMANDS = (
     "store new text", "edit pet --category daily", "forget pet --yes",
     "purge --contains ramen --yes", "snapshot --dry-run", "erase nobody --yes", "clear --yes", "redo --dry-run",
 )  # fmt: skip
-"""One after the other on one store; nothing was taken back before the last."""
+"""One after the other on one store; nothing was undone before the last."""
 
 
 def test_a_document_has_the_names_that_its_page_tells(memory: Run) -> None:

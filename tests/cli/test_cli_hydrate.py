@@ -79,8 +79,8 @@ def test_an_empty_store_is_made_and_opens(memory: Command, empty: Path) -> None:
     assert memory("health").code == 0
 
 
-def test_undo_takes_back_what_an_empty_store_was_made_of_and_nothing_older(memory: Command, empty: Path) -> None:
-    """Both in one place: what was stored in the database that is gone stands in the same trash."""
+def test_undo_removes_what_an_empty_store_was_made_of_and_nothing_older(memory: Command, empty: Path) -> None:
+    """Both in one place: what was stored in the database that is missing is in the same trash."""
     assert memory("store", "old", "Stored before").code == 0
     for path in empty.parent.glob("brain.db*"):
         path.unlink()

@@ -111,7 +111,7 @@ def test_another_tools_memories_are_known_and_shown_first(memory: Run, install: 
     assert _contents(install)["mem0_9a1b00000000"] == "Mila keeps bees"
 
 
-def test_what_lies_there_and_is_not_read_is_named_once_with_the_reason(memory: Run, tmp_path: Path) -> None:
+def test_what_is_there_and_is_not_read_is_named_once_with_the_reason(memory: Run, tmp_path: Path) -> None:
     notes = tmp_path / "notes" / "memory"
     notes.mkdir(parents=True)
     (notes.parent / "MEMORY.md").write_text("# Memory\n\n- Keeps bees\n")

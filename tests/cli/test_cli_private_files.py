@@ -44,7 +44,7 @@ def test_new_files_with_memories_are_for_their_owner_alone(
     assert memory("copy", "--to", "markdown", "--to-location", str(made / "notes"), "--yes").code == 0
     assert memory("export", str(made / "all.jsonl")).code == 0
     with closing(sqlite3.connect(made / "db" / "other.db")) as other:
-        # What SQLite makes beside a database has the mode of that.
+        # What SQLite makes next to a database has the mode of that.
         other.execute("UPDATE memories SET category = 'daily'")
         found = modes_below(made) | modes_below(install / "zeroclaw-tui")
         found |= {name: mode(install / "workspace" / name) for name in ("MEMORY_SNAPSHOT.md", "MEMORY_SNAPSHOT.jsonl")}

@@ -48,7 +48,7 @@ def _rows(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.startswith(("✓", "✗"))]
 
 
-def test_without_a_file_the_tests_beside_the_settings_run(memory: Run, install: Path) -> None:
+def test_without_a_file_the_tests_next_to_the_settings_run(memory: Run, install: Path) -> None:
     answer = memory("test")
     assert (answer.code, "space on a recorded turn" in answer.err) == (1, True)
     (install / "zeroclaw-tui").mkdir(exist_ok=True)

@@ -102,7 +102,7 @@ def test_secrets_and_controls_in_texts_are_not_shown(memory: Command) -> None:
 PASSWORD = "correct7horse9battery"
 
 
-def test_a_password_is_masked_wherever_a_change_is_told(memory: Command) -> None:
+def test_a_password_is_masked_wherever_a_change_is_reported(memory: Command) -> None:
     """Only the audit's own rules know `password: …` for a secret."""
     text = f"password: {PASSWORD}"
     memory("store", "first", text, "--category", "core")

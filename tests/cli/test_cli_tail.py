@@ -1,4 +1,4 @@
-"""`memory tail`: the recorded turns beside their predictions, and those that come while it runs."""
+"""`memory tail`: the recorded turns next to their predictions, and those that come while it runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`zeroclaw onboard --restore`: backups with their differences, put back, and that taken back."""
+"""`zeroclaw onboard --restore`: backups with their differences, put back, and that undone."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_the_list_as_a_document(onboard: Onboard, changed: Path) -> None:
     assert "+ auto_save = true" in oldest["diff"].splitlines()
 
 
-def test_one_is_put_back_and_that_is_taken_back(onboard: Onboard, changed: Path) -> None:
+def test_one_is_restored_and_that_is_undone(onboard: Onboard, changed: Path) -> None:
     oldest = backups(onboard)[-1]["name"]
     answer = onboard("--restore", oldest, "--yes")
     assert (answer.code, answer.err) == (0, "")

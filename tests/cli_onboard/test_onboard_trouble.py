@@ -78,7 +78,7 @@ def test_a_config_that_must_not_be_touched(onboard: Onboard, config_dir: Path, t
 
 
 @pytest.mark.parametrize("option", ["--config-dir", "--workspace", "--answers"])
-def test_an_unset_shell_variable_does_not_mean_the_folder_one_stands_in(run: Any, tmp_path: Path, option: str) -> None:
+def test_an_unset_shell_variable_does_not_mean_the_folder_one_is_in(run: Any, tmp_path: Path, option: str) -> None:
     for arguments in (("onboard", option, ""), ("onboard", f"{option}=", "--memory", "sqlite", "--no-test")):
         answer = run(*arguments)
         assert (answer.code, answer.out) == (2, "")

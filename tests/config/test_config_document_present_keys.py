@@ -1,4 +1,4 @@
-"""A present value is replaced where it stands, and nothing else changes."""
+"""A present value is replaced where it is, and nothing else changes."""
 
 from __future__ import annotations
 

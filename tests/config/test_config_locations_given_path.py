@@ -47,7 +47,7 @@ def test_every_part_of_a_newer_install_leads_to_it(tmp_path: Path, part: str) ->
     assert (install.layout, install.config_dir) == ("data", tmp_path)
 
 
-def test_workspace_beside_a_dot_zeroclaw(tmp_path: Path) -> None:
+def test_workspace_next_to_a_dot_zeroclaw(tmp_path: Path) -> None:
     (tmp_path / ".zeroclaw").mkdir()
     (tmp_path / ".zeroclaw/config.toml").write_text(CONFIG)
     (tmp_path / "proj/memory").mkdir(parents=True)
@@ -76,7 +76,7 @@ def test_another_database_of_an_install_is_lone(install_dir: Path) -> None:
     assert (install.layout, install.database) == ("lone", other)
 
 
-def test_memory_db_beside_a_brain_db_is_lone(install_dir: Path) -> None:
+def test_memory_db_next_to_a_brain_db_is_lone(install_dir: Path) -> None:
     """The config's store is brain.db; who asks for the other file gets that file."""
     other = install_dir / "workspace/memory.db"
     other.write_bytes(b"")

@@ -172,7 +172,7 @@ def test_no_secret_is_ever_seen(written: list[tuple[str, str]]) -> None:
     "piece", ["x", "a.b-c://", "postgres://a:", "sk-", "eyJ-", "token=a ", "   ", "?a_key", "Bearer "]
 )
 def test_a_comment_as_long_as_a_book_is_masked_in_time(piece: str) -> None:
-    """Patterns that begin anew at each character would take minutes for these."""
+    """Patterns that begin again at each character would take minutes for these."""
     text = f'# {piece * (200_000 // len(piece))}\n# api_key = "hunter2"\n'
     assert masked(text).endswith(f'\n# api_key = "{DOTS}"\n')
 

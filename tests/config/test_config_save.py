@@ -65,7 +65,7 @@ def test_backups_of_one_second_have_names_of_their_own_that_never_change(folder:
 
 
 def test_a_linked_config_stays_a_link_and_its_target_is_replaced(folder: Folder) -> None:
-    """The temporary file lies beside the target, so that the rename stays within one file system."""
+    """The temporary file is next to the target, so that the rename stays within one file system."""
     target = folder.config.parent.parent / "dotfiles" / "zeroclaw.toml"
     target.parent.mkdir()
     folder.config.rename(target)

@@ -39,7 +39,7 @@ def shown(before: str, after: str) -> list[str]:
     return [(SIGNS[line.kind] + line.text).rstrip() for line in compared(before, after).lines]
 
 
-def test_changes_stand_below_their_section_the_old_line_before_the_new_one() -> None:
+def test_changes_are_below_their_section_the_old_line_before_the_new_one() -> None:
     """A header inside a multi-line text is none."""
     after = (
         BEFORE.replace("0.7", "0.5")
@@ -127,7 +127,7 @@ def test_the_removed_and_added_lines_lead_from_one_text_to_the_other(old: list[s
 
 
 def test_changes_among_thousands_of_equal_lines_are_shown_where_they_are() -> None:
-    """So many repeated lines are compared in another way; each change still stands below its own header."""
+    """So many repeated lines are compared in another way; each change still is below its own header."""
     block = "[[item.number{}]]\ncriteria = 'safe'\nchecked = true\n\n"
     before = "".join(block.format(at) for at in range(750))
     after = before

@@ -25,7 +25,7 @@ from zeroclaw_tui.memory.errors import BrokenConfig, Refused, Unreadable
 
 
 @pytest.mark.parametrize("has_links", [True, False])
-def test_a_new_config_never_replaces_one_made_meanwhile(
+def test_a_new_config_never_replaces_one_made_in_the_meantime(
     has_links: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not before the save, and not in its last moment."""
@@ -73,10 +73,10 @@ def _moved_behind_a_link(config: Path) -> None:
         (_moved_behind_a_link, True),
     ],
 )
-def test_a_file_changed_meanwhile_is_left_as_it_is(
+def test_a_file_changed_in_the_meantime_is_left_as_it_is(
     meanwhile: Callable[[Path], None], in_the_last_moment: bool, folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Changed before the save or during it: nothing is written. Only of a config that is gone the backup stays."""
+    """Changed before the save or during it: nothing is written. Only of a config that is missing the backup stays."""
     backup_made = save.make_backup
 
     def then_changed(*arguments: Any) -> save.Backup:
@@ -267,7 +267,7 @@ def test_a_file_where_our_folder_should_be_is_reported_and_nothing_is_written(fo
     assert folder.config.read_bytes() == OLD
 
 
-def test_a_backup_that_went_meanwhile_is_reported(folder: Folder) -> None:
+def test_a_backup_that_disappeared_in_the_meantime_is_reported(folder: Folder) -> None:
     backup = saved(folder)
     backup.path.unlink()
     with pytest.raises(Unreadable, match=r"2026-11-22T041530Z is no longer there"):

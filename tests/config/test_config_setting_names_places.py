@@ -1,4 +1,4 @@
-"""Where settings lie in a file, over all generations, what stands there, and which ZeroClaw reads it."""
+"""Where settings lie in a file, over all generations, what is there, and which ZeroClaw reads it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of settings: every spelling of either generation means one, and a slip is told with what was meant."""
+"""Names of settings: every spelling of either generation means one, and a slip is reported with what was meant."""
 
 from __future__ import annotations
 

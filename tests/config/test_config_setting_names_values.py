@@ -1,4 +1,4 @@
-"""Values given by hand: what each text stands for, and what is refused."""
+"""Values given by hand: what each text means, and what is refused."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ SECRETS = [name for name, key in SETTINGS.items() if key.is_secret]
         ("storage.qdrant.url", "", ""),
     ],
 )
-def test_texts_and_what_they_stand_for(name: str, text: str, value: Any) -> None:
+def test_texts_and_what_they_mean(name: str, text: str, value: Any) -> None:
     assert parsed_value(name, text) == value
     assert type(parsed_value(name, text)) is type(value)
 

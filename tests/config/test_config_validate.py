@@ -1,4 +1,4 @@
-"""What ZeroClaw's own validation refuses is told, and never written."""
+"""What ZeroClaw's own validation refuses is reported, and never written."""
 
 from __future__ import annotations
 

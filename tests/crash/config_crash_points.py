@@ -33,7 +33,7 @@ KEYS = "11" * 32, "22" * 32
 
 @dataclass(frozen=True)
 class Place:
-    """`config` is what is named, `target` where it really lies."""
+    """`config` is what is named, `target` where it really is."""
 
     config: Path
     target: Path

@@ -159,7 +159,7 @@ def check(folder: Path, name: str, before: Rows) -> Callable[[], None]:
 
 def main() -> int:
     given = killing.arguments(ACTIONS)
-    # Always at one place: the trash knows a store by where it lies.
+    # Always at one place: the trash knows a store by where it is.
     place = given.folder / "copy"
     make_install(place)
     before = rows_of(place)

@@ -2,7 +2,7 @@
 
     python tests/crash/erase_crash_points.py erase FOLDER [--points N]
 
-Without --points every system call is tried. Ends with code 1 where a memory without the text is gone or changed, at
+Without --points every system call is tried. Ends with code 1 where a memory without the text is missing or changed, at
 damage SQLite finds, or where erasing once more leaves a byte of the text.
 """
 
@@ -48,7 +48,7 @@ async def do_erase(library: Library) -> None:
 
 
 async def check_erase(library: Library, folder: Path) -> None:
-    """Every other memory stands as it is; erasing once more completes it."""
+    """Every other memory is as it is; erasing once more completes it."""
     contents = contents_of(folder)
     assert [content for content in contents if content in OTHERS] == list(OTHERS), "another memory is gone"
     plan = await plan_erase(library, TextMatcher([TEXT]))

@@ -59,7 +59,7 @@ def make_install(folder: Path) -> None:
 
 
 def also_purging(folder: Path) -> None:
-    """From now on files are deleted as well: both that would only be archived, and one that lies in the archive."""
+    """From now on files are deleted as well: both that would only be archived, and one that is in the archive."""
     config = folder / "config.toml"
     config.write_text(config.read_text().replace("purge_after_days = 0", "purge_after_days = 30"))
 
@@ -94,7 +94,7 @@ ACTIONS: dict[str, crash_points.Work] = {"hygiene": do_hygiene, "undo": crash_po
 
 
 async def kept_now(library: Library) -> list[RowChange]:
-    """All that is not taken back, of every action."""
+    """All that is not undone, of every action."""
     return [
         change
         for action in await library.trash.actions()

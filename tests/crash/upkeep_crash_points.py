@@ -74,7 +74,7 @@ def check(place: Place, action: str, before: dict[str, Any], here: Texts, done: 
 
 def main() -> int:
     given = killing.arguments(ACTIONS)
-    # Always at one place: the trash knows a store by where it lies.
+    # Always at one place: the trash knows a store by where it is.
     copy = given.folder / "copy"
     place = make_place(copy, MEMORIES)
     before, here = place.state(), texts(place)

@@ -139,7 +139,7 @@ def _ids(report: CleanUpReport, kind: FindingKind) -> list[str]:
 
 
 @pytest.mark.parametrize("store", STORES)
-async def test_a_memory_tells_by_itself_what_it_is(opened: Any, store: str) -> None:
+async def test_a_memory_says_by_itself_what_it_is(opened: Any, store: str) -> None:
     cases = [
         (kind, is_guilty, row)
         for kind, both in ALONE.items()

@@ -22,7 +22,7 @@ from zeroclaw_tui.memory.errors import Corrupt
 EMBEDS = 'embedding_provider = "custom:http://127.0.0.1:9"\nembedding_dimensions = 4\n'
 
 
-async def test_a_healthy_store_is_told_check_by_check(make_patient) -> None:
+async def test_a_healthy_store_is_reported_check_by_check(make_patient) -> None:
     for generation in ("G1", "G4"):
         patient = make_patient(generation)
         patient.database.chmod(0o600)
@@ -63,7 +63,7 @@ async def test_a_keyword_index_that_fell_behind_is_serious_and_rebuilt(make_pati
 
 
 @pytest.mark.parametrize(("generation", "part"), [("G1", "data"), ("G2", "idx"), ("G4", "config")])
-async def test_a_keyword_index_with_a_damaged_page_is_serious_and_made_anew(
+async def test_a_keyword_index_with_a_damaged_page_is_serious_and_rebuilt(
     make_patient, generation: str, part: str
 ) -> None:
     patient = make_patient(generation)
@@ -88,7 +88,7 @@ async def test_damage_beyond_the_keyword_index_is_not_repaired(make_patient) -> 
     before = patient.database.read_bytes()
     with pytest.raises(Corrupt) as refused:
         await patient.repair("keyword-index")
-    assert refused.value.message == "More than the keyword index is damaged, so it cannot be made anew."
+    assert refused.value.message == "More than the keyword index is damaged, so it cannot be rebuilt."
     assert ".recover" in refused.value.hint
     assert patient.database.read_bytes() == before
 

@@ -1,6 +1,6 @@
 """The agent's recall on a real database of ZeroClaw 0.8.4, against what its own store returned.
 
-Runs when ZEROCLAW_FIXTURES names the folder with the full recordings; the small copy beside the flow's tests serves
+Runs when ZEROCLAW_FIXTURES names the folder with the full recordings; the small copy next to the flow's tests serves
 otherwise.
 """
 

@@ -73,7 +73,7 @@ async def test_long_contents_are_decided_in_a_thread_and_scanned_once(
     assert not any(is_on_loop for _, is_on_loop in scanned)
 
 
-async def test_a_row_gone_meanwhile_is_left_out(memory: SqliteMemory, path: Path) -> None:
+async def test_a_row_deleted_in_the_meantime_is_left_out(memory: SqliteMemory, path: Path) -> None:
     evidence = await gather_evidence(library_of(memory), trial("number7 rust", limit=40))
     change(path, "DELETE FROM memories WHERE key = 'key7'")
     result = await evidence.replay(trial("number7 rust", limit=40))

@@ -139,7 +139,7 @@ async def test_why_there_is_no_vector_score(tmp_path: Path) -> None:
         await memory.close()
 
 
-async def test_a_backend_of_its_own_rule_tells_rank_limit_and_injection() -> None:
+async def test_a_backend_of_its_own_rule_reports_rank_limit_and_injection() -> None:
     """Seven rows hold the query: of five recalled the channel takes four, one more does not hold it."""
     rows = [MemoryEntry(f"id-{at}", f"key{at}", f"tea {at}", "core", "2026-03-01T10:00:00Z") for at in range(7)]
     memory = InMemory([*rows, MemoryEntry("id-7", "key7", "coffee", "core", "2026-03-01T10:00:00Z")])

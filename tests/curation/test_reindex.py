@@ -140,7 +140,7 @@ async def test_every_vector_is_that_of_its_content_and_nothing_else_changes(
     assert told[-1] == TO_MAKE
 
 
-async def test_a_vector_that_no_query_is_like_is_made_anew(library, service, clock, database: Path) -> None:
+async def test_a_vector_that_no_query_is_like_is_made_again(library, service, clock, database: Path) -> None:
     vectors = {0: (0,) * 8, 3: (1, 2, float("nan"), 4, 5, 6, 7, 8), 4: (float("inf"),) * 8}
     for at, numbers in vectors.items():
         small_store.change(
@@ -200,7 +200,7 @@ async def test_stopping_keeps_what_is_made_and_doing_it_again_goes_on(library, s
     assert len(sent) == len(set(sent)), "nothing is paid for twice"
 
 
-async def test_rows_that_change_or_go_meanwhile_are_left_alone(library, service, clock, database: Path) -> None:
+async def test_rows_that_change_or_go_in_the_meantime_are_left_alone(library, service, clock, database: Path) -> None:
     def meanwhile(texts: list[str]) -> None:
         small_store.change(database, "UPDATE memories SET content = 'other', updated_at = 'x' WHERE id = 'id-004'")
         small_store.change(database, "DELETE FROM memories WHERE id = 'id-006'")

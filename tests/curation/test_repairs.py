@@ -208,7 +208,7 @@ async def test_as_a_repair_the_open_library_steps_aside_and_goes_on(make_patient
         assert len(page) == len(patient.rows())
 
 
-async def test_what_lies_only_in_the_log_is_in_the_backup(make_patient) -> None:
+async def test_what_is_only_in_the_log_is_in_the_backup(make_patient) -> None:
     patient = make_patient()
     with closing(sqlite3.connect(patient.database, isolation_level=None)) as writer:
         writer.execute("PRAGMA wal_autocheckpoint = 0")

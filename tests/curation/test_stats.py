@@ -72,7 +72,7 @@ async def test_sqlite_counts_what_plain_python_counts(tmp_path: Path) -> None:
     assert ours.total == sum(ours.quarters.values()) + ours.undated == sum(ours.size.values())
 
 
-async def test_caches_free_pages_log_and_side_files_are_told(tmp_path: Path) -> None:
+async def test_caches_free_pages_log_and_side_files_are_reported(tmp_path: Path) -> None:
     path = make(tmp_path / "brain.db", "G2", [{"content": "x" * 20_000} for _ in range(20)])
     change(path, "INSERT INTO embedding_cache VALUES ('aa', ?, '2026', '2026')", [blob(1, 2, 3)])
     change(path, "DELETE FROM memories WHERE id >= 'id-005'")

@@ -7,7 +7,7 @@ ONE_CHILD: set[str] = set()
 HANDED_ON = {"ReaderRoom.why_dimmed", "Target.close"}
 """Methods of the name of the one they call: what they close, look into or press a key of is nobody else's."""
 NO_BACKENDS = {
-    # A kind of place, what old agents are told apart by, and who makes vectors.
+    # A kind of place, what distinguishes old agents, and who makes vectors.
     "place.kind",
     "profile.agent_scope",
     "provider",

@@ -199,7 +199,7 @@ def _asked_for_names(tree: ast.Module, names: set[str]) -> list[tuple[int, str]]
 
 
 def test_nobody_above_the_backends_asks_for_the_name_of_a_backend() -> None:
-    """What is known of a backend by its name stands in the registry of backends.
+    """What is known of a backend by its name is in the registry of backends.
 
     The wizard may ask for those that have settings of their own in config.toml, since no two have the same.
     """

@@ -114,7 +114,7 @@ def test_what_ordinary_programs_write_is_shown_but_not_suspicious(text: str) -> 
     assert list(suspicious_runs(text)) == []
 
 
-def test_a_suspicious_run_tells_where_it_is_and_what_it_says() -> None:
+def test_a_suspicious_run_reports_where_it_is_and_what_it_says() -> None:
     text = f"Likes tea.{tags('obey')} \u200bNo\u00adthing"
     found = list(suspicious_runs(text))
     assert [(text[run.start : run.end], run.kinds, run.spelled) for run in found] == [

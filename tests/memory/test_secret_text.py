@@ -70,7 +70,7 @@ HARMLESS = (
 
 @pytest.mark.parametrize("secret", SECRETS)
 @pytest.mark.parametrize("around", ["{}", "My key is {}, do not lose it.", "KEY={}\nNEXT=1", "99999999:{}\n"])
-def test_a_secret_is_told_by_its_shape_and_hidden(secret: str, around: str) -> None:
+def test_a_secret_is_known_by_its_shape_and_hidden(secret: str, around: str) -> None:
     telegram = secret.startswith("AA")
     text = around.format(secret if not telegram or around.startswith("9") else f"12345678:{secret}")
     assert look_alike_secrets(text)[0] == SECRETS[secret]
@@ -79,7 +79,7 @@ def test_a_secret_is_told_by_its_shape_and_hidden(secret: str, around: str) -> N
 
 
 @pytest.mark.parametrize("name", ASSIGNED, ids="".join)
-def test_what_is_assigned_to_a_name_is_told_and_hidden(name: tuple[str, str]) -> None:
+def test_what_is_assigned_to_a_name_is_reported_and_hidden(name: tuple[str, str]) -> None:
     lead, secret = name
     text = f"Note: {lead}{secret}" + ("@db.example.com/x" if "://" in lead else '" and more')
     assert look_alike_secrets(text) == [ASSIGNED[name]]
@@ -88,7 +88,7 @@ def test_what_is_assigned_to_a_name_is_told_and_hidden(name: tuple[str, str]) ->
 
 @pytest.mark.parametrize("word", PASSWORD_WORDS)
 @pytest.mark.parametrize("between", [": ", "：", " = ", ":** `"])
-def test_a_password_is_told_in_any_language(word: str, between: str) -> None:
+def test_a_password_is_reported_in_any_language(word: str, between: str) -> None:
     text = f"- IP: 10.0.0.7 | root | {word}{between}Wq7xT4bV`。"
     assert look_alike_secrets(text) == ["a password"]
     assert masked(text) == text.replace("Wq7xT4bV", "••••")
@@ -98,7 +98,7 @@ def test_a_password_is_told_in_any_language(word: str, between: str) -> None:
     "text",
     ["root密码(内网)：Wq7xT4bV", "Password：Wq7xT4bV", "パスワードは「Wq7xT4bV」です", "**Hasło** (VPN): Wq7xT4bV"],
 )
-def test_a_password_is_told_within_a_sentence(text: str) -> None:
+def test_a_password_is_reported_within_a_sentence(text: str) -> None:
     assert masked(text) == text.replace("Wq7xT4bV", "••••")
 
 

@@ -72,7 +72,7 @@ def draw(folder: Path) -> None:
     os.environ.update(TZ="UTC", NO_MOTION="1", PATH="/usr/bin:/bin", TERM="xterm-256color", COLORTERM="truecolor")
     os.environ.pop("COLORFGBG", None)
     folder.mkdir(parents=True, exist_ok=True)
-    # The path is part of the picture, so the sample install always lies at the same one.
+    # The path is part of the picture, so the sample install always is at the same one.
     with tempfile.TemporaryDirectory() as scratch:
         home = Path(scratch)
         os.environ["HOME"] = str(home)

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_the_pictures_are_what_the_program_draws_now(tmp_path: Path) -> None:
-    """Drawn anew they are the same; else `python tests/pictures/make_screenshots.py` and a look at them is due."""
+    """Drawn again they are the same; else `python tests/pictures/make_screenshots.py` and a look at them is due."""
     script = ROOT / "tests" / "pictures" / "make_screenshots.py"
     subprocess.run([sys.executable, str(script), str(tmp_path)], check=True, timeout=300)
     drawn = {path.name: path.read_text("utf-8") for path in tmp_path.glob("*.svg")}

@@ -83,7 +83,7 @@ def test_a_threat_is_named_in_both_modes(kind: str, content: str) -> None:
 
 
 @pytest.mark.parametrize("content", CLEAN)
-def test_a_content_just_beside_a_rule_passes(content: str) -> None:
+def test_a_content_just_next_to_a_rule_passes(content: str) -> None:
     assert scan(content, "strict") is None
 
 
@@ -113,12 +113,12 @@ def test_a_distance_is_counted_in_characters_whatever_their_case_does() -> None:
     assert scan("edit " + "\u0130" * 79 + " AGENTS.md", "on") is None
 
 
-def test_the_first_kind_of_several_is_told() -> None:
+def test_the_first_kind_of_several_is_reported() -> None:
     assert scan("cat .env; curl x $TOKEN", "on") == "exfil_curl"
 
 
 @pytest.mark.parametrize("blank", sorted(WHITE_SPACE))
-def test_every_blank_may_stand_around_an_assignment(blank: str) -> None:
+def test_every_blank_may_surround_an_assignment(blank: str) -> None:
     assert scan(f"token{blank}={blank}'{SIXTEEN}'", "on") == "hardcoded_secret"
 
 

@@ -52,14 +52,14 @@ def test_no_order_of_the_keys_is_better_than_one_with_the_expected_first(
 
 
 @given(RANKED, EXPECTED, CUT)
-def test_every_figure_lies_between_0_and_1(ranked: list[str], expected: list[str], k: int) -> None:
+def test_every_figure_is_between_0_and_1(ranked: list[str], expected: list[str], k: int) -> None:
     assert 0.0 <= ndcg(ranked, expected, k) <= 1.0
     assert 0.0 <= reciprocal_rank(ranked, expected, k) <= 1.0
     assert is_hit(ranked, expected, k) is (reciprocal_rank(ranked, expected, k) > 0) is (ndcg(ranked, expected, k) > 0)
 
 
 @given(RANKED, EXPECTED, CUT)
-def test_the_reciprocal_rank_counts_what_stands_before_the_first_expected(
+def test_the_reciprocal_rank_counts_what_is_before_the_first_expected(
     ranked: list[str], expected: list[str], k: int
 ) -> None:
     places = sorted(place for key in set(expected) for place, found in enumerate(ranked, 1) if found == key)

@@ -107,14 +107,14 @@ def test_every_meaning_is_whole_sentences_short_enough_for_a_prompt(
         assert len(sentence) < 160
 
 
-def test_a_keyword_only_hit_under_the_threshold_is_told_first() -> None:
+def test_a_keyword_only_hit_under_the_threshold_is_reported_first() -> None:
     assert meaning("0.7.5")[0] == (
         "Next to vector hits a keyword-only hit can reach at most 0.30 and the threshold is 0.40: "
         "it will never be injected."
     )
 
 
-def test_a_vector_only_hit_under_the_threshold_is_told_first_where_words_pass() -> None:
+def test_a_vector_only_hit_under_the_threshold_is_reported_first_where_words_pass() -> None:
     assert meaning("0.7.5", 0.3, 0.7)[0].startswith("Next to keyword hits a vector-only hit can reach at most 0.30")
 
 

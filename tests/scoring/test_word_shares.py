@@ -50,7 +50,7 @@ async def test_the_worked_example_word_by_word(memory: SqliteMemory) -> None:
     assert [share.share for share in shares] == pytest.approx([0.366455, 0.0], abs=1e-6)
 
 
-async def test_prefix_words_and_punctuation_are_told_as_the_version_takes_them(memory: SqliteMemory) -> None:
+async def test_prefix_words_and_punctuation_are_reported_as_the_version_takes_them(memory: SqliteMemory) -> None:
     """`word*` is a prefix search from 0.7.5 on; a word that is all punctuation is never found."""
     (food,) = await entries_with_key(memory, "food")
     new = {share.word: share.is_found for share in await shares_of(memory, food, "ram* ** col", NEW)}

@@ -132,7 +132,7 @@ def breaking_off(sent: bytes = b"") -> Answering:
 
 
 def after(seconds: float, answering: Answering) -> Answering:
-    """A service that thinks that long first; with a long time it hangs until the client is gone."""
+    """A service that thinks that long first; with a long time it hangs until the client leaves."""
 
     def late(path: str, headers: Mapping[str, str], asked: Any) -> Answer:
         threading.Event().wait(seconds)

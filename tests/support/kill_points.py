@@ -154,7 +154,7 @@ def _is_file(task: int, descriptor: int) -> bool:
 
 
 def _exists(task: int, address: int) -> bool:
-    """Whether there is a file of the name that lies at an address of a task; a relative one counts as new."""
+    """Whether there is a file of the name that is at an address of a task; a relative one counts as new."""
     with open(f"/proc/{task}/mem", "rb", buffering=0) as memory:
         memory.seek(address)
         name = memory.read(256).partition(b"\0")[0]

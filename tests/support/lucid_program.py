@@ -167,7 +167,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 def wait_for_end(number: int) -> None:
-    """Wait until a process is gone; it may be already."""
+    """Wait until a process has ended; it may have already."""
     try:
         process = os.pidfd_open(number)
     except ProcessLookupError:

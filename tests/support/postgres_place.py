@@ -131,7 +131,7 @@ class PostgresPlace:
 
 
 def _template(server: PostgresServer) -> str:
-    """A database with the extension to copy; to make that anew takes several times as long."""
+    """A database with the extension to copy; to make that again takes several times as long."""
     name = "with_vector"
     if name not in server.templates:
         server.make_database(name)

@@ -112,7 +112,7 @@ def debian_programs() -> Path | None:
 def running_postgres(programs: Path | None = None, *, is_small: bool = True) -> Iterator[PostgresServer]:
     """A server of an own, made in a second or two; of the wheel, or of the folder of `programs`.
 
-    A small one lies in memory where there is room: each new database is some hundreds of files.
+    A small one is in memory where there is room: each new database is some hundreds of files.
     """
     with warnings.catch_warnings():
         # It warns where there is no XDG_RUNTIME_DIR, which nothing here uses.
@@ -161,7 +161,7 @@ def running_postgres(programs: Path | None = None, *, is_small: bool = True) -> 
 
 
 def _kept(cluster: Path, place: Path | None) -> Path:
-    """A copy of what a server begins with: to make it anew takes seconds."""
+    """A copy of what a server begins with: to make it again takes seconds."""
     folder = Path(tempfile.mkdtemp(prefix="zeroclaw-tui-postgres-", dir=place))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     subprocess.run(["cp", "-a", cluster, folder / "data"], check=True)

@@ -1,4 +1,4 @@
-"""Recalls beside their replays: the same library asked both ways."""
+"""Recalls next to their replays: the same library asked both ways."""
 
 from __future__ import annotations
 

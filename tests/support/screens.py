@@ -1,4 +1,4 @@
-"""What stands on the screen of an app, as a person reads it."""
+"""What is on the screen of an app, as a person reads it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def screen_lines(app: App[Any]) -> list[str]:
 
 
 def screen_words(app: App[Any]) -> str:
-    """The same with one space between words, and without the bar beside a row or a toast, and the sides of frames."""
+    """The same with one space between words, and without the bar next to a row or a toast, and the sides of frames."""
     return " ".join(screen_text(app).replace("▌", " ").replace("│", " ").split())
 
 

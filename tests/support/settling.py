@@ -47,7 +47,7 @@ def still_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing blinks, nothing of this machine's desktop or terminal shows, and a pause lasts as long as it must.
 
     Each app parses the same style sheets, and draws for a terminal after each step; here the sheets are parsed once
-    for all of them, and what stands on the screen is drawn where a test looks at it.
+    for all of them, and what is on the screen is drawn where a test looks at it.
     """
     monkeypatch.setattr(Input, "_toggle_cursor", lambda self: None)
     monkeypatch.setattr(TextArea, "_toggle_cursor_blink_visible", lambda self: None)
@@ -108,7 +108,7 @@ async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
 
 @contextmanager
 def _limited(app: App[Any]) -> Iterator[None]:
-    """What never came fails with what stands there instead."""
+    """What never came fails with what is there instead."""
     try:
         yield
     except TimeoutError:
@@ -146,7 +146,7 @@ def burst(app: App[Any], typed: str) -> None:
 
 
 async def click_text(pilot: Pilot[Any], text: str, within: str = "*") -> None:
-    """Click the first letter of the first place where a text stands, inside a widget when one is named; then settle."""
+    """Click the first letter of the first place where a text is, inside a widget when one is named; then settle."""
     region = pilot.app.screen.query(within).first().region if within != "*" else pilot.app.screen.region
     for y, shown in enumerate(screen_text(pilot.app).splitlines()):
         cells = [character for character in shown for _ in range(max(1, cell_len(character)))]

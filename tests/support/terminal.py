@@ -56,7 +56,7 @@ class _Fork(fdspawn):
         return int(super().send(text))
 
     def setwinsize(self, rows: int, columns: int) -> None:
-        """The terminal's size, of which the program is told."""
+        """The terminal's size, of which the program is informed."""
         termios.tcsetwinsize(self.child_fd, (rows, columns))
 
     def isalive(self) -> bool:
@@ -162,7 +162,7 @@ class Terminal:
             self._child.send(f"\x1b[<0;{column + 1};{row + 1}{end}")
 
     def resize(self, columns: int, lines: int) -> None:
-        """Give the window another size, which the program is told."""
+        """Give the window another size, of which the program is informed."""
         self._screen.resize(lines, columns)
         self._child.setwinsize(lines, columns)
 
@@ -175,7 +175,7 @@ class Terminal:
             self._read(0.2)
 
     def wait_for(self, *texts: str) -> None:
-        """Read until every text stands on the screen."""
+        """Read until every text is on the screen."""
         self.wait_until(lambda: all(text in self.text for text in texts), repr(texts))
 
     def wait_gone(self, text: str) -> None:

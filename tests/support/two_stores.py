@@ -1,4 +1,4 @@
-"""An install with two stores to switch between: SQLite in use, and Markdown notes beside it."""
+"""An install with two stores to switch between: SQLite in use, and Markdown notes next to it."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def _keys(config_dir: Path) -> list[str]:
 
 
 def test_purge_merge_and_take_both_back(config_dir: Path) -> None:
-    """The whole way, each step seen before the next key; afterwards every memory lies where it lay."""
+    """The whole way, each step seen before the next key; afterwards every memory is where it lay."""
     before = _keys(config_dir)
     with Terminal([*INSPECTOR, str(config_dir)], columns=80, lines=24) as screen:
         screen.wait_for("8 memories")

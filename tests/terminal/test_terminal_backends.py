@@ -15,7 +15,7 @@ INSPECTOR = [sys.executable, "-m", "zeroclaw_tui"]
 
 @pytest.fixture
 def config_dir(tmp_path: Path) -> Path:
-    """SQLite in use, with two memories; a MEMORY.md with three beside it."""
+    """SQLite in use, with two memories; a MEMORY.md with three next to it."""
     return install_of_two_stores(tmp_path)
 
 

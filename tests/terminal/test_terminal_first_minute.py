@@ -59,7 +59,7 @@ def test_from_nothing_to_the_first_memory(backend: str, home: Path, server: Post
         screen.press(*["down"] * BACKENDS.index(backend), "enter")
         if backend == "postgres":
             screen.wait_for("Step 2 ", "PostgreSQL URL?", "ctrl+b back")
-            # What is typed before that line stands there the terminal itself would show.
+            # What is typed before that line is there, the terminal itself would show.
             screen.wait_until(lambda: screen.text.rstrip().splitlines()[-1].startswith(" ❯"), "the line to type in")
             screen.press(server.url(USER, PASSWORD, "memory"), "enter")
             screen.wait_for("PostgreSQL: connects in")

@@ -156,7 +156,7 @@ def _click(screen: Terminal, text: str) -> None:
     screen.click(screen.rows[row].index(text) + 1, row)
 
 
-def test_what_an_agent_writes_meanwhile_appears(store: Path) -> None:
+def test_what_an_agent_writes_in_the_meantime_appears(store: Path) -> None:
     _add(store, {"old": "known for long"})
     with Terminal([*INSPECTOR, str(store)], columns=80, lines=24) as screen:
         screen.wait_for("1 memor", "known for long")

@@ -80,7 +80,7 @@ def place(screen: Terminal) -> int:
 
 
 def type_in(screen: Terminal, number: int, *keys: str) -> None:
-    """Type at a question's line, once it stands there: what is typed before, the terminal itself would edit."""
+    """Type at a question's line, once it is there: what is typed before, the terminal itself would edit."""
 
     def is_ready() -> bool:
         rows = [row for row in screen.rows if row]
@@ -154,7 +154,7 @@ def test_enter_from_the_first_question_to_the_last_writes_a_new_config(home: Pat
     assert config_file(home).stat().st_mode & 0o777 == 0o600
 
 
-def test_all_that_matters_of_another_backend_stands_on_a_small_screen_with_its_question(home: Path) -> None:
+def test_all_that_matters_of_another_backend_is_on_a_small_screen_with_its_question(home: Path) -> None:
     file = config_file(home, OLD.replace("markdown", "sqlite"))
     with Terminal([*WIZARD, "--no-test"]) as screen:
         choose_backend(screen, "postgres")
@@ -174,7 +174,7 @@ def test_all_that_matters_of_another_backend_stands_on_a_small_screen_with_its_q
     assert 'backend = "sqlite"' in file.read_text()
 
 
-def test_a_wrong_password_is_told_and_put_right(home: Path, server: PostgresServer) -> None:
+def test_a_wrong_password_is_reported_and_put_right(home: Path, server: PostgresServer) -> None:
     with Terminal(WIZARD, lines=40) as screen:
         choose_backend(screen, "postgres")
         type_in(screen, 2, server.url(USER, WRONG, "memory"), "enter")

@@ -27,7 +27,7 @@ def inspector(tmp_path: Path) -> Inspector:
 
 @pytest.fixture
 def snap_compare(snap_compare: Callable[..., bool], request: pytest.FixtureRequest) -> Callable[..., bool]:
-    """As the plug-in's, and what differs stands in the test's output as well: its report is gone with the clone."""
+    """As the plug-in's, and what differs is in the test's output as well: its report is deleted with the clone."""
 
     def compare(*given: Any, **named: Any) -> bool:
         is_same = snap_compare(*given, **named)

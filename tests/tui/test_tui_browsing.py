@@ -134,7 +134,7 @@ async def test_a_heading_or_o_orders_and_the_same_again_turns_it_round(inspector
         assert "oldest first" in line(app, 2)
 
 
-async def test_what_was_stored_meanwhile_comes_with_r_and_the_cursor_stays_far_down(inspector: Inspector) -> None:
+async def test_what_was_stored_in_the_meantime_comes_with_r_and_the_cursor_stays_far_down(inspector: Inspector) -> None:
     async with running(inspector.app()) as (app, pilot):
         await press(pilot, "G", "k", "k", "k")
         before = rows(app).selected_entry

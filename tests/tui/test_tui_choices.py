@@ -115,7 +115,7 @@ async def test_the_desktops_program_gets_the_text(
     assert (tmp_path / "copied").read_text() == "用户喜欢深色主题，使用中文回答"
 
 
-async def test_help_names_every_key_that_is_bound_also_one_bound_anew(inspector: Inspector) -> None:
+async def test_help_names_every_key_that_is_bound_also_one_bound_again(inspector: Inspector) -> None:
     app = inspector.app()
     app.set_keymap({"sort": "z"})
     async with running(app, (180, 160)) as (_, pilot):

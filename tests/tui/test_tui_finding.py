@@ -113,7 +113,7 @@ async def test_a_match_further_on_is_shown_with_the_words_before_it(finds: Finds
 
 
 async def test_hostile_text_is_lit_where_it_is_shown_and_no_sequence_is_broken(finds: Finds) -> None:
-    """A joiner that a script or an emoji needs stays plain beside a match; only what hides is marked."""
+    """A joiner that a script or an emoji needs stays plain next to a match; only what hides is marked."""
     async with running(finds.app(), WIDE) as (app, pilot):
         await find(pilot, Mode.CONTAINS, "tea")
         for text in ("花生", "e\u0301", "tea", "gnp"):

@@ -1,4 +1,4 @@
-"""What stands on the screen in the end does not depend on what was painted in between, and when."""
+"""What is on the screen in the end does not depend on what was painted in between, and when."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The five jobs that people come for, from the first key to what lies in the store afterwards, and the keys each takes.
+"""The five jobs that people come for, from the first key to what is in the store afterwards, and the keys each takes.
 
 Text that is typed, a name or a message, counts for nothing; the digits of a number that confirms do.
 """
@@ -63,7 +63,7 @@ class Hand:
 
     @property
     def words(self) -> str:
-        """What stands on the screen."""
+        """What is on the screen."""
         return screen_words(self._pilot.app)
 
 
@@ -84,7 +84,7 @@ def kept(path: Path) -> dict[str, str]:
 
 @asynccontextmanager
 async def hand_at(path: Path) -> AsyncIterator[Hand]:
-    """A hand at the inspector on this database, which stands open with its list."""
+    """A hand at the inspector on this database, which is open with its list."""
     async with running(InspectorApp(OpenOptions(path=path), clock=lambda: NOW, pace=STILL), (120, 30)) as (_, pilot):
         yield Hand(pilot)
 

@@ -183,7 +183,7 @@ async def test_keys_typed_right_after_a_dialog_closes_are_not_delayed(inspector:
 
 
 class Late(Widget):
-    """Looks for a part that is not there any more, once it is told so."""
+    """Looks for a part that is not there any more, once that is reported."""
 
     class Part(Widget):
         def on_unmount(self) -> None:

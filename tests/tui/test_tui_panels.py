@@ -1,4 +1,4 @@
-"""What lies over every room looks like, and what stands there without an install."""
+"""What every room has over it, and what is there without an install."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_palette(inspector: Inspector, snap_compare: Snap) -> None:
 
 
 async def test_a_text_that_is_changed_again_before_it_is_idle_gets_the_height_it_needs(inspector: Inspector) -> None:
-    """The first change was laid out by then, with one beside it."""
+    """The first change was laid out by then, with one next to it."""
     async with running(inspector.app()) as (app, pilot):
         text, beside = GrowingText(), Static()
         await app.screen.mount_all([text, beside])

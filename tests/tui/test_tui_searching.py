@@ -182,7 +182,7 @@ async def test_tab_changes_the_mode_for_the_same_text(inspector: Inspector) -> N
         assert lit_mode(app) == "recall"
 
 
-async def test_recall_takes_the_session_and_tells_which_filters_it_ignores(inspector: Inspector) -> None:
+async def test_recall_takes_the_session_and_reports_which_filters_it_ignores(inspector: Inspector) -> None:
     """Nothing is counted by a filter that it ignores."""
     async with running(inspector.app(), WIDE) as (app, pilot):
         await press(pilot, "slash", "=eat", "enter")

@@ -1,4 +1,4 @@
-"""A store with a few hundred memories, a library around it, and an inspector on that which stands still."""
+"""A store with a few hundred memories, a library around it, and an inspector on that which is still."""
 
 from __future__ import annotations
 

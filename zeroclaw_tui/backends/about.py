@@ -64,7 +64,7 @@ class About:
     keeps_nothing: bool = False
     """Whether it takes every verb, stores nothing and finds nothing."""
     ends_with_program: bool = False
-    """Whether all of it is gone when the program ends."""
+    """Whether all of it ends with the program."""
     keeps_deleted: str | None = "It is not known what this store keeps of deleted rows."
     """What stays of deleted memories where no command reaches, in a sentence; None if nothing does."""
     notices: tuple[Notice, ...] = ()

@@ -145,8 +145,8 @@ class ChangeSet:
         found.adopt(written)
         removed = [await writer.write_other(one, dry_run=False) for one in others if one.after is None]
         if writer.is_transactional:
-            gone = [change for change in removed if change is not None]
-            await self._record(writer, [*agents, *map(_with_state, found.journal), *gone])
+            deleted = [change for change in removed if change is not None]
+            await self._record(writer, [*agents, *map(_with_state, found.journal), *deleted])
         return found
 
     async def _record(self, writer: RowWriter, changes: Sequence[RowChange]) -> None:

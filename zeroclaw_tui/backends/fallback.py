@@ -1,6 +1,6 @@
 """What a store can do that has the trait's verbs alone: searching with evidence, and writing that can be undone.
 
-Ids and times are set by the store then, and what undo restores is stored anew.
+Ids and times are set by the store then, and what undo restores is stored again.
 """
 
 from __future__ import annotations
@@ -187,5 +187,5 @@ class TraitWriter(RowWriter):
         sentences = [why_not.get(_CARRIED.get(name, "agents")) or f"{taker} did not take the {name}." for name in lost]
         created = wanted.values.get("created_at")
         if created and created != got.values.get("created_at"):
-            sentences.append("It was stored anew, so its id and its times are new.")
+            sentences.append("It was stored again, so its id and its times are new.")
         return sentences

@@ -113,8 +113,8 @@ async def cached_vector(memory: Memory, text: str) -> np.ndarray | None:
 async def fill_vectors(memory: Memory, vectors: Sequence[NewVector]) -> FilledVectors:
     """Give rows the vectors of the contents they still have; nothing else of a row changes, its times included.
 
-    Rows that changed meanwhile or are missing are skipped and counted. Raises Refused if the store has no vectors, or
-    vectors of another model, and what every write raises.
+    Rows that changed in the meantime or are missing are skipped and counted. Raises Refused if the store has no
+    vectors, or vectors of another model, and what every write raises.
     """
     from zeroclaw_tui.backends.change_set import FillVectors
 

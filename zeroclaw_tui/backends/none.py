@@ -1,4 +1,4 @@
-"""The backend that stores nothing, as `memory.backend = "none"` asks, and what stands in for a store not made yet."""
+"""The backend that stores nothing, as `memory.backend = "none"` asks, and what replaces a store not made yet."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TURN_ON = 'Set memory.backend to "sqlite" in config.toml and start the agent ag
 class NoneMemory(LoadedMemory):
     """Takes every verb and stores nothing, as ZeroClaw's own does.
 
-    It also stands in for a store before ZeroClaw's first start, which has 0 memories.
+    It also replaces a store before ZeroClaw's first start, which has 0 memories.
     """
 
     name = "none"

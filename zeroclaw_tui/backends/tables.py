@@ -149,7 +149,7 @@ class TableWriter(RowWriter):
         """Whether there is a table of that name besides that of the memories."""
 
     def identity(self, row: RowVersion | Row) -> str:
-        """Its id; where it lies if its id is no text."""
+        """Its id; where it is if its id is no text."""
         return row.id or f"\0{row.handle}"
 
     def owner(self, row: Row) -> str | None:

@@ -42,7 +42,7 @@ class DatabaseUpkeep(Protocol):
         """
 
     async def compact(self) -> int:
-        """Write the file anew without its free space, and fill its keyword index anew; for a closed store.
+        """Rewrite the file without its free space, and refill its keyword index; for a closed store.
 
         Gives the number of its memories. Raises Locked if anybody has it open, Unreadable without room.
         """

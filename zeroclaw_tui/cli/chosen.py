@@ -75,7 +75,7 @@ def nothing_found(key: str | None, id: str | None) -> str:
 
 
 async def not_there(library: Library, key: str | None, id: str | None = None) -> NotFound:
-    """The error for a memory that is not there, with the way back for one that lies in the trash."""
+    """The error for a memory that is not there, with the way back for one that is in the trash."""
     hint = _HOW_TO_FIND
     if key is not None:
         # A trash that cannot be read is no reason to leave the question unanswered; its own verbs tell of it.

@@ -1,4 +1,4 @@
-"""Verbs and options of earlier versions that are gone: each is answered with one sentence that names the replacement.
+"""Removed verbs and options of earlier versions: each is answered with one sentence that names the replacement.
 
 A command in backquotes that begins with `zeroclaw` can be run as printed once KEY, FILE and the like are filled in.
 """

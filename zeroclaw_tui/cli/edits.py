@@ -262,7 +262,7 @@ def _purge_options(parser: argparse.ArgumentParser) -> None:
 async def purge(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Delete what the filters leave, or the memories that are named; with --everywhere erase their texts.
 
-    Exit code 1 also when some of the memories stayed because they changed meanwhile.
+    Exit code 1 also when some of the memories stayed because they changed in the meantime.
     """
     from zeroclaw_tui.curation.purge_plan import plan_purge
     from zeroclaw_tui.memory.query import Superseded

@@ -61,5 +61,5 @@ def hand_over(arguments: Sequence[str], without: tuple[str, str] | None = None) 
 def _handed_over() -> int:
     from zeroclaw_tui.config.real_binary import PASS_THROUGH_MARKER
 
-    told = os.environ.get(PASS_THROUGH_MARKER, "0")
-    return int(told) if told.isdecimal() else MOST_HANDED_OVER
+    count = os.environ.get(PASS_THROUGH_MARKER, "0")
+    return int(count) if count.isdecimal() else MOST_HANDED_OVER

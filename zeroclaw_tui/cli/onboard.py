@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.onboard.situation import Candidate
 
 RESTORE_ASKS = ""
-"""What `--restore` without a name stands for."""
+"""What `--restore` without a name means."""
 _TAKES_VALUE = frozenset({"--memory", "--set", "--answers", "--config-dir", "--workspace"})
 _TAKES_VALUE_OR_NOT = "--restore"
 _SWITCHES = ("--interactive", "--defaults", "--no-test", "--dry-run", "--json", "--yes", "--help")
@@ -166,7 +166,7 @@ def _path(text: str) -> Path:
 
 
 class Version(NamedTuple):
-    """A backup beside today's file: `difference` is what putting it back would do."""
+    """A backup next to today's file: `difference` is what putting it back would do."""
 
     backup: Backup
     raw: bytes

@@ -118,7 +118,7 @@ def inspector_parser() -> Parser:
 
 
 def zeroclaw_parser() -> Parser:
-    """The parser of what `zeroclaw` says of itself; what stands behind a command has a parser of its own."""
+    """The parser of what `zeroclaw` says of itself; what is behind a command has a parser of its own."""
     parser = Parser(
         prog="zeroclaw",
         usage="zeroclaw [-h] [--version] [--print-completion SHELL] COMMAND ...",
@@ -143,7 +143,7 @@ def columns(otherwise: int) -> int:
 
 
 def likely(typed: str, names: Iterable[str], cutoff: float = LIKENESS_OF_A_SLIP) -> str | None:
-    """The name that a misspelt one most likely stands for; None when none is near."""
+    """The name that a misspelt one most likely means; None when none is near."""
     import difflib
 
     near = difflib.get_close_matches(typed.lower(), list(names), n=1, cutoff=cutoff)
@@ -151,7 +151,7 @@ def likely(typed: str, names: Iterable[str], cutoff: float = LIKENESS_OF_A_SLIP)
 
 
 def first_word(arguments: Sequence[str]) -> int | None:
-    """Where the first argument stands that is neither an option nor an option's value."""
+    """Where the first argument is that is neither an option nor an option's value."""
     skip = False
     for at, argument in enumerate(arguments):
         if skip:
@@ -168,7 +168,7 @@ def first_word(arguments: Sequence[str]) -> int | None:
 def open_options(given: argparse.Namespace) -> OpenOptions:
     """What to open, out of the parsed options of either script.
 
-    A local --location with no install named beside it is opened as a path is, so that a lone file needs no install; a
+    A local --location with no install named next to it is opened as a path is, so that a lone file needs no install; a
     URL in the place of a path is a --location. Raises UsageError for two places.
     """
     from pathlib import Path
@@ -280,7 +280,7 @@ def positive(text: str) -> int:
 
 
 def recall_limit(text: str) -> int:
-    """How many memories a turn recalls: fewer than what stands for no limit."""
+    """How many memories a turn recalls: fewer than what means no limit."""
     from zeroclaw_tui.memory.recall import UNLIMITED
 
     return count(text, 1, UNLIMITED - 1)

@@ -253,7 +253,7 @@ class Progress:
 
 
 async def plan_entries(library: Library, entries: Sequence[MemoryEntry]) -> PurgePlan:
-    """Plan to delete exactly these memories, without those that were deleted meanwhile."""
+    """Plan to delete exactly these memories, without those that were deleted in the meantime."""
     from zeroclaw_tui.backends.lookup import versions_at
     from zeroclaw_tui.curation.purge_plan import plan_of
 

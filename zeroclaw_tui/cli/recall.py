@@ -102,11 +102,11 @@ def _query(given: str | Sequence[str] | None) -> str:
 
 def print_notes(library: Library, sentences: Iterable[str], printed: set[str] | None = None) -> None:
     """Print the sentences that were not printed when the store was opened, and that are not in `printed`."""
-    told = set() if printed is None else printed
-    new = [sentence for sentence in dict.fromkeys(sentences) if sentence not in told]
-    told.update(new)
+    printed = set() if printed is None else printed
+    new = [sentence for sentence in dict.fromkeys(sentences) if sentence not in printed]
+    printed.update(new)
     opening = [notice.sentence for notice in library.memory.about.notices]
-    output.notes(sentence for sentence in new if not any(sentence in told for told in opening))
+    output.notes(sentence for sentence in new if not any(sentence in text for text in opening))
 
 
 def check_recall(given: argparse.Namespace) -> None:

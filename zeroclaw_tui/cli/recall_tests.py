@@ -43,7 +43,7 @@ The figures: hit rate, MRR and nDCG@N among the first N of --limit."""
 
 def _test_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "file", nargs="?", metavar="FILE", help="TOML file of tests; without FILE: tests.toml beside settings.toml"
+        "file", nargs="?", metavar="FILE", help="TOML file of tests; without FILE: tests.toml next to settings.toml"
     )
     options.add_recall_scope(parser)
     options.add_what_if(parser)

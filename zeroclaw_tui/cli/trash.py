@@ -399,7 +399,7 @@ async def print_history(library: Library, given: argparse.Namespace) -> int:
 
 
 async def _ids_given(library: Library, given: argparse.Namespace) -> list[str]:
-    """The ids that have or had the key: deleted and stored anew, a memory has another."""
+    """The ids that have or had the key: deleted and stored again, a memory has another."""
     agents = agents_given(given)
     present = await exactly(library, given.key, given.id, agents)
     if given.key is None:

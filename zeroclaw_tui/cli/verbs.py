@@ -1,6 +1,6 @@
 """The verbs of `zeroclaw memory`: their table, parsers and help, and how one is answered.
 
-A verb is declared beside its function, with its options and its JSON document. Only the module of the verb that is
+A verb is declared next to its function, with its options and its JSON document. Only the module of the verb that is
 called is imported, and its functions import what they need beyond options and output.
 """
 

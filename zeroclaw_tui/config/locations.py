@@ -1,4 +1,4 @@
-"""Where an install lies: one ZeroClaw install on disk, one lone store, or a server; and what a person means by a path.
+"""Where an install is: one ZeroClaw install on disk, one lone store, or a server; and what a person means by a path.
 
 The rules of both generations are followed at once, since the installed version is not known: ZeroClaw <= 0.7.5 asks
 ZEROCLAW_CONFIG_DIR, ZEROCLAW_WORKSPACE, the marker `active_workspace.toml`, then `~/.zeroclaw`; >= 0.8.0 asks
@@ -179,7 +179,7 @@ def database_of(root: Path) -> Path:
 
 
 def has_loose_markdown(folder: Path) -> bool:
-    """Whether a `*.md` lies directly in the folder."""
+    """Whether a `*.md` is directly in the folder."""
     return any(name.endswith(".md") for name in names_in(folder))
 
 
@@ -434,7 +434,7 @@ def installs_meant(
 def workspace_rule(folder: Path, leaves: tuple[str, ...] = ("workspace",)) -> tuple[Path, Path]:
     """Config dir and workspace that ZEROCLAW_WORKSPACE means, as ZeroClaw reads it; the first that fits wins.
 
-    A folder with a config.toml is the config dir; one beside a `.zeroclaw` with a config.toml, or whose name is among
+    A folder with a config.toml is the config dir; one next to a `.zeroclaw` with a config.toml, or whose name is among
     `leaves`, is a workspace of that `.zeroclaw`; any other is the config dir. ZeroClaw >= 0.8.0 also takes the name
     `data`, and uses only the config dir of the answer.
     """

@@ -117,7 +117,7 @@ def _paths_of_strings(text: str, tokens: Sequence[re.Match[str]]) -> dict[int, K
 
 
 def _content(quoted: str) -> str:
-    """The text that a quoted string stands for."""
+    """The text that a quoted string means."""
     return str(tomllib.loads(f"value = {quoted}")["value"])
 
 

@@ -24,7 +24,7 @@ _AT_THE_START = re.compile(r"^((?:[A-Z_]+=\S* )?)(zeroclaw-tui|zeroclaw)(?= |$)"
 def real_zeroclaw(environ: Mapping[str, str] | None = None) -> Path | None:
     """The first `zeroclaw` on PATH that is not this program's own script, or None.
 
-    Ours are the running script, the one beside this Python, and every script whose text names this package.
+    Ours are the running script, the one next to this Python, and every script whose text names this package.
     """
     ours = set(_our_scripts())
     for candidate in _on_path("zeroclaw", os.environ if environ is None else environ):

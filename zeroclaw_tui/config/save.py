@@ -322,18 +322,22 @@ def _compared(old: Sequence[_Line], new: Sequence[_Line]) -> Difference:
     blocks = equal_blocks([line.text for line in old], [line.text for line in new])
     header: _Line | None = None
     for start_old, start_new, length in [*blocks, (len(old), len(new), 0)]:
-        gone, come = old[at_old:start_old], new[at_new:start_new]
+        removed_lines, added_lines = old[at_old:start_old], new[at_new:start_new]
         # A block that begins with a header of its own needs no other one above it.
         begins_section = any(
-            next((line.is_header for line in side if line.is_statement), False) for side in (gone, come)
+            next((line.is_header for line in side if line.is_statement), False) for side in (removed_lines, added_lines)
         )
-        if header is not None and not begins_section and (gone or come):
+        if header is not None and not begins_section and (removed_lines or added_lines):
             lines.append(DiffLine("section", header.shown.strip()))
             header = None
-        lines += [DiffLine("removed", line.shown, line.path) for line in gone]
-        lines += [DiffLine("added", line.shown, line.path) for line in come]
-        pairs = min(len(gone), len(come))
-        replaced, added, removed = replaced + pairs, added + len(come) - pairs, removed + len(gone) - pairs
+        lines += [DiffLine("removed", line.shown, line.path) for line in removed_lines]
+        lines += [DiffLine("added", line.shown, line.path) for line in added_lines]
+        pairs = min(len(removed_lines), len(added_lines))
+        replaced, added, removed = (
+            replaced + pairs,
+            added + len(added_lines) - pairs,
+            removed + len(removed_lines) - pairs,
+        )
         at_old, at_new = start_old + length, start_new + length
         header = next((line for line in reversed(old[start_old:at_old]) if line.is_header), header)
     return Difference(tuple(lines), replaced, added, removed, len(old) - replaced - removed)

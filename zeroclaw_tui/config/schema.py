@@ -394,7 +394,7 @@ BACKENDS_WITH_DEFAULTS = ("sqlite", "postgres", "lucid", "markdown", "qdrant", "
 
 
 def defaults_folder() -> Path:
-    """The folder of the files: `_defaults` inside an installed package, else `defaults` beside it in the tree."""
+    """The folder of the files: `_defaults` inside an installed package, else `defaults` next to it in the tree."""
     package = Path(__file__).resolve().parent.parent
     packed = package / "_defaults"
     return packed if packed.is_dir() else package.parent / "defaults"

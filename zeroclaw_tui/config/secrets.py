@@ -33,7 +33,7 @@ WAYS_WITHOUT_KEY = (
     f"Bring the old {KEY_FILE} back, or take the values that nobody can read out of config.toml; "
     "[secrets] encrypt = false there keeps new ones as plain text."
 )
-"""What to do about encrypted values whose key file is gone."""
+"""What to do about encrypted values whose key file is missing."""
 _NAMES_TOLD = 3
 _VARIABLE = r"\$\{[A-Za-z_][A-Za-z0-9_]*\}"
 _KEY_BYTES = 32
@@ -65,7 +65,7 @@ def reveal(value: str, config_dir: Path | None) -> str:
     """
     if value.startswith(ELSEWHERE):
         raise SecretUnreadable(
-            "The value lies in 1Password (op://) and is not asked for here.", hint="Put the key into the environment."
+            "The value is in 1Password (op://) and is not asked for here.", hint="Put the key into the environment."
         )
     if value.startswith(SEALED):
         return _open_sealed(_from_hex(value.removeprefix(SEALED)), read_key(config_dir))

@@ -145,7 +145,7 @@ def alias_in(written: str) -> str | None:
 
 
 def _without_alias(written: str) -> str:
-    """The name that a spelling stands for; one that stands for none is returned in the form of a name."""
+    """The name that a spelling means; one that means none is returned in the form of a name."""
     table, _, key = written.rpartition(".")
     alias = alias_in(written)
     if alias is not None:
@@ -196,7 +196,7 @@ def assigned(assignment: str, version: str | None = None) -> tuple[str, Any]:
 
 
 def parsed_value(name: str, text: str, version: str | None = None) -> Any:
-    """The value that a typed text stands for. Raises UsageError where it is none for this setting and version."""
+    """The value that a typed text means. Raises UsageError where it is none for this setting and version."""
     setting = SETTINGS[name]
     stripped = text.strip()
     if setting.kind == "switch":

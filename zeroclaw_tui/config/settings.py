@@ -1,4 +1,4 @@
-"""This program's own settings.toml beside an install: a store's profile, stores confirmed, the theme, the trash.
+"""This program's own settings.toml next to an install: a store's profile, stores confirmed, the theme, the trash.
 
 ZeroClaw does not know the file. A broken one stops nothing: reading takes it for empty and `settings_problem` says so.
 """
@@ -116,7 +116,7 @@ def _read(install: Install) -> dict[str, Any]:
     try:
         return read_toml(settings_file(install)) or {}
     except BrokenConfig:
-        # Told by `settings_problem`; a choice of looks must not keep anyone from their memories.
+        # Reported by `settings_problem`; a choice of looks must not keep anyone from their memories.
         return {}
 
 

@@ -91,7 +91,7 @@ def _kind_at(path: list[str]) -> Kind | None:
 
 
 def parsed(kind: Kind, text: str) -> Any:
-    """The value a variable's text stands for, None when it is not of that type. Lists are JSON or comma-separated."""
+    """The value a variable's text means, None when it is not of that type. Lists are JSON or comma-separated."""
     if kind == "text":
         return text
     if kind == "texts" and not text.lstrip().startswith("["):
@@ -147,7 +147,7 @@ def choose_backend(
 
 
 def _overriding(document: Mapping[str, Any], environ: Mapping[str, str], notes: Notes) -> str:
-    """The name that stands above memory.backend in ZeroClaw <= 0.7.5, empty when none does."""
+    """The name that comes before memory.backend in ZeroClaw <= 0.7.5, empty when none does."""
     name, source = given(environ, STORAGE_PROVIDER), source_of(STORAGE_PROVIDER)
     if not name:
         settings = notes.table(document, *PROVIDER_CONFIG.split("."))

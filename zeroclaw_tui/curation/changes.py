@@ -79,7 +79,7 @@ async def edit_memory(library: Library, id: str, edit: Edit, expected: str) -> O
     """Change a memory whose row has the fingerprint `expected`. Raises Conflict, NotFound and what a store raises.
 
     An edit that changes nothing gives a count of 0 and leaves no action. What ZeroClaw would do with the memory as it
-    is then, were it stored anew, is noted.
+    is then, were it stored again, is noted.
     """
     refuse_read_only(library)
     checked = edit.checked()

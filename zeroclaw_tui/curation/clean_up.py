@@ -359,7 +359,7 @@ def _rank(sample: Sample) -> tuple[bool, int, bool, float]:
 async def merge(library: Library, plan: MergePlan, on_progress: ProgressCallback | None = None) -> Outcome:
     """Move the copies of each group to the trash, as one change set.
 
-    A group whose remaining memory changed or was deleted meanwhile is skipped and reported: its text may differ now.
+    A group whose remaining memory changed or was deleted in the meantime is skipped and reported.
     """
     refuse_read_only(library)
     states = {stays.version.handle: stays.version.state for stays, _ in plan.groups}

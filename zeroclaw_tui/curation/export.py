@@ -178,7 +178,7 @@ def _target(library: Library, path: Path, *, overwrite: bool) -> Path:
 
 
 def _put_in_place(temp_path: Path, handle: int, target: Path, *, overwrite: bool) -> None:
-    """Raises FileExistsError where another program wrote the file meanwhile."""
+    """Raises FileExistsError where another program wrote the file in the meantime."""
     copy_owner_and_mode(handle, target)
     os.fsync(handle)
     if overwrite:

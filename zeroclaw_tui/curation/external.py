@@ -78,7 +78,7 @@ def file_row(
 ) -> Row:
     """Make the row of a file. `mode` and `mtime_ns` are set when the file is written.
 
-    With `stays_if_changed`, undo leaves the file alone, without a conflict, if another program wrote it meanwhile.
+    With `stays_if_changed`, undo leaves the file alone, without a conflict, if another program has written it.
     """
     facts: dict[str, Value] = {"mode": mode, "mtime_ns": mtime_ns, _STAYS: 1 if stays_if_changed else None}
     values: dict[str, Value] = {"path": str(path), "bytes": data}

@@ -16,7 +16,7 @@ _BELOW_ROOT = ("", "state", "memory", "memory/archive", "sessions", "sessions/ar
 
 
 def remove_leftovers(config: MemoryConfig) -> None:
-    """Remove what killed runs of this program left, where a lock proves that the writer is gone."""
+    """Remove what killed runs of this program left, where a lock proves that the writer has ended."""
     with suppress(InspectorError):
         for folder in {os.path.realpath(folder): folder for folder in _folders(config)}.values():
             with suppress(OSError):

@@ -151,7 +151,7 @@ async def open_library(
     """Open the store of a config. `profile` is a ZeroClaw version; `query_binary` is that of `choose_profile`.
 
     The store of an install that ZeroClaw has not started yet raises BeforeFirstStart, or is an empty one if it
-    `may_be_missing`. A missing store that was named, or whose file is gone, raises NothingYet.
+    `may_be_missing`. A missing store that was named, or whose file is missing, raises NothingYet.
     """
     memory = create_memory(config)
     try:

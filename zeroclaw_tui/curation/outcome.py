@@ -35,7 +35,7 @@ class Outcome:
     """What a change did. `action` is None when nothing changed or nothing may be undone.
 
     `count` rows were changed; `changed` and `gone` are ids that were skipped because they were changed or deleted
-    meanwhile. `row` is the row as it is after a store or an edit. `turned` is the action that was undone or redone.
+    in the meantime. `row` is the row after a store or an edit. `turned` is the action that was undone or redone.
     `notes` are sentences. `renamed` maps old keys to those that were used instead.
     """
 

@@ -193,7 +193,7 @@ class GatheredEvidence:
         return await asyncio.to_thread(self._result, await self._decide(with_as_of(trial)))
 
     async def placement(self, trial: Trial, entry: MemoryEntry) -> Placement:
-        """Where one memory (with its whole content) stands in every stage of that recall."""
+        """Where one memory (with its whole content) is in every stage of that recall."""
         return await asyncio.to_thread(placement_of, await self._decide(with_as_of(trial)), self.rows, entry)
 
     async def injects(self, trial: Trial, entry: MemoryEntry) -> bool:

@@ -75,7 +75,7 @@ class ReindexOutcome:
 
     filled: int = 0
     skipped: int = 0
-    """Memories that changed or were deleted meanwhile."""
+    """Memories that changed or were deleted in the meantime."""
     failed: list[str] = field(default_factory=list)
     """A sentence for each failure."""
     stopped: bool = False

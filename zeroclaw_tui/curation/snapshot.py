@@ -186,7 +186,7 @@ async def write_snapshot(library: Library, *, replaces_foreign: bool = False) ->
         # Killed in between, the two contradict each other, and the copy is not used.
         result = await external.apply(planned, action)
         if result.conflicts or result.notes:
-            written = [f"Another program wrote {conflict.wanted.id} meanwhile." for conflict in result.conflicts]
+            written = [f"Another program wrote {conflict.wanted.id} in the meantime." for conflict in result.conflicts]
             raise Refused([*result.notes, *written][0], hint="Check the file, then try again.")
         too_many = f"{SIDE_CAR} has no vectors, as they are too many; run `zeroclaw memory reindex` afterwards."
         return Outcome("snapshot", len(core.written), notes=() if core.has_vectors else (too_many,))

@@ -82,7 +82,7 @@ class _Reader:
     def __init__(self, config: MemoryConfig) -> None:
         self._config = config
         self._ends: dict[tuple[int, int], int] = {}
-        """How far each file is read, by device and inode: ZeroClaw renames a trace, or writes a shorter one anew."""
+        """How far each file is read, by device and inode: ZeroClaw renames a trace, or writes a shorter one."""
         self._known: set[str] = set()
         self._inbound: dict[tuple[str | None, str | None], Mapping[str, Any]] = {}
         self._broken_lines = 0
@@ -123,7 +123,7 @@ class _Reader:
                 if isinstance(event, Turn):
                     yield event
                     if event.iteration == 1 and event.id in self._known:
-                        # The trace was written anew without its oldest lines: what is before this turn is known.
+                        # The trace was rewritten without its oldest lines: what is before this turn is known.
                         return
                 elif event is not None:
                     self._inbound[str(event.get("sender")), str(event.get("message_id"))] = event

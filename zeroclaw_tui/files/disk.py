@@ -1,7 +1,7 @@
 """Files on a disk, replaced atomically and durably, and readable by their owner only.
 
 An unfinished file has this program's mark in its name (`.brain.db.zeroclaw-tui-0123456789abcdef.tmp`), and its writer
-holds a flock(2) on it: whoever gets that lock knows that the writer is gone, and may remove the file.
+holds a flock(2) on it: whoever gets that lock knows that the writer has ended, and may remove the file.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PRIVATE_FOLDER = 0o700
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 """The errors of a full disk and of a used-up quota."""
 MAKE_ROOM = "Make room on that disk (old backups and logs, for instance), then do it again."
-_PROBE_BYTES = 64 * 1024  # More than the smallest file that SQLite needs beside a database, which has 32 KiB.
+_PROBE_BYTES = 64 * 1024  # More than the smallest file that SQLite needs next to a database, which has 32 KiB.
 _MARK = ".zeroclaw-tui-"
 _TEMP_NAME = re.compile(rf"\..+{re.escape(_MARK)}[0-9a-f]{{16}}(\.tmp)?")
 _LONGEST_STEM = 200  # With the mark, a name stays below the 255 bytes that file systems allow.
@@ -36,7 +36,7 @@ _NO_PERMISSION = ("you have no permission to write there", "Run it as the user Z
 _WRITE_PROBLEMS = {
     errno.EACCES: _NO_PERMISSION,
     errno.EPERM: _NO_PERMISSION,
-    errno.EROFS: ("it lies on a read-only file system", "Mount it writable, then run it again."),
+    errno.EROFS: ("it is on a read-only file system", "Mount it writable, then run it again."),
     errno.ENOSPC: ("the disk is full", "Free some space, then run it again."),
     errno.EDQUOT: ("your disk quota is used up", "Free some space, then run it again."),
     errno.EFBIG: ("it would be larger than files may be here", "Raise the limit (`ulimit -f`), then run it again."),
@@ -198,7 +198,7 @@ def new_file(path: Path) -> int:
 
 @contextmanager
 def temp_file(target: Path) -> Iterator[tuple[Path, int]]:
-    """Create a marked, locked file beside `target`, 0600; give its path and descriptor. Raises OSError.
+    """Create a marked, locked file next to `target`, 0600; give its path and descriptor. Raises OSError.
 
     At the end it is removed unless it was renamed.
     """
@@ -216,7 +216,7 @@ def temp_file(target: Path) -> Iterator[tuple[Path, int]]:
 
 @contextmanager
 def work_folder(target: Path) -> Iterator[Path]:
-    """Create a marked, locked folder beside `target`, 0700, and remove it at the end. Raises OSError."""
+    """Create a marked, locked folder next to `target`, 0700, and remove it at the end. Raises OSError."""
     path = _temp_path(target)
     path.mkdir(mode=PRIVATE_FOLDER)
     _give_to_owner_above(path)

@@ -47,7 +47,7 @@ def processes_using(path: Path) -> tuple[ProcessUsingFile, ...] | None:
     wanted = {identity for file in (path, wal_file(path)) if (identity := file_identity(file)) is not None}
     found: list[ProcessUsingFile] = []
     for process in sorted(int(name) for name in os.listdir(_PROCESSES) if name.isdecimal()):
-        # A process may end meanwhile, and other users' processes are closed to us.
+        # A process may end in the meantime, and other users' processes are closed to us.
         with suppress(OSError):
             opened = (_PROCESSES / str(process) / "fd").iterdir()
             if process != os.getpid() and any(file_identity(file) in wanted for file in opened):

@@ -108,7 +108,7 @@ def known_backends(target: Target) -> tuple[str, ...]:
 
 
 def backend_answer(text: str, target: Target) -> str:
-    """The kind, or `kind.alias`, that a name stands for; postgresql and md are other names of postgres and markdown.
+    """The kind, or `kind.alias`, that a name means; postgresql and md are other names of postgres and markdown.
 
     Raises UsageError for what this ZeroClaw would silently take for Markdown.
     """

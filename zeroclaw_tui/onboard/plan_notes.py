@@ -188,7 +188,7 @@ def _of_the_environment(answers: Answers, after: Mapping[str, Any], changed: fro
 
 
 def _means(name: str, text: str, value: Any) -> bool:
-    """Whether a variable's text stands for this value."""
+    """Whether a variable's text means this value."""
     try:
         parsed = parsed_value(name, text)
     except UsageError:

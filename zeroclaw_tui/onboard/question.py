@@ -36,7 +36,7 @@ QuestionKind = Literal["choice", "switch", "text", "secret"]
 CUSTOM = "custom:"
 """What a provider with an address of its own begins with."""
 Empty = Literal["default", "none", "required"]
-"""What an empty text stands for: the default, no value at all where there is none, or nothing that would do."""
+"""What an empty text means: the default, no value at all where there is none, or nothing that would do."""
 Check = Callable[[Answers, Any], None]
 _NEVER = ("memory.archive_after_days", "memory.purge_after_days")
 _UNITS = {"days": "day", "minutes": "minute", "secs": "second"}
@@ -45,7 +45,7 @@ When = Callable[[Answers], bool]
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One row of a list: what it stands for, its title, and a few words next to it."""
+    """One row of a list: what it means, its title, and a few words next to it."""
 
     value: str
     title: str
@@ -138,7 +138,7 @@ def _of_nothing(answers: Answers, setting: str, empty: Empty) -> Any:
 
 
 def is_filled_in_later(text: str) -> bool:
-    """True for what stands for another text: an encrypted value, a 1Password reference, an environment variable."""
+    """True for what means another text: an encrypted value, a 1Password reference, an environment variable."""
     return is_encrypted(text) or text.startswith("${")
 
 

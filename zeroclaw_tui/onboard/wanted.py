@@ -203,7 +203,7 @@ def needed_settings(answers: Answers) -> dict[str, Any]:
     if _written_of(answers, BACKEND) is None and not starts_without:
         kind, alias = answers.backend(), answers.alias()
         if given is not None and given.source == "environment" and not is_backend_asked(answers):
-            # What the environment says is not written: the file alone stands for another backend.
+            # What the environment says is not written: the file alone means another backend.
             named = "" if target.is_modern else (_written_of(answers, PROVIDER) or "").strip().lower()
             kind, alias = named or str(SETTINGS[BACKEND].default), DEFAULT_ALIAS
         needed[BACKEND] = _full_backend(answers, kind, alias)

@@ -50,7 +50,7 @@ class WizardResult:
     inspect: Path | None = None
     real: tuple[str, ...] = ()
     config_dir: Path | None = None
-    """The config dir that it has to be told, where it would not find it by itself."""
+    """The config dir to name, where ZeroClaw would not find it by itself."""
 
 
 def run_wizard(asker: Asker, request: Request, environ: Mapping[str, str]) -> WizardResult:

@@ -143,14 +143,14 @@ class CancelContract(StoreHooks):
         await within_timeout(ended(task))
         assert [scored.entry.id for scored in (await within_timeout(recall_of(*asked))).entries] == wanted
 
-    async def test_a_removal_that_is_cancelled_can_be_taken_back(self, memory: Memory) -> None:
+    async def test_a_removal_that_is_cancelled_can_be_undone(self, memory: Memory) -> None:
         await self.fill(memory, numbered(_CANCELLED))
         before, canceller = await state_of(memory), Canceller()
         journal = JournalRecorder(canceller.cancel)
         await canceller.run(delete(memory, await versions(memory, EVERYTHING), journal))
         left = {content for _, content, *_ in await state_of(memory)}
-        gone = {content for _, content, *_ in before} - left
-        assert gone <= {change.row.entry().content for change in journal.memories}
+        removed = {content for _, content, *_ in before} - left
+        assert removed <= {change.row.entry().content for change in journal.memories}
         await within_timeout(undo(memory, journal.changes[::-1]))
         assert await self.state(memory) == cut(before, self.keeps_rows_exactly)
 

@@ -52,7 +52,7 @@ class Contract:
     """Tests of one store each, `test_...(self, memory)`; a class with `new_memory` runs them itself."""
 
     async def new_memory(self, folder: Path) -> Memory:
-        """A new and empty store that lies in an empty folder, not yet opened; what is open is closed after the test."""
+        """A new and empty store that is in an empty folder, not yet opened; what is open is closed after the test."""
         raise NotImplementedError
 
     async def prepare(self, memory: Memory) -> None:

@@ -317,8 +317,8 @@ def lit_lines(text: str, widths: Sequence[int], lights: Highlights) -> list[tupl
         line, after = next_line(shown, at, cells)
         if number == len(widths) and (after < len(shown) or len(looked_at) < len(text)):
             line = fit(shown[at : at + cells + 1] + ELLIPSIS, cells).rstrip()
-        end_kept = at + same_beginning(line, shown[at : at + len(line)])
-        here = [(max(at, first), min(last, end_kept)) for first, last in spans if first < end_kept and last > at]
+        shown_end = at + same_beginning(line, shown[at : at + len(line)])
+        here = [(max(at, first), min(last, shown_end)) for first, last in spans if first < shown_end and last > at]
         lines.append((line, [(first - at, last - at) for first, last in here]))
         at = after
     return lines

@@ -57,7 +57,7 @@ def stages(document: dict[str, Any]) -> Sequence[tuple[str, str]]:
 
 
 def test_recall_has_lucid_s_rows(tmp_path: Path, program: LucidProgram, run: Command) -> None:
-    """Marked by their stage; the arguments are ZeroClaw's; what happened is told beside the document."""
+    """Marked by their stage; the arguments are ZeroClaw's; what happened is reported next to the document."""
     install(tmp_path)
     done = run("recall", "tea", "--json")
     document = json.loads(done.stdout)

@@ -103,7 +103,7 @@ LINES = st.one_of(
 
 @given(st.lists(LINES, max_size=12).map("\n".join))
 def test_whatever_is_printed_only_lines_between_the_tags_are_taken(text: str) -> None:
-    """Any text is read without an error, and each content stands on a line between the tags."""
+    """Any text is read without an error, and each content is on a line between the tags."""
     lines = text.split("\n")
     tags = [line.strip() for line in lines]
     start = tags.index(OPENING) + 1 if OPENING in tags else len(lines)

@@ -30,7 +30,7 @@ async def test_where_the_database_finds_enough_its_stages_decide(
     assert parts_of(await evidence.replay(tried))[:4] == parts_of(await recalled(library, tried))[:4]
 
 
-async def test_where_lucid_takes_part_its_answer_is_judged_anew(bridge: OpenBridge, tmp_path: Path) -> None:
+async def test_where_lucid_takes_part_its_answer_is_judged_again(bridge: OpenBridge, tmp_path: Path) -> None:
     """Another threshold is decided on it, another limit is another question; lucid's rows can be asked about."""
     program = write_program(tmp_path / "bin", memories=LUCID)
     memory = await bridge(program, TEA[:1])

@@ -67,7 +67,7 @@ async def test_lucid_is_asked_only_for_too_few_local_hits(
 
 
 async def test_after_a_failure_lucid_rests_for_15_seconds(bridge: OpenBridge, tmp_path: Any, clock: Clock) -> None:
-    """The local rows stay; the rest is told with its seconds, and then it is asked again."""
+    """The local rows stay; the rest is reported with its seconds, and then it is asked again."""
     program = write_program(tmp_path / "bin", "failing")
     memory = await bridge(program, TEA[:1])
     found = await search(memory)
@@ -143,7 +143,7 @@ async def test_time_bounds_hold_from_0_5_5_on(
 
 
 async def test_lucid_s_rows_can_be_read_as_long_as_they_are_the_last_answer(bridge: OpenBridge, tmp_path: Any) -> None:
-    """Whole and as excerpts, beside rows of the database and in the order asked."""
+    """Whole and as excerpts, next to rows of the database and in the order asked."""
     long = "x" * 1000
     memory = await bridge(write_saying(tmp_path / "bin", f"<lucid-context>\n- [bug] {long}\n</lucid-context>"), TEA[:1])
     local, lucid = (row.entry for row in (await search(memory)).entries)

@@ -108,7 +108,7 @@ async def test_notes_say_what_lucid_does_not_get(bridge: OpenBridge, tmp_path: A
 
 
 async def test_lucid_s_own_memories_cannot_be_changed_here(bridge: OpenBridge, tmp_path: Any) -> None:
-    """Marking is refused with the reason; rows of the database beside them can be marked."""
+    """Marking is refused with the reason; rows of the database next to them can be marked."""
     memory = await bridge(write_saying(tmp_path / "bin", CONTEXT), [{"key": "tea", "content": "theirs not"}])
     found = await recall_of(memory, RecallRequest("tea"), profile_for("0.7.5"), ScoringSettings())
     local, lucid = (row.entry for row in found.entries)

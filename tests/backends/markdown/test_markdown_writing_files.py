@@ -221,7 +221,7 @@ async def test_a_full_disk_leaves_the_file_and_no_rest(tmp_path: Path, monkeypat
     assert os.listdir(tmp_path) == ["MEMORY.md"]
 
 
-async def test_an_edited_line_is_not_taken_back_unasked(tmp_path: Path) -> None:
+async def test_an_edited_line_is_not_undone_unasked(tmp_path: Path) -> None:
     memory, journal = await opened(tmp_path, b"- a\n- b\n- c\n"), JournalRecorder()
     await edited(memory, "MEMORY:1", "mine", journal)
     (tmp_path / "MEMORY.md").write_bytes(b"- a\n- theirs\n- c\n")

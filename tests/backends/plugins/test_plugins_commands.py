@@ -35,7 +35,7 @@ def test_reading_answers_and_says_what_zeroclaw_would_do(memory: Memory, box: Pa
     assert any("does not know the backend" in finding for finding in health["findings"])
 
 
-def test_changes_are_made_and_taken_back(memory: Memory, box: Path) -> None:
+def test_changes_are_made_and_undone(memory: Memory, box: Path) -> None:
     assert memory("store", "pet", "Cat named Mio", "--category", "core").code == 0
     assert "pet" in keys(box)
     assert memory("undo", "--yes").code == 0

@@ -75,7 +75,7 @@ async def test_a_text_is_found_in_any_case_of_its_ascii_letters_whatever_the_lan
         assert {entry.id for entry in (await entries_of(memory, wanted))} == one_by_one
 
 
-async def test_where_else_a_deleted_text_lies_is_asked_of_the_server(library, filled, fetched):
+async def test_the_server_is_asked_where_else_a_deleted_text_is(library, filled, fetched):
     """Two others have the content of the one that goes; of all others not even their keys come over."""
     filled.run("UPDATE memories SET content = 'memory number 7' WHERE id IN ('id-8', 'id-9')")
     plan = plan_of(await versions_at(library.memory, ["id-7"]))

@@ -138,7 +138,7 @@ async def test_another_programs_table_is_left_alone_and_what_it_lacks_is_named(p
     assert "is not a table" in (await refused(place.url, table="counter")).message
 
 
-async def test_a_user_without_the_right_to_read_is_told(place: PostgresPlace, refused) -> None:
+async def test_a_user_without_the_right_to_read_is_reported(place: PostgresPlace, refused) -> None:
     place.make_table("key", "kept")
     url = place.another_user()
     error = await refused(url, schema="kept")
@@ -150,7 +150,7 @@ async def test_a_user_without_the_right_to_read_is_told(place: PostgresPlace, re
     assert f'GRANT SELECT ON "kept"."memories" TO "{place.user}_other";' in error.hint
 
 
-async def test_a_server_that_stops_is_told_and_found_again_when_it_is_back(place: PostgresPlace, opens) -> None:
+async def test_a_server_that_stops_is_reported_and_found_again_when_it_is_back(place: PostgresPlace, opens) -> None:
     place.make_table("key")
     place.fill("key")
     memory = await opens()

@@ -60,7 +60,7 @@ async def test_a_statement_that_takes_too_long_is_stopped(memory: PostgresMemory
     assert await memory.count() == len(sample_entries())
 
 
-async def test_a_server_that_falls_silent_is_told_and_a_new_connection_made(memory: PostgresMemory) -> None:
+async def test_a_server_that_falls_silent_is_reported_and_a_new_connection_made(memory: PostgresMemory) -> None:
     left_behind: list[object] = []
     asyncio.get_running_loop().set_exception_handler(lambda loop, told: left_behind.append(told))
     with pytest.raises(NotReachable) as caught:

@@ -1,4 +1,4 @@
-"""TLS as the URL says it. The wheel's server has none, so a PgBouncer with a certificate stands before it."""
+"""TLS as the URL says it. The wheel's server has none, so a PgBouncer with a certificate is before it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vectors in PostgreSQL: the tutorial's recall by cosine, and the nearest rows, wherever the extension lies."""
+"""Vectors in PostgreSQL: the tutorial's recall by cosine, and the nearest rows, wherever the extension is."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ async def test_the_tutorials_table_recalls_by_cosine(place, opens, where):
     assert (found.mode, found.scale) == ("vector", "cosine")
 
 
-async def test_without_an_embedder_nothing_comes_and_the_reason_is_told(place, opens):
+async def test_without_an_embedder_nothing_comes_and_the_reason_is_reported(place, opens):
     fill(place, "uuid")
     found = await recalled(await opens(), "anything", None)
     assert found.entries == ()
@@ -94,7 +94,7 @@ async def test_zeroclaws_tables_recall_by_keywords_alone(place, opens):
 
 
 @pytest.mark.parametrize("form", ["uuid", "agents"])
-async def test_the_nearest_rows_are_told_by_the_server(place, opens, form):
+async def test_the_nearest_rows_are_reported_by_the_server(place, opens, form):
     """By hand: (1,0,0) with (.6,.8,0) is .6; a right angle and a row without a vector are near nothing."""
     fill(place, form)
     memory = await opens()

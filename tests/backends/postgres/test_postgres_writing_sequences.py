@@ -1,4 +1,4 @@
-"""Any sequence of stores, edits, removals and purges, then all of it taken back: the table is what it was."""
+"""Any sequence of stores, edits, removals and purges, then all of it undone: the table is what it was."""
 
 from __future__ import annotations
 
@@ -90,12 +90,12 @@ def sequences(place: PostgresPlace, form: str, examples: int) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_whatever_was_done_is_taken_back_to_the_letter_and_that_again(form, place):
+def test_whatever_was_done_is_undone_to_the_letter_and_that_again(form, place):
     """Unknown columns, infinite times, vectors and counted numbers come back; the undo can be undone too."""
     sequences(place, form, 5)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
-def test_many_more_sequences_are_taken_back(form, place):
+def test_many_more_sequences_are_undone(form, place):
     sequences(place, form, 150)

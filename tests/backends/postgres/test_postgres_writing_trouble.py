@@ -106,7 +106,7 @@ async def test_a_key_that_another_program_stores_between_compare_and_write_is_me
         assert result.conflicts[0].reason == "key exists"
 
 
-async def test_a_table_that_zeroclaw_migrates_meanwhile_is_read_anew(place, opens):
+async def test_a_table_that_zeroclaw_migrates_in_the_meantime_is_read_again(place, opens):
     """Columns come, agents come: what is written next fits the new table, and older changes can be undone."""
     place.make_table("key")
     memory, journal = await opens(), JournalRecorder()

@@ -1,4 +1,4 @@
-"""The commands on a Qdrant collection, as a person types them, with an embedding service beside it."""
+"""The commands on a Qdrant collection, as a person types them, with an embedding service next to it."""
 
 from __future__ import annotations
 

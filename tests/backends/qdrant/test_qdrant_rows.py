@@ -100,7 +100,7 @@ async def test_a_given_vector_is_taken_and_a_wrong_one_refused(memory: QdrantMem
     assert kept.changes == []
 
 
-async def test_filling_vectors_leaves_what_changed_meanwhile(memory: QdrantMemory, points: PointStore) -> None:
+async def test_filling_vectors_leaves_what_changed_in_the_meantime(memory: QdrantMemory, points: PointStore) -> None:
     rows = await memory.rows(Query(ROWS, handles=list(await handles_of(memory, EVERYTHING, Sort()))))
     before = state_of(points)
     data = (await embedder().embed("another model")).tobytes()

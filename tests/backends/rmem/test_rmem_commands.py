@@ -22,7 +22,7 @@ DATA = Path(__file__).resolve().parents[2] / "data" / "rmem"
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RMemFile:
-    """Mila's memories, beside a rustmem.toml whose key must never be looked at."""
+    """Mila's memories, next to a rustmem.toml whose key must never be looked at."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "own"))
     (tmp_path / "rustmem.toml").write_text('[embedding]\napi_key = "sk-secret-of-rmem"\nmodel = "nomic"\n')
@@ -42,7 +42,7 @@ def ask(file: RMemFile) -> Ask:
     return asked
 
 
-def test_get_tells_history_and_relations(ask: Ask) -> None:
+def test_get_reports_history_and_relations(ask: Ask) -> None:
     got = ask("get", BREAD_KEY)
     assert (got["id"], got["namespace"], got["embedding_dimensions"]) == (BREAD, "mila", 3)
     assert got["history"] == [
@@ -110,7 +110,7 @@ def test_every_change_is_refused_with_one_sentence(file: RMemFile, change: tuple
 
 
 def test_changes_of_0_2_0_stay_in_the_trash_and_come_out_as_json(file: RMemFile, tmp_path: Path) -> None:
-    """That version could still delete and edit; its trash.db is read, and taken back by nothing."""
+    """That version could still delete and edit; its trash.db is read, and undone by nothing."""
     file.delete(BEES)
     (tmp_path / "config.toml").write_text('[memory]\nbackend = "rmem"\n\n[storage.rmem]\npath = "rustmem.db"\n')
     own = tmp_path / "zeroclaw-tui"

@@ -1,4 +1,4 @@
-"""Every file that is no healthy brain.db is told apart in one clear sentence, and never changed."""
+"""Every file that is no healthy brain.db gets one clear sentence of its own, and never changed."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ async def test_a_file_without_read_permission_is_called_so(make_store, monkeypat
     assert "user that runs ZeroClaw" in error.hint
 
 
-async def test_an_empty_file_beside_a_log_keeps_the_log(tmp_path):
+async def test_an_empty_file_next_to_a_log_keeps_the_log(tmp_path):
     """SQLite deletes the log of an empty database when it opens it; here nothing is opened."""
     (tmp_path / "brain.db").touch()
     (tmp_path / "brain.db-wal").write_bytes(b"writes")
@@ -93,7 +93,7 @@ async def test_a_truncated_database_is_called_damaged(make_store, digest):
     assert digest(path) == before
 
 
-async def test_damaged_pages_are_told_while_browsing(make_store, open_store):
+async def test_damaged_pages_are_reported_while_browsing(make_store, open_store):
     path = make_store({"content": "words " * 100} for _ in range(200))
     whole = bytearray(path.read_bytes())
     with closing(sqlite3.connect(path)) as reader:
@@ -138,7 +138,7 @@ def crashed(make_store, tmp_path) -> Path:
     return copied
 
 
-async def test_an_unfinished_write_is_taken_back_and_told(crashed, open_store):
+async def test_an_unfinished_write_is_undone_and_reported(crashed, open_store):
     async with open_store(crashed) as memory:
         assert any("The unfinished write was rolled back" in notice for notice in sentences(memory.about.notices))
         assert {entry.content for entry in await memory.list()} == {"x" * 2000}

@@ -1,9 +1,9 @@
-"""Reading beside a running agent: its writes appear, nothing locks or tears, and not one byte is changed by us."""
+"""Reading next to a running agent: its writes appear, nothing locks or tears, and not one byte is changed by us."""
 
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures.thread  # noqa: F401  # another user may not read where it lies
+import concurrent.futures.thread  # noqa: F401  # another user may not read where it is
 import multiprocessing
 import os
 import shutil
@@ -76,7 +76,7 @@ def writer(make_store):
         process.wait()
 
 
-async def test_browsing_beside_a_writer_sees_new_rows_whole_and_never_locks(writer, open_store):
+async def test_browsing_next_to_a_writer_sees_new_rows_whole_and_never_locks(writer, open_store):
     path, process = writer
     # The pipe must not fill up, or the writer would wait for us.
     drained = asyncio.create_task(asyncio.to_thread(process.stdout.read))
@@ -133,7 +133,7 @@ async def test_a_file_put_in_place_of_ours_counts_as_a_change_and_is_read(make_s
         assert "agents" in memory.why_not
 
 
-async def test_a_file_that_goes_is_told_until_it_comes_back(make_store, open_store):
+async def test_a_file_that_goes_is_reported_until_it_comes_back(make_store, open_store):
     path = make_store([{}])
     aside = path.with_name("aside.db")
     async with open_store(path) as memory:
@@ -147,7 +147,7 @@ async def test_a_file_that_goes_is_told_until_it_comes_back(make_store, open_sto
         assert await memory.count() == 1
 
 
-async def test_rows_that_lie_only_in_the_log_are_read_and_the_main_file_stays(tmp_path, fill_store, open_store, digest):
+async def test_rows_that_are_only_in_the_log_are_read_and_the_main_file_stays(tmp_path, fill_store, open_store, digest):
     """As a fresh agent leaves it: a main file of one page, and everything in the -wal."""
     path = tmp_path / "brain.db"
     with closing(sqlite3.connect(path, isolation_level=None)) as agent:

@@ -1,4 +1,4 @@
-"""A database of each generation holds to the contract of every store, also read-only and damaged meanwhile."""
+"""A database of each generation holds to the contract of every store, also read-only and damaged in the meantime."""
 
 from __future__ import annotations
 

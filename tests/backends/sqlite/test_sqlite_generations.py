@@ -1,4 +1,4 @@
-"""A file of any ZeroClaw version is told by its columns, read as that version wrote it, and never migrated."""
+"""A file of any ZeroClaw version is recognised by its columns, read as that version wrote it, and never migrated."""
 
 from __future__ import annotations
 

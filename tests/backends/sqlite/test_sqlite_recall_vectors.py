@@ -60,7 +60,7 @@ async def test_durable_rows_cross_sessions_from_0_8_4_on(memory: SqliteMemory) -
     assert "key0" in keys(await recalled(memory, "text", session_id="s", vector=zeros)), "zeros are a vector too"
 
 
-async def test_rows_written_meanwhile_are_found(path: Path, memory: SqliteMemory) -> None:
+async def test_rows_written_in_the_meantime_are_found(path: Path, memory: SqliteMemory) -> None:
     await recalled(memory)
     add(path, [{"embedding": blob(2, 0.1)}], start=5)
     assert keys(await recalled(memory)) == ["key0", "key5", "key1", "key2"]

@@ -1,4 +1,4 @@
-"""Whatever lies in a row is read as it is: huge, broken or hostile."""
+"""Whatever is in a row is read as it is: huge, broken or hostile."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ async def test_numbers_and_blobs_where_text_should_be(make_store, open_store):
         assert entry.size == 4
 
 
-async def test_vectors_are_measured_and_mixed_lengths_are_told(make_store, open_store):
+async def test_vectors_are_measured_and_mixed_lengths_are_reported(make_store, open_store):
     rows = [{"embedding": bytes(4 * 768)}, {"embedding": bytes(4 * 1536)}, {"embedding": b"12345"}, {}]
     async with open_store(make_store(rows)) as memory:
         found = await entries_of(memory, MemoryFilter())

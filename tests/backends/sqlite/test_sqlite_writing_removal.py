@@ -16,7 +16,7 @@ from zeroclaw_tui.testing.tools import delete, undo
 EVERY = MemoryFilter(superseded=Superseded.SHOW)
 
 
-async def test_a_memory_that_was_superseded_meanwhile_is_left(make_store):
+async def test_a_memory_that_was_superseded_in_the_meantime_is_left(make_store):
     path = make_store([{}])
     async with opened(path) as memory:
         stamps = await versions(memory, EVERY)

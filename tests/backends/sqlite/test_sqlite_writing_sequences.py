@@ -1,4 +1,4 @@
-"""Any sequence of stores, edits and removals, then all of it taken back: the store is what it was."""
+"""Any sequence of stores, edits and removals, then all of it undone: the store is what it was."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ async def there_and_back(path: Path, sequence: list[Step], one_by_one: bool) -> 
     ("generation", "one_by_one"),
     [("G1", True), ("G1", False), ("G2", True), ("G3", False), ("G4", True), ("G4", False)],
 )
-def test_everything_taken_back_leaves_every_byte_and_every_hit(generation, one_by_one, tmp_path_factory):
+def test_everything_undone_leaves_every_byte_and_every_hit(generation, one_by_one, tmp_path_factory):
     base = tmp_path_factory.mktemp("base") / "brain.db"
     make_odd_store(base, generation)
     before, found, made = everything(base), hits(base, WORDS), shape(base)

@@ -37,7 +37,7 @@ async def fails(memory, kind, match):
     return caught.value
 
 
-async def test_a_lock_that_lasts_is_told(make_store, monkeypatch):
+async def test_a_lock_that_lasts_is_reported(make_store, monkeypatch):
     path = make_store([{}])
     monkeypatch.setattr(connections, "BUSY_SECONDS", 0.02)
     async with opened(path) as memory:
@@ -49,7 +49,7 @@ async def test_a_lock_that_lasts_is_told(make_store, monkeypatch):
         await create(memory, Draft("k", "c"), JournalRecorder())
 
 
-async def test_a_full_disk_is_told_and_nothing_is_half_done(make_store, monkeypatch):
+async def test_a_full_disk_is_reported_and_nothing_is_half_done(make_store, monkeypatch):
     path = make_store([{"content": "text"}])
     connected = transaction._connected
 
@@ -144,7 +144,7 @@ async def test_a_missing_trigger_stops_every_write_until_it_is_repaired(generati
 
 
 @pytest.mark.parametrize("deed", ["create", "update", "remove", "revert"])
-async def test_a_file_that_zeroclaw_migrates_meanwhile_is_written_as_it_is_then(deed, make_store):
+async def test_a_file_that_zeroclaw_migrates_in_the_meantime_is_written_as_it_is_then(deed, make_store):
     path = make_store([{"content": "alpha"}, {"content": "bravo"}], "G3")
     journal, removed = JournalRecorder(), JournalRecorder()
     async with opened(path) as memory:
@@ -166,7 +166,7 @@ async def test_a_file_that_zeroclaw_migrates_meanwhile_is_written_as_it_is_then(
         assert memory.about.generation == "G4"
 
 
-async def test_a_file_that_became_unknown_meanwhile_is_refused(make_store):
+async def test_a_file_that_became_unknown_in_the_meantime_is_refused(make_store):
     path = make_store([{}])
     async with opened(path) as memory:
         small_store.change(path, "ALTER TABLE memories DROP COLUMN tenant_id")

@@ -1,4 +1,4 @@
-"""Taking back what meets something new: refused with both named, replaced, or put beside it; always undoable again."""
+"""Undoing what meets something new: refused with both named, replaced, or put next to it; always undoable again."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def path(make_store):
     return make_store([{"key": "a", "content": "text a"}, {"key": "b", "content": "text b", "embedding": b"1234"}])
 
 
-async def test_a_vector_that_zeroclaw_made_meanwhile_is_no_change(path):
+async def test_a_vector_that_zeroclaw_made_in_the_meantime_is_no_change(path):
     journal = JournalRecorder()
     async with opened(path) as memory:
         await edited(memory, "id-001", journal, content="mine")
@@ -60,7 +60,7 @@ async def test_rows_of_an_older_generation_come_back_into_a_migrated_file(old, n
         assert len(reversal.notes) == (1 if old == "G3" else 0)
 
 
-async def test_an_edit_before_a_migration_can_be_taken_back_after_it(make_store):
+async def test_an_edit_before_a_migration_can_be_undone_after_it(make_store):
     path = make_store([{"key": "a", "content": "text a", "session_id": "s 1"}], "G1")
     journal = JournalRecorder()
     async with opened(path) as memory:
@@ -113,8 +113,8 @@ async def test_a_kept_row_without_its_vector_can_still_be_compared(path):
         assert (await row_with_id(memory, "id-001")) == change.before
 
 
-async def test_an_agent_that_comes_back_with_its_memory_owns_it_beside_one_of_the_same_key(path):
-    """The key is the other agent's too, which stands in nobody's way."""
+async def test_an_agent_that_comes_back_with_its_memory_owns_it_next_to_one_of_the_same_key(path):
+    """The key is the other agent's too, which is in nobody's way."""
     journal, undone = JournalRecorder(), JournalRecorder()
     async with opened(path) as memory:
         await create(memory, Draft("a", "hers", agent="Ada"), journal)

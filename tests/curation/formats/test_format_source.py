@@ -20,7 +20,7 @@ FILE = PurePosixPath("a.json")
 
 @pytest.fixture
 def secret(tmp_path: Path) -> Path:
-    """A file that lies outside of what is named."""
+    """A file that is outside of what is named."""
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "secret.json").write_text('{"key": "hidden"}')

@@ -100,7 +100,7 @@ class Place:
 
     @asynccontextmanager
     async def opened(self, **options: Any) -> AsyncIterator[Library]:
-        """Its library, whose clock stands at `now`."""
+        """Its library, whose clock is at `now`."""
         given = OpenOptions(config_dir=self.config_dir, **options)
         library = await open_library(configs_for(given)[0], self.version)
         library.trash = Trash(library.config.install, library.trash.store, lambda: self.now)

@@ -172,7 +172,7 @@ async def test_undo_leaves_a_state_file_that_zeroclaw_wrote_since(place: Place) 
 
 
 async def test_a_file_in_conflict_stops_an_undo_until_a_person_decides(place: Place) -> None:
-    """One was written anew, one was edited in the archive, and the config dir was moved."""
+    """One was rewritten, one was edited in the archive, and the config dir was moved."""
     async with place.opened() as library:
         await run_now(library)
     moved = Place(place.config_dir.with_name("moved"), place.version)

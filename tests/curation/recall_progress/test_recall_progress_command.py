@@ -109,7 +109,7 @@ def test_a_broken_endpoint_costs_the_vector_and_not_the_keyword_hits(
     ],
     ids=["store", "reindex"],
 )
-def test_what_is_written_is_told_in_the_same_way(
+def test_what_is_written_is_reported_in_the_same_way(
     folder: Path, endpoint: HttpEndpoint, arguments: tuple[str, ...], wanted: str
 ) -> None:
     done = ran(configured(folder, ELSEWHERE), *arguments, HTTP_PROXY=endpoint.base)

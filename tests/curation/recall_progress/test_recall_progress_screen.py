@@ -85,7 +85,7 @@ def shown_keys(pilot: Pilot[Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("size", SIZES, ids=["80x24", "140x40"])
-async def test_keyword_hits_stand_until_the_vector_is_there(
+async def test_keyword_hits_are_shown_until_the_vector_is_there(
     folder: Path, endpoint: HttpEndpoint, service: Service, size: tuple[int, int]
 ) -> None:
     service.holds = True
@@ -195,7 +195,7 @@ async def test_the_first_text_to_leave_this_machine_is_announced_once(
         assert said(pilot.app) == ""
 
 
-async def test_making_one_vector_anew_says_what_was_sent(
+async def test_making_one_vector_again_says_what_was_sent(
     folder: Path, endpoint: HttpEndpoint, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", endpoint.base)
@@ -207,7 +207,7 @@ async def test_making_one_vector_anew_says_what_was_sent(
         await until(pilot, lambda: sent in told(pilot))
 
 
-async def test_a_vector_that_cannot_be_made_anew_is_one_sentence(
+async def test_a_vector_that_cannot_be_made_again_is_one_sentence(
     folder: Path, endpoint: HttpEndpoint, service: Service
 ) -> None:
     service.troubles = [(401, b"")]
@@ -234,7 +234,7 @@ async def test_what_if_names_an_endpoint_on_this_machine_while_it_is_waited_for(
         assert "0.70 → 0.75" in screen_text(pilot)
 
 
-async def test_a_vector_that_takes_long_to_make_is_told_of_meanwhile(
+async def test_a_vector_that_takes_long_to_make_is_announced(
     folder: Path, endpoint: HttpEndpoint, service: Service
 ) -> None:
     service.holds = True

@@ -40,7 +40,7 @@ def keys(result: RecallResult) -> list[str]:
     return [found.entry.key for found in result.results]
 
 
-async def test_keyword_hits_stand_until_the_vector_is_there(library: Library, service: Service) -> None:
+async def test_keyword_hits_are_shown_until_the_vector_is_there(library: Library, service: Service) -> None:
     by_words, answer = await steps(library)
     assert (by_words.awaits_vector, answer.awaits_vector) == (True, False)
     assert set(keys(by_words)) == {"row0", "row1"}

@@ -65,7 +65,7 @@ def loses_nothing(snapshot: Snapshot) -> bool:
 
 
 async def check_written(folder: Path) -> None:
-    """The old file or the new one, whole; the copy beside is used only where it says the same; an undo restores."""
+    """The old file or the new one, whole; the copy next to it is used only where it says the same; an undo restores."""
     library = await opened(folder)
     file = place_of(library.config)
     is_old = file.read_bytes() == EARLIER

@@ -41,7 +41,7 @@ async def _there_and_back(folder: Path, rows: list[dict[str, Any]]) -> None:
     await changes.undo(library)
     assert rows_in(database) == []
     await library.close()
-    # Without the copy beside it comes back what ZeroClaw itself would read.
+    # Without the copy next to it comes back what ZeroClaw itself would read.
     file.with_name(SIDE_CAR).unlink()
     for name in ("brain.db", "brain.db-wal", "brain.db-shm"):
         (database.parent / name).unlink(missing_ok=True)

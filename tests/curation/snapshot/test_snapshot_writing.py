@@ -1,4 +1,4 @@
-"""Writing the snapshot beside a store, comparing it, and taking that back."""
+"""Writing the snapshot next to a store, comparing it, and taking that back."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ async def test_an_undo_brings_back_the_files_that_were_there(library: Library) -
 
 
 async def test_a_snapshot_zeroclaw_wrote_since_stays_when_ours_is_undone(library: Library) -> None:
-    """ZeroClaw writes it anew at each start."""
+    """ZeroClaw writes it again at each start."""
     file = place_of(library.config)
     await write_snapshot(library)
     file.write_text("### 🔑 `lang`\n\nwritten by the agent since\n")

@@ -1,4 +1,4 @@
-"""An install in which ZeroClaw left something beside its store."""
+"""An install in which ZeroClaw left something next to its store."""
 
 from __future__ import annotations
 

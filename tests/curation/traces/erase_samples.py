@@ -1,6 +1,6 @@
 """Installs with a text in every place, by layout and generation, and a scan of bytes that knows nothing of the program.
 
-A layout says how the text is spelled, in which state SQLite was left, what lies beside the store, and its generation.
+A layout says how the text is spelled, in which state SQLite was left, what is next to the store, and its generation.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _STATES = ("folded in", "in the log", "deleted by hand", "long", "no log")
 
 @dataclass(frozen=True)
 class Layout:
-    """How the text is spelled, how SQLite was left, what lies beside the store, and whose store it is."""
+    """How the text is spelled, how SQLite was left, what is next to the store, and whose store it is."""
 
     spelled: str
     state: str
@@ -122,7 +122,7 @@ def _plant_store(database: Path, layout: Layout) -> None:
 
 
 def _leave_in_log(database: Path, text: str) -> None:
-    """A write that stands in the log alone, as a program that was killed leaves it."""
+    """A write that is in the log alone, as a program that was killed leaves it."""
     files = [database, database.with_name("brain.db-wal")]
     with closing(sqlite3.connect(database)) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
@@ -137,7 +137,7 @@ def _leave_in_log(database: Path, text: str) -> None:
 
 
 def _plant_more(config_dir: Path, root: Path, text: str) -> None:
-    """What stands beside the places of `left_texts`."""
+    """What is next to the places of `left_texts`."""
     path = root / "MEMORY_SNAPSHOT.md"
     path.write_text(left_texts.snapshot(("met", f"I met {text}"), ("stays", OTHERS[0])))
     small_store.make(root / "memory" / "brain.db.backup-20260801T000000", "G2", [
@@ -153,7 +153,7 @@ def _plant_more(config_dir: Path, root: Path, text: str) -> None:
 
 
 def bytes_left(*folders: Path, text: str = TEXT) -> list[str]:
-    """Where some spelling of the text stands in the bytes of any file: name and form, one a hit."""
+    """Where some spelling of the text is in the bytes of any file: name and form, one a hit."""
     return [
         f"{path.relative_to(folder)}: {form}"
         for folder in folders
@@ -165,7 +165,7 @@ def bytes_left(*folders: Path, text: str = TEXT) -> list[str]:
 
 
 def words_left(folder: Path) -> list[str]:
-    """The files in whose bytes its first word stands, as keyword indexes have it."""
+    """The files in whose bytes its first word is, as keyword indexes have it."""
     return [str(path) for path in folder.rglob("*") if path.is_file() and b"zebediah" in path.read_bytes().lower()]
 
 

@@ -1,4 +1,4 @@
-"""Cleaning takes out the texts and nothing else, also beside a running agent; an undo brings the very bytes back."""
+"""Cleaning takes out the texts and nothing else, also next to a running agent; an undo brings the very bytes back."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def test_cleaning_removes_only_those_lines_and_undo_restores_the_bytes(mak
     assert not list(place.config_dir.rglob("*.tmp"))
 
 
-async def test_a_file_that_changes_meanwhile_is_left_alone(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_file_that_changes_in_the_meantime_is_left_alone(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the agent wrote stays, a sentence says so, and there is nothing to undo."""
     notes = place.write("MEMORY.md", f"- **door**: {SECRET}\n")
     async with place.opened() as library:

@@ -49,7 +49,7 @@ async def test_unreadable_places_are_reported(place: Place) -> None:
 
 
 async def test_an_unindexed_log_is_not_read(place: Place) -> None:
-    """Reading it would make a file beside a database of another program; that it was not read is said."""
+    """Reading it would make a file next to a database of another program; that it was not read is said."""
     backup = small_store.make(place.root / "memory" / "discord.db", "G2", [])
     wal = place.write("memory/discord.db-wal", b"\x37\x7f\x06\x82" + b"\x00" * 100)
     (copy,) = (await _found(place))["other database"]

@@ -1,4 +1,4 @@
-"""A text planted in ten layouts of five generations: no byte of it is left, and every other memory still stands."""
+"""A text planted in ten layouts of five generations: no byte of it is left, and every other memory still is."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def test_no_byte_of_the_text_is_left_and_nothing_else_changes(tmp_path: Pa
 
 
 def _check_around(planted: Planted) -> None:
-    """What stood beside the text in other places stands there still."""
+    """What was next to the text in other places is still there."""
     root = planted.root
     assert len(rows(root / "sessions" / "sessions.db", "SELECT content FROM sessions")) == 400
     stays = rows(root / "sessions" / "sessions.db", f"SELECT id FROM sessions WHERE content LIKE '{left_texts.STAYS}%'")

@@ -60,7 +60,7 @@ class Install:
 
 
 def _write(path: Path, place: Place) -> None:
-    """The text in a file of the form that a place has, beside a text that stays."""
+    """The text in a file of the form that a place has, next to a text that stays."""
     if path.name == "config.toml":
         path.write_text(f"{path.read_text()}# {TEXT}, {STAYS}\n")
     elif place.form == "rows" or path.suffix == ".db":

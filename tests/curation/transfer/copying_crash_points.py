@@ -89,7 +89,7 @@ def check(
 
 def main() -> int:
     given = killing.arguments(PLACES)
-    # Always at one place: the trash knows a store by where it lies.
+    # Always at one place: the trash knows a store by where it is.
     copy = given.folder / "copy"
     make_place(copy)
     before, source = state(copy, given.action), held(copy / "zc" / "workspace" / "memory" / "brain.db")

@@ -58,7 +58,7 @@ class World:
     qdrant: QdrantServer
 
     def place(self, kind: str, name: str, number: int) -> tuple[str, str, str]:
-        """Where a store of a kind lies that is not there yet: its backend, its location, and whose version makes it."""
+        """Where a store of a kind is that is not there yet: its backend, its location, and whose version makes it."""
         if kind.startswith("postgres"):
             if kind == "postgres of the tutorial":
                 self.postgres.run_as("zeroclaw", "secret", "matrix", TUTORIAL.format(name))
@@ -71,7 +71,7 @@ class World:
         return kind, str(self.folder / (name if kind == "markdown" else f"{name}.db")), "0.7.5"
 
     def contents(self, kind: str, name: str, number: int) -> Counter[str]:
-        """What lies there, read without this program; of notes the text of every line without its key."""
+        """What is there, read without this program; of notes the text of every line without its key."""
         if kind.startswith("postgres"):
             said = self.postgres.run(f"SELECT json_agg(content) FROM {name}.memories", "matrix")
             return Counter(json.loads(said))

@@ -73,7 +73,7 @@ async def test_to_qdrant_each_memory_is_embedded_with_its_key_and_undo_empties_i
 
 
 async def check_payload(qdrant: QdrantServer, target: Library, other: Path) -> None:
-    """What stands in a payload beside a memory goes along to Qdrant, and is named by its own name where it cannot."""
+    """What is in a payload next to a memory goes along to Qdrant, and is named by its own name where it cannot."""
     points = qdrant.collections["zeroclaw_memories"]
     assert isinstance(points, PointStore)
     name, payload = next(iter(points.payloads.items()))

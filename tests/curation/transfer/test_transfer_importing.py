@@ -239,7 +239,9 @@ async def test_a_stopped_import_can_be_continued(tmp_path: Path) -> None:
     assert everything(here) == before
 
 
-async def test_what_the_agent_stored_meanwhile_is_not_touched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_the_agent_stored_in_the_meantime_is_not_touched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Between the comparison and the write another program stores the same key."""
     here = make(tmp_path / "here.db", "G4", [])
     file = _lines(tmp_path / "x.jsonl", {"key": "a", "content": "file's"}, {"key": "b", "content": "file's"})

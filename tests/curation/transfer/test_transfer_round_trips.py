@@ -81,7 +81,7 @@ def test_any_text_survives_every_format(
 
 @pytest.mark.parametrize("format", ["jsonl", "csv"])
 async def test_importing_an_own_export_again_finds_everything_the_same(format: ExportFormat, tmp_path: Path) -> None:
-    """Two agents have a key in common: they are told apart in every format."""
+    """Two agents have a key in common: every format distinguishes them."""
     rows = [
         {"id": f"{agent}{at}", "key": f"k{at}", "content": text, "importance": 0.5, "pinned": 1, "agent": agent}
         for at, text in enumerate(HOSTILE)

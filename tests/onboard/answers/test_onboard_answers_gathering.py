@@ -46,7 +46,7 @@ def told(error: pytest.ExceptionInfo[UsageError]) -> str:
 
 @pytest.mark.parametrize("first", range(len(SOURCES)))
 @pytest.mark.parametrize("target", GENERATIONS)
-def test_each_source_stands_above_the_next(first: int, target: Target, file: Path) -> None:
+def test_each_source_is_above_the_next(first: int, target: Target, file: Path) -> None:
     """The same setting in all sources from `first` on: the first of them counts."""
     there = SOURCES[first:]
     file.write_text("[storage.postgres]\nschema = 'of_file'\nconnect_timeout_secs = 3\n")

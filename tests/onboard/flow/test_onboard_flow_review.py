@@ -66,7 +66,7 @@ def test_nothing_to_change_says_so_and_offers_no_writing(make_world: MakeWorld, 
 def test_a_plan_that_cannot_be_made_is_reported_and_nothing_can_be_written(
     make_world: MakeWorld, probes: FakeProbes
 ) -> None:
-    """An address must be encrypted, but the key file is missing beside a value that is encrypted already."""
+    """An address must be encrypted, but the key file is missing next to a value that is encrypted already."""
     world = make_world(OLD + 'bot_token = "enc2:0011223344556677889900112233445566778899001122334455667788990011"\n')
     walked, asker = reviewed(world, {"review": "leave"}, backend="postgres")
     assert walked.ending == "leave"

@@ -64,7 +64,7 @@ def test_a_test_runs_once_going_back_and_forth_and_again_when_the_answer_changes
     assert probes.tested == ["postgres", "postgres"]
 
 
-def test_a_bad_test_kept_anyway_goes_on_and_stands_in_the_review(make_world: MakeWorld, probes: FakeProbes) -> None:
+def test_a_bad_test_kept_anyway_continues_and_is_in_the_review(make_world: MakeWorld, probes: FakeProbes) -> None:
     probes.findings["sqlite"] = [bad("sqlite", facts=("the folder is not writable",))]
     asker = ScriptedAsker(answering({"bad test": "keep"}))
     walked = walk(asker, make_world(FORMS["old"]).answers())
@@ -107,7 +107,7 @@ def test_a_correction_is_offered_recorded_and_not_tested_again(make_world: MakeW
     assert menu.values == ("correct", "again", "keep", "elsewhere")
 
 
-def test_a_folder_put_right_is_tested_again_and_nothing_is_asked_anew(make_world: MakeWorld) -> None:
+def test_a_folder_put_right_is_tested_again_and_nothing_is_asked_again(make_world: MakeWorld) -> None:
     world = make_world(FORMS["old"])
     in_the_way = world.config_dir / "workspace"
     in_the_way.write_text("in the way")

@@ -89,7 +89,7 @@ def any_configs(draw: st.DrawFn) -> AnyConfig:
     notations = ("header", "inline", "dotted")
     parts = [table(draw(st.sampled_from(notations)), path, values) for path, values in tables.items()]
     parts = draw(st.permutations([*parts, *draw(st.sets(st.sampled_from(OTHERS)))]))
-    # What stands under no header has to come before the first one.
+    # What is under no header has to come before the first one.
     parts.sort(key=lambda part: part.lstrip("# baner\n").startswith("["))
     top = "# months of work\n" + (f"schema_version = {schema}\n" if schema else "")
     text = top + "".join(parts)

@@ -51,7 +51,7 @@ def test_a_missing_key_file_is_made_with_the_file_and_not_before(tmp_path: Path,
 
 
 @pytest.mark.parametrize("value", ["enc2:00ff", "enc:00ff"])
-def test_a_missing_key_beside_encrypted_values_is_never_replaced(tmp_path: Path, value: str) -> None:
+def test_a_missing_key_next_to_encrypted_values_is_never_replaced(tmp_path: Path, value: str) -> None:
     config = OLD.replace('api_key = "k"', f'api_key = "{value}"')
     world = World(tmp_path, config)
     with pytest.raises(SecretUnreadable, match="missing"):
@@ -104,7 +104,7 @@ def test_the_key_of_qdrant_is_encrypted_under_an_alias(tmp_path: Path) -> None:
     assert not any("plain text" in note for note in plan.notes)
 
 
-def test_the_same_secret_is_not_encrypted_anew(tmp_path: Path) -> None:
+def test_the_same_secret_is_not_encrypted_again(tmp_path: Path) -> None:
     sealed = seal(URL, bytes.fromhex(KEY), bytes(12))
     config = (
         '[memory]\nbackend = "postgres"\nauto_save = true\n'
@@ -125,7 +125,7 @@ def test_what_is_no_secret_itself_is_written_as_it_is(tmp_path: Path, value: str
     assert world.plan(f"storage.postgres.db_url={value}", memory="postgres").is_empty
 
 
-def test_a_password_beside_unreadable_secrets_is_written_plain_only_where_that_is_chosen(tmp_path: Path) -> None:
+def test_a_password_next_to_unreadable_secrets_is_written_plain_only_where_that_is_chosen(tmp_path: Path) -> None:
     unreadable = OLD.replace('api_key = "k"', 'api_key = "enc2:00ff"')
     refused = World(tmp_path / "refused", unreadable)
     with pytest.raises(SecretUnreadable, match="cannot be encrypted") as caught:

@@ -27,7 +27,7 @@ def test_a_flag_is_written_even_when_it_says_the_default(tmp_path: Path) -> None
     assert added(world, SHORT) == {"vector_weight = 0.7"}
 
 
-def test_an_answer_that_says_what_holds_anyway_is_not_written(tmp_path: Path) -> None:
+def test_an_answer_that_says_what_is_true_anyway_is_not_written(tmp_path: Path) -> None:
     world = World(tmp_path, SHORT)
     answers = world.answers()
     for name, value in (("memory.vector_weight", 0.7), ("memory.auto_save", True), ("memory.keyword_weight", 0.2)):
@@ -97,7 +97,7 @@ def test_the_backend_is_spelled_as_this_file_spells_it(tmp_path: Path, config: s
         ('schema = "s"', "markdown", {"schema": "s"}),
     ],
 )
-def test_the_name_that_stands_above_the_backend_is_put_right(
+def test_the_name_that_is_above_the_backend_is_put_right(
     tmp_path: Path, provider: str, memory: str, after: dict[str, str]
 ) -> None:
     world = World(tmp_path, f"{SHORT}\n[storage.provider.config]\n{provider}\n").with_key()

@@ -33,7 +33,7 @@ def make_answers(folder: Path, config: str = "", environ: Mapping[str, str] | No
 
 
 def probed(subject: str, answers: Answers, seconds: float = 8.0) -> Finding:
-    """What the test found; it is told in whole sentences, without any secret of these tests."""
+    """What the test found; it is reported in whole sentences, without any secret of these tests."""
     finding = asyncio.run(run_probe(subject, answers, seconds=seconds))
     told = (finding.sentence, *finding.facts, finding.hint)
     for secret in SECRETS:

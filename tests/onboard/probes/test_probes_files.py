@@ -34,7 +34,7 @@ def brain(folder: Path) -> Path:
 
 
 def look_as_another_user(folder: Path, subject: str) -> Finding:
-    """What a user is told who owns nothing here."""
+    """What a user sees who owns nothing here."""
     context = multiprocessing.get_context("fork")
     queue = context.Queue()
     process = context.Process(target=_looked, args=(folder, subject, queue))

@@ -197,7 +197,7 @@ def test_no_url_at_all(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("url", ["op://vault/item/field", "${ZEROCLAW_TEST_URL}", "enc2:00ff"])
-def test_a_url_that_lies_elsewhere_is_not_tested(tmp_path: Path, url: str) -> None:
+def test_a_url_that_is_elsewhere_is_not_tested(tmp_path: Path, url: str) -> None:
     assert look(tmp_path, url).verdict == "not tested"
 
 

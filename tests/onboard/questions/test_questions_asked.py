@@ -164,7 +164,7 @@ def test_taking_what_is_offered_gives_the_value_that_holds(starts: list[tuple[st
         assert one.read(answers, offered) == answers.value(one.setting), (name, one.id)
 
 
-def test_a_default_is_shown_and_an_empty_line_stands_for_it(starts: list[tuple[str, Answers, Question]]) -> None:
+def test_a_default_is_shown_and_an_empty_line_means_it(starts: list[tuple[str, Answers, Question]]) -> None:
     for name, answers, one in starts:
         if one.kind in ("choice", "switch") or one.id in (*REQUIRED, "embedding_address"):
             continue

@@ -73,7 +73,7 @@ HITS = (
 
 
 class Axis(Embedder):
-    """An embedder for which every message lies on the first axis."""
+    """An embedder for which every message is on the first axis."""
 
     name = "axis"
     dimensions = 2

@@ -299,7 +299,7 @@ async def test_a_store_of_the_traits_verbs_alone(tmp_path: Path) -> None:
         assert miss.verdict == "It is not in the prompt: in-memory's own rule does not find it."
 
 
-async def test_a_memory_that_has_gone_meanwhile(tmp_path: Path) -> None:
+async def test_a_memory_that_was_deleted_in_the_meantime(tmp_path: Path) -> None:
     entry = MemoryEntry("a", "tea", "green tea", "core", AT)
     async with library_of(InMemory([entry]), tmp_path, "0.8.4") as library:
         gone = (await entries_with_key(library.memory, "tea"))[0]

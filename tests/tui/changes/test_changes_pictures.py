@@ -45,10 +45,10 @@ def room(sample: Sample) -> App[Any]:
 
 @pytest.mark.parametrize("pressed", [(), ("t", "j", "j", "j", "j", "enter")], ids=["changes", "clash"])
 def test_changes(sample: Sample, snap_compare: Snap, pressed: tuple[str, ...]) -> None:
-    """Columns aligned, the diff beside them, nothing boxed."""
+    """Columns aligned, the diff next to them, nothing boxed."""
     assert snap_compare(room(sample), terminal_size=SIZE, run_before=pressing(*pressed))
 
 
 def test_changes_on_a_narrow_terminal(sample: Sample, snap_compare: Snap) -> None:
-    """The diff lies below the list."""
+    """The diff is below the list."""
     assert snap_compare(room(sample), terminal_size=NARROW, run_before=pressing())

@@ -1,4 +1,4 @@
-"""Places where a deleted text still lies: what can be cleaned is chosen, asked about, cleaned, and taken back."""
+"""Places where a deleted text still is: what can be cleaned is chosen, asked about, cleaned, and undone."""
 
 from __future__ import annotations
 

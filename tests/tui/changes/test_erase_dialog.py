@@ -39,7 +39,7 @@ async def library(tmp_path: Path) -> AsyncIterator[Library]:
 
 
 class EraseApp(App[None]):
-    """Erases, beside marked memories or not, and keeps what that gave."""
+    """Erases, next to marked memories or not, and keeps what that gave."""
 
     def __init__(self, library: Library, marked: Sequence[Text], here: Text | None = None) -> None:
         super().__init__()

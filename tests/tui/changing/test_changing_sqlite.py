@@ -71,7 +71,7 @@ async def test_a_superseded_memory_is_shown_again_and_hidden_by_undo(tmp_path: P
 
 
 def test_find_mark_purge_and_undo_in_a_real_terminal(database: Path) -> None:
-    """The whole way by keys: what is gone is gone from file and index, and comes back into them as it was."""
+    """The whole way by keys: what is deleted is missing from file and index, and comes back into them as it was."""
     before = rows_in(database)
     with Terminal([sys.executable, "-m", "zeroclaw_tui", str(database)]) as screen:
         screen.wait_for("30 memories", "note_17")

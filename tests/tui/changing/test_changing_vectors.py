@@ -1,4 +1,4 @@
-"""Making the vector of one memory anew from the list."""
+"""Making the vector of one memory again from the list."""
 
 from __future__ import annotations
 

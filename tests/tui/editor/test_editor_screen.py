@@ -48,7 +48,7 @@ def area(app: ScreenApp) -> ContentArea:
 
 
 async def another_hand(library: Library, row: Row, **values: Any) -> Row:
-    """What an agent does meanwhile."""
+    """What an agent does in the meantime."""
     written = await edit(library.memory, row, values)
     return written.rows[0]
 
@@ -162,7 +162,7 @@ async def test_a_store_that_fails_keeps_what_was_typed(library: Library, monkeyp
 
 
 async def test_while_it_saves_the_screen_says_so_and_waits(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither a second ctrl+s nor escape does anything meanwhile; the loop stays free."""
+    """Neither a second ctrl+s nor escape does anything in the meantime; the loop stays free."""
     started: list[Draft] = []
     go_on = asyncio.Event()
 
@@ -195,7 +195,7 @@ async def in_conflict(library: Library, **theirs: Any) -> AsyncIterator[tuple[Sc
 
 
 async def test_keeping_mine_keeps_their_other_fields(library: Library) -> None:
-    """Only what was typed wins over theirs, also where they changed it another time meanwhile."""
+    """Only what was typed wins over theirs, also where they changed it another time in the meantime."""
     async with in_conflict(library, content="Theirs.", category="daily") as (app, pilot):
         assert "category core → daily" in screen_words(app)
         assert "+ Theirs." in screen_words(app)
@@ -255,7 +255,7 @@ async def test_a_deleted_memory_can_be_stored_as_new(library: Library, key: str,
 async def test_the_editor_of_the_person_writes_into_the_screen(
     library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """ctrl+e gives what stands there, not what is stored; one that fails leaves it. It is saved like what is typed."""
+    """ctrl+e gives what is there, not what is stored; one that fails leaves it. It is saved like what is typed."""
     async with running(editing(library, await stored(library, "tz"))) as (app, pilot):
         monkeypatch.setenv("EDITOR", "/nowhere/editor")
         await press(pilot, "x", "ctrl+e")

@@ -164,7 +164,7 @@ async def test_a_change_while_the_editor_was_open_is_shown(
 async def test_what_cannot_be_saved_stays_in_its_file(
     library: Library, tmp_path: Path, temporary_files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A store that takes no writes any more: the sentence, and where what was typed lies."""
+    """A store that takes no writes any more: the sentence, and where what was typed is."""
     script = "path.write_text('Mine.')"
     monkeypatch.setenv("VISUAL", editor_program(tmp_path, script))
     row = await row_of(library, "plain")

@@ -1,4 +1,4 @@
-"""The editor in a real terminal: nothing a memory holds steers it, and it is given away and taken back whole."""
+"""The editor in a real terminal: nothing a memory holds steers it, and it is lent to the editor and given back whole."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_the_editor_gets_the_terminal_and_the_screen_returns(tmp_path: Path) -> 
 
 
 def test_ctrl_c_in_the_editor_does_not_end_the_program(tmp_path: Path) -> None:
-    """Ctrl+c ends the editor, whose failure is told; what stood in the screen is still there."""
+    """Ctrl+c ends the editor, whose failure is reported; what stood in the screen is still there."""
     program = editor_program(tmp_path, "input('Your turn: ')")
     arguments = [sys.executable, SCRIPT, "editor", str(tmp_path)]
     with Terminal(arguments, env={**os.environ, "VISUAL": program}) as screen:

@@ -14,6 +14,6 @@ Snap = Callable[..., bool]
 
 @pytest.mark.parametrize("size", [(120, 30), NARROW], ids=["wide", "narrow"])
 def test_live(place: Place, snap_compare: Snap, size: tuple[int, int]) -> None:
-    """Marks, columns and times aligned; what was sent and not predicted is red, beside or below the list."""
+    """Marks, columns and times aligned; what was sent and not predicted is red, next to or below the list."""
     place.write(some_turns())
     assert snap_compare(LiveApp(place), terminal_size=size, run_before=pressing("k"))

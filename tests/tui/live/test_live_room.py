@@ -34,7 +34,7 @@ async def test_every_turn_is_a_line_with_its_mark_and_the_newest_is_at_the_end(p
             ["=", "17:56"],
         ]
         assert "4 turns · 3 as predicted · 1 not as predicted" in screen_words(app)
-        # The cursor stands on the newest, before which nothing was sent.
+        # The cursor is on the newest, before which nothing was sent.
         assert "Nothing was sent before it, as predicted." in screen_words(app)
         await press(pilot, "k")
         words = screen_words(app)

@@ -23,7 +23,7 @@ def inspector(tmp_path: Path) -> Inspector:
     return Inspector(tmp_path, SampleMemory(entries))
 
 
-async def test_enter_reads_and_j_and_k_go_on_and_escape_is_on_the_row_read_last(inspector: Inspector) -> None:
+async def test_enter_reads_and_j_and_k_continue_and_escape_is_on_the_row_read_last(inspector: Inspector) -> None:
     async with running(inspector.app()) as (app, pilot):
         await press(pilot, "enter")
         assert isinstance(app.screen, ReaderRoom)
@@ -44,7 +44,7 @@ async def test_enter_reads_and_j_and_k_go_on_and_escape_is_on_the_row_read_last(
         assert "▌" in next(line for line in screen_text(app).splitlines() if "second" in line)
 
 
-async def test_a_double_click_reads_too_and_the_scores_of_a_recall_stand_under_the_text(inspector: Inspector) -> None:
+async def test_a_double_click_reads_too_and_the_scores_of_a_recall_are_under_the_text(inspector: Inspector) -> None:
     async with running(inspector.app()) as (app, pilot):
         await pilot.click("#list", offset=(12, 4), times=2)
         await settled(pilot)
@@ -56,7 +56,7 @@ async def test_a_double_click_reads_too_and_the_scores_of_a_recall_stand_under_t
 
 
 async def test_d_deletes_the_one_that_is_read_and_none_that_is_marked(inspector: Inspector) -> None:
-    """When the last one has gone the list is there again."""
+    """When the last one no longer exists the list is there again."""
     async with running(inspector.app()) as (app, pilot):
         await press(pilot, "space", "space", "enter")
         assert "3 of 4 second" in screen_words(app)

@@ -35,7 +35,7 @@ ONLY_CONTENT = "Only the content of a line can be changed."
 
 
 class Away(SampleMemory):
-    """Stops answering, and answers again, whenever the test says so; counts what it was asked meanwhile."""
+    """Stops answering, and answers again, whenever the test says so; counts what it was asked in the meantime."""
 
     def __init__(self, *parts: Any) -> None:
         super().__init__(*parts)

@@ -115,5 +115,5 @@ async def test_rows_of_lucid_are_marked_and_cannot_be_changed(tmp_path: Path) ->
 
 
 def detail_words(app: InspectorApp) -> str:
-    """What stands at the foot of the detail."""
+    """What is at the foot of the detail."""
     return str(app.screen.query_one("#detail-facts", Static).content)

@@ -80,7 +80,7 @@ async def test_what_is_typed_before_the_stores_are_listed_is_for_their_rows(know
         assert "4 memories" in screen_text(app)
 
 
-async def test_a_store_that_never_answers_holds_up_no_other(known: Known) -> None:
+async def test_a_store_that_never_answers_delays_no_other(known: Known) -> None:
     known.answers = {"markdown": None}
     async with running(known.app()) as (app, pilot):
         await pilot.press("6")

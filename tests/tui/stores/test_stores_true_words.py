@@ -62,7 +62,7 @@ async def noted(tmp_path: Path) -> Known:
 
 
 async def test_marks_of_lines_that_moved_are_taken_away(noted: Known, tmp_path: Path) -> None:
-    """A line's id is its place: after an undo above it another line stands there, which nobody marked."""
+    """A line's id is its place: after an undo above it another line is there, which nobody marked."""
     async with running(noted.app()) as (app, pilot):
         await pilot.press("d")
         await until(pilot, lambda: "Delete MEMORY:0?" in screen_text(app))
@@ -138,7 +138,7 @@ def test_an_empty_list_says_when_new_memories_appear() -> None:
 
 
 async def test_a_store_that_opens_late_does_not_take_the_other_from_under_an_editor(tmp_path: Path) -> None:
-    """What is typed meanwhile is saved into the store it was begun in."""
+    """What is typed in the meantime is saved into the store it was begun in."""
     opens = asyncio.Event()
     known = Slow(tmp_path, {"sqlite": sqlite(), "postgres": sqlite()}, opens)
     async with running(known.app(), WIDE) as (app, pilot):

@@ -1,4 +1,4 @@
-"""What is exported, imported and copied lies in an install of its own."""
+"""What is exported, imported and copied is in an install of its own."""
 
 from __future__ import annotations
 

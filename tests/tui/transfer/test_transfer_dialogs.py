@@ -1,4 +1,4 @@
-"""Exporting and importing from the palette: what is asked, what is done, what can be taken back."""
+"""Exporting and importing from the palette: what is asked, what is done, what can be undone."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def import_from(pilot: Pilot[Any], path: Path) -> None:
 
 
 async def test_the_listed_memories_are_exported_to_the_named_file(place: Place) -> None:
-    """One that is there is only replaced when a person says so; one that cannot be written is told."""
+    """One that is there is only replaced when a person says so; one that cannot be written is reported."""
     there = place.home / "zeroclaw-memories-2026-11-22.jsonl"
     there.write_text("mine", encoding="utf-8")
     async with running(place.app()) as (app, pilot):

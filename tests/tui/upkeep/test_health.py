@@ -107,7 +107,7 @@ async def test_what_cannot_be_repaired_here_says_what_to_do(tmp_path: Path) -> N
 
 
 async def test_compacting_closes_the_store_and_opens_it_again(tmp_path: Path) -> None:
-    """The file is smaller, which is told, and the store answers as before. Before that every page is checked."""
+    """The file is smaller, which is reported, and the store answers as before. Before that every page is checked."""
     file = with_empty_pages(made(tmp_path))
     async with running(app_of(file)) as (app, pilot):
         await go_to(pilot, app, "are not checked yet")

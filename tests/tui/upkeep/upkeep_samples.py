@@ -1,4 +1,4 @@
-"""Stores and workspaces that want upkeep, an app that shows the room on them, and what stands on its screen."""
+"""Stores and workspaces that want upkeep, an app that shows the room on them, and what is on its screen."""
 
 from __future__ import annotations
 

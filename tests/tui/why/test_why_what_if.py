@@ -28,7 +28,7 @@ async def choose(pilot: Pilot[Any], name: str) -> None:
 
 
 def chosen(app: Any) -> str:
-    """The line of the setting that is chosen, without what is beside it."""
+    """The line of the setting that is chosen, without what is next to it."""
     lines = screen_text(app).split("\n")
     return next((line[1:40] for line in lines if line.startswith("▌")), "")
 

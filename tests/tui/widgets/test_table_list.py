@@ -80,7 +80,7 @@ async def test_keys_move_the_cursor_and_stop_at_both_ends() -> None:
         assert app.highlighted[:4] == ["thing 0", "thing 1", "thing 2", "thing 1"]
 
 
-async def test_columns_are_as_wide_as_needed_and_numbers_stand_at_the_right() -> None:
+async def test_columns_are_as_wide_as_needed_and_numbers_are_at_the_right() -> None:
     rows = [Thing("ham", 7, "smoked"), Thing("a longer name", 1200, "x" * 90)]
     async with listing(rows, width=68) as (app, pilot):
         assert app.lines[:2] == [" thing            count  about", "▌ham                  7  smoked"]

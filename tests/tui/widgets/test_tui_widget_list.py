@@ -131,7 +131,7 @@ async def test_rows_about_to_be_seen_are_asked_for_once_and_in_one_go() -> None:
         assert widget.selected_entry == memory(widget.cursor)
 
 
-async def test_rows_are_asked_for_anew_when_another_program_has_written() -> None:
+async def test_rows_are_asked_for_again_when_another_program_has_written() -> None:
     async with listing() as (widget, app, pilot):
         widget.show_page(memories(3))
         widget.show_order([0, 1, 2])

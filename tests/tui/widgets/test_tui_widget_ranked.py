@@ -58,7 +58,7 @@ async def test_before_the_memory_is_cut_within_a_word_bars_and_key_give_way() ->
     ]
 
 
-async def test_a_long_memory_goes_on_below_its_scores_with_the_words_of_the_message_lit() -> None:
+async def test_a_long_memory_continues_below_its_scores_with_the_words_of_the_message_lit() -> None:
     text = "Whatever the others order at the counter, what she would like is a bowl of noodles with an egg."
     results = [replace(scored(1, 0.9, vector_score=0.9, injected=True), entry=memory(1, text))]
     widget = MemoryList()
@@ -84,7 +84,7 @@ async def test_without_vectors_there_is_no_vector_column_and_the_final_score_may
 
 
 async def test_the_bold_number_is_the_one_that_is_compared_with_the_threshold() -> None:
-    """After decay or rerank the score before it stands in front; one that rounds to the threshold has more digits."""
+    """After decay or rerank the score before it is in front; one that rounds to the threshold has more digits."""
     results = [
         scored(1, 0.9, decayed=0.9, injected=True),
         scored(2, 0.7, decayed=0.6, injected=True),

@@ -22,7 +22,7 @@ from zeroclaw_tui.backends.writing import Tally
 from zeroclaw_tui.memory.change import Change, Draft, Edit, OnConflict, Row, RowChange, RowConflict, RowVersion
 from zeroclaw_tui.memory.errors import Refused
 
-MOVED = "Its neighbouring lines are gone from {}, so it is at the end now."
+MOVED = "Its neighbouring lines are no longer in {}, so it is at the end now."
 
 
 @dataclass(slots=True)
@@ -46,7 +46,7 @@ class Outcome:
         self.deleted += other.deleted
 
     def add_conflict(self, wanted: Row, existing: Row | None, *, skipped: bool) -> None:
-        """Note a line that is not as it was expected, or is gone."""
+        """Note a line that is not as it was expected, or is missing."""
         conflict = RowConflict(wanted, existing, "deleted" if existing is None else "changed")
         self.tally.add_conflict(conflict, skipped=wanted.id if skipped else None)
 
@@ -132,7 +132,7 @@ class LineEditor:
         return number - bisect_left(self._deleted, number)
 
     def _miss(self, change: Change, expected: RowVersion | Row, on_conflict: OnConflict) -> None:
-        """The line is not as it was expected; whether another one has its number tells whether it is gone."""
+        """The line is not as it was expected; whether another one has its number shows whether it is missing."""
         after, number = change.after, self._number_now(expected)
         existing = self._note.row(self._entries[number]) if 0 <= number < len(self._entries) else None
         is_there = isinstance(after, Row) and self._by_state[self._note.state(after.entry().content)]

@@ -292,7 +292,7 @@ class Sources:
         """The file that takes new memories of an agent and a category, today's unless a stem is given. Raises Refused
         for an agent without notes."""
         self.of_file = cache(self._of_file)
-        """The file of that name, or path, of an agent, even if it is gone. Raises Refused for one of another folder."""
+        """The file of that name, or path, of an agent, even if missing. Raises Refused for one of another folder."""
 
     @cached_property
     def labelled(self) -> dict[str, NoteFile]:
@@ -312,7 +312,7 @@ class Sources:
         return {row.id: row for row in rows}
 
     def at(self, path: str) -> NoteFile:
-        """The file of a path without links, even if it is gone. Raises Refused for one of another folder."""
+        """The file of a path without links, even if it is missing. Raises Refused for one of another folder."""
         return self._find(path, self._folders)
 
     def _of_file(self, file: str, agent: str | None) -> NoteFile:

@@ -25,7 +25,7 @@ _ABOVE, _BELOW = "old_above", "old_below"
 class Line:
     """One physical line with its end. `entry` is the number ZeroClaw gives it, if any.
 
-    `alike` is how many lines of the file have exactly these bytes, so that one that is gone is missed among them.
+    `alike` is how many lines of the file have exactly these bytes, so that a missing one is noticed among them.
     """
 
     index: int
@@ -123,7 +123,7 @@ def neighbours(lines: Sequence[Line], at: int, leaving: Collection[int]) -> str:
 
 
 def gap_of(row: Row, lines: Sequence[bytes], near: int) -> int | None:
-    """Before which line a deleted one belongs: the place `near` that has most of its neighbours; None if both are gone.
+    """Before which line a deleted one belongs: the place `near` that has most of its neighbours; None without any.
 
     A row of a version without neighbours goes where its number was.
     """

@@ -35,7 +35,7 @@ class Merged:
     """A file in which a change is undone; `data` None means no file.
 
     `conflicts` are the hunks that others have changed since. `is_moved` says that lines came back at the end of the
-    file because the lines around them are gone.
+    file because the lines around them are missing.
     """
 
     data: bytes | None
@@ -44,7 +44,7 @@ class Merged:
 
 
 def undone(before: bytes | None, after: bytes | None, now: bytes | None, on_conflict: OnConflict) -> Merged:
-    """The file `now` without the change that made `after` of `before`; None stands for no file."""
+    """The file `now` without the change that made `after` of `before`; None means no file."""
     merged = Merged(before)
     if now in (before, after):
         return merged
@@ -101,7 +101,7 @@ def _hunks(one: Sequence[bytes], other: Sequence[bytes]) -> Iterator[Hunk]:
 
 
 def _overlap(ours: Hunk, theirs: Hunk, *, is_wanted: bool) -> bool:
-    """Whether others have changed a line that is to change back; a line that is to go may be gone already."""
+    """Whether others have changed a line that is to change back; one that is to be removed may be missing already."""
     is_same_line = max(ours.start, theirs.start) < min(ours.end, theirs.end)
     return is_same_line and (theirs.tag == "replace" or (theirs.tag == "delete" and is_wanted))
 
@@ -128,7 +128,7 @@ def _restored(ours: Hunk, theirs: Sequence[Hunk], lines: Sequence[bytes], wanted
 
 
 def _place(number: int, theirs: Sequence[Hunk]) -> int | None:
-    """Where the gap before a line of the changed file is in the file now; None where the lines around it are gone."""
+    """Where the gap before a line of the changed file is in the file now; None if the lines around it are missing."""
     for hunk in theirs:
         if hunk.tag == "equal" and hunk.start <= number <= hunk.end:
             return hunk.new_start + number - hunk.start

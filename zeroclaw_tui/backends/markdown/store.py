@@ -1,7 +1,7 @@
 """Memory in Markdown files, read as ZeroClaw reads it.
 
-A page goes on in the listing as its first page was: where lines come and go meanwhile, a line's number, and so its key,
-is another then.
+A page continues the listing that its first page began: where lines come and go in the meantime, a line's number, and
+so its key, is another then.
 """
 
 from __future__ import annotations

@@ -153,7 +153,7 @@ class NoteChanges:
         return self._sources.labelled.get(label)
 
     def _write(self, note: NoteFile, steps: Sequence[_Step]) -> Outcome:
-        """Write one file, once more if the agent has written it meanwhile: then everything is compared again."""
+        """Write one file, once more if the agent has written it in the meantime: then everything is compared again."""
         path, journal = note.path, self._journal
 
         def attempt() -> Outcome:

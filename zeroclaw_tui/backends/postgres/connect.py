@@ -254,7 +254,7 @@ class Connections:
 
 @asynccontextmanager
 async def _transaction(connection: asyncpg.Connection, begin: str, seconds: float) -> AsyncIterator[None]:
-    """Once COMMIT is sent its answer is awaited, even if the task is cancelled meanwhile."""
+    """Once COMMIT is sent its answer is awaited, even if the task is cancelled in the meantime."""
     try:
         # In one message; behind a pooler nothing may be set for longer than one transaction.
         await connection.execute(
@@ -293,7 +293,7 @@ def _is_closed(connection: asyncpg.Connection) -> bool:
     try:
         return bool(connection.is_closed())
     except _driver().InterfaceError:
-        # The pool has already taken back a connection that is closed, and it answers no question.
+        # A closed connection is already back in the pool, and it answers no question.
         return True
 
 

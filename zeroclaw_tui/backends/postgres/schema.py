@@ -190,7 +190,7 @@ class Table:
 
 
 def base_type(spelled: str) -> str:
-    """A type as `format_type` spells it, without schema and without what stands in parentheses."""
+    """A type as `format_type` spells it, without schema and without what is in parentheses."""
     bare = re.sub(r"\(.*?\)", "", spelled)
     return bare.rpartition(".")[2].strip('"') if "." in bare else bare
 

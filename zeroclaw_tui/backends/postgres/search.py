@@ -172,7 +172,7 @@ async def _by_keywords(connections: Connections, scope: _Scope) -> StoreRecall:
     if wildcards:
         notes.insert(
             -1,
-            f"ZeroClaw {version} does not escape {' '.join(wildcards)} in the query: % stands for any text, _ for any "
+            f"ZeroClaw {version} does not escape {' '.join(wildcards)} in the query: % means any text, _ for any "
             "character, and \\ takes the next one literally.",
         )
     return StoreRecall(entries, "keyword", "2 x key + content matches", tuple(notes))
@@ -223,7 +223,7 @@ async def near_by_vector(connections: Connections, table: Table, vector: np.ndar
     nearest = f"SELECT id, distance::float8 FROM ({some}) AS near ORDER BY distance, id"
     async with connections.reading() as connection:
         compared = int(await connection.fetchval(f"SELECT count(embedding) FROM {table.quoted}"))
-        # An index gives no more rows than it was told to look at.
+        # An index gives no more rows than it was asked to look at.
         await connection.execute(
             f"SET LOCAL hnsw.ef_search = {max(1, min(limit, _MOST_BY_INDEX))}; SET LOCAL ivfflat.probes = 10"
         )

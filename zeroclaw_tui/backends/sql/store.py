@@ -123,7 +123,7 @@ class SqlMemory(Memory):
         return [row for name in order for row in by_name.get(name, ())]
 
     async def health_check(self) -> bool:
-        """True when it answers; why it does not is told by every other verb."""
+        """True when it answers; every other verb says why it does not."""
         try:
             select = await self.select(EVERYTHING)
             await self.fetch_records(select, select.statement(select.columns("entry"), "LIMIT 1"), tuple)

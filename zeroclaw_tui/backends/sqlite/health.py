@@ -103,7 +103,7 @@ def _serious(facts: dict[str, Any], schema: Schema) -> Iterator[str]:
     if schema.hydrate_made:
         yield (
             "The memories themselves are whole and can be read here. To repair it, stop ZeroClaw and drop the table "
-            "embedding_cache, which holds nothing that is not made anew; then rebuild the keyword index."
+            "embedding_cache, which holds nothing that is not created again; then rebuild the keyword index."
         )
     if not schema.has_fts:
         yield "There is no keyword index, so ZeroClaw finds nothing by words."

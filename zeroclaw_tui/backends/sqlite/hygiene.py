@@ -45,8 +45,8 @@ def _over_budget(
     values = {"category": category, "cutoff": retention.cutoffs.get(category)}
     rows, characters = connection.execute(counted, values).fetchone()
     order = _ORDERS[retention.order] if schema.has("importance") else _ORDERS["oldest"]
-    going = f"{left} AND {_unpinned(schema)} ORDER BY {order}, m.rowid"
-    for row, length in _rows(connection, schema, retention, category, going, is_over_budget=True):
+    over = f"{left} AND {_unpinned(schema)} ORDER BY {order}, m.rowid"
+    for row, length in _rows(connection, schema, retention, category, over, is_over_budget=True):
         is_over = (budget.rows and rows > budget.rows) or (budget.characters and characters > budget.characters)
         if not is_over:
             return

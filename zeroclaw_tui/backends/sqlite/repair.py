@@ -1,4 +1,4 @@
-"""A check of every page of a SQLite database, and what is repaired or made anew."""
+"""A check of every page of a SQLite database, and what is repaired or created again."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _is_in_step(connection: sqlite3.Connection) -> bool:
 
 
 def compact_database(path: Path, task: CancellableTask) -> int:
-    """Build the keyword index anew, VACUUM, and fold the log in; gives the number of memories.
+    """Rebuild the keyword index, VACUUM, and fold the log in; gives the number of memories.
 
     SQLite does each step wholly or not at all, so that an end at any moment leaves a whole database. Raises Locked, and
     Unreadable without room.
@@ -128,7 +128,7 @@ def _size(path: Path) -> int:
 def repair_hydrated(writing: Writing) -> None:
     """Give a database that ZeroClaw's hydration made what it lacks, so that ZeroClaw and this program open it.
 
-    The memories stay as they are. The embedding cache, which such a database cannot have used, is made anew. Raises
+    The memories stay as they are. The embedding cache, which such a database cannot have used, is created again. Raises
     Refused where columns are missing that hydration always makes.
     """
     generation = writing.schema.generation
@@ -166,7 +166,7 @@ def fold_log(writing: Writing) -> int:
 
 
 def rebuild_index(writing: Writing) -> None:
-    """Make ZeroClaw's own index and triggers where they are missing, and fill the index anew, all at once."""
+    """Make ZeroClaw's own index and triggers where they are missing, and refill the index, all at once."""
     with writing.transaction():
         _fill_index(writing.connection)
 
@@ -178,7 +178,7 @@ def _fill_index(connection: sqlite3.Connection) -> None:
 
 
 def replace_index(path: Path, task: CancellableTask) -> None:
-    """Make the keyword index anew where its own pages are damaged, so that SQLite can neither fill nor drop it.
+    """Rebuild the keyword index where its own pages are damaged, so that SQLite can neither fill nor drop it.
 
     A copy gets a new index and replaces the contents of the database in one transaction, so that an end at any moment
     leaves the old contents or the new ones. Raises Locked while another program has the database open, DiskFull, and
@@ -199,7 +199,7 @@ def replace_index(path: Path, task: CancellableTask) -> None:
             found = str(error)
         if found != "ok":
             raise Corrupt(
-                "More than the keyword index is damaged, so it cannot be made anew.",
+                "More than the keyword index is damaged, so it cannot be rebuilt.",
                 hint="Nothing was changed. Stop ZeroClaw, copy the database, and run `sqlite3 COPY .recover`; or "
                 "restore a backup.",
             )

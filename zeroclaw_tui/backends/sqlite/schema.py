@@ -1,4 +1,4 @@
-"""ZeroClaw's schema in a database: its generation, told by its columns, what that cannot do, and how one is made."""
+"""ZeroClaw's schema in a database: its generation, known by its columns, what that cannot do, and how one is made."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def _because(generation: str, columns: frozenset[str], has_agents: bool) -> str 
     parts = [f"lacks {_listed(lacking)}"] if lacking else []
     if unknown:
         parts.append(f"has {_listed(unknown)}, which ZeroClaw does not know")
-    # Beside a column of that name the numbers of the rows have none, and a name that is no text cannot be written.
+    # Next to a column of that name the numbers of the rows have none, and a name that is no text cannot be written.
     if lacking or "rowid" in unknown or not all(map(is_unicode, unknown)):
         return f"The memories table {' and '.join(parts)}, so it is opened for reading only."
     if "agent_id" in known and not has_agents:
@@ -199,10 +199,10 @@ def _no_memories(path: Path, notice: str | None, tables: Sequence[str]) -> Unrea
     hint = "ZeroClaw keeps its memories in memory/brain.db of its workspace or data folder."
     if notice and file_size(log):
         has = f"{has}. {notice.removesuffix('.')}"
-        hint = "Copy the database with the -wal file beside it to a folder you may write to, and open it there."
+        hint = "Copy the database with the -wal file next to it to a folder you may write to, and open it there."
     elif not own and is_wal(path) and not file_size(log):
         has = f"{has}. Most likely {log.name} was left behind when the file was copied"
-        hint = f"Stop ZeroClaw, and copy {log.name} from where the file came from to beside it too."
+        hint = f"Stop ZeroClaw, and copy {log.name} from where the file came from to next to it too."
     return Unreadable(f"{path} has no memories table: {has}.", hint=hint)
 
 
@@ -266,7 +266,7 @@ def new_database(
 
 
 def _finish(connection: sqlite3.Connection) -> None:
-    """Fold in the log while its failures are still told: SQLite keeps them to itself when it closes a database."""
+    """Fold in the log while its failures are still reported: SQLite keeps them to itself when it closes a database."""
     ((is_busy, *_),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     if is_busy:
         raise sqlite3.OperationalError("another program has it open")

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 class SqliteSearch:
     """The searches of one open store: their connections, their threads, and what they keep for the next.
 
-    What searches raises InspectorError kinds, and SearchInterrupted when the store is closed meanwhile.
+    What searches raises InspectorError kinds, and SearchInterrupted when the store is closed in the meantime.
     """
 
     def __init__(self, path: Path, schema: Schema) -> None:

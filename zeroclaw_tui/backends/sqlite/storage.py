@@ -1,4 +1,4 @@
-"""What a database takes on the disk, and what lies in the same folder."""
+"""What a database takes on the disk, and what is in the same folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OTHER_DATABASES = ("audit.db", _RESPONSE_CACHE, "discord.db")
 
 
 def storage_of(connection: sqlite3.Connection, schema: Schema, path: Path) -> Storage:
-    """What the file takes, and what lies beside it; for a thread of its own."""
+    """What the file takes, and what is next to it; for a thread of its own."""
     page_size, pages, free = (
         connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_size", "page_count", "freelist_count")
     )

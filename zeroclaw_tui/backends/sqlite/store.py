@@ -159,7 +159,7 @@ class SqliteMemory(SqlMemory):
         self.why_not = missing_in(schema) | ({"write": because} if because else {})
         if earlier is not None:
             await earlier.close()
-            # A search on a file that was damaged meanwhile stays one, whatever lies there now.
+            # A search on a file that was damaged in the meantime stays one, whatever is there now.
             await self._close_search()
 
     async def make(self, profile: ScoringProfile, *, dry_run: bool = False) -> None:
@@ -181,7 +181,7 @@ class SqliteMemory(SqlMemory):
             writing.stop()
         await self._reads.stop()
         await self._close_search()
-        # A connection that is being opened anew must not outlive the store.
+        # A connection that is being reopened must not outlive the store.
         async with self._looking:
             connection, self._connection = self._connection, None
         if connection is not None:
@@ -193,7 +193,7 @@ class SqliteMemory(SqlMemory):
 
     @asynccontextmanager
     async def disconnected(self) -> AsyncIterator[None]:
-        """Hold no connection within this, so that this process is not in its own way; the file is opened anew after."""
+        """Hold no connection within this, so that this process is not in its own way; the file is reopened after."""
         async with self._looking:
             await self._reads.stop()
             await self._close_search()
@@ -255,7 +255,7 @@ class SqliteMemory(SqlMemory):
     async def version(self) -> int | None:
         """Changes when another connection has written (SQLite's PRAGMA data_version), or put another file in place.
 
-        Connections keep reading the file they opened, so then they are opened anew. Raises Unreadable while there is
+        Connections keep reading the file they opened, so then they are reopened. Raises Unreadable while there is
         no file, and what `open` raises for the new one.
         """
         async with self._looking:
@@ -421,7 +421,7 @@ class SqliteMemory(SqlMemory):
         return await run_cancellable(check_pages, self.path, self.schema)
 
     async def compact(self) -> int:
-        """The keyword index built anew, VACUUM, and the log folded in."""
+        """The keyword index rebuilt, VACUUM, and the log folded in."""
         from zeroclaw_tui.backends.sqlite.repair import compact_database
 
         return await run_cancellable(compact_database, self.path)

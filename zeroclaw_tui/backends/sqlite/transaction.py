@@ -69,7 +69,7 @@ _INDEX = "memories_fts"
 class RawTable:
     """One of ZeroClaw's tables on an open connection; `connection` must give text through `any_text`.
 
-    `columns` are their names in order, ZeroClaw's own in lower case, generated ones left out: SQLite makes those anew.
+    `columns` are their names in order, ZeroClaw's own in lower case, without those that SQLite generates.
     It is empty where there is no such table. `aliases` are those of the agents by id.
     """
 
@@ -188,7 +188,7 @@ class SchemaMoved(Exception):
 
 
 class IndexOutOfStep(TriggersMissing):
-    """The keyword index contradicts the memories, so that SQLite takes no change of them; `repair` builds it anew."""
+    """The keyword index contradicts the memories, so that SQLite takes no change of them; `repair` rebuilds it."""
 
     def __init__(self) -> None:
         super().__init__(())

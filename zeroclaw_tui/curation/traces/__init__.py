@@ -1,1 +1,1 @@
-"""Where a text lies besides the store: the table of places, looking there, cleaning, erasing."""
+"""Where a text is besides the store: the table of places, looking there, cleaning, erasing."""

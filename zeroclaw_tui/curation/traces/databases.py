@@ -192,10 +192,10 @@ def _prune_cache(connection: sqlite3.Connection) -> None:
         return
     staying = {_cache_hash(as_text(content)) for (content,) in connection.execute("SELECT content FROM memories")}
     names = connection.execute("SELECT content_hash FROM embedding_cache").fetchall()
-    going = [(name,) for (name,) in names if as_text(name) not in staying]
-    if going:
+    unused = [(name,) for (name,) in names if as_text(name) not in staying]
+    if unused:
         with transaction(connection):
-            connection.executemany("DELETE FROM embedding_cache WHERE content_hash = ?", going)
+            connection.executemany("DELETE FROM embedding_cache WHERE content_hash = ?", unused)
 
 
 def _cache_hash(content: str) -> str:

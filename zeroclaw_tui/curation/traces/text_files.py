@@ -48,14 +48,14 @@ def without_texts(data: bytes, form: Form, matcher: TextMatcher) -> bytes | None
 
 def _without_entries(lines: Sequence[str], matcher: TextMatcher) -> list[str]:
     """A snapshot without the memories that have a text, with the total in its head as it is then."""
-    going = [part for part in parts_in(lines) if matcher.found_in(part.key) or matcher.found_in(part.content)]
-    gone = {at for part in going for at in range(part.start, part.end)}
-    left = [line for at, line in enumerate(lines) if at not in gone]
+    found = [part for part in parts_in(lines) if matcher.found_in(part.key) or matcher.found_in(part.content)]
+    cut = {at for part in found for at in range(part.start, part.end)}
+    left = [line for at, line in enumerate(lines) if at not in cut]
     for at, line in enumerate(left):
         if key_in(line) is not None:
             break
         if total := _TOTAL.match(line):
-            left[at] = f"{total[1]}{max(0, int(total[2]) - len(going))}{line[total.end() :]}"
+            left[at] = f"{total[1]}{max(0, int(total[2]) - len(found))}{line[total.end() :]}"
             break
     return left
 
@@ -72,12 +72,12 @@ def _without_lines(lines: Sequence[str], matcher: TextMatcher) -> list[str]:
     """The lines without a text or a part of one that goes over several lines; ZeroClaw's own stay."""
     compared = [composed(line) for line in lines]
     starts = list(accumulate(map(len, compared[:-1]), initial=0))
-    gone: set[int] = set()
+    cut: set[int] = set()
     for start, end in matcher.spans_in("".join(compared)):
         first, last = bisect_right(starts, start) - 1, bisect_right(starts, end - 1) - 1
         if first != last or not _OWN_LINE.fullmatch(lines[first].strip()):
-            gone.update(range(first, last + 1))
-    return [line for at, line in enumerate(lines) if at not in gone]
+            cut.update(range(first, last + 1))
+    return [line for at, line in enumerate(lines) if at not in cut]
 
 
 def _without_in_lines(lines: Sequence[str], matcher: TextMatcher) -> str:

@@ -68,7 +68,7 @@ class KnownVectors:
 class Supply:
     """The memories of a file (or a folder of files), of notes, or of another store, in batches.
 
-    `batches` is called anew for each reading, with True where notes take the memories: there lines keep their order.
+    `batches` is called again for each reading, with True where notes take the memories: there lines keep their order.
     """
 
     batches: Callable[[bool], AsyncIterator[Sequence[Row]]]

@@ -191,8 +191,8 @@ class MemoryList(RowList[ListedRow]):
     def show_order(self, handles: Sequence[Handle], first: Sequence[MemoryEntry] = ()) -> None:
         """Show all rows of a listing in this order, with the `first` of them as they are now.
 
-        The cursor stays on its memory and that on its line of the screen; when it has gone, on its place. At the top of
-        a list new memories appear at once.
+        The cursor stays on its memory and that on its line of the screen; when it is deleted, on its place. At the top
+        of a list new memories appear at once.
         """
         at_cursor, top = self._handle_at(self.cursor), self.scroll_offset.y
         self._listing.order(handles)

@@ -59,7 +59,7 @@ class Look:
     show_agent: bool = False
     lights: Highlights = NO_HIGHLIGHTS
     parts: Mapping[Handle, str] = field(default_factory=dict)
-    """What to show of memories whose first match lies behind their beginning."""
+    """What to show of memories whose first match is behind their beginning."""
 
 
 def listing_columns(width: int, look: Look, key_cells: int, *, is_wide: bool) -> Sequence[Column[Any]]:

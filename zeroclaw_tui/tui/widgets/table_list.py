@@ -185,7 +185,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
         return False
 
     def divider(self, row: Row) -> str | None:
-        """The words of a line across the list, on which the cursor never stands; None for any other row."""
+        """The words of a line across the list, on which the cursor never is; None for any other row."""
         return None
 
     def columns_for(self, width: int) -> Sequence[Column[Row]]:

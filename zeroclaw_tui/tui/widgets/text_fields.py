@@ -68,7 +68,7 @@ class LineInput(Input):
 
     @property
     def text(self) -> str:
-        """What the field stands for: the value it was opened with until somebody changes it."""
+        """What the field means: the value it was opened with until somebody changes it."""
         return self._stored if self.value == self._shown else self.value
 
     def suggest(self, values: Iterable[str]) -> None:

@@ -252,7 +252,7 @@ class WhatIfPane(Pane):
     def choose(self) -> None:
         """Type a number, or choose from all there is."""
         setting, tried = self.setting, self.inquiry.tried
-        if self._says_idle():
+        if self._is_idle():
             return
 
         def take(value: Any) -> None:
@@ -286,7 +286,7 @@ class WhatIfPane(Pane):
 
     def step(self, way: int) -> None:
         """The chosen setting a step on."""
-        if not self._says_idle():
+        if not self._is_idle():
             self.try_out(self.setting.moved(self.inquiry.tried, way, self.sessions))
 
     def reset(self) -> None:
@@ -311,7 +311,7 @@ class WhatIfPane(Pane):
             return Content.styled(f"{was}{now}  {idle[0]}", "faint")
         return Content.assemble((was, "muted"), (now, "final" if was else "text"))
 
-    def _says_idle(self) -> bool:
+    def _is_idle(self) -> bool:
         idle = idle_because(self.setting.name, self.inquiry.trial, self.store)
         if idle is not None:
             warn(self, idle[1])
@@ -343,8 +343,8 @@ def _ranking(comparison: Comparison) -> Ranking:
     """The later recall in its order, then what it withholds and what it no longer recalls."""
     ranking = Ranking.of(comparison.after)
     shown = {row.result.entry.id for row in ranking.rows}
-    gone = [row.result for row in comparison.rows if row.result.entry.id not in shown]
-    return replace(ranking, rows=(*ranking.rows, *(RankedRow(result, True, _NO_LONGER) for result in gone)))
+    left_out = [row.result for row in comparison.rows if row.result.entry.id not in shown]
+    return replace(ranking, rows=(*ranking.rows, *(RankedRow(result, True, _NO_LONGER) for result in left_out)))
 
 
 def _draw_memory(row: RankedRow, cells: int, styles: Styles) -> Pieces:
