@@ -43,7 +43,7 @@ def test_an_empty_side_is_all_gone_or_all_new() -> None:
 
 
 def test_texts_that_differ_throughout_are_not_searched_for_likeness() -> None:
-    """Two long texts are reported at once as removed and added, without their common ends, and no more than can be read."""
+    """Two long texts are reported at once as removed and added, without their common ends."""
     count = int(MOST_COMPARED**0.5) + 1
     before, after = ("\n".join(["head", *(f"{name} {at % 7}" for at in range(count))]) for name in ("old", "new"))
     assert signs(before, after) == " " + "-" * count + "+" * count

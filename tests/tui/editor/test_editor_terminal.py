@@ -1,4 +1,4 @@
-"""The editor in a real terminal: nothing a memory holds steers it, and it is lent to the editor and given back whole."""
+"""The editor in a real terminal: no memory steers it, and it is lent to the editor and given back whole."""
 
 from __future__ import annotations
 
