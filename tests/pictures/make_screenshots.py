@@ -65,11 +65,12 @@ def draw(folder: Path) -> None:
     still_terminal(pytest.MonkeyPatch())
     # How full this machine's disk is belongs on no picture.
     shutil.disk_usage = lambda path: _DISK  # type: ignore[assignment]
-    # No zeroclaw on the PATH, so the version is assumed everywhere alike.
-    # Nor which databases its environment names.
+    # Nor is which databases its environment names.
     for name in [name for name in os.environ if name.startswith("ZEROCLAW_") or name == "DATABASE_URL"]:
         del os.environ[name]
-    os.environ.update(TZ="UTC", NO_MOTION="1", PATH="/usr/bin:/bin", TERM="xterm-256color", COLORTERM="truecolor")
+    # Only our own zeroclaw is on the PATH: its version is assumed, and a command has its bare name, on every machine.
+    path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
+    os.environ.update(TZ="UTC", NO_MOTION="1", PATH=path, TERM="xterm-256color", COLORTERM="truecolor")
     os.environ.pop("COLORFGBG", None)
     folder.mkdir(parents=True, exist_ok=True)
     # The path is part of the picture, so the sample install always is at the same one.
