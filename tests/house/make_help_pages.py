@@ -26,6 +26,7 @@ _SIGNS = {
     "plus": "+", "equals_sign": "=",
     "less_than_sign": "<", "greater_than_sign": ">", "left": "←", "right": "→", "down": "↓", "up": "↑",
 }  # fmt: skip
+_TAB_NAMES = {"CleanUp": "Clean up", "SnapshotTab": "Snapshot"}
 _EVERYWHERE = {"keys", "command_palette", "step_out", "leave", "move", *(command.id for command in ROOM_COMMANDS)}
 
 
@@ -34,7 +35,8 @@ def keys_page() -> str:
     rooms: list[tuple[str, Sequence[Command]]] = [
         ("Memories", BrowserRoom.KEYS),
         ("Why", WhyRoom.KEYS),
-        ("Upkeep", [*upkeep.UpkeepRoom.KEYS, *(command for tab in _tabs() for command in tab.KEYS)]),
+        ("Upkeep", upkeep.UpkeepRoom.KEYS),
+        *((f"Upkeep: {_TAB_NAMES.get(tab.__name__, tab.__name__)}", tab.KEYS) for tab in _tabs()),
         ("Changes", ChangesRoom.KEYS),
         ("Live", LiveRoom.KEYS),
         ("Stores", StoresRoom.KEYS),

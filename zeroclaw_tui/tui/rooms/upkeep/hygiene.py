@@ -48,6 +48,7 @@ _COLUMNS: Sequence[Column[Any]] = (
 class Hygiene(UpkeepTab):
     """The plan as of `days` from now, by rules. Excluded items stay excluded when the day changes."""
 
+    TITLES = ("Items due", "Item")
     KEYS: ClassVar[Sequence[Command]] = (
         Command("run", "enter", "run now", "Run hygiene now", True, writes=True, shell="hygiene"),
         Command("mark", "space", "exclude", "Exclude or include this item", True),

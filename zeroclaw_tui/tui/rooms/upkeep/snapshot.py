@@ -52,6 +52,7 @@ _NO_SNAPSHOT = (
 class SnapshotTab(UpkeepTab):
     """The differences between MEMORY_SNAPSHOT.md and the store; some of them marked to be imported."""
 
+    TITLES = ("Differences", "Difference")
     KEYS: ClassVar[Sequence[Command]] = (
         Command("hydrate", "enter", "import", "Import the marked memories, or this one", True, writes=True,
                 shell="hydrate"),

@@ -26,6 +26,8 @@ class UpkeepTab(Vertical):
     """One tab. It is created and loads when it is first shown."""
 
     KEYS: ClassVar[Sequence[Command]] = ()
+    TITLES: ClassVar[tuple[str, str]] = ("Findings", "Finding")
+    """The titles of the list and of the detail."""
     waits_for_check: ClassVar[bool] = False
     """Whether nothing is changed while it loads."""
 
@@ -45,7 +47,7 @@ class UpkeepTab(Vertical):
     def compose(self) -> ComposeResult:
         yield TitleLine(id="title")
         yield Banner()
-        with ListAndDetail("Findings", "Finding"):
+        with ListAndDetail(*self.TITLES):
             with Vertical(classes="lists"):
                 yield from self.compose_lists()
             yield AboutPane()
