@@ -13,7 +13,3 @@ NO_BACKENDS = {
     "provider",
 }
 """What is compared with a word that is a backend's name too, and is none there."""
-CYCLES = {
-    frozenset(("tui.rooms.browser", "tui.rooms.reader")),
-}
-"""Modules that import each other."""

@@ -66,8 +66,8 @@ _TABLES = frozenset(("mem0", *(name.partition(".")[0] for name in MEMORY_KEYS if
 """The tables below [memory]. Only ZeroClaw 0.5.5 and 0.5.6 read that of mem0, and it is ignored."""
 _WHOSE = f"The database is the one {OTHERS_DB_URL} names, which may be another program's"
 READ_ONLY = (
-    f"{_WHOSE}: read only. Where it is ZeroClaw's, say so once in the inspector with b, or name its URL with "
-    "--location each time."
+    f"{_WHOSE}: read only. If it is ZeroClaw's, confirm that once in the inspector (6 Stores, then W), or name its URL "
+    "with --location each time."
 )
 CONFIRMED = f"{_WHOSE}; it was confirmed as ZeroClaw's."
 
@@ -99,9 +99,7 @@ def load_config(
         document = apply_generic(document, environ, form, notes)
     memory = read_memory(document, form, notes)
     if install.layout == "lone" and backend is None:
-        kind = "sqlite" if os.path.exists(install.database) else "markdown"
-        notes.sources["memory.backend"] = install.rule
-        chosen = Backend(kind, None, kind)
+        chosen = _of_path(install, notes)
     else:
         chosen = choose_backend(document, memory["backend"], environ, form, notes, backend)
     note_unknown_storage(written, form, notes, chosen.kind)
@@ -109,14 +107,7 @@ def load_config(
     named = environ if location is None else {**environ, **dict.fromkeys((*OUR_DB_URLS, OTHERS_DB_URL), "")}
     storage = read_storage(document, memory, chosen, named, form, notes, reveal)
     embedding = read_embedding(document, memory, environ, form, notes, reveal)
-    if embedding.dimensions == 0 and embedding.provider not in ("", "none") and chosen.kind in _MAKES_VECTORS:
-        notes.warn(
-            "memory.embedding_dimensions is 0: no embeddings are made, and recall uses keywords only.", "vectors"
-        )
-    for violation in violations(document, ".".join(map(str, form.reading_version))):
-        # A value outside its range has a warning of its own.
-        if not any(key in SETTINGS and SETTINGS[key].is_validated for key in violation.keys):
-            notes.warn(f"ZeroClaw refuses to save this config: {violation.message}")
+    _note_faults(document, form, embedding, chosen.kind, notes)
     agents = _agents(document, form, notes)
     is_foreign = location is None and _is_unconfirmed(install, storage, notes)
     return MemoryConfig(
@@ -139,6 +130,25 @@ def load_config(
         **{name: memory[name] for name in _DIRECT},
         **{name: memory[f"policy.{name}"] for name in _POLICY},
     )
+
+
+def _of_path(install: Install, notes: Notes) -> Backend:
+    """The backend of a store that was opened by its path."""
+    kind = "sqlite" if os.path.exists(install.database) else "markdown"
+    notes.sources["memory.backend"] = install.rule
+    return Backend(kind, None, kind)
+
+
+def _note_faults(document: Mapping[str, Any], form: Form, embedding: EmbeddingConfig, kind: str, notes: Notes) -> None:
+    """Warn of settings that ZeroClaw refuses to save, and of embeddings without numbers."""
+    if embedding.dimensions == 0 and embedding.provider not in ("", "none") and kind in _MAKES_VECTORS:
+        notes.warn(
+            "memory.embedding_dimensions is 0: no embeddings are made, and recall uses keywords only.", "vectors"
+        )
+    for violation in violations(document, ".".join(map(str, form.reading_version))):
+        # A value outside its range has a warning of its own.
+        if not any(key in SETTINGS and SETTINGS[key].is_validated for key in violation.keys):
+            notes.warn(f"ZeroClaw refuses to save this config: {violation.message}")
 
 
 def _revealing(install: Install, notes: Notes) -> Reveal:

@@ -106,7 +106,7 @@ def test_a_plain_object_with_key_and_content_is_a_memory() -> None:
         (b'{"key": "a", "content": "b", "kind": "odd"}\n', "kind is not a kind that ZeroClaw knows"),
         (b'{"key": "a", "content": "b", "columns": 1}\n', "its columns are not an object"),
         (b'{"key": "a", "content": "b", "columns": {"x": {"base64": "!"}}}\n', "x is not base64"),
-        (b'{"key": "a", "content": "b", "columns": {"x": {"text_bytes": 1}}}\n', "x is an object that stands for no"),
+        (b'{"key": "a", "content": "b", "columns": {"x": {"text_bytes": 1}}}\n', "x is an object that is no"),
         (b'{"key": "a", "content": "b", "columns": {"x": {"surrogates": "/w=="}}}\n', "x is"),
         (b'{"key": "a", "content": "b", "embedding": [1, 2]}\n', "embedding is not base64"),
         (b'{"key": "a", "content": "b\\ud800"}\n', "half a character"),

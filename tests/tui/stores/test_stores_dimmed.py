@@ -13,7 +13,7 @@ from tui_samples import browser, entries_in, lit_mode
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.tui.app import InspectorApp
-from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS
+from zeroclaw_tui.tui.rooms.browser_commands import BROWSER_COMMANDS
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
 from zeroclaw_tui.tui.view import Mode
 

@@ -270,7 +270,7 @@ def _unpack(packed: Any) -> Value:
     for name, read in _UNPACKED.items():
         if isinstance(packed, dict) and packed.keys() == {name} and isinstance(packed[name], str):
             return read(packed[name])
-    raise ValueError("an object that means no value")
+    raise ValueError("an object that is no value")
 
 
 def _as_base64(data: bytes) -> str:

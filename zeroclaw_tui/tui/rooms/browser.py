@@ -25,7 +25,6 @@ from zeroclaw_tui.tui.commands import (
     Command,
     Room,
     changing,
-    common_commands,
     inform,
     saying,
     show_failure,
@@ -34,6 +33,7 @@ from zeroclaw_tui.tui.commands import (
     warn,
 )
 from zeroclaw_tui.tui.format import shown_words
+from zeroclaw_tui.tui.rooms.browser_commands import BROWSER_COMMANDS, NEEDS_NO_MEMORIES, NO_SNAPSHOT, WRITING
 from zeroclaw_tui.tui.view import FINDS, ORDERS, Chip, Mode, Pace, View, order_words
 from zeroclaw_tui.tui.widgets.header import Empty, StoreFacts
 
@@ -51,88 +51,15 @@ if TYPE_CHECKING:
     from zeroclaw_tui.tui.rooms.why.pane import Tab
     from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
-BROWSER_COMMANDS = (
-    # With priority it is done before the next key is looked at, so that fast typing goes where it is meant to.
-    Command("search", "slash", "search", "Search the memories", True, priority=True,
-            synonyms="find query look for recall", shell="recall {query}"),
-    Command("explain", "x", "explain", "Explain why this memory is recalled or not", True,
-            synonyms="why reason stages miss score", shell="explain {key} --query {query}"),
-    Command("what_if", "w", "what-if", "Try other settings", True, synonyms="weights threshold tune",
-            shell="recall {query} --set memory.vector_weight={number}"),
-    Command("edit", "e", "edit", "Edit this memory", True, True, synonyms="change fix correct", shell="edit {key}"),
-    Command("delete", "d", "delete", "Delete the marked memories, or this one", True, True,
-            synonyms="remove forget purge", shell="forget {key}"),
-    Command("undo", "u", "undo", "Undo the last change", True, True, synonyms="restore revert", shell="undo"),
-    Command("redo", "U", "redo", "Redo the last undone change", writes=True, synonyms="again", shell="redo"),
-    Command("read", "enter", "read", "Read the whole memory", synonyms="open", shell="get {key}"),
-    Command("filter", "F", "filter", "Filter by category, session, agent, namespace, age", shell="list {filter}",
-            synonyms="narrow chips facet"),
-    Command("mark", "space", "mark", "Mark or unmark this memory", synonyms="select"),
-    Command("create", "n", "new", "Write a new memory", writes=True, synonyms="add", shell="store {key} {content}"),
-    Command("edit_in_editor", "E", "$EDITOR", "Edit this memory in $EDITOR", writes=True, synonyms="editor vim emacs"),
-    Command("mark_range", "v", "mark to here", "Mark from the last marked memory to this one", synonyms="select"),
-    Command("mark_all", "asterisk", "mark all", "Mark all memories shown; again: none", synonyms="select unmark"),
-    Command("history", "h", "history", "The changes of this memory", synonyms="versions", shell="get {key} --history"),
-    Command("erase", "", "erase", "Erase the marked memories, this one or a text everywhere …", writes=True,
-            synonyms="gdpr wipe destroy for good", shell="erase {text}"),
-    Command("show_again", "", "show again", "Show this superseded memory to the agent again", writes=True,
-            shell="edit {key} --unsupersede"),
-    Command("copies", "", "copies", "Other copies of this text", synonyms="backups leftovers also found"),
-    Command("prompt", "", "prompt", "The text ZeroClaw puts before a message", synonyms="injected context",
-            shell="prompt {query}"),
-    Command("similar", "s", "similar", "Find memories similar to this one", synonyms="near neighbours vector",
-            shell="similar {key}"),
-    Command("conversation", "", "conversation", "The conversation this memory came from", synonyms="talk chat source"),
-    Command("clean_up", "", "clean up", "Find duplicates, junk and secrets", synonyms="audit purge", shell="audit"),
-    Command("hygiene", "", "hygiene", "Preview hygiene", synonyms="retention archive", shell="hygiene --dry-run"),
-    Command("health", "", "health", "Check the store for problems and repair them", synonyms="doctor fix",
-            shell="doctor"),
-    Command("snapshot", "", "snapshot", "Write, compare and hydrate a snapshot", shell="snapshot --diff"),
-    Command("statistics", "", "statistics", "Counts, sizes and growth", synonyms="stats numbers", shell="stats"),
-    Command("re_embed", "", "re-embed", "Re-embed this memory", writes=True, synonyms="vector", shell="reindex"),
-    Command("export", "", "export", "Export the memories shown to a file …", synonyms="save dump backup",
-            shell="export {file} {filter}"),
-    Command("import_file", "", "import", "Import memories from a file …", writes=True, synonyms="load mem0 openclaw",
-            shell="import {file}"),
-    Command("copy_to_store", "", "copy to", "Copy all memories to another store …", synonyms="migrate move transfer",
-            shell="copy --to {backend}"),
-    Command("search_mode", "tab", "mode", "Next search mode: recall, contains, regex, similar", True, priority=True),
-    Command("focus_next", "tab", "next pane", "Go to the next pane", listed=False, target="app"),
-    Command("same_session", "full_stop", "same session", "Only this session or category, or all",
-            shell="list {filter}"),
-    Command("no_filter", "", "no filter", "Remove every filter", shell="list"),
-    Command("sort", "o", "sort", "Sort the list; again: reverse", synonyms="order date newest oldest"),
-    Command("scoring", "", "scoring", "Choose the ZeroClaw version for scoring", synonyms="profile rules",
-            shell="recall {query} --profile {version}"),
-    Command("reload", "r", "reload", "Reload; after a failure: retry", synonyms="refresh"),
-    Command("copy", "y", "copy", "Copy the content", synonyms="clipboard yank", shell="get {key}"),
-    Command("copy_json", "", "copy JSON", "Copy the memory as JSON", synonyms="clipboard", shell="get {key} --json"),
-    Command("installs", "", "installs", "Choose another install found here", target="app"),
-    Command("notices", "", "notices", "Notices about this store", synonyms="warnings", shell="health"),
-    Command("change_theme", "", "theme", "Choose the colours", synonyms="color dark light", target="app"),
-    *(command for command in common_commands(out="One step out; never quits") if command.id != "leave"),
-    Command("quit", "q", "quit", "Quit", synonyms="exit leave close", target="app"),
-)  # fmt: skip
-
-NO_SNAPSHOT = (
-    "ZeroClaw writes and reads MEMORY_SNAPSHOT.md only for SQLite and Lucid; export writes the memories of every store."
-)
 _LUCID = "lucid"
 """The stage of what the lucid program answered, and no memory of the store itself."""
 _OF_LUCID = "This memory comes from the lucid program and cannot be changed here."
-_WRITING = frozenset(command.id for command in BROWSER_COMMANDS if command.writes)
-_NEEDS_NO_MEMORIES = frozenset({
-    "step_out", "reload", "no_filter", "notices", "keys", "hygiene", "health", "installs", "change_theme",
-    "command_palette", "quit", "memories", "upkeep", "changes", "stores",
-})  # fmt: skip
-"""What can also be done where nothing is ever stored."""
 _UNKNOWN_OF_LUCID = dict.fromkeys(
     ("edit", "edit_in_editor", "re_embed", "delete", "erase", "show_again", "history"), _OF_LUCID
 ) | {
     "explain": "Memories from the lucid program cannot be explained, because lucid gives no reasons.",
     "similar": "Memories from the lucid program cannot be compared with others.",
 }
-_FILTERED = ("sessions", "agents", "namespaces", "superseded")
 
 
 class BrowserRoom(Room[None]):
@@ -463,7 +390,6 @@ class BrowserRoom(Room[None]):
 
     async def _show_talk(self, library: Library, entry: MemoryEntry) -> None:
         from zeroclaw_tui.curation.conversations import around
-        from zeroclaw_tui.tui.rooms.reader import ConversationRoom
 
         try:
             found = await around(library, entry)
@@ -472,7 +398,8 @@ class BrowserRoom(Room[None]):
         except InspectorError as error:
             self.say_failure(error)
         else:
-            self.app.push_screen(ConversationRoom(found, one_line(entry.key)[:60] or "this memory", self.clock()))
+            title = one_line(entry.key)[:60] or "this memory"
+            self._enter("reader:ConversationRoom", found, title, self.clock())
 
     def action_history(self) -> None:
         entry = self._entry_here()
@@ -481,10 +408,8 @@ class BrowserRoom(Room[None]):
 
     def action_read(self) -> None:
         """Read the memory under the cursor on the whole screen."""
-        from zeroclaw_tui.tui.rooms.reader import ReaderRoom
-
         if self.app.screen is self and self._entry_here() is not None:
-            self.app.push_screen(ReaderRoom(self))
+            self._enter("reader:ReaderRoom", self)
 
     def action_mark(self) -> None:
         self.rows.toggle_mark()
@@ -749,11 +674,11 @@ def why_dimmed(action: str, library: Library, view: View, under_cursor: ScoredEn
     `under_cursor` is the result that the action would take, None where it takes marked memories or a listed one.
     """
     memory = library.memory
-    if memory.about.keeps_nothing and action not in _NEEDS_NO_MEMORIES | _WRITING:
+    if memory.about.keeps_nothing and action not in NEEDS_NO_MEMORIES | WRITING:
         return library.read_only_because
     if action in _UNKNOWN_OF_LUCID and under_cursor is not None and under_cursor.stage == _LUCID:
         return _UNKNOWN_OF_LUCID[action]
-    if action in _WRITING and library.read_only_because is not None:
+    if action in WRITING and library.read_only_because is not None:
         return library.read_only_because
     match action:
         case "edit" | "edit_in_editor":
@@ -766,11 +691,10 @@ def why_dimmed(action: str, library: Library, view: View, under_cursor: ScoredEn
             from zeroclaw_tui.backends.factory import has_database
 
             return None if has_database(memory.name) else NO_SNAPSHOT
-        case _:
-            return None
+    return None
 
 
 def unfiltered_because(library: Library) -> tuple[str, ...]:
     """What the list cannot be narrowed to in this store: a sentence for each part, none twice."""
-    reasons = (library.memory.why_not.get(name) for name in _FILTERED)
+    reasons = (library.memory.why_not.get(name) for name in ("sessions", "agents", "namespaces", "superseded"))
     return tuple(dict.fromkeys(reason for reason in reasons if reason))
