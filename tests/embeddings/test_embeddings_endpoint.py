@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -15,10 +14,10 @@ from support.http_endpoints import (
     Answer,
     Answering,
     HttpEndpoint,
+    after,
     always,
     breaking_off,
     embeddings,
-    held,
     in_turn,
     refusing,
     serving,
@@ -267,7 +266,7 @@ async def test_a_vector_of_zeros_is_the_vector_of_a_query(clock: Clock) -> None:
 
 
 async def test_an_endpoint_that_hangs_fails_within_the_time_limit(clock: Clock) -> None:
-    with serving(held(threading.Event(), GOOD)) as endpoint:
+    with serving(after(60.0, GOOD)) as endpoint:
         failed = await failure(endpoint.base, clock, total_seconds=0.2)
     assert len(endpoint.requests) == 1
     assert "did not answer within 0.2 s" in failed.message
