@@ -192,7 +192,8 @@ async def test_waiting_for_another_try_can_be_cancelled() -> None:
     with serving(refusing(500)) as endpoint:
         async with opened(endpoint.base, Forever()) as embedder:
             asking = asyncio.ensure_future(embedder.query("x"))
-            await is_waiting.wait()
+            async with asyncio.timeout(30):
+                await is_waiting.wait()
             asking.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await asking
