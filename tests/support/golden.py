@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.memory.recall import RecallRequest
 
 FOLDER = Path(os.environ.get("ZEROCLAW_FIXTURES") or Path(__file__).parents[1] / "data" / "zeroclaw")
 IS_WHOLE = "ZEROCLAW_FIXTURES" in os.environ
@@ -22,6 +23,20 @@ def runs(version: str, name: str) -> dict[str, Any]:
     with gzip.open(FOLDER / version / f"{name}.json.gz", "rt", encoding="utf-8") as file:
         recorded: dict[str, Any] = json.load(file)
     return recorded
+
+
+def request_of(run: dict[str, Any], **more: Any) -> RecallRequest:
+    """The request of a recorded recall; `more` are fields that the record has not."""
+    return RecallRequest(
+        run["query"],
+        run.get("limit", 10),
+        run.get("session"),
+        agents=tuple(run.get("agents") or ()) or None,
+        namespace=run.get("namespace"),
+        since=run.get("since"),
+        until=run.get("until"),
+        **more,
+    )
 
 
 def has(version: str, name: str) -> bool:

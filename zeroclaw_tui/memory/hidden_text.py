@@ -13,9 +13,7 @@ from functools import cache
 from itertools import groupby
 from typing import NamedTuple
 
-_TAGS = "\U000e0000-\U000e007f"
 _SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
-_BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _LINE_ENDS = "\u2028\u2029"
 _PRIVATE = "\ue000-\uf8ff\U000f0000-\U0010ffff"
 _BRAILLE_BLANK = "\u2800"

@@ -16,7 +16,6 @@ from support.test_embedder import embed
 
 from zeroclaw_tui.backends.lucid import LucidConfig, LucidMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.evidence import StoreRecall
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 from zeroclaw_tui.testing.tools import recall_of
@@ -27,15 +26,7 @@ DATABASES = {"none": "brain.db", "hash:64": "brain.db", "dense:64": "brain_dense
 
 async def recalled(memory: SqliteMemory, version: str, run: dict[str, Any]) -> StoreRecall:
     vector_weight, keyword_weight = run.get("weights") or (0.7, 0.3)
-    request = RecallRequest(
-        run["query"],
-        run.get("limit", 10),
-        run.get("session"),
-        agents=tuple(run.get("agents") or ()) or None,
-        namespace=run.get("namespace"),
-        since=run.get("since"),
-        until=run.get("until"),
-    )
+    request = golden.request_of(run)
     embedder = run.get("embed") or "none"
     vector = None if embedder == "none" else embed(embedder, run["query"])
     settings = ScoringSettings(vector_weight, keyword_weight, search_mode=run.get("search_mode") or "hybrid")

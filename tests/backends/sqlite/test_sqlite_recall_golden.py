@@ -10,7 +10,6 @@ from support import golden
 from support.test_embedder import embed
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.evidence import StoreRecall
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 from zeroclaw_tui.testing.tools import recall_of
@@ -31,15 +30,7 @@ async def _recalled(memory: SqliteMemory, version: str, run: dict[str, Any]) -> 
     embedder = run.get("embed") or "none"
     vector_weight, keyword_weight = run.get("weights") or (0.7, 0.3)
     settings = ScoringSettings(vector_weight, keyword_weight, search_mode=run.get("search_mode") or "hybrid")
-    request = RecallRequest(
-        run["query"],
-        run.get("limit", 10),
-        run.get("session"),
-        agents=tuple(run.get("agents") or ()) or None,
-        namespace=run.get("namespace"),
-        since=run.get("since"),
-        until=run.get("until"),
-    )
+    request = golden.request_of(run)
     vector = None if embedder == "none" else embed(embedder, run["query"])
     return await recall_of(memory, request, profile_for(version), settings, vector)
 

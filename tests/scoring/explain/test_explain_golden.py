@@ -76,14 +76,8 @@ class Case:
 def asked(run: dict[str, Any], place: int) -> tuple[RecallRequest, ScoringSettings]:
     """The recall of a run as an agent's message; rule and layer go round, so that all of them come by."""
     settings = ScoringSettings(*(run.get("weights") or (0.7, 0.3)), search_mode=run.get("search_mode") or "hybrid")
-    request = RecallRequest(
-        run["query"],
-        run.get("limit", 10),
-        run.get("session"),
-        agents=tuple(run.get("agents") or ()) or None,
-        namespace=run.get("namespace"),
-        since=run.get("since"),
-        until=run.get("until"),
+    request = golden.request_of(
+        run,
         layer="store" if place % 3 == 2 else "agent",
         rule="channel" if place % 2 else "cli",
         as_of=NOW,
