@@ -33,7 +33,7 @@ _NAMES = {
     "embedding_model": "the model",
     "embedding_api_key": "the API key",
 }
-"""How the answers that a failed test found to be wrong are called, by question."""
+"""The name of each answer that a failed test can be about, by question."""
 _Relevant = tuple[tuple[str, Any], ...]
 
 

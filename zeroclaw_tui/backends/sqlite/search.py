@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 
 class SqliteSearch:
-    """The searches of one open store: their connections, their threads, and what they keep for the next.
+    """The searches of one open store: their connections, their threads, and what they cache for the next search.
 
-    What searches raises InspectorError kinds, and SearchInterrupted when the store is closed in the meantime.
+    Its searches raise InspectorError kinds, and SearchInterrupted if the store is closed in the meantime.
     """
 
     def __init__(self, path: Path, schema: Schema) -> None:
