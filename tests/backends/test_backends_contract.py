@@ -116,8 +116,6 @@ class TestTrait(MemoryContract):
 
 
 class TestTraitWriting(StoreContract):
-    keeps_rows_exactly = False
-
     @pytest.fixture
     async def memory(self) -> Memory:
         return Plain(SAMPLES)

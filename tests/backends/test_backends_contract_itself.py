@@ -13,11 +13,10 @@ from zeroclaw_tui.backends.base import T
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.memory.change import ApplyResult, Change, Draft, Journal
 from zeroclaw_tui.memory.query import ROWS, Query
-from zeroclaw_tui.testing.neighbour_contract import CancelContract, TwoWritersContract
+from zeroclaw_tui.testing.neighbour_contract import NeighbourContract
 from zeroclaw_tui.testing.samples import sample_entries
 from zeroclaw_tui.testing.store_contract import (
     CapabilityContract,
-    ManyRowsContract,
     VerbsContract,
 )
 
@@ -83,9 +82,9 @@ class Everybodys(InMemory):
         (NewIds, VerbsContract.test_a_second_store_of_a_key_keeps_id_and_creation_time),
         (Trimming, VerbsContract.test_awkward_text_comes_back_or_is_refused),
         (LosingTheLast, VerbsContract.test_batches_do_what_one_after_the_other_does),
-        (Capped, ManyRowsContract.test_thousands_of_memories_are_counted_listed_paged_and_found),
-        (LastOneWins, TwoWritersContract.test_of_two_edits_of_one_state_the_second_is_a_conflict),
-        (RemovingFirst, CancelContract.test_a_removal_that_is_cancelled_can_be_undone),
+        (Capped, VerbsContract.test_thousands_of_memories_are_counted_listed_paged_and_found),
+        (LastOneWins, NeighbourContract.test_of_two_edits_of_one_state_the_second_is_a_conflict),
+        (RemovingFirst, NeighbourContract.test_a_removal_that_is_cancelled_can_be_undone),
         (Silent, CapabilityContract.test_whatever_it_cannot_do_has_a_sentence),
         (Everybodys, CapabilityContract.test_what_it_does_not_have_is_neither_counted_nor_filtered_by),
     ],
@@ -99,7 +98,7 @@ async def test_a_faulty_store_does_not_pass(store: type[InMemory], test: Test) -
 
 
 def _contract_of(test: Test) -> Any:
-    every = (VerbsContract, ManyRowsContract, TwoWritersContract, CancelContract, CapabilityContract)
+    every = (VerbsContract, NeighbourContract, CapabilityContract)
     return next(contract() for contract in every if test.__name__ in vars(contract))
 
 

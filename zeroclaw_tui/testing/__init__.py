@@ -1,8 +1,7 @@
 """What every store of memories must do, as tests for our own backends and for those of plug-in authors.
 
 MemoryContract (contract.py) reads a store that holds the samples. StoreContract (store_contract.py) writes to an empty
-one; its parts are for stores that can do less, and GoneContract for those that can go away. With plain pytest, and
-nothing to set up:
+one, with NeighbourContract in it; GoneContract is for a store that can go away. Plain pytest runs them:
 
     class Boxes:
         async def new_memory(self, folder):       # an empty store of its own for each test, not yet opened
@@ -11,17 +10,15 @@ nothing to set up:
     class TestReading(Boxes, MemoryContract): pass
     class TestWriting(Boxes, StoreContract): pass
 
-Without `new_memory` each test is a coroutine that takes a fixture `memory`, an open store, for a runner of one's own
-(pytest-asyncio in its auto mode). `tools.StoreHooks` has what else a class may say about its store.
+Without `new_memory` each test is a coroutine that takes a fixture `memory`, an open store (pytest-asyncio runs it).
 """
 
 from __future__ import annotations
 
-import pkgutil
 import sys
 
 if "pytest" in sys.modules:
     # A failure shows the values only in modules that pytest rewrites, and it must know before they are imported.
     sys.modules["pytest"].register_assert_rewrite(
-        *(f"{__name__}.{found.name}" for found in pkgutil.iter_modules(__path__))
+        *(f"{__name__}.{name}" for name in ("contract", "store_contract", "neighbour_contract", "tools"))
     )

@@ -1,4 +1,4 @@
-"""What the contracts share: a recording journal, short forms of changes, and the hooks that a test class may set."""
+"""What the contracts share: running a test over a store, a recording journal, and short forms of changes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,7 +23,6 @@ from zeroclaw_tui.memory.change import (
     Edit,
     Journal,
     OnConflict,
-    ProgressCallback,
     Row,
     RowChange,
     RowVersion,
@@ -52,70 +52,16 @@ class Contract:
     """Tests of one store each, `test_...(self, memory)`; a class with `new_memory` runs them itself."""
 
     async def new_memory(self, folder: Path) -> Memory:
-        """A new and empty store that is in an empty folder, not yet opened; what is open is closed after the test."""
+        """A new and empty store that is in an empty folder, not yet opened; it is closed after the test."""
         raise NotImplementedError
 
     async def prepare(self, memory: Memory) -> None:
-        """Put into the open store what the tests expect there."""
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if cls.new_memory is Contract.new_memory:
-            return
-        for name in dir(cls):
-            test = getattr(cls, name)
-            is_test = name.startswith("test") and inspect.iscoroutinefunction(test)
-            if is_test and list(inspect.signature(test).parameters) == ["self", "memory"]:
-                setattr(cls, name, _run_by_itself(test))
-
-    async def run_with_new_memory(self, test: Test, folder: Path) -> None:
-        """Run one test over a store of its own."""
-        memory = await self.new_memory(folder)
-        # Both are known where a plug-in is opened by its name.
-        memory.name = memory.name or "plug-in"
-        if not memory.about.location:
-            memory.about = replace(memory.about, location=str(folder))
-        await memory.open()
-        try:
-            await self.prepare(memory)
-            await test(self, memory)
-        finally:
-            await memory.close()
-
-
-def _run_by_itself(test: Test) -> Callable[[Contract, Path], None]:
-    """The same test as a plain function of a folder, whatever plug-ins the test runner has."""
-
-    def run(self: Contract, tmp_path: Path) -> None:
-        asyncio.run(self.run_with_new_memory(test, tmp_path))
-
-    for name in ("__name__", "__qualname__", "__doc__", "__module__"):
-        setattr(run, name, getattr(test, name))
-    return run
-
-
-class StoreHooks(Contract):
-    """What a test class may say about its store. Every contract but the reading one takes these."""
-
-    keeps_rows_exactly = True
-    """Whether ids, times and every field come back; False for a store of the trait's verbs alone."""
-    has_keys = True
-    """Whether `get` finds a memory by the key it was stored with; False where a key is a place in a file."""
-    keeps_every_text = True
-    """Whether line ends, blanks at the ends and control characters come back; a store may refuse what it cannot."""
-
-    async def prepare(self, memory: Memory) -> None:
-        """Nothing to put there; what comes back of a row is seen by the verbs the store has."""
-        if "write" in memory.why_not or memory.about.keeps_lines:
-            return
-        (stored,) = await memory.as_stored([Row("id", {"key": "key", "content": ""})])
-        if not stored.id:
-            self.keeps_rows_exactly = False
+        """Put into a new store what the tests expect there."""
 
     async def another(self, memory: Memory) -> Memory:
         """A second open object on the same store, as another process has one; the test closes it.
 
-        A store that lives in one object is its own neighbour: then this is `memory` itself, as it is here.
+        A store that is in one object is its own neighbour: then this is `memory` itself, as it is here.
         """
         return memory
 
@@ -123,30 +69,38 @@ class StoreHooks(Contract):
         """Put thousands of rows into the store, in that order; faster past the object, if you like."""
         await fill(memory, drafts)
 
-    async def state(self, memory: Memory) -> Counter[tuple[Any, ...]]:
-        """Every row, as far as this store brings it back after undo."""
-        return cut(await state_of(memory), self.keeps_rows_exactly)
-
-    async def made(self, memory: Memory, number: int = 0) -> Row:
-        """A memory just stored."""
-        return row_of(await create(memory, Draft(f"made {number}", f"made content {number}")))
-
-    def many(self, memory: Memory, at_once: int, one_by_one: int) -> int:
-        """How many rows to store: `one_by_one` where each is a call of the trait's verb."""
-        is_slow = not self.keeps_rows_exactly and type(self).fill is StoreHooks.fill
-        return one_by_one if is_slow else at_once
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls.new_memory is Contract.new_memory:
+            return
+        for name in dir(cls):
+            test = getattr(cls, name)
+            if name.startswith("test") and inspect.iscoroutinefunction(test):
+                setattr(cls, name, _run_by_itself(test))
 
 
-async def recall_of(
-    memory: Memory,
-    request: RecallRequest,
-    profile: ScoringProfile,
-    settings: ScoringSettings,
-    vector: np.ndarray | None = None,
-) -> StoreRecall:
-    """The store's own recall, decided from its evidence."""
-    trial = Trial(request, profile, settings)
-    return store_recall(await memory.search(trial, vector), trial)
+def _run_by_itself(test: Test) -> Callable[[Contract, Path], None]:
+    """The same test as a plain function of a folder, whatever plug-ins the test runner has."""
+
+    async def run_with_new_memory(contract: Contract, folder: Path) -> None:
+        memory = await contract.new_memory(folder)
+        # Both are known where a plug-in is opened by its name.
+        memory.name = memory.name or "plug-in"
+        memory.about = replace(memory.about, location=memory.about.location or str(folder))
+        await memory.open()
+        try:
+            await contract.prepare(memory)
+            await test(contract, memory)
+        finally:
+            await memory.close()
+
+    @wraps(test)
+    def run(self: Contract, tmp_path: Path) -> None:
+        asyncio.run(run_with_new_memory(self, tmp_path))
+
+    # Otherwise pytest sees the parameters of the wrapped test.
+    del run.__wrapped__  # type: ignore[attr-defined]
+    return run
 
 
 class JournalRecorder(Journal):
@@ -155,7 +109,7 @@ class JournalRecorder(Journal):
     `then` is called after each record, on the thread that records.
     """
 
-    def __init__(self, then: Callable[[], object] | None = None) -> None:
+    def __init__(self, then: Callable[[], object] = lambda: None) -> None:
         self.changes: list[RowChange] = []
         self.fails = False
         self._last = 0
@@ -172,8 +126,7 @@ class JournalRecorder(Journal):
         numbers = itertools.count(len(self.changes) + 1)
         self.changes += [RowChange(one.before, one.after, next(numbers), one.reverses) for one in changes]
         self._last = len(changes)
-        if self._then is not None:
-            self._then()
+        self._then()
 
     def withdraw(self) -> None:
         del self.changes[len(self.changes) - self._last :]
@@ -181,30 +134,19 @@ class JournalRecorder(Journal):
 
 
 class Canceller:
-    """Cancels what it runs, from whichever thread; the thread goes on only when that has arrived."""
-
-    def __init__(self) -> None:
-        self._thread = threading.get_ident()
-        self._arrived = threading.Event()
+    """Cancels what it runs, from another thread, which goes on only when that has arrived."""
 
     async def run(self, deed: Coroutine[Any, Any, Any]) -> None:
         """Run it to its end, which is its own or that of being cancelled."""
-        self._loop = asyncio.get_running_loop()
-        self._task = asyncio.ensure_future(deed)
+        self._loop, self._task = asyncio.get_running_loop(), asyncio.ensure_future(deed)
         await within_timeout(ended(self._task))
 
     def cancel(self) -> None:
-        """Cancel it, the first time that this is called."""
-        if threading.get_ident() == self._thread:
-            self._arrive()
-        elif not self._arrived.is_set():
-            self._loop.call_soon_threadsafe(self._arrive)
-            assert self._arrived.wait(PATIENCE_SECONDS), "the event loop is held up"
-
-    def _arrive(self) -> None:
-        if not self._arrived.is_set():
-            self._task.cancel()
-            self._arrived.set()
+        """Cancel it."""
+        arrived = threading.Event()
+        self._loop.call_soon_threadsafe(self._task.cancel)
+        self._loop.call_soon_threadsafe(arrived.set)
+        assert arrived.wait(PATIENCE_SECONDS), "the event loop is held up"
 
 
 async def ended(task: asyncio.Future[Any]) -> None:
@@ -213,6 +155,18 @@ async def ended(task: asyncio.Future[Any]) -> None:
         await task
     except (asyncio.CancelledError, SearchInterrupted):
         assert task.done()
+
+
+async def recall_of(
+    memory: Memory,
+    request: RecallRequest,
+    profile: ScoringProfile,
+    settings: ScoringSettings,
+    vector: np.ndarray | None = None,
+) -> StoreRecall:
+    """The store's own recall, decided from its evidence."""
+    trial = Trial(request, profile, settings)
+    return store_recall(await memory.search(trial, vector), trial)
 
 
 async def create(memory: Memory, draft: Draft, journal: Journal | None = None, *, replace: bool = False) -> ApplyResult:
@@ -235,16 +189,10 @@ async def edit(
 
 
 async def delete(
-    memory: Memory,
-    rows: Sequence[Row | RowVersion],
-    journal: Journal | None = None,
-    *,
-    permanently: bool = False,
-    on_progress: ProgressCallback | None = None,
+    memory: Memory, rows: Sequence[Row | RowVersion], journal: Journal | None = None, **options: Any
 ) -> ApplyResult:
     """Delete memories that still are as they were read."""
-    changes = (Change(row, None) for row in rows)
-    return await memory.apply(changes, journal or JournalRecorder(), permanently=permanently, on_progress=on_progress)
+    return await memory.apply((Change(row, None) for row in rows), journal or JournalRecorder(), **options)
 
 
 async def undo(
@@ -253,19 +201,21 @@ async def undo(
     journal: Journal | None = None,
     *,
     on_conflict: OnConflict = "refuse",
-    dry_run: bool = False,
-    on_progress: ProgressCallback | None = None,
+    **options: Any,
 ) -> ApplyResult:
     """Undo journaled changes, in this order."""
-    undoing_all = (one for change in changes for one in undoing(change))
-    return await memory.apply(
-        undoing_all, journal or JournalRecorder(), on_conflict=on_conflict, dry_run=dry_run, on_progress=on_progress
-    )
+    every = (one for change in changes for one in undoing(change))
+    return await memory.apply(every, journal or JournalRecorder(), on_conflict=on_conflict, **options)
 
 
 async def fill(memory: Memory, drafts: Iterable[Draft]) -> None:
     """Store many memories in order, each in place of one of its key."""
     await memory.apply((Change(None, draft) for draft in drafts), None, on_conflict="overwrite")
+
+
+async def made(memory: Memory, number: int = 0) -> Row:
+    """A memory just stored."""
+    return row_of(await create(memory, Draft(f"made {number}", f"made content {number}")))
 
 
 async def handles_of(memory: Memory, filter: MemoryFilter, sort: Sort) -> Sequence[Handle]:
@@ -302,9 +252,16 @@ async def state_of(memory: Memory) -> Counter[tuple[Any, ...]]:
     return Counter((row.key, row.content, row.category, row.session_id, *row.as_json().items()) for row in rows)
 
 
-def cut(state: Counter[tuple[Any, ...]], exactly: bool) -> Counter[tuple[Any, ...]]:
-    """A state, or of each row only what the trait stores."""
-    return state if exactly else Counter(row[:4] for row in state.elements())
+async def is_exact(memory: Memory) -> bool:
+    """Whether ids, times and every field come back after an undo; not in a store of the trait's verbs alone."""
+    (stored,) = await memory.as_stored([Row("id", {"key": "key", "content": "content"})])
+    return bool(stored.id) or memory.about.keeps_lines
+
+
+async def restorable(memory: Memory) -> Counter[tuple[Any, ...]]:
+    """Every row, as far as this store brings it back."""
+    state = await state_of(memory)
+    return state if await is_exact(memory) else Counter(row[:4] for row in state.elements())
 
 
 def row_of(result: ApplyResult) -> Row:
@@ -321,12 +278,10 @@ def obstacle_of(result: ApplyResult, reason: str) -> Row:
     return conflict.existing
 
 
-def numbered(count: int, word: str = "bulk") -> list[Draft]:
+def numbered(count: int) -> list[Draft]:
     """So many drafts in three categories, each with its number."""
     categories = ("core", "daily", "conversation")
-    return [
-        Draft(f"{word} {number:05}", f"{word} content {number:05}", categories[number % 3]) for number in range(count)
-    ]
+    return [Draft(f"bulk {number:05}", f"bulk content {number:05}", categories[number % 3]) for number in range(count)]
 
 
 async def raises(deed: Awaitable[object], kind: type[Kind]) -> Kind:
@@ -342,8 +297,5 @@ async def raises(deed: Awaitable[object], kind: type[Kind]) -> Kind:
 
 
 async def within_timeout(deed: Awaitable[Result]) -> Result:
-    """What it gives, or AssertionError for what hangs."""
-    try:
-        return await asyncio.wait_for(asyncio.ensure_future(deed), PATIENCE_SECONDS)
-    except TimeoutError as error:
-        raise AssertionError(f"nothing came within {PATIENCE_SECONDS:g} s") from error
+    """What it gives; TimeoutError for what hangs."""
+    return await asyncio.wait_for(asyncio.ensure_future(deed), PATIENCE_SECONDS)

@@ -34,9 +34,6 @@ class TestReading(MemoryContract):
 
 
 class TestWriting(StoreContract):
-    has_keys = False
-    keeps_every_text = False
-
     @pytest.fixture
     async def memory(self, tmp_path: Path) -> AsyncIterator[Memory]:
         (tmp_path / "memory").mkdir()

@@ -18,10 +18,9 @@ from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.postgres.address import read_url
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.testing.contract import MemoryContract
-from zeroclaw_tui.testing.neighbour_contract import CancelContract, TwoWritersContract
+from zeroclaw_tui.testing.neighbour_contract import NeighbourContract
 from zeroclaw_tui.testing.store_contract import (
     CapabilityContract,
-    ManyRowsContract,
     VerbsContract,
     WritableMemoryContract,
 )
@@ -130,12 +129,12 @@ class TestPostgresTablesWritten(Tables, WritableMemoryContract, CapabilityContra
 
 
 @pytest.mark.parametrize("form", ["agents", also(TUTORIAL)])
-class TestPostgresTablesOfSeveral(Tables, TwoWritersContract, CancelContract):
+class TestPostgresTablesOfSeveral(Tables, NeighbourContract):
     """Others at the same time, and giving up in the middle."""
 
 
 @pytest.mark.parametrize("form", ["key"])
-class TestPostgresTablesRecalled(Tables, VerbsContract, ManyRowsContract):
+class TestPostgresTablesRecalled(Tables, VerbsContract):
     """What also recalls without an embedder."""
 
 
@@ -146,7 +145,7 @@ class BehindPooler(Tables):
 
 
 @pytest.mark.parametrize("form", ["agents"])
-class TestPostgresVerbsBehindPooler(BehindPooler, VerbsContract, TwoWritersContract):
+class TestPostgresVerbsBehindPooler(BehindPooler, VerbsContract, NeighbourContract):
     """In transaction mode: each transaction may come to another of its connections."""
 
 
@@ -158,7 +157,7 @@ class TestPostgresWrittenBehindPooler(BehindPooler, WritableMemoryContract):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["key"])
-class TestDebiansPostgres(Tables, MemoryContract, WritableMemoryContract, VerbsContract, TwoWritersContract):
+class TestDebiansPostgres(Tables, MemoryContract, WritableMemoryContract, VerbsContract, NeighbourContract):
     """Older than the wheel's and without pgvector; what the forms have of their own is tested on the wheel's server."""
 
     @pytest.fixture(scope="class")

@@ -14,12 +14,11 @@ from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.testing.contract import MemoryContract
-from zeroclaw_tui.testing.neighbour_contract import CancelContract, TwoWritersContract
+from zeroclaw_tui.testing.neighbour_contract import NeighbourContract
 from zeroclaw_tui.testing.samples import sample_entries
 from zeroclaw_tui.testing.store_contract import (
     CapabilityContract,
     GoneContract,
-    ManyRowsContract,
     VerbsContract,
     WritableMemoryContract,
 )
@@ -61,8 +60,8 @@ class TestWriting(Written, WritableMemoryContract, VerbsContract, CapabilityCont
 
 
 @pytest.mark.parametrize("generation", ["G2", "G4"])
-class TestWritingOfSeveral(Written, TwoWritersContract, CancelContract, ManyRowsContract):
-    """Others at the same time, giving up in the middle, and many rows: keys that are unique, and unique by agent."""
+class TestWritingOfSeveral(Written, NeighbourContract):
+    """Others at the same time, and giving up in the middle: keys that are unique, and unique by agent."""
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)
