@@ -99,7 +99,7 @@ def _run_by_itself(test: Test) -> Callable[[Contract, Path], None]:
         asyncio.run(run_with_new_memory(self, tmp_path))
 
     # Otherwise pytest sees the parameters of the wrapped test.
-    del run.__wrapped__  # type: ignore[attr-defined]
+    del run.__wrapped__
     return run
 
 
