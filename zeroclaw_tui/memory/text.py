@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import islice
 
@@ -23,10 +23,6 @@ _KEY_CELLS = 40
 # No combining mark is a word character: a quick way to know that no letter has too many.
 _MANY_MARKS = re.compile(r"[^\w\x00-\x7f]{5}")
 _JOINER = "\u200d"
-_AS_PICTURE = "\ufe0f"
-_SKIN_TONES = "🏻🏼🏽🏾🏿"
-_SHARES_CELLS = re.compile(f"[{_JOINER}{_AS_PICTURE}{_SKIN_TONES}]")
-_EMOJI_CELLS = 2
 
 
 def display_text(text: str) -> str:
@@ -68,26 +64,28 @@ def mask_secrets(text: str) -> str:
 
 
 def cells(text: str) -> int:
-    """How many terminal cells a cleaned text takes; an emoji of several characters takes those of one."""
+    """How many terminal cells a cleaned text takes, as Textual counts them."""
     if text.isascii():
         return len(text)
-    if not _SHARES_CELLS.search(text):
-        return sum(map(_cell, text))
-    return sum(wide for _, wide in _clusters(text))
+    from rich.cells import cell_len
+
+    return cell_len(text)
 
 
 def cut(text: str, most: int) -> str:
     """A cleaned text in at most `most` cells, with an ellipsis where something was left out."""
     if cells(text) <= most:
         return text
-    length_shown, used = 0, 1
-    for length, wide in _clusters(text):
-        used += wide
+    from rich.cells import split_graphemes
+
+    end, used = 0, 1
+    for _, stop, width in split_graphemes(text)[0]:
+        used += width
         if used > most:
             break
-        length_shown += length
+        end = stop
     # A joiner that lost what it joins would be shown.
-    return text[:length_shown].rstrip(_JOINER) + "…"
+    return text[:end].rstrip(_JOINER) + "…"
 
 
 def padded(text: str, to: int, *, right: bool = False) -> str:
@@ -223,37 +221,3 @@ def _calm_combining(text: str) -> str:
         if run <= _MOST_COMBINING:
             calm.append(character)
     return "".join(calm)
-
-
-def _clusters(text: str) -> Iterator[tuple[int, int]]:
-    """Each character with what shares its cells: how many characters that is, and how many cells.
-
-    Marks take none; skin tones, joined emoji and the selector that asks for an emoji's picture are drawn in the two
-    cells of one emoji (Unicode Technical Standard 51), and Korean vowels and finals in those of their consonant.
-    """
-    length = wide = 0
-    base, is_joined = "", False
-    for character in text:
-        own = _cell(character)
-        is_picture = (character == _AS_PICTURE or character in _SKIN_TONES) and _is_symbol(base)
-        if length and (own == 0 or is_joined or is_picture):
-            length += 1
-            wide = _EMOJI_CELLS if is_picture else wide
-            is_joined = character == _JOINER and wide == _EMOJI_CELLS
-            continue
-        if length:
-            yield length, wide
-        length, wide, base, is_joined = 1, own, character, False
-    if length:
-        yield length, wide
-
-
-def _is_symbol(character: str) -> bool:
-    """Whether a character can have an emoji's picture: digits, punctuation and the letter i do as well as symbols."""
-    return character != "" and (unicodedata.category(character)[0] in "SPN" or character == "ℹ")
-
-
-def _cell(character: str) -> int:
-    if unicodedata.category(character) in ("Mn", "Me", "Cf") or "\u1160" <= character <= "\u11ff":
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
