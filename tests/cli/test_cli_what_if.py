@@ -127,7 +127,6 @@ def test_what_cannot_work_is_named_once_on_stderr_and_answered(run: Run, made: M
         "0.8.4",
     )
     assert answer.err.count("Both weights are 0") == 1
-    assert answer.err.count("would first migrate this file") == 1
     assert answer.json["query"] == "rust work"
     options = options_of({"min_relevance_score": 0.1})
     without_vectors = recalled(run, made("other", dimensions=0), "rust", *options, "--profile", "0.7.5")

@@ -165,11 +165,8 @@ async def test_a_search_mode_is_written_if_the_version_of_the_trial_reads_it(mad
         assert ("+", 'search_mode = "bm25"') in change.lines
 
 
-async def test_complaints_follow_the_store(made: MakeConfig, tmp_path: Path) -> None:
-    """A version with another schema would migrate the database; Markdown uses neither weights nor search mode."""
-    async with opened(made(), version="0.8.4") as library:
-        (remark,) = complaints_of(library, trial(library), about=())
-        assert "ZeroClaw 0.8.4 would first migrate this file" in remark
+async def test_complaints_follow_the_store(tmp_path: Path) -> None:
+    """Markdown uses neither weights nor search mode."""
     folder = tmp_path / "notes"
     folder.mkdir()
     (folder / "MEMORY.md").write_text("- **lang**: Prefers Rust\n")

@@ -285,15 +285,12 @@ async def explain(library: Library, entry: MemoryEntry, trial: Trial) -> Explana
     explanation = await explained_by(gathered, whole, trial)
     if explanation.is_injected or explanation.program is not None:
         return explanation
-    tried: list[str] = []
-    for name, advice, changed in _advice_to_try(await gathered.placement(trial, explanation.entry), trial):
-        if gathered.serves(advice.trial):
-            if await gathered.injects(advice.trial, changed):
-                return explanation.with_advice(advice)
-            tried.append(name)
-        if len(tried) == MAX_SETTINGS_TRIED:
-            break
-    return explanation.with_tried(tried)
+    offered = _advice_to_try(await gathered.placement(trial, explanation.entry), trial)
+    served = [(advice, changed) for advice, changed in offered if gathered.serves(advice.trial)]
+    for advice, changed in served[:MAX_SETTINGS_TRIED]:
+        if await gathered.injects(advice.trial, changed):
+            return explanation.with_advice(advice)
+    return explanation.without_help() if served else explanation
 
 
 async def explained_by(gathered: GatheredEvidence, entry: MemoryEntry, trial: Trial) -> Explanation:
@@ -321,14 +318,14 @@ async def explained_by(gathered: GatheredEvidence, entry: MemoryEntry, trial: Tr
     return explained(facts, gathered.source_of(trial))
 
 
-def _advice_to_try(placement: Placement, trial: Trial) -> Iterator[tuple[str, Advice, MemoryEntry]]:
-    """What may put the memory in the prompt, by what stops it: its name, the advice, and the memory as it is then."""
+def _advice_to_try(placement: Placement, trial: Trial) -> Iterator[tuple[Advice, MemoryEntry]]:
+    """What may put the memory in the prompt, by what stops it: the advice, and the memory as it is then."""
     entry, judged = placement.entry, placement.judged
     if placement.stopped_at == "threshold" and judged is not None and judged.decayed not in (None, judged.score):
         advice = Advice("the category core, which does not fade,", "e", trial)
-        yield "the category core", advice, replace(entry, category="core")
+        yield advice, replace(entry, category="core")
     for name, key, changed in _settings_to_try(placement, trial):
-        yield name, Advice(name, key, changed), entry
+        yield Advice(name, key, changed), entry
 
 
 def _settings_to_try(placement: Placement, trial: Trial) -> Iterator[tuple[str, str, Trial]]:

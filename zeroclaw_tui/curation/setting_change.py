@@ -174,9 +174,7 @@ def complaints_of(library: Library, trial: Trial, about: Collection[Setting] = A
     """Describe what of a trial cannot work in this store, in sentences."""
     facts = library.memory.about
     has_vectors = facts.embeds_itself or (library.embedder is not None and "vectors" not in library.memory.why_not)
-    return complaints(
-        trial, has_vectors=has_vectors, about=about, has_stages=facts.rule is None, generation=facts.generation
-    )
+    return complaints(trial, has_vectors=has_vectors, about=about, has_stages=facts.rule is None)
 
 
 def plan_settings_change(library: Library, trial: Trial) -> SettingChange:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 
-from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.scoring.evidence import FILTERS
 from zeroclaw_tui.scoring.explanation import Explanation, Facts, Step, StepName
 from zeroclaw_tui.scoring.injection import skip_rules
@@ -41,8 +40,6 @@ from zeroclaw_tui.scoring.store_steps import (
 )
 from zeroclaw_tui.scoring.what_if import mixed_meanings, threshold_meaning, weights_meaning
 
-_REPEATED_KINDS = {"assistant reply": "assistant reply", "user message": "saved user message"}
-
 
 def explained(facts: Facts, profile_source: str) -> Explanation:
     """The way of a memory in sentences."""
@@ -61,7 +58,7 @@ def explained(facts: Facts, profile_source: str) -> Explanation:
         place=place,
         injected=of,
         later_stops=() if stopped_at is None else tuple(_later_stops(facts, stopped_at)),
-        remarks=(*_on_scores(facts), *_on_skipped_places(facts)),
+        remarks=tuple(_on_scores(facts)),
         notes=facts.result.notes,
         program=facts.program,
     )
@@ -123,7 +120,7 @@ _STAGES: dict[StepName, Callable[[Facts, bool], Step | None]] = {
     "candidates": candidates_step,
     "fusion": fusion_step,
     "merge": merge_step,
-    **{name: filter_step(name) for name in FILTERS},
+    **{name: partial(filter_step, name) for name in FILTERS},
     "like": like_step,
     "recent": recent_step,
     "rank": own_step,
@@ -172,18 +169,3 @@ def _on_scores(facts: Facts) -> Iterator[str]:
             yield sentences["keyword"]
         elif placement.keyword is None and placement.vector is not None and placement.vector.goes_on:
             yield sentences["vector"]
-
-
-def _on_skipped_places(facts: Facts) -> Iterator[str]:
-    """Rows among the first that the injection rule leaves out anyway, where a memory lost its place to them."""
-    # Before the rerank stage such rows go first, and cost nobody a place.
-    if facts.placement.stopped_at not in ("candidates", "merge", "rank", "recent", "limit") or facts.trial.reranks:
-        return
-    results = facts.result.results
-    rules = Counter(scored.stop.rule for scored in results if scored.stop is not None)
-    taken = {kind: rules[rule] for rule, kind in _REPEATED_KINDS.items() if rules[rule]}
-    if taken:
-        what = " and ".join(counted(count, kind) for kind, count in taken.items())
-        verb, total = "takes" if sum(taken.values()) == 1 else "take", sum(taken.values())
-        places = f"{counted(total, 'place')} of the {len(results)} recalled"
-        yield f"{what} {verb} {places}, and ZeroClaw drops them only afterwards."

@@ -85,17 +85,15 @@ class Explanation:
 
     def with_advice(self, advice: Advice) -> Explanation:
         """The same with proven advice at the step that stops it, in place of what usually helps there."""
-        return replace(self._with_help(f"{advice.words} puts it in the prompt", advice.key), advice=advice)
+        last = replace(self.steps[-1], helps=f"{advice.words} puts it in the prompt", key=advice.key)
+        return replace(self, steps=(*self.steps[:-1], last), advice=advice)
 
-    def with_tried(self, tried: Sequence[str]) -> Explanation:
-        """The same with the settings that were tried and do not help, where no edit of the memory is offered."""
+    def without_help(self) -> Explanation:
+        """The same where none of the settings tried helps; what an edit of the memory could do stays."""
         last = self.steps[-1]
-        if not tried or (last.key in ("e", "R", "x") and last.name != "threshold"):
+        if last.key in ("e", "R", "x") and last.name != "threshold":
             return self
-        return self._with_help(f"none of the settings tried ({', '.join(tried)}) brings it in", "e")
-
-    def _with_help(self, helps: str, key: str) -> Explanation:
-        return replace(self, steps=(*self.steps[:-1], replace(self.steps[-1], helps=helps, key=key)))
+        return replace(self, steps=(*self.steps[:-1], replace(last, helps="", key="")))
 
     @property
     def query(self) -> str:

@@ -80,6 +80,8 @@ class Placement:
     keyword: StagePlace | None = None
     keyword_score: float | None = None
     best_raw: float | None = None
+    keyword_failed: bool = False
+    """Whether FTS5 could not read the message."""
     vector: StagePlace | None = None
     no_vector: NoVector | None = None
     out_of_stages: Literal["session", "agent"] | None = None
@@ -179,6 +181,7 @@ def _stage_way(
             keyword=keyword,
             keyword_score=order.share(keyword.score) if keyword and keyword.goes_on else None,
             best_raw=order.best_raw,
+            keyword_failed=bool(evidence.keyword_notes),
             vector=vector,
             no_vector=None if vector is not None else _no_vector(evidence, scope, trial, entry),
             out_of_stages=_out_of_stages(evidence, scope, entry),

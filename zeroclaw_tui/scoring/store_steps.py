@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from zeroclaw_tui.scoring.evidence import DEFAULT_NAMESPACE, FilterName, WordShare
 from zeroclaw_tui.scoring.explanation import ADD_A_WORD, HIGHER_LIMIT, NO_HELP, Facts, Help, Step, stop_step
 from zeroclaw_tui.scoring.keywords import LIKE_FAILS, LIKE_WORDS, like_search
-from zeroclaw_tui.scoring.keywords import words as message_words
 from zeroclaw_tui.scoring.phrases import listed, number, only_first, ordinal, quoted, shown_name
 from zeroclaw_tui.scoring.placement import NoVector, StagePlace
 from zeroclaw_tui.scoring.profiles import mode_in, parse_version
 from zeroclaw_tui.scoring.what_if import POSTGRES_RANKS_SINCE
 
-REFUSED_QUERY = "FTS5 refuses this query"
-"""How the store's note begins where FTS5 could not read the message."""
 _MOST_MATCHES = 4
 _ROUNDING = 1e-9
 _RE_EMBED: Help = ("re-embed it", "R")
-_NO_VECTORS: dict[NoVector, tuple[str, str, Help]] = {
-    "no query vector": ("the message has no vector", "the message has no vector", NO_HELP),
-    "mode": (
-        "search mode bm25 ignores vectors", "search mode bm25 ignores vectors", ("another search mode", "w"),
-    ),
-    "no embedding": ("this memory has no vector (stored while embeddings were off)", "it has no vector", _RE_EMBED),
-    "other length": (
-        "its vector has a different length than the message's, because another model made it",
-        "its vector has a different length than the message's",
-        _RE_EMBED,
-    ),
-    "not above 0": ("cosine not above 0, so it is no match", "", NO_HELP),
-    "out of scope": ("not compared: it is of another session or agent", "its vector is not compared", NO_HELP),
-}  # fmt: skip
-"""By reason: what the vector stage says of it, the same as a clause where no stage finds the memory, and what helps."""
+_NO_VECTORS: dict[NoVector, tuple[str, Help]] = {
+    "no query vector": ("the message has no vector", NO_HELP),
+    "mode": ("search mode bm25 ignores vectors", ("another search mode", "w")),
+    "no embedding": ("this memory has no vector (stored while embeddings were off)", _RE_EMBED),
+    "other length": ("its vector has a different length, because another model made it", _RE_EMBED),
+    "not above 0": ("its cosine is not above 0", NO_HELP),
+    "out of scope": ("its vector is not compared: it is of another session or agent", NO_HELP),
+}
+"""By reason: what the vector stage says of it, and what helps."""
 
 
 def words_step(facts: Facts, stops: bool) -> Step:
@@ -76,7 +67,7 @@ def keyword_step(facts: Facts, stops: bool) -> Step:
             words = f"memories of another {facts.placement.out_of_stages} are not searched"
         elif mode_in(facts.trial.settings, facts.trial.profile) == "embedding":
             words = "search mode embedding ignores keywords"
-        elif _is_refused(facts):
+        elif facts.placement.keyword_failed:
             words = "FTS5 cannot read this message, so no memory has a keyword match"
         elif any(share.is_found for share in facts.shares):
             words = "no keyword match, although it contains some of the words"
@@ -88,17 +79,13 @@ def keyword_step(facts: Facts, stops: bool) -> Step:
     return Step("keyword", "passed", f"{shown} · {_rank(place)}", numbers)
 
 
-def _is_refused(facts: Facts) -> bool:
-    return any(REFUSED_QUERY in note for note in facts.result.notes)
-
-
 def _help_without_words(facts: Facts) -> Help:
     """What would give it a hit by words."""
     if facts.placement.out_of_stages is not None:
         return NO_HELP
     if mode_in(facts.trial.settings, facts.trial.profile) == "embedding":
         return "another search mode", "w"
-    if _is_refused(facts):
+    if facts.placement.keyword_failed:
         return NO_HELP if facts.trial.profile.escapes_quotes else ("another scoring version", "p")
     return ADD_A_WORD
 
@@ -109,7 +96,7 @@ def vector_step(facts: Facts, stops: bool) -> Step:
     if place is not None:
         numbers = {"cosine": place.score, **_place_numbers(place)}
         return Step("vector", "passed", f"cosine {number(place.score)} · {_rank(place)}", numbers)
-    words, _, helps = _NO_VECTORS[why]
+    words, helps = _NO_VECTORS[why]
     if why == "no query vector" and facts.why_no_vector:
         because, _, cure = facts.why_no_vector.partition("; ")
         words, helps = f"{words}: {because}", (cure, "")
@@ -130,7 +117,11 @@ def candidates_step(facts: Facts, stops: bool) -> Step | None:
     both = ((placement.keyword, "keyword"), (placement.vector, "vector"))
     places = [(place, stage) for place, stage in both if place is not None]
     if not places:
-        return stop_step("candidates", _found_by_nothing(facts), _to_be_found(facts)) if stops else None
+        if not stops:
+            return None
+        keyword, vector = keyword_step(facts, stops), vector_step(facts, stops)
+        helps = (vector.helps, vector.key) if vector.key else (keyword.helps, keyword.key)
+        return stop_step("candidates", f"{keyword.words}, and {vector.words}", helps)
     offered = places[0][0].offered
     ranks = {place.goes_on: "" for place, _ in places}
     for goes_on in ranks:
@@ -146,21 +137,6 @@ def candidates_step(facts: Facts, stops: bool) -> Step | None:
     if False in ranks:
         words += f"; {ranks[False]} ranks too low, so that score counts as missing"
     return Step("candidates", "passed", words, {"offered": offered})
-
-
-def _found_by_nothing(facts: Facts) -> str:
-    is_searched = mode_in(facts.trial.settings, facts.trial.profile) != "embedding"
-    by_words = "its words do not match" if is_searched else "search mode embedding ignores keywords"
-    by_vector = "" if facts.placement.no_vector is None else _NO_VECTORS[facts.placement.no_vector][1]
-    if by_vector:
-        return f"{by_words}, and {by_vector}"
-    return "neither its words nor its vector match" if is_searched else f"its vector does not match, and {by_words}"
-
-
-def _to_be_found(facts: Facts) -> Help:
-    if facts.placement.no_vector in ("no embedding", "other length"):
-        return _RE_EMBED
-    return _help_without_words(facts)
 
 
 def fusion_step(facts: Facts, stops: bool) -> Step | None:
@@ -222,47 +198,17 @@ def like_step(facts: Facts, stops: bool) -> Step:
         return Step("like", "passed", f"{lead} {place}, scores 1.00", {"rank": rank, "score": 1.0})
     if search is not None and search.fails:
         words, helps = LIKE_FAILS.removesuffix("."), NO_HELP
-    elif rank is None:
-        looked_for = f"first {LIKE_WORDS} words" if len(message_words(query)) > LIKE_WORDS else "words"
-        words = f"{lead} it contains none of the message's {looked_for}"
-    elif search is not None and not search.accepts(placement.entry.key, placement.entry.content):
-        begins = listed(shown_name(word[:-1]) for word in search.words if word.endswith("*"))
-        words = f"{lead} none of its words begins with {begins}"
+    elif rank is None or (search is not None and not search.accepts(placement.entry.key, placement.entry.content)):
+        words = f"{lead} it contains none of the message's first {LIKE_WORDS} words"
     else:
         newest = f"{ordinal(rank)} of the newest that contain part of the message"
         words, helps = f"{newest}, and {only_first(placement.store_limit)}", HIGHER_LIMIT
     return stop_step("like", words, helps, rank=rank)
 
 
-def filter_step(name: FilterName) -> Callable[[Facts, bool], Step | None]:
-    """What makes the step of a filter: how the memory passes it, or what stops it there."""
-
-    def step(facts: Facts, stops: bool) -> Step | None:
-        if stops:
-            return filter_stop(facts, name)
-        words = "" if name in facts.left_out_by else _passed_filter(facts, name)
-        return Step(name, "passed", words) if words else None
-
-    return step
-
-
-def _passed_filter(facts: Facts, name: FilterName) -> str:
-    """How it passes a filter, in the words of what was asked; empty where nothing was."""
-    request, entry, profile = facts.trial.request, facts.placement.entry, facts.trial.profile
-    is_staged = facts.own_rule is None
-    if name == "superseded" and is_staged and profile.hides_superseded:
-        return "no newer memory replaced it"
-    if name == "time" and (request.since or request.until) and profile.has_time_bounds:
-        return f"created {shown_name(entry.timestamp)}, within the bounds"
-    if name == "session" and request.session_id is not None:
-        if entry.session_id is None:
-            return f"{shown_name(entry.category)} memories without a session are visible in every session"
-        return f"in session {shown_name(entry.session_id)}, like the message"
-    if name == "agent" and request.agents and not (is_staged and profile.agent_scope == "none"):
-        return f"of agent {shown_name(entry.agent or '(none)')}, which is allowed"
-    if name == "namespace" and request.namespace is not None:
-        return f"in namespace {shown_name(request.namespace)}"
-    return ""
+def filter_step(name: FilterName, facts: Facts, stops: bool) -> Step | None:
+    """The filter, where it keeps the memory out."""
+    return filter_stop(facts, name) if stops else None
 
 
 def filter_stop(facts: Facts, name: FilterName) -> Step:

@@ -9,16 +9,14 @@ from typing import Literal
 
 from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import distinct_numbers
-from zeroclaw_tui.scoring.injection import HALF_LIFE_DAYS, pool_size
+from zeroclaw_tui.scoring.injection import HALF_LIFE_DAYS
 from zeroclaw_tui.scoring.profiles import (
     EPSILON,
-    SCHEMA_VERSIONS,
     RerankSettings,
     ScoringProfile,
     ScoringSettings,
     Trial,
     float32,
-    generation_made_by,
     mode_in,
     parse_version,
 )
@@ -244,8 +242,6 @@ def _mixed(profile: ScoringProfile, settings: ScoringSettings) -> Iterator[_Mean
     elif profile.divides_by_weights_present and best.keyword_only and best.vector_only:
         mix = "The weights only mix hits found both ways: a keyword-only or vector-only hit can reach 1.00 by itself."
         yield _Meaning(about, mix)
-        common = "A keyword score is relative to the best of its search, so one common word can reach 1.00"
-        yield _Meaning(about, f"{common} and pass the threshold of {threshold:.2f}.")
     else:
         alone = [
             _Meaning(about, sentences[kind], (reach or 0.0) < threshold)
@@ -253,9 +249,6 @@ def _mixed(profile: ScoringProfile, settings: ScoringSettings) -> Iterator[_Mean
         ]
         yield from sorted(alone, key=lambda meaning: not meaning.is_fault)
         yield _Meaning(about, f"A hit found both ways can reach {both:.2f}.")
-    if not profile.divides_by_weights_present and both > 0.0 and f"{both:.2f}" != "1.00":
-        sums = f"The weights add up to {both:.2f}, and so does the best possible score"
-        yield _Meaning(about, f"{sums}; with a sum of 1.00 it is 1.00.")
     if profile.plain_vector_only:
         yield _Meaning(about, "Without keyword hits the score is the cosine alone, whatever the weights.")
     if profile.normalises_keyword_only:
@@ -270,14 +263,12 @@ def complaints(
     has_vectors: bool,
     about: Collection[Setting] = ALL_SETTINGS,
     has_stages: bool = True,
-    generation: str | None = None,
 ) -> tuple[str, ...]:
     """Describe the settings that cannot work: a sum of 0, a threshold that no score reaches, words that no version
     reads. Empty if all settings work.
 
     `about` leaves out sentences about other settings. `has_stages` is False for a backend that ranks by its own rule,
-    where neither weights nor search mode have an effect. `generation` is the schema of the store, which a version of
-    another schema would change.
+    where neither weights nor search mode have an effect.
     """
     profile, settings = trial.profile, trial.settings
     found: list[_Meaning] = []
@@ -294,44 +285,15 @@ def complaints(
             found.append(_Meaning(("mode",), unread))
         found += [meaning for meaning in _meanings(profile, settings, has_vectors) if meaning.is_fault]
     found += _of_rerank(trial)
-    remark = _schema_remark(profile.version, generation)
-    sentences = dict.fromkeys(meaning.sentence for meaning in found if set(meaning.about) & set(about))
-    return tuple(sentences) if remark is None else (*sentences, remark)
+    return tuple(dict.fromkeys(meaning.sentence for meaning in found if set(meaning.about) & set(about)))
 
 
 def _of_rerank(trial: Trial) -> Iterator[_Meaning]:
-    """What of the rerank stage changes nothing, or leaves nothing to the recall's own score."""
-    rerank, pool = trial.settings.rerank, pool_size(trial)
+    """What of the rerank stage changes nothing."""
+    rerank = trial.settings.rerank
     if not rerank.enabled:
         if rerank != RerankSettings():
             yield _Meaning(("rerank",), "The rerank stage is switched off, so its numbers change nothing.")
     elif not trial.profile.reranks:
         version = trial.profile.version
         yield _Meaning(("rerank",), f"ZeroClaw {version} has no rerank stage, so it changes nothing before 0.8.4.")
-    else:
-        if rerank.importance_weight + rerank.recency_weight >= 1:
-            words = "Importance and recency weigh 1 or more together: the recall's score counts nothing."
-            yield _Meaning(("rerank",), words)
-        if rerank.strategy == "mmr" and rerank.threshold > pool:
-            words = f"Mmr needs {rerank.threshold:,} memories, and the pool has {pool:,} at most: it never reorders."
-            yield _Meaning(("rerank",), words)
-
-
-def _schema_remark(version: str, generation: str | None) -> str | None:
-    """Say what ZeroClaw of this version would do to a store of another schema generation; None if the schema fits.
-
-    Versions up to 0.7.5 read tables from 0.8.0 on but cannot write to them. Later versions add missing columns when
-    they open a database, and 0.8.0 creates the table again.
-    """
-    made = generation_made_by(version)
-    if generation not in SCHEMA_VERSIONS or generation == made:
-        return None
-    tables = f"this file, which has the tables of {SCHEMA_VERSIONS[generation]}"
-    if made > generation:
-        locks_out = ", and versions before 0.8.0 could no longer write to it" if made >= "G3" > generation else ""
-        effect = f"would first migrate {tables}{locks_out}"
-    elif generation >= "G3" > made:
-        effect = f"could read {tables}, but not write to it"
-    else:
-        effect = f"would open {tables}, and ignore their extra columns"
-    return f"ZeroClaw {version} {effect}. The scores shown are the ones it would give."
