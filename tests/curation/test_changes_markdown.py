@@ -111,17 +111,6 @@ async def test_one_of_several_deleted_memories_is_restored_to_its_place(library:
     assert _notes(library).read_text() == before
 
 
-async def test_a_memory_emptied_from_the_trash_leaves_no_file_with_it(library: Library) -> None:
-    """The others of the same change can still be undone."""
-    await remove_memories(library, await plan_of_marked(library, ["MEMORY:0", "MEMORY:1"]), "purge")
-    rows, _ = await library.trash.listing("alpha")
-    await library.trash.empty([rows[0].number])
-    data = library.trash.file.read_bytes()
-    assert b"alpha one" not in data
-    await undo(library)
-    assert _notes(library).read_text() == "# Long-Term Memory\n\n- bravo two\n- charlie three\n- delta four\n"
-
-
 async def test_a_change_of_an_earlier_version_is_undone_line_by_line(library: Library) -> None:
     """Earlier versions kept the lines alone, with hashes of three neighbours on each side."""
     notes = _notes(library)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from zeroclaw_tui.cli.output import Line
-    from zeroclaw_tui.curation.journal_records import TrashRow, Version
+    from zeroclaw_tui.curation.journal_records import Version
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.memory.change import ApplyResult, RowChange
@@ -253,7 +253,7 @@ async def _recover(library: Library, given: argparse.Namespace) -> None:
 
 
 def _trash_restore_options(parser: argparse.ArgumentParser) -> None:
-    _add_numbers(parser)
+    parser.add_argument("numbers", nargs="*", type=positive, metavar="NUMBER", help="Numbers as shown by `trash list`")
     parser.add_argument("--contains", metavar="TEXT", help="All whose key or content contains TEXT (case-insensitive)")
     parser.add_argument("--all", action="store_true", help="All of this store")
     _add_conflict_options(parser)
@@ -298,67 +298,50 @@ async def _numbers_given(library: Library, given: argparse.Namespace) -> list[in
     return found
 
 
-def _trash_empty_options(parser: argparse.ArgumentParser) -> None:
-    _add_numbers(parser)
-    add_dry_run(parser)
-
-
 @verb(
     "trash empty",
-    "Permanently delete memories from the trash (default: all)",
+    "Permanently delete what is in the trash of this store",
     CHANGED,
-    _trash_empty_options,
-    examples=("trash empty --dry-run", "trash empty 12"),
+    add_dry_run,
+    examples=("trash empty --dry-run", "trash empty --yes"),
 )
 async def trash_empty(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Permanently delete from the trash."""
+    """Permanently delete every change of this store from the trash."""
     from zeroclaw_tui.curation.outcome import Outcome
-    from zeroclaw_tui.curation.purge_plan import TYPED_FROM
 
     await _recover(library, given)
     if given.read_only:
         raise Refused("With --read-only nothing is changed, not even the trash.")
     if not given.dry_run:
         plans.check_can_ask("trash empty", yes=given.yes)
-    numbers = list(dict.fromkeys(given.numbers)) or None
-    if numbers:
-        rows = [await library.trash.row(number) for number in numbers]
-        count = len(rows)
-    else:
-        rows, count = await library.trash.listing(limit=_SAMPLES)
+    rows, count = await library.trash.listing(limit=_SAMPLES)
     is_empty = not count and not await library.trash.actions(limit=1)
-    lines: list[Line] = [_EMPTY] if is_empty else _empty_lines(rows, count, everything=numbers is None)
+    lines: list[Line] = [_EMPTY] if is_empty else _empty_lines(rows, count)
     if not is_empty and not given.dry_run:
-        if not given.yes and not (
-            plans.confirm_count(count, "delete them permanently", lines)
-            if count >= TYPED_FROM
-            else plans.confirm("Delete them?", lines)
-        ):
+        if not given.yes and not plans.confirm_count(count, "delete them permanently", lines):
             return REFUSED
-        count = await library.trash.empty(numbers)
+        count = await library.trash.empty()
         lines = [(Styled("✓", GREEN), f" {counted(count)} permanently deleted.")]
     document = plans.change_document(library, Outcome("clean", count), verb="empty", dry_run=given.dry_run)
     return plans.print_plan(given, lines, document)
 
 
-def _empty_lines(rows: Sequence[TrashRow], count: int, *, everything: bool) -> list[Line]:
-    head = f"Empty the trash of {counted(count)}?" if everything else f"Permanently delete {counted(count)}?"
-    samples = [
-        f"  {one_line(row.row.entry().key)}  deleted {time_here(row.deleted_at)[:10]}" for row in rows[:_SAMPLES]
-    ]
-    also = ", and neither can any change made to this store so far" if everything else ""
-    return [Styled(head, BOLD), *samples, *_more_lines(count), Styled(f"  This cannot be undone{also}.", YELLOW)]
+def _empty_lines(rows: Sequence[Version], count: int) -> list[Line]:
+    samples = [f"  {one_line(row.row.entry().key)}  deleted {time_here(row.at)[:10]}" for row in rows]
+    end = "  This cannot be undone, and neither can any change made to this store so far."
+    head = Styled(f"Empty the trash of {counted(count)}?", BOLD)
+    return [head, *samples, *_more_lines(count), Styled(end, YELLOW)]
 
 
-def _list_lines(rows: Sequence[TrashRow], total: int, given: argparse.Namespace) -> list[Line]:
+def _list_lines(rows: Sequence[Version], total: int, given: argparse.Namespace) -> list[Line]:
     if not rows:
         return [_EMPTY if not total else f"Nothing at offset {given.offset} (total: {total:,})."]
     cells: list[Sequence[Line]] = [
         (
             str(row.number),
-            time_here(row.deleted_at),
+            time_here(row.at),
             row.verb,
-            size_shown(row.size),
+            size_shown(row.row.size),
             one_line(row.store) if given.every_store else "",
             Styled(row.row.entry().key, BOLD),
             row.row.entry().content,
@@ -371,9 +354,10 @@ def _list_lines(rows: Sequence[TrashRow], total: int, given: argparse.Namespace)
     return [*output.table(cells, heads, right=(0, 3), longest=_LONGEST_CELL), *more]
 
 
-def _row_as_json(row: TrashRow) -> dict[str, Any]:
-    names = ("number", "action", "verb", "deleted_at", "until", "size", "store")
-    return {name: getattr(row, name) for name in names} | row.row.entry().as_json()
+def _row_as_json(row: Version) -> dict[str, Any]:
+    names = ("number", "action", "verb", "until", "store")
+    facts = {name: getattr(row, name) for name in names} | {"deleted_at": row.at, "size": row.row.size}
+    return facts | row.row.entry().as_json()
 
 
 # The history of one memory
@@ -438,10 +422,6 @@ def _add_id(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--id", type=positive, metavar="N", help="The change with this number, even if later changes exist"
     )
-
-
-def _add_numbers(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("numbers", nargs="*", type=positive, metavar="NUMBER", help="Numbers as shown by `trash list`")
 
 
 def _add_conflict_options(parser: argparse.ArgumentParser) -> None:

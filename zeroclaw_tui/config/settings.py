@@ -1,4 +1,4 @@
-"""This program's own settings.toml next to an install: a store's profile, stores confirmed, the theme, the trash.
+"""This program's own settings.toml next to an install: a store's profile, stores confirmed, the theme.
 
 ZeroClaw does not know the file. A broken one stops nothing: reading takes it for empty and `settings_problem` says so.
 """
@@ -18,12 +18,6 @@ _THEME = "theme"
 _CONFIRMED = "confirmed_stores"
 _KINDS: dict[str, type] = {_PROFILES: dict, _THEME: str, _CONFIRMED: list}
 
-TRASH_DAYS = 30
-TRASH_MEGABYTES = 500
-"""A megabyte is 1024 x 1024 bytes, as in every size that is shown."""
-_HIGHEST_LIMIT = 1_000_000
-_LIMITS = {"trash_days": TRASH_DAYS, "trash_megabytes": TRASH_MEGABYTES}
-
 
 def settings_file(install: Install) -> Path:
     """Where the settings of an install lie, whether or not there are any."""
@@ -32,32 +26,6 @@ def settings_file(install: Install) -> Path:
 
 def settings_problem(install: Install) -> str | None:
     """One sentence when the file is there but cannot be used, else None."""
-    problem = _unusable(install)
-    if problem is not None:
-        return problem
-    document = _read(install)
-    wrong = [name for name in _LIMITS if name in document and _limit(document, name) is None]
-    if not wrong:
-        return None
-    limits = " and ".join(f"{_LIMITS[name]}" for name in wrong)
-    what = "a whole number from 1 on" if len(wrong) == 1 else "whole numbers from 1 on"
-    return f"{settings_file(install)}: {' and '.join(wrong)} must be {what}; until then {limits} holds."
-
-
-def trash_limits(install: Install) -> tuple[int, int]:
-    """For how many days the trash keeps what was changed, and how many bytes of it; the defaults where none are set."""
-    document = _read(install)
-    days, megabytes = (_limit(document, name) or default for name, default in _LIMITS.items())
-    return days, megabytes * 1024 * 1024
-
-
-def _limit(document: dict[str, Any], name: str) -> int | None:
-    value = document.get(name)
-    fits = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _HIGHEST_LIMIT
-    return value if fits else None
-
-
-def _unusable(install: Install) -> str | None:
     try:
         document = read_toml(settings_file(install)) or {}
     except BrokenConfig as problem:
@@ -124,7 +92,7 @@ def _change(install: Install, path: tuple[str, ...], value: str | list[str]) -> 
     from zeroclaw_tui.config.document import ConfigDocument
 
     file = settings_file(install)
-    problem = _unusable(install)
+    problem = settings_problem(install)
     if problem is not None:
         raise BrokenConfig(problem, hint=f"Fix or delete {file}, then choose again.")
     try:

@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from zeroclaw_tui.backends.base import check_writable
@@ -230,10 +229,7 @@ async def restore(
     on_conflict: OnConflict = "refuse",
     on_progress: ProgressCallback | None = None,
 ) -> Outcome:
-    """Restore deleted memories from the trash, by its numbers. Raises NotFound, Refused, Conflicts.
-
-    Those of another store too if that does not exist any more: ZeroClaw 0.8 moves the database to another folder.
-    """
+    """Restore deleted memories from the trash, by its numbers. Raises NotFound, Refused, Conflicts."""
     refuse_read_only(library)
     await library.trash.recover(library.memory)
     wanted = sorted(set(numbers), reverse=True)
@@ -244,20 +240,15 @@ async def restore(
 
 
 async def check_restorable(library: Library, numbers: Sequence[int]) -> None:
-    """Raise NotFound, or Refused for a deleted memory that cannot be restored to this store.
-
-    A memory of another store can only if both are databases and the other one does not exist any more.
-    """
-    about = library.memory.about
-    for number in set(numbers).difference(await library.trash.numbers()):
-        row = await library.trash.row(number)
-        backend, _, place = row.store.partition(":")
-        file = (library.config.install.config_dir or Path()) / place
-        if backend != (about.identity or library.memory.name) or about.path is None or file.exists():
+    """Raise NotFound for what is not in the trash, and Refused for what was deleted from another store."""
+    trash = library.trash
+    for number in set(numbers).difference(await trash.numbers()):
+        if number in await trash.numbers(every_store=True):
             raise Refused(
-                f"The memory {row.number} was deleted from another store, {one_line(row.store)}.",
-                hint="Open that store to restore it.",
+                f"The memory {number} was deleted from another store.",
+                hint="`zeroclaw memory trash list --every-store` names it. Open that store to restore the memory.",
             )
+        raise NotFound(f"The trash has no memory {number}.", hint="It was restored, or it was too old for the trash.")
 
 
 async def preview_turn(library: Library, numbers: Sequence[int], on_conflict: OnConflict = "refuse") -> ApplyResult:

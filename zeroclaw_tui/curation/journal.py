@@ -18,28 +18,30 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from zeroclaw_tui.curation.journal_file import Answer, JournalFile
 from zeroclaw_tui.curation.journal_records import (
-    IN_TRASH,
     LISTED,
     OF_STORE,
+    TRASH_BYTES,
+    TRASH_DAYS,
     TURNS,
     Action,
-    TrashRow,
     Verb,
     Version,
+    contents_of,
     delete_changes,
     delete_empty_actions,
     end_action,
     find_actions,
-    find_history,
     find_versions,
-    forget_changes,
+    ids_move,
     numbers,
     numbers_in_trash,
+    versions_where,
 )
-from zeroclaw_tui.curation.journal_rows import text_of
+from zeroclaw_tui.curation.journal_rows import bindable, text_of
 from zeroclaw_tui.curation.recovery import find_done
 from zeroclaw_tui.curation.running_action import PermanentDeletion, RunningAction, Turn
-from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, OTHER_ROW, Row, RowChange
+from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES, OTHER_ROW, Row, RowChange
+from zeroclaw_tui.memory.entry import column_text
 from zeroclaw_tui.memory.errors import NotFound
 
 if TYPE_CHECKING:
@@ -154,8 +156,7 @@ class Trash:
         raise NotFound(f"The trash has no change {number}.", hint="It may have been too old for the trash.")
 
     async def _actions(self, condition: str, *values: Any) -> list[Action]:
-        days = self._file.limits()[0]
-        return await self._listed(lambda connection: find_actions(connection, days, condition, *values))
+        return await self._listed(lambda connection: find_actions(connection, condition, *values))
 
     # Changes
 
@@ -189,8 +190,17 @@ class Trash:
         return await self._listed(lambda connection: find_versions(connection, self._codec, wanted))
 
     async def history(self, id: str) -> list[Version]:
-        """Return the changes of the memory of this id, the newest first."""
-        return await self._listed(lambda connection: find_history(connection, self._codec, self.store, id))
+        """Return the changes of the memory of this id, the newest first.
+
+        Where ids are places in a file, these are the changes at this place of the text that changed there last.
+        """
+        condition = "c.id = ? AND c.table_name = ? AND a.store = ?"
+        found = await self._listed(
+            lambda connection: versions_where(connection, self._codec, condition, bindable(id), MEMORIES, self.store)
+        )
+        if not ids_move(self.store):
+            return found
+        return [version for version in found if contents_of(version.rows) & contents_of(found[0].rows)]
 
     async def _numbers(self, query: str, *values: Any) -> list[int]:
         return await self._listed(lambda connection: numbers(connection, query, *values))
@@ -202,64 +212,55 @@ class Trash:
 
     async def listing(
         self, contains: str = "", *, limit: int = 200, offset: int = 0, every_store: bool = False
-    ) -> tuple[list[TrashRow], int]:
+    ) -> tuple[list[Version], int]:
         """Return deleted memories, the newest deletion first, and how many there are in all.
 
         `contains` is looked for in key and content, ignoring case.
         """
-        store = None if every_store else self.store
-        found = await self._listed(lambda connection: numbers_in_trash(connection, store, contains))
-        return await self._trash_rows(found[offset : offset + limit]), len(found)
+        found = await self.numbers(contains, every_store=every_store)
+        return await self.versions(found[offset : offset + limit]), len(found)
 
-    async def numbers(self, contains: str = "", *, action: int | None = None) -> list[int]:
-        """Return the numbers of all that `listing` returns for this store, or of one action's."""
-        return await self._listed(lambda connection: numbers_in_trash(connection, self.store, contains, action))
+    async def numbers(self, contains: str = "", *, action: int | None = None, every_store: bool = False) -> list[int]:
+        """Return the numbers of all that `listing` returns, or of what one action deleted."""
+        needle = contains.casefold()
 
-    async def row(self, number: int) -> TrashRow:
-        """Return one deleted memory. Raises NotFound when it was restored or the trash has deleted it."""
-        found = await self._numbers(f"SELECT c.number FROM changes c WHERE c.number = ? AND {IN_TRASH}", number)
-        for row in await self._trash_rows(found):
-            return row
-        raise NotFound(f"The trash has no memory {number}.", hint="It was restored, or it was too old for the trash.")
+        def find(connection: sqlite3.Connection) -> list[int]:
+            found = numbers_in_trash(connection, None if every_store else self.store, action)
+            if not contains:
+                return found
+            versions = find_versions(connection, self._codec, found)
+            return [
+                version.number
+                for version in versions
+                if any(needle in column_text(version.row.values.get(name)).casefold() for name in ("key", "content"))
+            ]
 
-    async def _trash_rows(self, found: Sequence[int]) -> list[TrashRow]:
-        days = self._file.limits()[0]
-        return [TrashRow.of(version, days) for version in await self.versions(found)]
+        return await self._listed(find)
 
     async def usage(self) -> TrashUsage:
         """Return how much the trash has and how long it keeps it."""
-        days, most_bytes = self._file.limits()
 
         def read(connection: sqlite3.Connection) -> tuple[int, str | None]:
             oldest = connection.execute("SELECT at FROM actions ORDER BY moment LIMIT 1").fetchone()
             return len(numbers_in_trash(connection, None)), None if oldest is None else oldest[0]
 
         rows, oldest = await self._file.read(read) or (0, None)
-        return TrashUsage(rows, self._file.size(), days, most_bytes, oldest)
+        return TrashUsage(rows, self._file.size(), TRASH_DAYS, TRASH_BYTES, oldest)
 
     # Deleting permanently
 
-    async def forget_change(self, action: int) -> None:
-        """Delete an action permanently, with every change of its memories. Zeroes what they used."""
-        found = await self._numbers("SELECT number FROM changes WHERE action = ?", action)
-        await self._file.erase(lambda connection: forget_changes(connection, self._codec, found))
+    async def empty(self) -> int:
+        """Delete every change of this store permanently, and return how many deleted memories were among them.
 
-    async def empty(self, chosen: Sequence[int] | None = None) -> int:
-        """Delete these deleted memories permanently with every change of them, or everything of this store.
-
-        Return how many memories these were. Zeroes what they used.
+        Zeroes what they used.
         """
         if not self.file.exists():
             return 0
 
         def delete(connection: sqlite3.Connection) -> int:
-            found = numbers_in_trash(connection, None if chosen else self.store)
-            if chosen is None:
-                connection.execute(f"DELETE FROM changes WHERE {OF_STORE}", (self.store,))
-                delete_empty_actions(connection)
-            else:
-                found = sorted(set(chosen).intersection(found))
-                forget_changes(connection, self._codec, found)
+            found = numbers_in_trash(connection, self.store)
+            connection.execute(f"DELETE FROM changes WHERE {OF_STORE}", (self.store,))
+            delete_empty_actions(connection)
             return len(found)
 
         return await self._file.erase(delete)

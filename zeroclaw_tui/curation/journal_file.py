@@ -13,7 +13,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from zeroclaw_tui.config.settings import trash_limits
 from zeroclaw_tui.curation.journal_rows import SCHEMA, VERSION, RowCodec
 from zeroclaw_tui.curation.old_trash import BACKUP, BACKUP_DAYS, convert
 from zeroclaw_tui.files.database import is_for_want_of_room, transaction, wal_file
@@ -48,11 +47,7 @@ class JournalFile:
     def __init__(self, install: Install) -> None:
         self.path = install.own_dir / NAME
         self.codec = RowCodec(install.config_dir)
-        self._install = install
-
-    def limits(self) -> tuple[int, int]:
-        """Return for how many days, and up to how many bytes, the trash keeps changes."""
-        return trash_limits(self._install)
+        self._home = install.config_dir
 
     def size(self) -> int:
         """Return the bytes of the file and of its write-ahead log."""
@@ -147,7 +142,7 @@ class JournalFile:
                     for statement in (*SCHEMA, f"PRAGMA user_version = {VERSION}"):
                         connection.execute(statement)
             elif version < VERSION:
-                convert(connection, self.path, self.codec, self._install.config_dir)
+                convert(connection, self.path, self.codec, self._home)
                 wipe(connection)
             undo.pop_all()
         return connection
@@ -246,11 +241,7 @@ def _connect(file: Path, mode: str) -> sqlite3.Connection:
 def _reading_mode(file: Path) -> str:
     """Return how to open the file for reading.
 
-    Only a connection that could write rolls back what a writer left that was killed. Where neither that is possible,
-    nor SQLite's shared memory can be made or found, the file is read as it is.
+    Only a connection that could write rolls back what a writer left that was killed. Where that is not possible, the
+    file is read as it is.
     """
-    can_make_files = os.access(file.parent, os.W_OK)
-    if can_make_files and os.access(file, os.W_OK):
-        return "mode=rw"
-    has_shared_memory = can_make_files or file.with_name(f"{file.name}-shm").exists()
-    return "mode=ro" if has_shared_memory else "mode=ro&immutable=1"
+    return "mode=rw" if os.access(file.parent, os.W_OK) and os.access(file, os.W_OK) else "mode=ro&immutable=1"

@@ -14,11 +14,14 @@ from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from zeroclaw_tui.curation.journal_file import bytes_used, wipe
-from zeroclaw_tui.curation.journal_rows import RowCodec, bindable, text_of
+from zeroclaw_tui.curation.journal_rows import RowCodec, text_of
 from zeroclaw_tui.files.database import transaction
 from zeroclaw_tui.memory.change import FILE, MEMORIES, NOTES_FILE, Row, RowChange
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import one_line
+
+TRASH_DAYS, TRASH_BYTES = 30, 500 * 1024 * 1024
+"""How long the trash keeps a change, and how much it keeps, whichever comes first."""
 
 Verb = Literal[
     "store", "edit", "forget", "purge", "clear", "restore", "undo", "redo", "clean", "hygiene", "snapshot", "hydrate",
@@ -27,24 +30,22 @@ Verb = Literal[
 """What a person did. "clean" removes copies of a text elsewhere; "recategorise" is in the trash of versions up to
 0.2.0. An action of "undo", "redo" or "restore" has the rows that it replaced."""
 TURNS: tuple[Verb, ...] = ("undo", "redo", "restore")
-IN_TRASH = "c.before IS NOT NULL AND c.after IS NULL AND c.undone = 0 AND c.table_name = 'memories'"
 LISTED = "(SELECT value FROM json_each(?))"
 """Numbers that are given as one list in JSON."""
 OF_STORE = "action IN (SELECT number FROM actions WHERE store = ?)"
 
-_CHANGES = """SELECT c.number, c.action, c.undone, a.verb, a.at, a.store, c.content, c.before, c.after, c.after_state
+_CHANGES = """SELECT c.number, c.action, a.verb, a.at, a.store, c.before, c.after, c.undone, c.after_state
   FROM changes c JOIN actions a ON a.number = c.action"""
-_ACTIONS = """SELECT a.number, a.verb, a.at, a.summary, a.store, coalesce(sum(c.size), 0),
-    coalesce(sum(c.is_counted), 0), coalesce(sum(c.is_counted AND NOT c.undone), 0)
+_ACTIONS = """SELECT a.number, a.verb, a.at, a.summary, coalesce(sum(c.is_counted), 0),
+    coalesce(sum(c.is_counted AND NOT c.undone), 0), coalesce(sum(c.size), 0), a.store
   FROM actions a LEFT JOIN changes c ON c.action = a.number"""
 _LONGEST_SUMMARY = 400
 _DAY = 24 * 60 * 60
-_LAST = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Something a person did to one store. `at` is RFC 3339, `size` in bytes, `until` when the trash deletes it.
+    """Something a person did to one store. `at` is RFC 3339, `size` in bytes.
 
     `count` is how many rows it changed, `open` how many of them are not undone.
     """
@@ -57,7 +58,11 @@ class Action:
     open: int
     size: int
     store: str
-    until: str
+
+    @property
+    def until(self) -> str:
+        """When the trash deletes it."""
+        return _end_of(self.at)
 
     @property
     def title(self) -> str:
@@ -71,7 +76,10 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One journaled change. Of a row that was new, `after` has only id and key; `after_state` is its fingerprint."""
+    """One journaled change. `number` is how commands name it.
+
+    Of a row that was new, `after` has only id and key; `after_state` is its fingerprint.
+    """
 
     number: int
     action: int
@@ -89,6 +97,11 @@ class Version:
         return RowChange(self.before, self.after, number=self.number, after_state=self.after_state)
 
     @property
+    def row(self) -> Row:
+        """The row before the change, else the row that it created."""
+        return self.change.row
+
+    @property
     def rows(self) -> list[Row]:
         """The row before and the row after, where there is one."""
         return [row for row in (self.before, self.after) if row is not None]
@@ -99,35 +112,16 @@ class Version:
         before, after = (None if row is None else row.fingerprint for row in (self.before, self.after))
         return before, self.after_state or after
 
-
-@dataclass(frozen=True, slots=True)
-class TrashRow:
-    """A deleted memory that can be restored. `number` is how commands name it, `size` in bytes with its vector."""
-
-    number: int
-    action: int
-    verb: Verb
-    deleted_at: str
-    until: str
-    size: int
-    row: Row
-    store: str
-
-    @classmethod
-    def of(cls, deletion: Version, days: int) -> TrashRow:
-        """The memory that a change deleted; the trash keeps it for so many days."""
-        row, at = deletion.rows[0], deletion.at
-        number, action, verb = deletion.number, deletion.action, deletion.verb
-        return cls(number, action, verb, at, _days_after(at, days), row.size, row, deletion.store)
+    @property
+    def until(self) -> str:
+        """When the trash deletes it."""
+        return _end_of(self.at)
 
 
-def find_actions(connection: sqlite3.Connection, days: int, condition: str, *values: Any) -> list[Action]:
-    """Return the actions for which a condition is true, the newest first; the trash keeps each for so many days."""
+def find_actions(connection: sqlite3.Connection, condition: str, *values: Any) -> list[Action]:
+    """Return the actions for which a condition is true, the newest first."""
     rows = connection.execute(f"{_ACTIONS} WHERE {condition} GROUP BY a.number ORDER BY a.number DESC", values)
-    return [
-        Action(number, verb, at, text_of(summary), count, is_open, size, store, _days_after(at, days))
-        for number, verb, at, summary, store, size, count, is_open in rows
-    ]
+    return [Action(number, verb, at, text_of(summary), *others) for number, verb, at, summary, *others in rows]
 
 
 def numbers(connection: sqlite3.Connection, query: str, *values: Any) -> list[int]:
@@ -135,35 +129,25 @@ def numbers(connection: sqlite3.Connection, query: str, *values: Any) -> list[in
     return [number for (number,) in connection.execute(query, values)]
 
 
-def numbers_in_trash(
-    connection: sqlite3.Connection, store: str | None, contains: str = "", action: int | None = None
-) -> list[int]:
+def numbers_in_trash(connection: sqlite3.Connection, store: str | None, action: int | None = None) -> list[int]:
     """Return the numbers of deleted memories, of one store or of all, the newest deletion first."""
-    where, values = f"{IN_TRASH} AND a.store = coalesce(?, a.store)", list[Any]([store])
-    if action is not None:
-        where, values = f"{where} AND c.action = ?", [*values, action]
-    if contains:
-        # SQLite knows the cases of ASCII letters only.
-        connection.create_function("folded_contains", 2, _folded_contains, deterministic=True)
-        where = f"{where} AND (folded_contains(c.key, ?) OR folded_contains(c.content, ?))"
-        values = [*values, *[bindable(contains.casefold())] * 2]
-    query = f"SELECT c.number FROM changes c JOIN actions a ON a.number = c.action WHERE {where} ORDER BY c.number DESC"
-    return numbers(connection, query, *values)
+    query = """SELECT c.number FROM changes c JOIN actions a ON a.number = c.action
+      WHERE c.before IS NOT NULL AND c.after IS NULL AND c.undone = 0 AND c.table_name = 'memories'
+        AND a.store = coalesce(?, a.store) AND a.number = coalesce(?, a.number) ORDER BY c.number DESC"""
+    return numbers(connection, query, store, action)
 
 
 def find_versions(connection: sqlite3.Connection, codec: RowCodec, wanted: Iterable[int]) -> Iterator[Version]:
     """Yield the changes of these numbers, in their order, without those that do not exist."""
     for number in wanted:
-        yield from _versions(connection, codec, "c.number = ?", number)
+        yield from versions_where(connection, codec, "c.number = ?", number)
 
 
-def find_history(connection: sqlite3.Connection, codec: RowCodec, store: str, id: str) -> list[Version]:
-    """Return the changes of the memory of an id, the newest first."""
-    condition = "c.id = ? AND c.table_name = ? AND a.store = ?"
-    found = list(_versions(connection, codec, condition, bindable(id), MEMORIES, store))
-    if not found or not _ids_move(store):
-        return found
-    return list(_with_texts(connection, codec, store, _contents(found[0].rows), found[0].number))
+def versions_where(connection: sqlite3.Connection, codec: RowCodec, condition: str, *values: Any) -> Iterator[Version]:
+    """Yield the changes for which a condition is true, the newest first."""
+    for row in connection.execute(f"{_CHANGES} WHERE {condition} ORDER BY c.number DESC", values):
+        number, action, verb, at, store, before, after, undone, state = row
+        yield Version(number, action, verb, at, store, codec.unpack(before), codec.unpack(after), bool(undone), state)
 
 
 def delete_changes(connection: sqlite3.Connection, wanted: Sequence[int]) -> None:
@@ -183,46 +167,37 @@ def delete_empty_actions(connection: sqlite3.Connection) -> None:
     connection.execute("DELETE FROM actions WHERE is_done = 1 AND number NOT IN (SELECT action FROM changes)")
 
 
-def forget(
-    connection: sqlite3.Connection, codec: RowCodec, store: str, rows: Sequence[Row], *, files: bool = False
-) -> None:
-    """Delete every change of these memories of a store, and the notes files that contain them.
-
-    With `files` also the changes of all other files that contain their texts.
-    """
-    texts = _contents(rows)
-    if _ids_move(store):
-        # Adds earlier texts to `texts`.
-        delete_changes(connection, [one.number for one in _with_texts(connection, codec, store, texts)])
+def forget(connection: sqlite3.Connection, codec: RowCodec, store: str, rows: Sequence[Row]) -> None:
+    """Delete every change of these memories of a store, and the files that contain their texts."""
+    texts = contents_of(rows)
+    if ids_move(store):
+        of_memories = "a.store = ? AND c.table_name = ?"
+        found = []
+        for version in versions_where(connection, codec, of_memories, store, MEMORIES):
+            contents = contents_of(version.rows)
+            if contents & texts:
+                # An edit has the text that the memory had before as well.
+                texts |= contents
+                found.append(version.number)
+        delete_changes(connection, found)
     else:
         query = f"DELETE FROM changes WHERE id = ? AND table_name = ? AND {OF_STORE}"
         connection.executemany(query, [(codec.name(row), row.table, store) for row in rows])
     needles = [text if isinstance(text, bytes) else _bytes_of(str(text)) for text in texts]
-    query = f"SELECT number FROM changes WHERE table_name IN (?, ?) AND {OF_STORE}"
-    found = numbers(connection, query, NOTES_FILE, FILE if files else NOTES_FILE, store)
-    for version in find_versions(connection, codec, found):
+    of_files = "a.store = ? AND c.table_name IN (?, ?)"
+    found = []
+    for version in versions_where(connection, codec, of_files, store, NOTES_FILE, FILE):
         sides = [row.values.get("bytes") for row in version.rows]
         if any(isinstance(data, bytes) and any(text in data for text in needles) for data in sides):
-            delete_changes(connection, [version.number])
+            found.append(version.number)
+    delete_changes(connection, found)
 
 
-def forget_changes(connection: sqlite3.Connection, codec: RowCodec, chosen: Sequence[int]) -> None:
-    """Delete these changes and every other change of their memories."""
-    by_store: dict[str, list[Row]] = {}
-    for version in find_versions(connection, codec, chosen):
-        by_store.setdefault(version.store, []).extend(version.rows)
-    for store, rows in by_store.items():
-        forget(connection, codec, store, rows)
-    delete_changes(connection, chosen)
-    delete_empty_actions(connection)
-
-
-def delete_old(connection: sqlite3.Connection, limits: tuple[int, int], now: datetime) -> None:
+def delete_old(connection: sqlite3.Connection, now: datetime) -> None:
     """Delete the actions that are too old, then the oldest until the size is within its limit; never the newest.
 
     What cannot be deleted now is deleted after the next action.
     """
-    days, most_bytes = limits
     with suppress(sqlite3.Error, OSError):
         with transaction(connection):
             *older, _ = connection.execute("SELECT number, moment FROM actions ORDER BY number").fetchall()
@@ -230,8 +205,8 @@ def delete_old(connection: sqlite3.Connection, limits: tuple[int, int], now: dat
             # A clock that is behind is wrong, or was wrong before: no age can be trusted then.
             is_behind = any(moment > now.timestamp() + _DAY for _, moment in older)
             for number, moment in older:
-                is_old = not is_behind and moment < now.timestamp() - days * _DAY
-                if is_old or bytes_used(connection) > most_bytes:
+                is_old = not is_behind and moment < now.timestamp() - TRASH_DAYS * _DAY
+                if is_old or bytes_used(connection) > TRASH_BYTES:
                     connection.execute("DELETE FROM changes WHERE action = ?", (number,))
                     has_deleted = True
             delete_empty_actions(connection)
@@ -239,43 +214,14 @@ def delete_old(connection: sqlite3.Connection, limits: tuple[int, int], now: dat
             wipe(connection)
 
 
-def _versions(connection: sqlite3.Connection, codec: RowCodec, condition: str, *values: Any) -> Iterator[Version]:
-    """Yield the changes for which a condition is true, the newest first."""
-    rows = connection.execute(f"{_CHANGES} WHERE {condition} ORDER BY c.number DESC", values)
-    for number, action, undone, verb, at, store, content, packed_before, packed_after, after_state in rows:
-        before = None if packed_before is None else codec.unpack(packed_before, content)
-        after = None if packed_after is None else codec.unpack(packed_after)
-        yield Version(number, action, verb, at, store, before, after, bool(undone), after_state)
-
-
-def _with_texts(
-    connection: sqlite3.Connection, codec: RowCodec, store: str, texts: set[Any], newest: int = _LAST
-) -> Iterator[Version]:
-    """Yield the changes of memories with these texts up to a number, the newest first.
-
-    The text that a memory had before one of these is added to `texts`: where ids are places in a file, nothing else
-    says which earlier change was one of the same memory.
-    """
-    condition = "a.store = ? AND c.table_name = ? AND c.number <= ?"
-    for version in _versions(connection, codec, condition, store, MEMORIES, newest):
-        contents = _contents(version.rows)
-        if contents & texts:
-            if version.after is not None and version.after.values.get("content") in texts:
-                texts |= contents
-            yield version
-
-
-def _ids_move(store: str) -> bool:
+def ids_move(store: str) -> bool:
     """Return whether an id of this store names another memory tomorrow: those of Markdown are places in a file."""
     return store.startswith("markdown:")
 
 
-def _contents(rows: Iterable[Row]) -> set[Any]:
+def contents_of(rows: Iterable[Row]) -> set[Any]:
+    """Return the contents of rows that are not empty."""
     return {row.values.get("content") for row in rows} - {None, "", b""}
-
-
-def _folded_contains(text: object, needle: str) -> bool:
-    return isinstance(text, str) and needle in text.casefold()
 
 
 def _bytes_of(text: str) -> bytes:
@@ -286,5 +232,5 @@ def _bytes_of(text: str) -> bytes:
         return text.encode("utf-8", "surrogatepass")
 
 
-def _days_after(at: str, days: int) -> str:
-    return (datetime.fromisoformat(at) + timedelta(days=days)).isoformat()
+def _end_of(at: str) -> str:
+    return (datetime.fromisoformat(at) + timedelta(days=TRASH_DAYS)).isoformat()

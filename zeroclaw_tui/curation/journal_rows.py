@@ -13,29 +13,27 @@ from typing import Any
 from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES, NOTES_FILE, OTHER_ROW, Row, RowChange, Value
 from zeroclaw_tui.memory.text import is_unicode
 
-VERSION = 3
+VERSION = 4
 """The version of the tables, in the file's user_version."""
 SCHEMA = (
     # `turned` is the place of the last undo in the order of the actions' numbers.
     """CREATE TABLE actions (
       number INTEGER PRIMARY KEY AUTOINCREMENT, store TEXT NOT NULL, verb TEXT NOT NULL, at TEXT NOT NULL,
       moment REAL NOT NULL, summary TEXT NOT NULL, is_done INTEGER NOT NULL DEFAULT 0, turned INTEGER)""",
-    # `turning`: an undo or redo has begun (1), and set the bit of this change (2). `content` is that of the row before.
-    # `after_state` is the fingerprint of a new row of which only id and key are stored. `is_counted` is 0 for what only
-    # comes along with another change.
+    # `turning`: an undo or redo has begun (1), and set the bit of this change (2). `after_state` is the
+    # fingerprint of a new row of which only id and key are stored. `is_counted` is 0 for what only comes along.
     """CREATE TABLE changes (
       number INTEGER PRIMARY KEY AUTOINCREMENT, action INTEGER NOT NULL REFERENCES actions(number),
       table_name TEXT NOT NULL, id NOT NULL, is_counted INTEGER NOT NULL, undone INTEGER NOT NULL DEFAULT 0,
-      turning INTEGER NOT NULL DEFAULT 0, size INTEGER NOT NULL, key TEXT, content TEXT, after_state TEXT,
-      before TEXT, after TEXT)""",
+      turning INTEGER NOT NULL DEFAULT 0, size INTEGER NOT NULL, after_state TEXT, before TEXT, after TEXT)""",
     "CREATE INDEX actions_of_store ON actions(store, number)",
     "CREATE INDEX changes_of_action ON changes(action, is_counted, undone, size)",
     "CREATE INDEX changes_of_id ON changes(id)",
     "CREATE INDEX changes_in_trash ON changes(action) WHERE before IS NOT NULL AND after IS NULL AND undone = 0",
 )
 INSERT_CHANGE = (
-    "INSERT INTO changes (number, action, table_name, id, is_counted, undone, size, key, content, after_state,"
-    " before, after) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO changes (number, action, table_name, id, is_counted, undone, size, after_state, before, after)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 EXTERNAL = (FILE, NOTES_FILE, AUDIT_LOG, OTHER_ROW)
 """The tables whose rows are files, or rows of other databases; their ids begin with a path."""
@@ -44,7 +42,7 @@ _COUNTED = (MEMORIES, FILE, AUDIT_LOG, OTHER_ROW)
 """The tables whose rows a person changes; agents, cached vectors and notes files come along."""
 _COMES_ALONG = {"moved_from", "stays_if_changed"}
 """Values of a file that is the other half of a move, or ZeroClaw's note of when hygiene ran."""
-_BYTES, _TEXT, _BELOW, _CONTENT = "bytes", "text", "below", "content"
+_BYTES, _TEXT, _BELOW = "bytes", "text", "below"
 """A value that JSON cannot have is a list that begins with one of these."""
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
@@ -60,24 +58,22 @@ class RowCodec:
         is_below = self._home is not None and row.table in EXTERNAL
         return bindable(row.id.removeprefix(self._home or "") if is_below else row.id)
 
-    def pack(self, row: Row, *, without_content: bool = False) -> str:
-        """Return a row as JSON."""
+    def pack(self, row: Row | None) -> str | None:
+        """Return a row as JSON; None if there is none."""
+        if row is None:
+            return None
         home = self._home if row.table in EXTERNAL else None
-        values = [
-            [_packed(name, None), [_CONTENT, ""] if without_content and name == "content" else _packed(value, home)]
-            for name, value in row.values.items()
-        ]
+        values = [[_packed(name, None), _packed(value, home)] for name, value in row.values.items()]
         parts = [_packed(part, home) for part in (row.id, row.handle, row.agent, row.table)]
         return _ENCODER.encode([*parts, values])
 
-    def unpack(self, text: str, content: str | None = None) -> Row:
-        """Return the row again, with the content that is stored in a column of its own."""
+    def unpack(self, text: str | None) -> Row | None:
+        """Return the row again."""
+        if text is None:
+            return None
         *parts, table, values = json.loads(text)
         id_of_row, handle, agent = map(self._value, parts)
-        named = {
-            self._value(name): content if value == [_CONTENT, ""] else self._value(value) for name, value in values
-        }
-        return Row(id_of_row, named, handle, agent, table)
+        return Row(id_of_row, {self._value(name): self._value(value) for name, value in values}, handle, agent, table)
 
     def _value(self, packed: Any) -> Any:
         if not isinstance(packed, list):
@@ -103,17 +99,11 @@ def columns_of_change(codec: RowCodec, action: int, change: RowChange, undone: b
     row, before, after = change.row, change.before, change.after
     if change.after_state is not None and after is not None:
         after = Row(after.id, {"key": after.values.get("key")}, after.handle, after.agent)
-    content, key = row.values.get("content"), row.values.get("key")
-    has_own_column = before is not None and isinstance(content, str) and is_unicode(content)
     rows = [one for one in (before, after) if one is not None]
-    comes_along = any(_COMES_ALONG & one.values.keys() for one in rows)
-    return (
-        action, row.table, codec.name(row), row.table in _COUNTED and not comes_along, undone,
-        sum(one.size for one in rows), key.encode("utf-8", "replace").decode("utf-8") if isinstance(key, str) else None,
-        content if has_own_column else None, change.after_state,
-        None if before is None else codec.pack(before, without_content=has_own_column),
-        None if after is None else codec.pack(after),
-    )  # fmt: skip
+    is_counted = row.table in _COUNTED and not any(_COMES_ALONG & one.values.keys() for one in rows)
+    size = sum(one.size for one in rows)
+    packed = codec.pack(before), codec.pack(after)
+    return action, row.table, codec.name(row), is_counted, undone, size, change.after_state, *packed
 
 
 def bindable(text: str) -> str | bytes:

@@ -89,39 +89,41 @@ class RunningAction(Journal):
         """Mark it as done, delete old actions, and release the lock; return None if it changed nothing."""
 
         def finish() -> Action | None:
-            try:
-                with self._guard, closing(self._connection) as connection, self._file.explained("written further"):
-                    with transaction(connection):
-                        self._end(connection)
-                        delete_empty_actions(connection)
-                    return self._ended(connection)
-            finally:
-                os.close(self._descriptor)
+            with self._released(), self._file.explained("written further"):
+                with transaction(self._connection):
+                    self._end(self._connection)
+                    delete_empty_actions(self._connection)
+                return self._ended(self._connection)
 
         return await asyncio.to_thread(finish)
+
+    async def abandon(self) -> None:
+        """Release the lock because it failed. `Trash.recover` finds out what of it was done."""
+
+        def release() -> None:
+            with self._released():
+                pass
+
+        await asyncio.to_thread(release)
+
+    @contextmanager
+    def _released(self) -> Iterator[None]:
+        """Close the file and release the lock in the end."""
+        try:
+            with self._guard, closing(self._connection):
+                yield
+        finally:
+            os.close(self._descriptor)
 
     def _end(self, connection: sqlite3.Connection) -> None:
         end_action(connection, self.number)
 
     def _ended(self, connection: sqlite3.Connection) -> Action | None:
-        found = find_actions(connection, self._file.limits()[0], "a.number = ?", self.number)
-        if not found:
-            return None
-        delete_old(connection, self._file.limits(), self._clock())
-        self._file.delete_old_backup(self._clock())
-        return found[0]
-
-    async def abandon(self) -> None:
-        """Release the lock because it failed. `Trash.recover` finds out what of it was done."""
-
-        def close() -> None:
-            try:
-                with self._guard:
-                    self._connection.close()
-            finally:
-                os.close(self._descriptor)
-
-        await asyncio.to_thread(close)
+        found = find_actions(connection, "a.number = ?", self.number)
+        if found:
+            delete_old(connection, self._clock())
+            self._file.delete_old_backup(self._clock())
+        return next(iter(found), None)
 
     async def what_is_done(self) -> str:
         """Say how much of an abandoned action is done, once it is recovered; "" for nothing."""
@@ -144,7 +146,7 @@ class PermanentDeletion(RunningAction):
     """Deletes memories permanently: in place of a record of them, their earlier changes leave the trash."""
 
     def _record(self, connection: sqlite3.Connection, changes: Sequence[RowChange]) -> None:
-        forget(connection, self._file.codec, self._store, [change.row for change in changes], files=True)
+        forget(connection, self._file.codec, self._store, [change.row for change in changes])
 
     def withdraw(self) -> None:
         """Earlier changes stay deleted."""
@@ -179,13 +181,11 @@ class Turn(RunningAction):
 
     def _begin(self, connection: sqlite3.Connection, summary: str) -> int:
         connection.execute(f"UPDATE changes SET turning = 1 WHERE number IN {LISTED}", (self._numbers,))
-        actions = f"number IN (SELECT action FROM changes WHERE number IN {LISTED})"
-        # The actions of a store that no longer exists become actions of this one.
-        connection.execute(f"UPDATE actions SET store = ? WHERE {actions}", (self._store, self._numbers))
         if self._undone:
             # The next number, so that what is done later has a higher one.
             connection.execute("UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'actions'")
             place = "(SELECT seq FROM sqlite_sequence WHERE name = 'actions')"
+            actions = f"number IN (SELECT action FROM changes WHERE number IN {LISTED})"
             connection.execute(f"UPDATE actions SET turned = {place} WHERE {actions}", (self._numbers,))
         query = f"SELECT max(action) FROM changes WHERE number IN {LISTED}"
         return connection.execute(query, (self._numbers,)).fetchone()[0] or 0
@@ -204,42 +204,24 @@ class Turn(RunningAction):
         with self._transaction() as connection:
             delete_changes(connection, self._recorded)
             connection.executemany(
-                "UPDATE changes SET turning = 1, undone = ?, content = ?, after_state = ?, before = ?, after = ?"
+                "UPDATE changes SET turning = 1, undone = ?, size = ?, after_state = ?, before = ?, after = ?"
                 " WHERE number = ?",
                 self._before,
             )
 
     def _turn(self, connection: sqlite3.Connection, change: RowChange, number: int) -> None:
-        query = "SELECT undone, content, after_state, before, after, number FROM changes WHERE number = ?"
-        row = connection.execute(query, (number,)).fetchone()
-        if row is None:
-            return
-        self._before.append(row)
+        """Set the bit of a change, and save both rows as they are now: a row may come back under another key, and of a
+        new row the journal had the key alone. What replaces a row stays as it was recorded."""
+        query = "SELECT undone, size, after_state, before, after, number FROM changes WHERE number = ?"
+        self._before += connection.execute(query, (number,)).fetchall()
         connection.execute("UPDATE changes SET turning = 2, undone = ? WHERE number = ?", (self._undone, number))
-        old, new = (change.after, change.before) if self._undone else (change.before, change.after)
-        _, content, after_state, before, _, _ = row
-        codec = self._file.codec
-        if change.row.table == NOTES_FILE:
-            # The file as it really is on both sides: another program may have appended to it.
+        if not change.replaces or change.row.table == NOTES_FILE:
+            rows = (change.after, change.before) if self._undone else (change.before, change.after)
+            size = sum(row.size for row in rows if row is not None)
             connection.execute(
-                "UPDATE changes SET before = ?, after = ? WHERE number = ?",
-                (*(None if one is None else codec.pack(one) for one in (old, new)), number),
+                "UPDATE changes SET size = ?, after_state = NULL, before = ?, after = ? WHERE number = ?",
+                (size, *map(self._file.codec.pack, rows), number),
             )
-        elif change.replaces:
-            return
-        elif after_state is not None and new is not None and "content" in new.values:
-            # A new row goes: now the journal needs all of it.
-            connection.execute(
-                "UPDATE changes SET after_state = NULL, after = ?, size = ? WHERE number = ?",
-                (codec.pack(new), new.size, number),
-            )
-        elif self._undone and old is not None and before is not None:
-            was = codec.unpack(before, content)
-            if (old.id, old.key) != (was.id, was.key):
-                # It comes back under another key, or in another place.
-                connection.execute(
-                    "UPDATE changes SET content = NULL, before = ? WHERE number = ?", (codec.pack(old), number)
-                )
 
     def _save(self, connection: sqlite3.Connection, change: RowChange) -> Iterable[int]:
         codec = self._file.codec

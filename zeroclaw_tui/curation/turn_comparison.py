@@ -155,7 +155,7 @@ async def _changed_since(library: Library, turn: Turn, keys: Collection[str]) ->
     for row in rows:
         entry = row.row.entry()
         text = f"{entry.key} {entry.content}".casefold()
-        was_deleted = is_later(row.deleted_at) and not is_later(entry.timestamp)
+        was_deleted = is_later(row.at) and not is_later(entry.timestamp)
         if was_deleted and any(word in text for word in asked):
             changed[entry.key] = None
     return tuple(changed)

@@ -121,25 +121,7 @@ async def test_enter_opens_the_rows_of_a_change_and_marked_ones_come_back(sample
         assert "deleted 12 memories 12 2 of 12 undone" in screen_words(app)
 
 
-async def test_a_change_is_deleted_permanently_only_when_its_number_is_typed(sample: Sample) -> None:
-    await busy(sample)
-    async with running(room(sample)) as (app, pilot):
-        await press(pilot, "j", "d")
-        assert "Delete this change permanently: deleted 12 memories?" in screen_words(app)
-        await press(pilot, "enter", "y", "d", "=11", "enter")
-        assert "The number does not match." in screen_words(app)
-        assert len(await sample.trash.numbers()) == 12
-        await press(pilot, "escape", "d", "=12", "enter")
-        assert "Deleted the change permanently." in screen_words(app)
-        assert await sample.trash.numbers() == []
-        # The edit of one of them held an earlier version of it, and goes as well.
-        assert [action.summary for action in await sample.trash.actions()] == ["stored tz"]
-        assert b"Asked about" not in b"".join(file.read_bytes() for file in sample.install.own_dir.iterdir())
-        await press(pilot, "d", "n", "u")
-        assert await count(sample) == 0
-
-
-async def test_deleted_memories_are_found_restored_and_deleted_permanently_one_by_one(sample: Sample) -> None:
+async def test_deleted_memories_are_found_and_restored(sample: Sample) -> None:
     await sample.deleted(named_rows(), timedelta(hours=1), "purge", "deleted 5 memories")
     async with running(room(sample)) as (app, pilot):
         await press(pilot, "t")
@@ -151,9 +133,6 @@ async def test_deleted_memories_are_found_restored_and_deleted_permanently_one_b
         assert "Restored 2 memories." in screen_words(app)
         assert {one.key for one in await sample.memory.list()} == {"cutlery", "food_allergy"}
         assert "marked" not in screen_words(app)
-        await press(pilot, "d", "y")
-        assert "1 memory is deleted permanently." in screen_words(app)
-        assert len(await sample.trash.numbers()) == 2
         await press(pilot, "escape", "slash", "=nothing has it", "enter")
         assert "Nothing in the trash contains “nothing has it”." in screen_words(app)
         await press(pilot, "escape", "escape", "escape")
@@ -202,8 +181,8 @@ async def test_what_writes_is_off_in_a_store_that_is_only_read(sample: Sample) -
     sample.memory.why_not = {**sample.memory.why_not, "write": "It was opened with --read-only."}
     async with running(room(sample)) as (app, pilot):
         assert "It was opened with --read-only." in screen_words(app)
-        await press(pilot, "u", "U", "d", "t", "enter")
-        assert [note.message for note in app._notifications] == ["It was opened with --read-only."] * 4
+        await press(pilot, "u", "U", "t", "enter")
+        assert [note.message for note in app._notifications] == ["It was opened with --read-only."] * 3
         assert await count(sample) == 0
         assert len(await sample.trash.numbers()) == 5
 

@@ -15,7 +15,7 @@ from textual.content import Content
 from zeroclaw_tui.backends.lookup import entry_with_id, row_with_id, why_fixed
 from zeroclaw_tui.curation.changes import edit_memory, restore
 from zeroclaw_tui.curation.journal import TrashUsage
-from zeroclaw_tui.curation.journal_records import Action, TrashRow, Version
+from zeroclaw_tui.curation.journal_records import Action, Version
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.memory.change import MEMORIES, Edit, Row
 from zeroclaw_tui.memory.days import time_here
@@ -62,11 +62,9 @@ COMMANDS = (
     Command("undo", "u", "undo", "Undo exactly this change", True, writes=True, synonyms="take back revert",
             shell="undo --id {number}"),
     Command("redo", "U", "redo", "Redo this undone change", True, writes=True, shell="redo --id {number}"),
-    Command("delete", "d", "delete", "Delete permanently", True, writes=True, synonyms="empty delete purge",
-            shell="trash empty"),
     *mark_commands("this row", "Mark every deleted memory shown", footer=False),
     Command("empty", "", "empty the trash", "Delete all of this store's trash permanently", writes=True,
-            shell="trash empty"),
+            synonyms="delete purge", shell="trash empty"),
     Command("search", "slash", "search", "Search the trash", True, priority=True, synonyms="trash filter restore"),
     Command("history", "h", "history", "The changes of this memory", synonyms="versions",
             shell="get {key} --history"),
@@ -88,7 +86,7 @@ _WORDS: dict[Sign, str] = {"+": "stored", "-": "deleted", "~": "edited"}
 
 Place = Literal["changes", "rows", "memory", "deleted"]
 """What the list shows: changes, the rows of one, those of one memory, or what was deleted."""
-Line = Action | Version | TrashRow
+Line = Action | Version
 
 
 class _Pages(LazyRows[Line | None]):
@@ -229,7 +227,7 @@ class ChangesRoom(StoreRoom):
             await self._restore(library, sorted(marks))
         elif number is not None:
             await self._restore(library, [number], key_words(self._entry.key) if self._entry else "")
-        elif isinstance(line, Version) and _row_of(line).table != MEMORIES:
+        elif isinstance(line, Version) and line.row.table != MEMORIES:
             warn(self, "A file is restored only with its whole change. Press u to undo it.")
         elif isinstance(line, Version):
             await self._restore_version(library, line)
@@ -243,29 +241,12 @@ class ChangesRoom(StoreRoom):
         await self._turn(library, self.changes.redo, "Redo")
 
     @changing
-    async def action_delete(self, library: Library) -> None:
-        """Delete the saved rows of the change permanently, or the marked memories, else the one under the cursor."""
-        line, trash, marks = self._list.selected, library.trash, sorted(self._list.marks)
-        numbers = marks or [number for number in [_mark_of(line)] if number is not None]
-        if isinstance(line, Action):
-            if await self._confirms(f"Delete this change permanently: {line.title}?", line.count):
-                await trash.forget_change(line.number)
-                inform(self, "Deleted the change permanently.")
-        elif not numbers:
-            warn(self, "Only memories in the trash can be deleted. Press d on a change to delete all its rows.")
-            return
-        else:
-            what = counted(len(numbers)) if marks or self._entry is None else key_words(self._entry.key)
-            if await self._confirms(f"Delete {what} permanently?", len(numbers)):
-                inform(self, f"{are(await trash.empty(numbers))} deleted permanently.")
-        self._list.set_marks(())
-        await self._load()
-
-    @changing
     async def action_empty(self, library: Library) -> None:
         count = len(await library.trash.numbers())
         title = f"Delete the whole trash of this store permanently: {counted(count)} and all earlier versions?"
-        if await self._confirms(title, count):
+        body = Content.styled("This cannot be undone.", MUTED)
+        dialog = confirmation(title, body, count, "delete", must_be_seen=True)
+        if await self.app.push_screen_wait(dialog) is True:
             inform(self, f"{are(await library.trash.empty())} deleted permanently.")
             await self._load()
 
@@ -321,7 +302,7 @@ class ChangesRoom(StoreRoom):
     def _entry(self) -> MemoryEntry | None:
         """The memory under the cursor, as it was before it was changed."""
         line = self._list.selected
-        row = None if line is None or isinstance(line, Action) else _row_of(line)
+        row = None if line is None or isinstance(line, Action) else line.row
         return self._memory if row is None or row.table != MEMORIES else row.entry()
 
     @property
@@ -430,7 +411,7 @@ class ChangesRoom(StoreRoom):
 
     async def _restore_version(self, library: Library, version: Version) -> None:
         """Change a memory back to the version before a change, or to the one the change created, once confirmed."""
-        memory, wanted = library.memory, _row_of(version)
+        memory, wanted = library.memory, version.row
         key, which = key_words(wanted.entry().key), "after" if version.before is None else "before"
         present, deleted = await row_with_id(memory, wanted.id), None
         if present is None:
@@ -438,7 +419,7 @@ class ChangesRoom(StoreRoom):
             deleted = next((one for one in history if _mark_of(one) is not None), None)
             if deleted is None:
                 raise NotFound("This memory is neither in the store nor in the trash.", hint="It cannot be restored.")
-        now = _row_of(deleted) if deleted is not None else present
+        now = deleted.row if deleted is not None else present
         assert now is not None
         values = _differing(now, wanted, memory)
         if not values and deleted is None:
@@ -458,12 +439,6 @@ class ChangesRoom(StoreRoom):
         inform(self, f"Restored {key} as it was {which} {time_here(version.at)}.")
         self.has_changed = True
         await self._load()
-
-    async def _confirms(self, title: str, count: int) -> bool:
-        """Whether a person confirms a permanent deletion."""
-        body = Content.styled("This cannot be undone.", MUTED)
-        dialog = confirmation(title, body, count, "delete", must_be_seen=True)
-        return await self.app.push_screen_wait(dialog) is True
 
     def _paint_title(self) -> None:
         count, change, usage = len(self._list.rows), self._change, self._usage
@@ -509,7 +484,7 @@ class ChangesRoom(StoreRoom):
                 else:
                     lines = [DiffLine(_glyph(one), f"{_key_of(one)}  {_excerpt_of(one)}".rstrip()) for one in versions]
                     lines += [DiffLine("…", f"{len(numbers) - len(lines):,} more")] if len(numbers) > len(lines) else []
-            elif isinstance(line, Version):
+            elif line is not None and self._place != "deleted":
                 about, lines = _version_content(line), await asyncio.to_thread(_version_lines, line)
             elif line is not None:
                 text = await asyncio.to_thread(display_text, line.row.entry().content[:MOST_SHOWN])
@@ -520,18 +495,9 @@ class ChangesRoom(StoreRoom):
         self.query_one(AboutPane).show(about, lines)
 
 
-def _row_of(line: Version | TrashRow) -> Row:
-    """The version that is restored: the row before a change, or the row the change created."""
-    row = line.row if isinstance(line, TrashRow) else line.before or line.after
-    assert row is not None
-    return row
-
-
 def _mark_of(line: Line | None) -> int | None:
     """The number of a deleted memory that can come back; None for everything else."""
-    if isinstance(line, TrashRow):
-        return line.number
-    is_deletion = isinstance(line, Version) and line.after is None and _row_of(line).table == MEMORIES
+    is_deletion = isinstance(line, Version) and line.after is None and line.row.table == MEMORIES
     return line.number if isinstance(line, Version) and is_deletion and not line.is_undone else None
 
 
@@ -551,11 +517,11 @@ def _glyph(version: Version) -> Sign:
     return "+" if version.before is None else "-" if version.after is None else "~"
 
 
-def _verb_text(line: Version | TrashRow) -> str:
+def _verb_text(version: Version) -> str:
     """What was done, and by which command where that is another one: "deleted by hygiene"."""
-    word = "deleted" if isinstance(line, TrashRow) else _WORDS[_glyph(line)]
+    word = _WORDS[_glyph(version)]
     usual = ("forget", "purge") if word == "deleted" else ("store", "edit")
-    return word if line.verb in usual else f"{word} by {line.verb}"
+    return word if version.verb in usual else f"{word} by {version.verb}"
 
 
 def _state_text(change: Action) -> str:
@@ -567,18 +533,18 @@ def _state_text(change: Action) -> str:
 
 def _key_of(version: Version) -> str:
     """The key of a row of a change; of what is no memory, where it is."""
-    row = _row_of(version)
+    row = version.row
     return one_line(masked(row.entry().key) if row.table == MEMORIES else mask_secrets(row.id))
 
 
 def _excerpt_of(version: Version) -> str:
-    row = _row_of(version)
+    row = version.row
     return excerpt_of(row.entry().content) if row.table == MEMORIES else ""
 
 
 def _changed_fields(version: Version) -> list[tuple[str, str, str]]:
     """Every field but the content that an edit changed, what it was, and what it became."""
-    if version.before is None or version.after is None or _row_of(version).table != MEMORIES:
+    if version.before is None or version.after is None or version.row.table != MEMORIES:
         return []
     return field_changes(version.before.entry(), version.after.entry())
 
@@ -586,7 +552,7 @@ def _changed_fields(version: Version) -> list[tuple[str, str, str]]:
 def _changed_text(version: Version) -> str:
     """The names of the fields that an edit changed."""
     names = [name for name, _, _ in _changed_fields(version)]
-    if version.before is None or version.after is None or _row_of(version).table != MEMORIES:
+    if version.before is None or version.after is None or version.row.table != MEMORIES:
         return ""
     is_other = version.before.entry().content != version.after.entry().content
     return ", ".join(["content", *names] if is_other else names)
@@ -594,7 +560,7 @@ def _changed_text(version: Version) -> str:
 
 def _version_lines(version: Version) -> list[DiffLine]:
     """The content lines that a change changed; all lines of a stored or deleted memory."""
-    if _row_of(version).table != MEMORIES:
+    if version.row.table != MEMORIES:
         return []
     before, after = (row.entry().content if row is not None else "" for row in (version.before, version.after))
     return [] if before == after else diff_lines(before, after)
@@ -626,12 +592,12 @@ def _version_content(version: Version) -> Content:
     return Content.assemble(*parts)
 
 
-def _deleted_content(row: TrashRow, now: datetime) -> Content:
+def _deleted_content(row: Version, now: datetime) -> Content:
     """What happened to a deleted memory, and until when it stays in the trash."""
     entry = row.row.entry()
     facts = [
         one_line(entry.category) or "no category",
-        f"{_verb_text(row)} {time_here(row.deleted_at)} ({relative_age(row.deleted_at, now)})",
+        f"{_verb_text(row)} {time_here(row.at)} ({relative_age(row.at, now)})",
         f"expires {time_here(row.until)} ({gone_words(row.until, now)})",
         *([f"session {one_line(entry.session_id)}"] if entry.session_id else []),
     ]
@@ -651,11 +617,11 @@ def _columns(place: Place, now: datetime, rows: Sequence[Any]) -> Sequence[Colum
         )
     if place == "deleted":
         return (
-            Column("deleted", lambda one: relative_age(one.deleted_at, now), width=8, look="muted"),
+            Column("deleted", lambda one: relative_age(one.at, now), width=8, look="muted"),
             Column("key", lambda one: masked(one.row.entry().key), width=20, shortened=cut_key),
             Column("memory", lambda one: masked(one.row.entry().content[:_MAX_CONTENT]), flex=True),
             Column("category", lambda one: one.row.entry().category, 12, hidden_below=90, look="muted"),
-            Column("size", lambda one: size_shown(one.size), 7, right=True, hidden_below=90, look="muted"),
+            Column("size", lambda one: size_shown(one.row.size), 7, right=True, hidden_below=90, look="muted"),
             Column("expires", lambda one: gone_words(one.until, now), width=7, right=True, look="faint"),
         )
     glyph = Column[Version]("", lambda one: Content.styled(_glyph(one), _LOOKS[_glyph(one)]), width=1)
