@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import UsageError
@@ -32,7 +32,7 @@ from zeroclaw_tui.scoring.evidence import (
 from zeroclaw_tui.scoring.injection import judge, pool_size
 from zeroclaw_tui.scoring.keywords import LIKE_FAILS, LikeSearch, like_search, lists_recent, match_expression, words
 from zeroclaw_tui.scoring.profiles import EPSILON, ScoringProfile, ScoringSettings, Trial, float32, mode_in
-from zeroclaw_tui.scoring.scanner import ScanMode, scan
+from zeroclaw_tui.scoring.scanner import scan
 
 if TYPE_CHECKING:
     import numpy as np
@@ -184,11 +184,13 @@ class Fused:
             return "keyword"
         return "hybrid" if self.keyword_hits else "vector"
 
-    def candidates(self, at: np.ndarray, handles: np.ndarray) -> Candidates:
+    def candidates(self, at: np.ndarray, handles: np.ndarray) -> tuple[Candidate, ...]:
         """The rows at these places of the fused order, with every part of their scores."""
-        return Candidates(self, at, handles)
+        positions = self.positions[at]
+        columns = (handles[positions], self.scores[at], self.keyword.places[positions], self.vector.places[positions])
+        return tuple(map(self._candidate, *(column.tolist() for column in columns)))
 
-    def candidate(self, handle: int, score: float, keyword_place: int, vector_place: int) -> Candidate:
+    def _candidate(self, handle: int, score: float, keyword_place: int, vector_place: int) -> Candidate:
         """One row with the parts of its score, by its places in the stages; 0 is none."""
         raw = cosine = None
         if 0 < keyword_place <= self.keyword_hits:
@@ -208,32 +210,6 @@ class Fused:
     def share(self, raw: float) -> float:
         """A keyword score as a share of the best."""
         return 0.0 if self.is_flat else float32(raw / _divisor(self.best_raw))
-
-
-class Candidates(Sequence[Candidate]):
-    """Rows of a fused order, each made when it is looked at: of hundreds that are recalled few are shown."""
-
-    def __init__(self, order: Fused, at: np.ndarray, handles: np.ndarray) -> None:
-        positions = order.positions[at]
-        self._order = order
-        self.handles: tuple[int, ...] = tuple(handles[positions].tolist())
-        self.scores: list[float] = order.scores[at].tolist()
-        self._places = (order.keyword.places[positions].tolist(), order.vector.places[positions].tolist())
-
-    def __len__(self) -> int:
-        return len(self.handles)
-
-    @overload
-    def __getitem__(self, at: int) -> Candidate: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[Candidate]: ...
-
-    def __getitem__(self, at: int | slice) -> Candidate | Sequence[Candidate]:
-        if isinstance(at, slice):
-            return [self[each] for each in range(*at.indices(len(self)))]
-        keyword, vector = self._places
-        return self._order.candidate(self.handles[at], self.scores[at], keyword[at], vector[at])
 
 
 def fused(
@@ -334,16 +310,7 @@ class StoreRanking:
     @property
     def handles(self) -> tuple[int, ...]:
         """The candidates' rows."""
-        if isinstance(self.candidates, Candidates):
-            return self.candidates.handles
         return tuple(candidate.handle for candidate in self.candidates)
-
-    @property
-    def scores(self) -> Sequence[float | None]:
-        """The candidates' scores."""
-        if isinstance(self.candidates, Candidates):
-            return self.candidates.scores
-        return tuple(candidate.score for candidate in self.candidates)
 
     @property
     def stage(self) -> str | None:
@@ -352,9 +319,9 @@ class StoreRanking:
 
     def placed(self, rows: Mapping[Handle, MemoryEntry]) -> Iterator[tuple[int, MemoryEntry, Candidate]]:
         """The candidates whose rows are there, with places from 1."""
-        there = [(at, rows[handle]) for at, handle in enumerate(self.handles) if handle in rows]
-        for place, (at, entry) in enumerate(there, 1):
-            yield place, entry, self.candidates[at]
+        there = (candidate for candidate in self.candidates if candidate.handle in rows)
+        for place, candidate in enumerate(there, 1):
+            yield place, rows[candidate.handle], candidate
 
 
 def rank(
@@ -536,23 +503,6 @@ def _own_places(evidence: OwnEvidence) -> Sequence[int]:
 # From the store to the agent, and into the prompt.
 
 
-class Findings:
-    """What the scanner says of contents, each looked at once: a what-if has the same rows again at every key.
-
-    It keeps the contents in memory, so it belongs to an object that has them anyway.
-    """
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[str, ScanMode], str | None] = {}
-
-    def find(self, content: str, threat_scan: ScanMode) -> str | None:
-        """What `scan` finds."""
-        key = (content, threat_scan)
-        if key not in self._known:
-            self._known[key] = scan(content, threat_scan)
-        return self._known[key]
-
-
 @dataclass(frozen=True, slots=True)
 class Decision:
     """A recall as far as it can be decided without any content: one ranking a session scope, in their order.
@@ -629,14 +579,13 @@ def recalled(
 
     The withheld ones keep the rank the store gave them. Layer "store" gets the recall as it is.
     """
-    findings: Findings = evidence.derived.setdefault(Findings, Findings())
     is_scanned, most = passes_scanner(trial), pool_size(trial)
     stage = None if ranking is None else ranking.stage
     remaining: list[ScoredEntry] = []
     withheld: list[ScoredEntry] = []
     for place, entry, made in _found(evidence, ranking, trial, rows):
         known = made.withheld if isinstance(made, ScoredEntry) and trial.request.layer == "agent" else None
-        kind = known or (findings.find(entry.content, trial.settings.threat_scan) if is_scanned else None)
+        kind = known or (scan(entry.content, trial.settings.threat_scan) if is_scanned else None)
         if kind is None and is_scanned and len(remaining) >= most:
             continue
         # Results are made of what is shown alone: mostly that is few of hundreds.

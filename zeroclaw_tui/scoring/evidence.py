@@ -34,9 +34,7 @@ MOST = 2**31
 """A limit beyond this is taken as this."""
 DEFAULT_NAMESPACE = "default"
 """The namespace of a row that names none."""
-_MASKS_KEPT = 64
 _NOBODY = -2
-_STAGES_KEPT = 16
 _DAY = timedelta(days=1)
 
 
@@ -397,7 +395,6 @@ class RowMasks:
         rows = evidence.rows
         self._has_sessions = evidence.has_sessions
         self._rows = rows
-        self._cached_hits: dict[tuple[object, ...], np.ndarray] = {}
         self._session_codes = {session: code for code, session in enumerate(rows.sessions)}
         durable = [code for code, category in enumerate(rows.categories) if category in DURABLE]
         self.durable = (rows.session == -1) & np.isin(rows.category, durable)
@@ -410,95 +407,58 @@ class RowMasks:
     def of_session(self, session: str) -> np.ndarray:
         """Rows of exactly this session."""
         code = self._session_codes.get(session, _NOBODY) if self._has_sessions else _NOBODY
-        return self._cached(("session", session), lambda: self._rows.session == code)
+        seen: np.ndarray = self._rows.session == code
+        return seen
 
     def in_stage(self, session: str | None, agent_ids: Sequence[str] | None, *, durable: bool) -> np.ndarray | None:
         """Rows that a statement restricted to session and agents sees; None when it is restricted to neither."""
         if session is None and agent_ids is None:
             return None
-
-        def seen() -> np.ndarray:
-            import numpy as np
-
-            left = np.ones(len(self._rows.handles), dtype=bool)
-            if session is not None:
-                left &= self.of_session(session)
-                if durable and self._has_sessions:
-                    left |= self.durable
-            if agent_ids is not None:
-                allowed = [code for code, known in enumerate(self._rows.agent_ids) if known in agent_ids]
-                left &= np.isin(self._rows.agent, allowed)
-            return left
-
-        return self._cached(("stage", session, agent_ids and tuple(agent_ids), durable), seen)
+        seen = _among(self._rows.agent, self._rows.agent_ids, agent_ids)
+        return seen if session is None else seen & self._in_session(session, crosses=durable and self._has_sessions)
 
     def let_through(self, scope: Scope) -> np.ndarray:
         """Rows of the session, in time, and not hidden."""
-        session = scope.request.session_id
+        session, seen = scope.request.session_id, self.visible(scope)
         crosses = scope.vector_live and scope.profile.durable_rows_cross_sessions
+        return seen if session is None else seen & self._in_session(session, crosses=crosses)
 
-        def visible() -> np.ndarray:
-            left = self.visible(scope)
-            if session is not None:
-                left = (
-                    left & self.of_session(session) if not crosses else left & (self.of_session(session) | self.durable)
-                )
-            return left
-
-        bounds = (scope.request.since, scope.request.until)
-        return self._cached(("kept", session, crosses, scope.profile.hides_superseded, *bounds), visible)
+    def _in_session(self, session: str, *, crosses: bool) -> np.ndarray:
+        """Rows of the session, and with `crosses` the durable ones of no session."""
+        return self.of_session(session) | self.durable if crosses else self.of_session(session)
 
     def visible(self, scope: Scope) -> np.ndarray:
         """Rows within the time bounds that no newer row supersedes."""
         within = self.within(scope.request.since, scope.request.until)
-        if scope.profile.hides_superseded:
-            within = within & ~self._rows.superseded
-        return within
+        return within & ~self._rows.superseded if scope.profile.hides_superseded else within
 
     def within(self, since: str | None, until: str | None) -> np.ndarray:
         """Rows between two bounds, compared as text."""
+        import numpy as np
 
-        def inside() -> np.ndarray:
-            import numpy as np
-
-            if since is None and until is None:
-                return np.ones(len(self._rows.handles), dtype=bool)
-            first = "" if since is None else since
-            return np.fromiter(
-                (first <= created and (until is None or created <= until) for created in self._rows.created),
-                dtype=bool,
-                count=len(self._rows.handles),
-            )
-
-        return self._cached(("time", since, until), inside)
+        if since is None and until is None:
+            return np.ones(len(self._rows.handles), dtype=bool)
+        first, created = since or "", self._rows.created
+        return np.array([first <= at and (until is None or at <= until) for at in created], dtype=bool)
 
     def of_agents(self, names: Sequence[str] | None) -> np.ndarray:
         """Rows of agents of these names; None is everybody's."""
-        return self._among("agents", self._rows.agent, self._rows.agents, names)
+        return _among(self._rows.agent, self._rows.agents, names)
 
     def of_namespace(self, namespace: str | None) -> np.ndarray:
         """Rows of a namespace; None is every one."""
         names = [name or DEFAULT_NAMESPACE for name in self._rows.namespaces]
-        found = self._among("namespace", self._rows.namespace, names, None if namespace is None else (namespace,))
+        found = _among(self._rows.namespace, names, None if namespace is None else (namespace,))
         return found | (self._rows.namespace == -1) if namespace == DEFAULT_NAMESPACE else found
 
-    def _among(self, what: str, codes: np.ndarray, names: Sequence[str], wanted: Sequence[str] | None) -> np.ndarray:
-        def among() -> np.ndarray:
-            import numpy as np
 
-            if wanted is None:
-                return np.ones(len(codes), dtype=bool)
-            return np.isin(codes, [code for code, name in enumerate(names) if name in wanted])
+def _among(codes: np.ndarray, names: Sequence[str], wanted: Sequence[str] | None) -> np.ndarray:
+    """Rows whose name is wanted; None is every row."""
+    import numpy as np
 
-        return self._cached((what, None if wanted is None else tuple(wanted)), among)
-
-    def _cached(self, key: tuple[object, ...], make: Callable[[], np.ndarray]) -> np.ndarray:
-        found = self._cached_hits.get(key)
-        if found is None:
-            if len(self._cached_hits) > _MASKS_KEPT:
-                self._cached_hits.clear()
-            found = self._cached_hits[key] = make()
-        return found
+    if wanted is None:
+        return np.ones(len(codes), dtype=bool)
+    return np.isin(codes, [code for code, name in enumerate(names) if name in wanted])
 
 
 def masks_of(evidence: StageEvidence) -> RowMasks:
@@ -540,32 +500,21 @@ def keyword_hits(evidence: StageEvidence, scope: Scope) -> StageHits:
     masks = masks_of(evidence)
     session = scope.request.session_id if scope.vector_live else None
     seen = masks.in_stage(session, scope.agent_ids, durable=True) if scope.profile.filters_in_sql else None
-    key = ("keyword", scope.profile.filters_in_sql, session, scope.agent_ids)
-    found = _cached_hits(evidence, key)
-    if found is None:
-        found = _hits(evidence, masks.positions["keyword_handles"], evidence.keyword_scores, seen)
-        _keep(evidence, key, found)
-    return found
+    return _hits(evidence, masks.positions["keyword_handles"], evidence.keyword_scores, seen)
 
 
 def vector_hits(evidence: StageEvidence, scope: Scope) -> StageHits:
     """What the cosine finds, restricted to the session, and from 0.8.4 on to the agents."""
-    in_sql = scope.profile.filters_in_sql
+    masks, in_sql = masks_of(evidence), scope.profile.filters_in_sql
     session, agents = scope.request.session_id, scope.agent_ids if in_sql else None
-    key = ("vector", in_sql, session, agents)
-    found = _cached_hits(evidence, key)
-    if found is None:
-        masks = masks_of(evidence)
-        seen = masks.in_stage(session, agents, durable=in_sql)
-        failure = _failure(evidence, seen)
-        if failure is not None:
-            found = none_of(evidence, failure)
-        else:
-            found = _hits(evidence, masks.positions["vector_handles"], evidence.vector_scores, seen)
-            order = evidence.agent_order if agents is not None else evidence.durable_order
-            if in_sql and seen is not None and order != "stored":
-                found = _in_scan_order(evidence, masks, found, order, session)
-        _keep(evidence, key, found)
+    seen = masks.in_stage(session, agents, durable=in_sql)
+    failure = _failure(evidence, seen)
+    if failure is not None:
+        return none_of(evidence, failure)
+    found = _hits(evidence, masks.positions["vector_handles"], evidence.vector_scores, seen)
+    order = evidence.agent_order if agents is not None else evidence.durable_order
+    if in_sql and seen is not None and order != "stored":
+        return _in_scan_order(evidence, masks, found, order, session)
     return found
 
 
@@ -636,15 +585,3 @@ def _failure(evidence: StageEvidence, seen: np.ndarray | None) -> str | None:
     known = at < len(rows)
     known[known] = rows[at[known]] == faults.handles[known]
     return faults.failure if seen[at[known]].any() else None
-
-
-def _cached_hits(evidence: StageEvidence, key: tuple[object, ...]) -> StageHits | None:
-    stages: dict[tuple[object, ...], StageHits] = evidence.derived.setdefault(StageHits, {})
-    return stages.get(key)
-
-
-def _keep(evidence: StageEvidence, key: tuple[object, ...], hits: StageHits) -> None:
-    stages: dict[tuple[object, ...], StageHits] = evidence.derived.setdefault(StageHits, {})
-    if len(stages) >= _STAGES_KEPT:
-        stages.clear()
-    stages[key] = hits
