@@ -34,10 +34,9 @@ class DiffLine(NamedTuple):
 def diff_lines(before: str, after: str, *, whole: bool = False) -> list[DiffLine]:
     """The lines that went and came, with a few around them or, with `whole`, with all that stayed; cleaned for showing,
     and no more than can be read."""
-    old, new = _lines(before), _lines(after)
     shown: list[DiffLine] = []
     characters = 0
-    rest = _diff(old, new, whole=whole)
+    rest = _diff(_lines(before), _lines(after), whole=whole)
     for line in rest:
         if len(shown) >= MOST_SHOWN_LINES or characters >= MOST_SHOWN:
             more = 1 + sum(1 for _ in rest)
@@ -55,35 +54,19 @@ def _lines(text: str) -> list[str]:
 
 def _diff(old: Sequence[str], new: Sequence[str], *, whole: bool) -> Iterator[DiffLine]:
     at_old = at_new = 0
-    for start, new_start, length in equal_blocks(old, new):
-        yield from _replaced(old[at_old:start], new[at_new:new_start])
+    for start, new_start, length in [*equal_blocks(old, new), (len(old), len(new), 0)]:
+        yield from (DiffLine("-", line) for line in old[at_old:start])
+        yield from (DiffLine("+", line) for line in new[at_new:new_start])
         at_old, at_new = start + length, new_start + length
-        is_last = at_old == len(old) and at_new == len(new)
-        stayed, is_first = old[start:at_old], start == new_start == 0
-        yield from map(_unchanged, stayed) if whole else _near_changes(stayed, is_first=is_first, is_last=is_last)
-    yield from _replaced(old[at_old:], new[at_new:])
-
-
-def _replaced(old: Sequence[str], new: Sequence[str]) -> Iterator[DiffLine]:
-    yield from (DiffLine("-", line) for line in old)
-    yield from (DiffLine("+", line) for line in new)
-
-
-def _unchanged(line: str) -> DiffLine:
-    return DiffLine(" ", line)
-
-
-def _near_changes(lines: Sequence[str], *, is_first: bool, is_last: bool) -> Iterator[DiffLine]:
-    """Lines that stayed: those next to a change, and how many are left out."""
-    before = 0 if is_first else CONTEXT
-    after = 0 if is_last else CONTEXT
-    left_out = len(lines) - before - after
-    if left_out <= 1:
-        yield from map(_unchanged, lines)
-        return
-    yield from map(_unchanged, lines[:before])
-    yield DiffLine("…", f"{left_out:,} lines unchanged")
-    yield from map(_unchanged, lines[len(lines) - after :])
+        before = CONTEXT if start or new_start else 0
+        after = CONTEXT if at_old < len(old) or at_new < len(new) else 0
+        left_out = length - before - after
+        if whole or left_out <= 1:
+            yield from (DiffLine(" ", line) for line in old[start:at_old])
+        else:
+            yield from (DiffLine(" ", line) for line in old[start : start + before])
+            yield DiffLine("…", f"{left_out:,} lines unchanged")
+            yield from (DiffLine(" ", line) for line in old[at_old - after : at_old])
 
 
 def merge(base: str, mine: str, theirs: str) -> tuple[str, int]:
@@ -132,18 +115,19 @@ def _in_all_three(origin: Sequence[str], left: Sequence[str], right: Sequence[st
 
 def equal_blocks(old: Sequence[str], new: Sequence[str]) -> list[Block]:
     """Runs of equal lines in order: where they start in each, and how long they are."""
-    head = 0
-    while head < min(len(old), len(new)) and old[head] == new[head]:
-        head += 1
-    tail = 0
-    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
+    head = _equal_at_start(old, new)
+    tail = _equal_at_start(old[head:][::-1], new[head:][::-1])
     middle_old, middle_new = old[head : len(old) - tail], new[head : len(new) - tail]
     blocks = [(0, 0, head)]
     pairs = len(middle_old) * len(middle_new)
     if pairs <= _MOST_SEARCHED:
         matcher = SequenceMatcher(None, middle_old, middle_new, autojunk=pairs > MOST_COMPARED)
-        found = matcher.get_matching_blocks()
-        blocks += [(head + block.a, head + block.b, block.size) for block in found]
+        blocks += [(head + block.a, head + block.b, block.size) for block in matcher.get_matching_blocks()]
     blocks.append((len(old) - tail, len(new) - tail, tail))
     return [block for block in blocks if block[2]]
+
+
+def _equal_at_start(old: Sequence[str], new: Sequence[str]) -> int:
+    """How many lines are the same at the beginning of both."""
+    pairs = enumerate(zip(old, new, strict=False))
+    return next((at for at, (line, other) in pairs if line != other), min(len(old), len(new)))
