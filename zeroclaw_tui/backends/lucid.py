@@ -280,7 +280,6 @@ class LucidMemory(SqliteMemory):
         # ZeroClaw >= 0.7.5 asks for the newest memories, "*", with an empty text.
         is_star = profile.star_lists_recent and lists_recent(request.query, profile)
         arguments = ["context", "" if is_star else request.query, f"--budget={settings.budget}", self._project]
-        started = time.perf_counter()
         try:
             output = await run_program(settings.binary_path, arguments, settings.recall_timeout_ms)
         except NotReachable as failure:
@@ -296,12 +295,7 @@ class LucidMemory(SqliteMemory):
             self._last_answer = [result.entry for result in found]
         if request.layer == "agent" and has_agents:
             found = [replace(result, withheld="lucid's own") for result in found]
-        milliseconds = f"{(time.perf_counter() - started) * 1000:.0f} ms"
-        if found:
-            return found, [f"Lucid was asked and gave {counted(len(found))} in {milliseconds}."]
-        if output.strip():
-            return [], [f"Lucid was asked and printed no memories in {milliseconds}: its answer has another form."]
-        return [], [f"Lucid was asked and has nothing on this, after {milliseconds}."]
+        return found, [f"Lucid was asked and gave {counted(len(found))}."]
 
     @property
     def _settings(self) -> LucidSettings:
@@ -363,12 +357,7 @@ class LucidMemory(SqliteMemory):
         if program is None:
             command = safe_output(settings.binary_path)
             findings.append(f"The program {command} cannot be run here: recall is the local database's alone.")
-        facts = {
-            **health.facts,
-            "lucid program": safe_output(program) if program else "not found",
-            "lucid is asked": f"below {settings.local_hit_threshold} local hits, for {settings.budget} tokens",
-            "lucid time-outs": f"recall {settings.recall_timeout_ms} ms, store {settings.store_timeout_ms} ms",
-        }
+        facts = {**health.facts, "lucid program": safe_output(program) if program else "not found"}
         return replace(health, findings=tuple(findings), facts=facts)
 
 

@@ -165,8 +165,6 @@ class MemoryRsExport(ForeignFile[Export]):
         facts = {
             "file": str(self.path),
             "memories": len(export.entries),
-            "users": [one_line(user)[:60] for user in export.namespaces],
-            "items left out because their id repeats": export.repeated,
         }
         return Health(True, "can be read", (NOT_READ, WORTH), facts)
 
@@ -182,23 +180,20 @@ class MemoryRsExport(ForeignFile[Export]):
         )
         notes = [WORTH]
         if request.namespace is None and len(export.namespaces) > 1:
-            notes.append(
-                f"memory-rs searches for one user at a time: the results of its {len(export.namespaces):,} users are "
-                "merged by score; --namespace names one."
-            )
+            users = len(export.namespaces)
+            notes.append(f"memory-rs searches for one user at a time: these are the results of its {users:,} users.")
         if request.agents or request.session_id or request.since or request.until:
             notes.append("memory-rs filters nothing: agents, session and time bounds leave nothing out.")
 
-        def explain(entry: MemoryEntry) -> Sequence[str]:
-            is_asked_for = entry in scores
-            score = scores[entry] if is_asked_for else cosines([entry], request.query)[0]
-            cosine = f"the cosine of the two hashes is {score:.3f}, which says nothing of the texts"
-            if is_asked_for:
-                return [cosine]
-            return ["it is of another user than the one asked for", *([cosine] if score < 0.0 else [])]
-
+        cosine = "the hashes of two texts are compared, which says nothing of the texts"
         return OwnEvidence(
-            request, results, STAGE, "cosine of hashes", tuple(notes), program=self.about.program, reasons=explain
+            request,
+            results,
+            STAGE,
+            "cosine of hashes",
+            tuple(notes),
+            program=self.about.program,
+            reasons=lambda entry: [cosine],
         )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import signal
 from collections.abc import Sequence
 from contextlib import suppress
@@ -28,7 +27,8 @@ async def run_program(command: str, arguments: Sequence[str], milliseconds: int)
     except ValueError:
         raise NotReachable("A text with a NUL or half a surrogate pair cannot be given to a program.") from None
     except OSError as failure:
-        raise NotReachable(_why_not_run(command, failure)) from failure
+        reason = failure.strerror or "the system refuses it"
+        raise NotReachable(f"{safe_output(command)} cannot be run: {reason}.") from failure
     if code != 0:
         ending = f"ended with exit code {code}" if code > 0 else f"was ended by signal {-code}"
         line = safe_output(error.decode("utf-8", "replace").strip().partition("\n")[0])
@@ -74,11 +74,3 @@ async def _communicate(command: Sequence[str]) -> tuple[int, bytes, bytes]:
             await output.is_complete.wait()
         raise
     return transport.get_returncode() or 0, output.by_descriptor[1], output.by_descriptor[2]
-
-
-def _why_not_run(command: str, failure: OSError) -> str:
-    if not command:
-        return "The path of the program is empty."
-    if "/" not in command and isinstance(failure, FileNotFoundError) and shutil.which(command) is None:
-        return f"{safe_output(command)} was not found on your PATH."
-    return f"{safe_output(command)} cannot be run: {failure.strerror or 'the system refuses it'}."

@@ -349,30 +349,25 @@ class RedisMemory(LoadedMemory):
         return RedisWriter(self, self._client, self._clock)
 
 
-def _read(names: Sequence[bytes], values: Sequence[bytes | None]) -> tuple[list[Document], tuple[str, ...]]:
+def _read(names: Sequence[bytes], values: Sequence[bytes | None]) -> tuple[list[Document], list[str]]:
     """The memories, and a sentence about values that are not among them."""
+    by_id: dict[str, Document] = {}
     others: list[str] = []
-    documents: list[Document] = []
     for name, data in zip(names, values, strict=True):
         key = name.removeprefix(_PREFIX).decode(errors="replace")
         # A value without data was deleted after its name was read.
-        document = None if data is None or key.encode() != name.removeprefix(_PREFIX) else parse_document(key, data)
-        if document is not None:
-            documents.append(document)
-        elif data is not None:
+        if data is None:
+            continue
+        document = parse_document(key, data) if key.encode() == name.removeprefix(_PREFIX) else None
+        if document is None or by_id.setdefault(document.id, document) is not document:
             others.append(key)
-    by_id: dict[str, Document] = {}
-    copies = [one.key for one in documents if by_id.setdefault(one.id, one) is not one]
-    findings = [_finding(others, "are not memories")] if others else []
-    if copies:
-        findings.append(_finding(copies, "have the id of another memory"))
-    return list(by_id.values()), tuple(findings)
-
-
-def _finding(keys: Sequence[str], fault: str) -> str:
-    names = ", ".join(repr(key[:40]) for key in keys[:5])
-    more = f" and {len(keys) - 5} more" if len(keys) > 5 else ""
-    return f"Values under memory:* that {fault}: {len(keys)} ({names}{more}). They are not shown and stay as they are."
+    if not others:
+        return list(by_id.values()), []
+    shown = ", ".join(repr(key[:40]) for key in others[:5]) + (", …" if len(others) > 5 else "")
+    return list(by_id.values()), [
+        f"Values under memory:* that are no memories, or have the id of another one: {len(others)} ({shown}). They are "
+        "not shown and stay as they are."
+    ]
 
 
 class RedisWriter(RowWriter):

@@ -66,7 +66,7 @@ def test_recall_has_lucid_s_rows(tmp_path: Path, program: LucidProgram, run: Com
     assert stages(document) == [("tea", "keyword"), ("lucid_0", "lucid"), ("lucid_1", "lucid")]
     assert [row["score"] for row in document["results"][1:]] == [1.0, 0.95]
     assert document["results"][2]["content"] == "a \x1b[31mpot of tea"
-    assert "zeroclaw: Lucid was asked and gave 2 memories in " in done.stderr
+    assert "zeroclaw: Lucid was asked and gave 2 memories." in done.stderr
     assert program.calls == [["context", "tea", "--budget=200", f"--project={tmp_path}/.zeroclaw/workspace"]]
 
 

@@ -117,7 +117,6 @@ async def test_health_says_which_program_and_what_holds(tmp_path: Path) -> None:
         await memory.close()
         assert health.ok
         assert health.facts["lucid program"] == (command if there else "not found")
-        assert health.facts["lucid time-outs"] == "recall 500 ms, store 800 ms"
         assert any("cannot be run here" in finding for finding in health.findings) is not there
     assert program.calls == []
     with closing(sqlite3.connect(path)) as connection:

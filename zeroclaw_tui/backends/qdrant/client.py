@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from urllib.parse import quote, unquote, urlsplit
 from zeroclaw_tui.config.memory_config import shown
 from zeroclaw_tui.embeddings.base import is_web_address
 from zeroclaw_tui.embeddings.endpoint import is_loopback, tls_error_message
-from zeroclaw_tui.memory.errors import NothingYet, NotReachable, Refused, UsageError
+from zeroclaw_tui.memory.errors import NothingYet, NotReachable, UsageError
 from zeroclaw_tui.memory.text import cut, mask_secrets, one_line
 
 if TYPE_CHECKING:
@@ -118,7 +117,6 @@ class QdrantClient:
         self._key = api_key
         self._seconds = seconds
         self._http: httpx.AsyncClient | None = None
-        self._has_answered = False
 
     async def describe(self) -> dict[str, Any]:
         """Qdrant's description of the collection. Raises NothingYet if there is no such collection."""
@@ -194,18 +192,17 @@ class QdrantClient:
                 hint="Check that it is running and that no firewall blocks the connection.",
             ) from None
         except (httpx.HTTPError, httpx.InvalidURL, ValueError, ImportError) as error:
-            raise _connection_error(error, address, has_answered=self._has_answered) from None
+            raise _connection_error(error, address) from None
         return self._result(response)
 
     def _result(self, response: httpx.Response) -> Any:
         server, status, method = self.address.server, response.status_code, response.request.method
-        if status == 403 and method != "GET" and self._key:
-            raise KeyRefused(
-                f"Qdrant at {server} does not let this API key do that (HTTP {status}).", hint="It may only read."
-            )
         if status in (401, 403):
             problem = "refuses the API key" if self._key else "wants an API key"
-            raise KeyRefused(f"Qdrant at {server} {problem} (HTTP {status}).", hint="Set storage.qdrant.api_key.")
+            raise KeyRefused(
+                f"Qdrant at {server} {problem} (HTTP {status}).",
+                hint="Set storage.qdrant.api_key to one that may do this.",
+            )
         if status >= 500:
             raise NotReachable(f"Qdrant at {server} has an internal error (HTTP {status}).", hint="Try again later.")
         try:
@@ -214,25 +211,20 @@ class QdrantClient:
             document = None
         if status != 200 and (reason := _reason(document)):
             raise self._refusal(status, method, reason)
-        if status == 413:
-            raise Refused(f"That is more than Qdrant at {server} takes at once (HTTP 413).", hint="Its limit is 32 MB.")
         if status != 200 or not isinstance(document, dict) or "result" not in document:
             raise not_qdrant(server)
-        self._has_answered = True
         return document["result"]
 
     def _refusal(self, status: int, method: str, reason: str) -> Exception:
         """The error for a request that Qdrant refuses with a reason."""
-        server, collection = self.address.server, self.address.collection
         if status == 404 and method == "GET":
             return NothingYet(
-                f"Qdrant at {server} has no collection {collection} yet.",
+                f"Qdrant at {self.address.server} has no collection {self.address.collection} yet.",
                 hint="ZeroClaw makes it at its first start with an embedding provider.",
             )
-        if status == 404:
-            return NotReachable(f"The collection {collection} is no longer there.", hint="Another program deleted it.")
         text = cut(one_line(mask_secrets(reason)), _MAX_REASON_LENGTH)
-        return Refused(f"Qdrant at {server} refuses that: {text}", hint=f"HTTP {status}.")
+        kind = NotReachable if status == 404 else Refused
+        return kind(f"Qdrant at {self.address.server} refuses that: {text}", hint=f"HTTP {status}.")
 
     def _object(self, result: Any) -> dict[str, Any]:
         if not isinstance(result, dict):
@@ -256,25 +248,16 @@ def not_qdrant(server: str) -> NotReachable:
     )
 
 
-def _connection_error(error: Exception, address: CollectionAddress, *, has_answered: bool) -> NotReachable:
+def _connection_error(error: Exception, address: CollectionAddress) -> NotReachable:
     import httpx
 
     server = address.server
     trouble = tls_error_message(error)
     if trouble is not None:
         return NotReachable(f"Qdrant at {server} {trouble[0]}.", hint=trouble[1])
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, socket.gaierror):
-            host = shown(urlsplit(address.base).hostname or "")
-            return NotReachable(f"There is no host named {host}.", hint="Check the spelling, and that DNS works here.")
-        cause = cause.__cause__ or cause.__context__
     if isinstance(error, httpx.ConnectError):
-        return NotReachable(f"Nothing answers at {server}.", hint="Is Qdrant running, and are host and port right?")
-    # httpx says so of a response that ends too early.
-    is_cut_off = has_answered or "incomplete" in str(error) or "complete message body" in str(error)
-    if isinstance(error, httpx.RemoteProtocolError | httpx.DecodingError) and not is_cut_off:
-        return not_qdrant(server)
+        hint = "Is Qdrant running, and are host and port right?"
+        return NotReachable(f"Nothing answers at {server}.", hint=hint)
     return NotReachable(f"The connection to {server} broke off.", hint="Check the address and any proxy; try again.")
 
 

@@ -1,8 +1,8 @@
 """Memory in a Qdrant collection, with recall as ZeroClaw does it: the nearest points, no threshold and no keywords.
 
 Up to MAX_LOADED points are loaded once for lists, filters and counts. A new or deleted point is noticed at once, a
-changed one after LOADED_SECONDS_PER_POINT for each point; our own changes are always read again. A bigger collection
-is listed, filtered and counted on the server, as far as Qdrant can do that.
+changed one after LOADED_SECONDS_PER_POINT for each point; our own changes are always read again. Of a bigger collection
+the server gives counts, recall, and the points of named ids and keys.
 """
 
 from __future__ import annotations
@@ -52,9 +52,6 @@ from zeroclaw_tui.memory.change import Row, RowVersion
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, Refused, Unreadable, UsageError
 from zeroclaw_tui.memory.query import (
-    NEWEST_STORED,
-    NEWEST_UPDATED,
-    OLDEST_STORED,
     VERSIONS,
     MemoryFilter,
     Query,
@@ -77,9 +74,6 @@ T = TypeVar("T")
 STAGE = "qdrant"
 MAX_LOADED = 50_000
 LOADED_SECONDS_PER_POINT = 0.001
-_ROWS_AT_ONCE = 500
-_USUAL_ORDERS = (NEWEST_STORED, OLDEST_STORED, NEWEST_UPDATED)
-"""What is asked for where nobody chose an order; a collection that is too big to load is listed by ID then."""
 _PURPOSE = "to store and find memories here"
 _OTHER_NAME = "Name another collection in config.toml, or with --location URL/collections/NAME."
 _COSINE = "Cosine"
@@ -97,8 +91,7 @@ class TooManyPoints(Refused):
 
     def __init__(self, collection: str, points: int) -> None:
         super().__init__(
-            f"The collection {shown(collection)} has {points:,} points. Above {MAX_LOADED:,}, it can only be listed by "
-            "ID, with filters by category, session and agent.",
+            f"The collection {shown(collection)} has {points:,} points, and only up to {MAX_LOADED:,} are listed.",
             hint="Recall works, and so do commands that name keys or ids.",
         )
 
@@ -141,8 +134,6 @@ class QdrantMemory(LoadedMemory):
         self._loaded_at: tuple[Loaded, float] | None = None
         self._loading = asyncio.Lock()
         self._write_count = 0
-        self._next_page: tuple[MemoryFilter, int, Any] | None = None
-        """Where the last page that the server listed ended: its filter, how many points were before, the next one."""
         vectors = {} if embedder is not None else {"vectors": self._no_embedder}
         self.why_not = {**WHY_NOT, **vectors, **({"write": ASKED_READ_ONLY} if read_only else {})}
 
@@ -262,15 +253,11 @@ class QdrantMemory(LoadedMemory):
     async def _find_entries(self, query: Query[Any]) -> Sequence[MemoryEntry]:
         try:
             return await super()._find_entries(query)
-        except TooManyPoints as error:
-            if query.handles is not None or query.ids is not None or query.keys is not None:
-                rows = await self._named_on_server(query)
-                return [entry for entry in map(self._entry, rows) if matches(entry, query.filter)]
-            conditions = conditions_of(query.filter)
-            is_by_text = query.prefix is not None or query.contents is not None
-            if conditions is None or is_by_text or query.sort not in _USUAL_ORDERS:
-                raise error
-            return await self._list_on_server(query, conditions)
+        except TooManyPoints:
+            if query.handles is None and query.ids is None and query.keys is None:
+                raise
+            rows = await self._named_on_server(query)
+            return [entry for entry in map(self._entry, rows) if matches(entry, query.filter)]
 
     async def _named_on_server(self, query: Query[Any]) -> Sequence[Row]:
         """The rows that a query names by handles, ids or keys."""
@@ -280,22 +267,6 @@ class QdrantMemory(LoadedMemory):
         rows = [row_of_point(point) async for point in self._client.scroll(of_keys)]
         places = {key: place for place, key in enumerate(dict.fromkeys(query.keys))}
         return sorted(rows, key=lambda row: (places[row.key], str(row.values["created_at"]), row.id))
-
-    async def _list_on_server(self, query: Query[Any], conditions: Filter) -> Sequence[MemoryEntry]:
-        """One page in the order of ids. The page after the last one goes on where that one ended."""
-        skipped, position = 0, None
-        if self._next_page is not None and self._next_page[:2] == (query.filter, query.offset):
-            _, skipped, position = self._next_page
-        points: list[Point] = []
-        wanted = None if query.limit is None else query.offset + query.limit - skipped
-        while wanted is None or len(points) < wanted:
-            page_size = _ROWS_AT_ONCE if wanted is None else min(_ROWS_AT_ONCE, wanted - len(points))
-            page, position = await self._client.scroll_page(conditions, page_size, position)
-            points += page
-            if position is None:
-                break
-        self._next_page = None if position is None else (query.filter, skipped + len(points), position)
-        return [self._entry(row_of_point(point)) for point in points[query.offset - skipped :]]
 
     async def _rows_of(self, entries: Sequence[MemoryEntry]) -> Sequence[Row]:
         return await self._stored([entry.handle for entry in entries])
@@ -401,7 +372,7 @@ class QdrantMemory(LoadedMemory):
             return await super()._with_writer(work)
         finally:
             self._write_count += 1
-            self._loaded_at = self._next_page = None
+            self._loaded_at = None
 
     def _writer(self) -> RowWriter:
         return QdrantWriter(self._client, self._dimensions, self._embed)

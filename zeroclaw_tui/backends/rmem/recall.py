@@ -41,6 +41,20 @@ _SPACES = str.maketrans(dict.fromkeys(WHITE_SPACE, " "))
 _NOT_FROM_QUERY = ("SQLITE_INTERRUPT", "SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_NOMEM", "SQLITE_IOERR")
 """Errors of SQLite that the query does not cause; R-Mem takes all others for an answer without hits."""
 
+_RETURNED = {
+    "active": "active",
+    "archive": f"from the archive, since the best active score is below {_ARCHIVE_BELOW:g}",
+    "graph": "from the graph: it contains a word of the query, and every such relation scores 0.9",
+}
+"""Why R-Mem returns what comes from each of its sources, in a clause."""
+_LEFT_OUT = {
+    "memories": "only a memory with a date and a vector is ranked, by the vector of the query",
+    "archive": "the archive is ranked by vectors alone, and only where the best active score is below "
+    f"{_ARCHIVE_BELOW:g}",
+    "relations": "no word of the query is in its source and destination, or a newer relation made it invalid",
+}
+"""What leaves out a row that has no score, by its table."""
+
 
 @dataclass(slots=True)
 class UserRecall:
@@ -48,7 +62,6 @@ class UserRecall:
 
     user: str
     limit: int
-    has_vector: bool
     expression: str = ""
     """The query as the keyword index gets it."""
     error: str | None = None
@@ -58,10 +71,8 @@ class UserRecall:
     best: float = 0.0
     """The best score of an active memory."""
     searches_archive: bool = False
-    ranked: dict[Handle, tuple[int, float]] = field(default_factory=dict)
-    """Position and cosine of each ranked row, before the limit cuts."""
-    duplicates: set[Handle] = field(default_factory=set)
-    """Left out because the row before has the same text."""
+    scores: dict[Handle, float] = field(default_factory=dict)
+    """The cosine of each ranked row, before the limit cuts."""
     results: Sequence[ScoredEntry] = ()
 
     def notes(self, *, is_only_user: bool) -> Iterator[str]:
@@ -78,62 +89,17 @@ class UserRecall:
                 "archived texts."
             )
 
-    def explain(self, row: Row) -> Sequence[str]:
-        """Say in clauses why a row of this user is in the results, or everything that leaves it out."""
+    def explain(self, row: Row) -> str:
+        """Say in a clause why a row of this user is in the results, or what leaves it out."""
         handle = row.entry.handle
-        for result in self.results:
-            if result.entry.handle == handle:
-                return [self._explain_result(result)]
-        if handle in self.duplicates:
-            return ["the row before it has the same text, so it is dropped"]
-        if handle in self.ranked:
-            position, cosine = self.ranked[handle]
-            place = f"its cosine is {cosine:.3f}, place {position:,} among them"
-            return [f"{place}, and {self.limit:,} are returned in all"]
-        match row.table:
-            case "memories":
-                return list(self._explain_memory(row))
-            case "archive":
-                return list(self._explain_archived(row))
-            case _ if row.entry.superseded_by is not None:
-                return ["a newer relation made it invalid"]
-            case _:
-                return ["its source and its destination contain no word of the query, or too many relations do"]
-
-    def _explain_result(self, result: ScoredEntry) -> str:
-        if result.source == "graph":
-            return "from the graph: it contains a word of the query, and every such relation scores 0.9"
-        if result.source == "archive":
-            return f"from the archive, since the best active score is below {_ARCHIVE_BELOW:g}"
-        if self.picked is None:
-            return "active; every memory of this user was ranked"
-        unranked = "" if self.has_vector else ", and the query has no vector to rank it by"
-        return f"active; the keyword stage ({self._words}) picks it{unranked}"
-
-    def _explain_memory(self, row: Row) -> Iterator[str]:
-        most, rest = self.limit * _PICKED_PER_RESULT, f"only what the keyword stage ({self._words}) picks is ranked"
-        is_picked = self.picked is not None and row.rowid in self.picked
-        if self.picked is not None and not is_picked:
-            if len(self.picked) >= most:
-                yield f"{rest}, and it stops after the oldest {most:,}"
-            else:
-                yield f"{rest}, and by the keyword index it has none of these words"
-        if self.has_vector:
-            if row.vector is None or not row.entry.timestamp:
-                yield "it has no vector or no date, so R-Mem never recalls it"
-        elif is_picked:
-            yield f"the keyword stage picks it, and {self.limit:,} are returned in all"
-        elif self.picked is None:
-            yield "the query has no vector, and the keyword stage picks nothing"
-
-    def _explain_archived(self, row: Row) -> Iterator[str]:
-        if not self.has_vector:
-            yield "the archive is ranked by vectors alone, and the query has none"
-        elif self.best >= float32(_ARCHIVE_BELOW):
-            best = f"the best active score, {self.best:.3f}"
-            yield f"the archive is not searched: {best}, is not below {_ARCHIVE_BELOW:g}"
-        if row.vector is None:
-            yield "its archived copy has no vector"
+        source = next((result.source for result in self.results if result.entry.handle == handle), None)
+        if source is not None:
+            return _RETURNED[source]
+        if handle in self.scores:
+            return f"its cosine is {self.scores[handle]:.3f}, and {self.limit:,} are returned in all"
+        if row.table == "memories" and self.picked is not None and row.rowid not in self.picked:
+            return f"only what the keyword stage ({self._words}) picks is ranked"
+        return _LEFT_OUT[row.table]
 
     @property
     def _words(self) -> str:
@@ -145,7 +111,7 @@ def recall_for_user(
 ) -> UserRecall:
     """Answer a query as R-Mem does for one user; `vector` is that of the query, if there is one."""
     query = query.encode("utf-8", "replace").decode()
-    found = UserRecall(user, max(0, min(limit, _MAX_LIMIT)), vector is not None)
+    found = UserRecall(user, max(0, min(limit, _MAX_LIMIT)))
     memories = contents.of("memories", user)
     if contents.has_archive:
         found.expression = keyword_expression(query)
@@ -164,7 +130,9 @@ def recall_for_user(
         results = [_result(row.entry, None, "active") for row in memories if found.picked is not None]
     results = best_first(results + _find_relations(connection, contents.of("relations", user), query))
     if contents.has_archive:
-        results = _without_duplicates(found, results)
+        # A text that follows itself is dropped.
+        contents_before = [None, *(one.entry.content for one in results)]
+        results = [one for one, before in zip(results, contents_before, strict=False) if one.entry.content != before]
     found.results = results[: found.limit]
     return found
 
@@ -206,8 +174,7 @@ def _rank(found: UserRecall, rows: Sequence[Row], vector: np.ndarray, source: st
     scores = cosines(rows, vector)
     entries = [row.entry for row in rows if row.vector is not None]
     ordered = sorted(entries, key=lambda entry: -scores.get(entry.handle, 0.0))
-    for position, entry in enumerate(ordered, 1):
-        found.ranked[entry.handle] = position, scores.get(entry.handle, 0.0)
+    found.scores |= {entry.handle: scores.get(entry.handle, 0.0) for entry in ordered}
     return [_result(entry, scores.get(entry.handle, 0.0), source) for entry in ordered[: found.limit]]
 
 
@@ -225,17 +192,6 @@ def _find_relations(connection: sqlite3.Connection, rows: Sequence[Row], query: 
     rowids = [rowid for (rowid,) in connection.execute(statement, [f"%{word}%" for word in words])]
     entries = [by_rowid[rowid] for rowid in rowids if rowid in by_rowid]
     return [_result(entry, _RELATION_SCORE, "graph") for entry in entries[:_MAX_RELATIONS]]
-
-
-def _without_duplicates(found: UserRecall, results: Sequence[ScoredEntry]) -> list[ScoredEntry]:
-    """Leave out each result whose text is that of the result before it."""
-    different: list[ScoredEntry] = []
-    for result in results:
-        if different and different[-1].entry.content == result.entry.content:
-            found.duplicates.add(result.entry.handle)
-        else:
-            different.append(result)
-    return different
 
 
 def _result(entry: MemoryEntry, score: float | None, source: str) -> ScoredEntry:

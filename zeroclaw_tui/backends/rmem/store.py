@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -15,14 +14,13 @@ from zeroclaw_tui.backends.cancellation import ReadWorkerPool
 from zeroclaw_tui.backends.foreign import ForeignFile
 from zeroclaw_tui.backends.health import ContentRevision, Health
 from zeroclaw_tui.backends.rmem.recall import DEFAULT_LIMIT, STAGE, UserRecall, best_first, quoted_user, recall_for_user
-from zeroclaw_tui.backends.rmem.tables import Contents, Row, cosines, memory_id, read_contents
+from zeroclaw_tui.backends.rmem.tables import Contents, Row, memory_id, read_contents
 from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.files.database import as_text
-from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.scoring.evidence import OwnEvidence
-from zeroclaw_tui.scoring.neighbours import Near, Neighbour
 from zeroclaw_tui.scoring.profiles import Trial
 
 if TYPE_CHECKING:
@@ -82,29 +80,9 @@ class RMemMemory(ForeignFile[Contents]):
     async def health(self) -> Health:
         contents = await self._loaded()
         counts = Counter(row.table for row in contents.rows)
-        invalid = sum(row.table == "relations" and row.entry.superseded_by is not None for row in contents.rows)
-        facts = {
-            "database": str(self.path),
-            "R-Mem": contents.version,
-            "memories": counts["memories"],
-            "users": [quoted_user(user) for user in contents.namespaces],
-            "archived": counts["archive"],
-            "relations": counts["relations"] - invalid,
-            "relations no longer valid": invalid,
-        }
+        facts = {"database": str(self.path), "R-Mem": contents.version, **counts}
         summary = f"{counted(counts['memories'])} of R-Mem {contents.version}: answers."
         return Health(True, summary, (MODEL_UNKNOWN,), facts)
-
-    async def near(self, to: MemoryEntry | np.ndarray | str, limit: int) -> Near | None:
-        if isinstance(to, str):
-            return await super().near(to, limit)
-        contents = await self._loaded()
-        vector = _vector_of(contents, to.handle) if isinstance(to, MemoryEntry) else to
-        if vector is None or not len(vector):
-            return None
-        scores = await asyncio.to_thread(cosines, contents.rows, vector)
-        found = sorted((Neighbour(handle, score) for handle, score in scores.items()), key=lambda one: -one.score)
-        return Near(found[:limit], len(found))
 
     async def history(self, id: str) -> Sequence[ContentRevision]:
         statement = "SELECT action, old_text, new_text, created_at FROM history WHERE memory_id = ? ORDER BY rowid"
@@ -145,17 +123,15 @@ class RMemMemory(ForeignFile[Contents]):
         for recall in recalls:
             notes += recall.notes(is_only_user=len(recalls) == 1)
         notes += _request_notes(request, len(recalls))
-        if usable is None and any(result.source == "active" for result in results):
+        if usable is None:
             notes.append("The query has no vector, so R-Mem ranks nothing: the results of its keyword stage are shown.")
-        elif usable is None:
-            notes.append("The query has no vector, so R-Mem can neither rank memories nor search its archive.")
         by_user = {recall.user: recall for recall in recalls}
 
         def explain(entry: MemoryEntry) -> Sequence[str]:
             user = entry.namespace or ""
             if user not in by_user:
                 return [f"it is of the user {quoted_user(user)}, and another one is asked for"]
-            return list(by_user[user].explain(contents.row_by_handle[entry.handle]))
+            return [by_user[user].explain(contents.row_by_handle[entry.handle])]
 
         return OwnEvidence(
             request=request,
@@ -187,21 +163,8 @@ def _request_notes(request: RecallRequest, users: int) -> Iterator[str]:
             f"R-Mem searches for one user at a time: the results of its {users:,} users are merged by score; "
             "--namespace names one."
         )
-    if request.since is not None or request.until is not None:
-        yield "R-Mem's search has no time bounds, so they leave nothing out."
-    if request.session_id is not None:
-        yield f"{WHY_NOT['sessions']} The session leaves nothing out."
-    if request.agents:
-        yield f"{WHY_NOT['agents']} The agents leave nothing out."
-
-
-def _vector_of(contents: Contents, handle: Handle) -> np.ndarray | None:
-    import numpy as np
-
-    row = contents.row_by_handle.get(handle)
-    if row is None or not row.vector or len(row.vector) % 4:
-        return None
-    return np.frombuffer(row.vector, dtype="<f4")
+    if request.since or request.until or request.session_id or request.agents:
+        yield "R-Mem filters nothing: agents, session and time bounds leave nothing out."
 
 
 def _names_end(entry: MemoryEntry, relation: Row) -> bool:
