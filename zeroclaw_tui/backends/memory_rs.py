@@ -185,7 +185,11 @@ class MemoryRsExport(ForeignFile[Export]):
         if request.agents or request.session_id or request.since or request.until:
             notes.append("memory-rs filters nothing: agents, session and time bounds leave nothing out.")
 
-        cosine = "the hashes of two texts are compared, which says nothing of the texts"
+        def explain(entry: MemoryEntry) -> Sequence[str]:
+            if request.namespace not in (None, entry.namespace):
+                return ["it is of another user than the one asked for"]
+            return ["the hashes of two texts are compared, which says nothing of the texts"]
+
         return OwnEvidence(
             request,
             results,
@@ -193,7 +197,7 @@ class MemoryRsExport(ForeignFile[Export]):
             "cosine of hashes",
             tuple(notes),
             program=self.about.program,
-            reasons=lambda entry: [cosine],
+            reasons=explain,
         )
 
 
