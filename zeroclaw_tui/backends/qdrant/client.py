@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote, urlsplit
 from zeroclaw_tui.config.memory_config import shown
 from zeroclaw_tui.embeddings.base import is_web_address
 from zeroclaw_tui.embeddings.endpoint import is_loopback, tls_error_message
-from zeroclaw_tui.memory.errors import NothingYet, NotReachable, UsageError
+from zeroclaw_tui.memory.errors import NothingYet, NotReachable, Refused, UsageError
 from zeroclaw_tui.memory.text import cut, mask_secrets, one_line
 
 if TYPE_CHECKING:
