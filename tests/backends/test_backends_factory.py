@@ -53,7 +53,9 @@ def test_every_known_backend_opens_or_says_why_not(name: str, tmp_path: Path) ->
 async def test_a_driver_that_is_not_installed_names_its_extra(
     name: str, driver: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delitem(sys.modules, CLASSES[name].partition(":")[0], raising=False)
+    store = CLASSES[name].partition(":")[0]
+    for module in (store, store.replace(".store", ".connect")):
+        monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.setitem(sys.modules, driver, None)
     with pytest.raises(Refused) as refusal:
         await create_memory(config_of(tmp_path, name, location=SERVERS[name])).open()

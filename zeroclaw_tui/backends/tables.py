@@ -141,8 +141,8 @@ class TableWriter(RowWriter):
         """Delete one; False if something refers to it."""
 
     @abstractmethod
-    async def add_agent(self, alias: str) -> RowChange:
-        """Insert an agent of that alias; `before` is set if another program has just inserted it."""
+    async def add_agent(self, alias: str) -> Row:
+        """Insert an agent of that alias. Raises WriteConflict if another program has just inserted it."""
 
     @abstractmethod
     def has_table(self, name: str) -> bool:
@@ -183,8 +183,8 @@ class TableWriter(RowWriter):
                 hint="Name the one that shall own the memory.",
             )
         added = await self.add_agent(alias or DEFAULT_AGENT)
-        self.agents[added.row.id] = alias or DEFAULT_AGENT
-        return added.row.id, added if added.before is None else None
+        self.agents[added.id] = alias or DEFAULT_AGENT
+        return added.id, RowChange(None, added)
 
     def new_row(self, draft: Draft, existing: Row | None, owner: str | None) -> Row:
         """As ZeroClaw's own store writes it; a replaced row keeps its id, its place and its time of creation."""

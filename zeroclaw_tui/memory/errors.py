@@ -120,9 +120,6 @@ class NotReachable(InspectorError):
 class AccessDenied(NotReachable):
     """A server that answers, and refuses the user, the password or the database."""
 
-    only_with_tls = False
-    """Whether it is known to let in nobody without TLS."""
-
 
 class DiskFull(Unreadable):
     """No room on the disk for what had to be written."""

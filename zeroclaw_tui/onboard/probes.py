@@ -57,7 +57,6 @@ _LITTLE_SPACE = 100 * 10**6
 _AS_ZEROCLAW = "Run this as the user who runs ZeroClaw, or fix the permissions."
 _POSTGRES_SETTINGS = ("schema", "table", "connect_timeout_secs")
 _URL_SHAPE = "It should look like postgres://user:password@host:5432/database."
-_WITHOUT_TLS = "ZeroClaw always connects without TLS: allow that for this user (pg_hba.conf), or use a tunnel."
 _NO_VECTORS = "ZeroClaw cannot store anything in Qdrant without an embedding provider"
 _FALL_BACK = "Without lucid, ZeroClaw uses only its own SQLite database."
 _SENT_TEXT = "Who prefers tea?"
@@ -284,8 +283,7 @@ async def _probe_postgres(answers: Answers, seconds: float) -> Finding:
         missing = Finding("postgres", "bad", "The PostgreSQL driver is not installed.", hint=hint, exit_code=REFUSED)
         return replace(missing, remedy="Install the driver")
     except AccessDenied as error:
-        finding = replace(_bad("postgres", error, DB_URL), exit_code=REFUSED)
-        return replace(finding, hint=_WITHOUT_TLS) if error.only_with_tls else finding
+        return replace(_bad("postgres", error, DB_URL), exit_code=REFUSED)
     except InspectorError as error:
         return _bad("postgres", error, DB_URL)
     return _of_server("postgres", found, DB_URL)

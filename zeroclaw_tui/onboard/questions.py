@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from zeroclaw_tui.backends.factory import has_notes
 from zeroclaw_tui.config.setting_names import BACKEND, is_read
 from zeroclaw_tui.config.storage import OTHERS_DB_URL
-from zeroclaw_tui.memory.errors import UsageError
+from zeroclaw_tui.memory.errors import DriverMissing, UsageError
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.onboard.answers import (
     BACKEND_TITLES,
@@ -121,7 +122,9 @@ def _offered_db_url(answers: Answers) -> str:
 
 
 def _check_db_url(answers: Answers, url: Any) -> None:
-    postgres_probe(str(url), answers)
+    # Without the driver the test of the answers says how to install it.
+    with suppress(DriverMissing):
+        postgres_probe(str(url), answers)
 
 
 def _about_qdrant_key(answers: Answers) -> str:

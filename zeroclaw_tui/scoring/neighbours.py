@@ -44,11 +44,6 @@ def words_of(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def is_cut_in_twos(word: str) -> bool:
-    """Whether a word is of a script without blanks, so that a run of it was taken apart."""
-    return _IS_CJK.match(word) is not None
-
-
 def compared_text_of(key: str, content: str) -> str:
     """What is compared of a memory: keys of saved messages are numbers that say nothing."""
     return content if content.strip() else key
@@ -72,12 +67,6 @@ class Near(NamedTuple):
 def shared_words(text: str, other: str) -> tuple[str, ...]:
     """The longest words that two texts have in common: those say more than the short ones that everybody uses."""
     return tuple(sorted(set(words_of(text)) & set(words_of(other)), key=lambda word: (-len(word), word))[:_SHOWN])
-
-
-def as_neighbours(scored: Sequence[tuple[Handle, float]]) -> list[Neighbour]:
-    """The memories that a database ranks, best first, with each score as a share of the best one."""
-    best = max((score for _, score in scored), default=0.0)
-    return [Neighbour(handle, score / best if best > 0 else 0.0) for handle, score in scored]
 
 
 class RareWords:

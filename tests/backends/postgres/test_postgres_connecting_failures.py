@@ -105,7 +105,6 @@ async def test_the_second_host_of_a_url_is_tried(place: PostgresPlace, closed_po
     [
         (f"postgres://agent:p@q/{PASSWORD}@h/d", "has more than one @"),
         (f"postgres://agent:p@q?{PASSWORD}=x@h/d", "has more than one @"),
-        (f"postgres://agent:{PASSWORD}@h/d?sslmode=always", "invalid sslmode: always"),
         (f"postgres://agent:{PASSWORD}@h/d?pool={WRONG}", "option pool"),
     ],
 )
@@ -116,12 +115,9 @@ def test_a_url_that_is_none_is_wrong_use(url: str, told: str) -> None:
     assert not [secret for secret in SECRETS if secret in str(caught.value)]
 
 
-async def test_no_table_and_no_schema_are_nothing_yet(place: PostgresPlace, refused) -> None:
+async def test_a_missing_table_is_nothing_yet(place: PostgresPlace, refused) -> None:
     error = await refused(place.url)
     assert (type(error), error.message) == (NothingYet, "There is no table public.memories yet.")
-    error = await refused(place.url, schema="later")
-    assert isinstance(error, NothingYet)
-    assert "no schema later" in error.message
 
 
 async def test_another_programs_table_is_left_alone_and_what_it_lacks_is_named(place: PostgresPlace, refused) -> None:
@@ -129,25 +125,21 @@ async def test_another_programs_table_is_left_alone_and_what_it_lacks_is_named(p
     error = await refused(place.url)
     assert isinstance(error, Unreadable)
     assert error.exit_code == 3
-    assert error.message == (
-        "The table public.memories is not ZeroClaw's: it has no columns key, category, updated_at."
-    )
+    assert error.message == ("The table public.memories is not ZeroClaw's: it has no column key, category, updated_at.")
     place.run("ALTER TABLE memories ADD key TEXT, ADD category TEXT, ADD updated_at TIMESTAMPTZ")
     assert "its column id is of type bigint" in (await refused(place.url)).message
-    place.run("CREATE SEQUENCE counter")
-    assert "is not a table" in (await refused(place.url, table="counter")).message
+    place.run("CREATE VIEW seen AS SELECT 1 AS id")
+    assert "is not ZeroClaw's" in (await refused(place.url, table="seen")).message
 
 
-async def test_a_user_without_the_right_to_read_is_reported(place: PostgresPlace, refused) -> None:
+async def test_a_user_without_the_right_to_read_is_reported(place: PostgresPlace, refused, opens) -> None:
     place.make_table("key", "kept")
     url = place.another_user()
     error = await refused(url, schema="kept")
     assert isinstance(error, Refused)
-    assert "may not look into the schema kept" in error.message
-    place.run(f'GRANT USAGE ON SCHEMA kept TO "{place.user}_other"')
-    error = await refused(url, schema="kept")
     assert "may not read the table kept.memories" in error.message
-    assert f'GRANT SELECT ON "kept"."memories" TO "{place.user}_other";' in error.hint
+    place.run(error.hint.partition(": ")[2])
+    await (await opens(url, schema="kept")).close()
 
 
 async def test_a_server_that_stops_is_reported_and_found_again_when_it_is_back(place: PostgresPlace, opens) -> None:

@@ -76,11 +76,11 @@ async def test_what_is_put_back_has_its_embedding_whatever_the_type(
     assert place.run("SELECT key, embedding::text FROM memories ORDER BY key") == before
 
 
-async def test_the_tutorials_categories_are_read_in_every_spelling(place: PostgresPlace, opens) -> None:
+async def test_the_tutorials_categories_are_read_as_serde_writes_them(place: PostgresPlace, opens) -> None:
     """serde's JSON, plain text, and text that only looks like JSON."""
     spelled = {
         '"Core"': "core", "core": "core", '{"Custom":"recipes and menus"}': "recipes and menus", '"Daily"': "daily",
-        '{"Custom": "größe \\"x\\""}': 'größe "x"', "{not json": "{not json", '"Conversation"': "conversation",
+        '{"Custom":"größe \\"x\\""}': 'größe "x"', "{not json": "{not json", '"Conversation"': "conversation",
     }  # fmt: skip
     place.make_table("uuid")
     document = json.dumps([{"key": f"k{at}", "content": "c", "category": text} for at, text in enumerate(spelled)])

@@ -74,7 +74,7 @@ async def test_without_an_embedder_nothing_comes_and_the_reason_is_reported(plac
 async def test_without_pgvector_the_tutorials_table_recalls_nothing_and_one_sentence_says_so(place, embedding):
     place.run(
         "CREATE TABLE memories (id UUID PRIMARY KEY, key TEXT UNIQUE NOT NULL, content TEXT NOT NULL, "
-        f"category JSONB NOT NULL, timestamp TIMESTAMPTZ NOT NULL, session_id TEXT{embedding})"
+        f"category TEXT NOT NULL, timestamp TIMESTAMPTZ NOT NULL, session_id TEXT{embedding})"
     )
     place.run(f"""INSERT INTO memories (id, key, content, category, timestamp)
         VALUES ('{ROWS[0][0]}', 'plot', 'Plot of beans', '"Core"', now())""")
@@ -105,25 +105,3 @@ async def test_the_nearest_rows_are_reported_by_the_server(place, opens, form):
     assert compared == 3
     assert await memory.near(await memory.get("nowhere"), 10) is None
     assert await memory.near(np.ones(5, dtype=np.float32), 10) is None
-
-
-async def near_ids(memory, limit):
-    near, compared = await memory.near(np.array([1, 0.2, 0], dtype=np.float32), limit)
-    return [found.handle for found in near], compared
-
-
-async def test_an_index_on_the_vectors_is_gone_by(place, opens):
-    """The server counts its uses; the answer has as many rows as are asked for."""
-    place.make_table("vector")
-    place.run(
-        "INSERT INTO memories (id, key, content, category, created_at, updated_at, embedding) "
-        "SELECT 'id-' || n, 'key ' || n, 'text', 'core', now(), now(), "
-        "ARRAY[sin(n), cos(n * 7), sin(n * 3)]::real[]::vector FROM generate_series(1, 20000) n"
-    )
-    place.run("CREATE INDEX near ON memories USING hnsw (embedding vector_cosine_ops); ANALYZE memories")
-    memory = await opens()
-    ids, compared = await near_ids(memory, 200)
-    assert len(set(ids)) == 200
-    assert compared == 20_000
-    await memory.close()
-    assert int(place.run("SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'near'")) > 0

@@ -1,15 +1,13 @@
-"""Similar texts are found by the keyword index, and by reading every memory where that cannot tell."""
+"""Similar texts are found by the rare words that they share."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-import pytest
 from support.planted_texts import planted
-from support.small_store import change, make
+from support.small_store import make
 
-from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 
 
@@ -45,22 +43,3 @@ async def test_a_script_without_blanks_is_compared_by_pairs_of_letters(tmp_path:
         tmp_path / "brain.db", "G2", [{"content": "我喜欢吃寿司"}, {"content": "天气"}, {"content": "寿司很贵"}]
     )
     assert set(await handles(path, "寿司")) == {1, 3}
-
-
-@pytest.mark.parametrize("statement", [
-    "DROP TRIGGER memories_ai",
-    "DROP TABLE memories_fts",
-    "UPDATE memories_fts_data SET block = x'00' WHERE id > 10",
-])  # fmt: skip
-async def test_without_a_sound_index_every_memory_is_read(tmp_path: Path, statement: str) -> None:
-    path = make(tmp_path / "brain.db", "G2", [{"content": "milk and tea"}, {"content": "tea"}, {"content": "rust"}])
-    change(path, statement)
-    memory = SqliteMemory(path)
-    await memory.open()
-    try:
-        by_store = await memory.near("tea", 5)
-        assert by_store is not None
-        assert by_store == await Memory.near(memory, "tea", 5)
-        assert [near.handle for near in by_store.neighbours] == [2, 1]
-    finally:
-        await memory.close()

@@ -180,6 +180,8 @@ def test_lucid_that_is_not_installed_can_be_installed_and_tested_again(make_worl
 def test_without_a_driver_the_command_that_installs_it_is_shown_first_and_nothing_is_run(
     make_world: MakeWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for module in ("probe", "store", "connect"):
+        monkeypatch.delitem(sys.modules, f"zeroclaw_tui.backends.postgres.{module}", raising=False)
     monkeypatch.setitem(sys.modules, "asyncpg", None)
     asker = ScriptedAsker(answering({"bad test": "keep"}, lambda moment: with_backend("postgres", moment)))
     walk(asker, basics(make_world(FORMS["new"])))

@@ -26,7 +26,6 @@ CERTIFICATE_OPTIONS = ("sslrootcert", "sslcert", "sslkey")
 USUAL_SCHEMA, USUAL_TABLE = "public", "memories"
 """Where ZeroClaw keeps its memories unless its config names another table."""
 
-_TLS_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 _DEFAULT_PORT = 5432
 
 
@@ -39,8 +38,6 @@ class PostgresAddress:
     user: str
     database: str
     password: str = field(default="", repr=False)
-    names_user: bool = True
-    """Whether the URL names the user; otherwise it is the one who runs this program."""
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The options of the URL by name, without the password."""
 
@@ -48,20 +45,9 @@ class PostgresAddress:
     def place(self) -> str:
         """The first host and its port, for messages."""
         host, port = self.hosts[0]
-        if host.startswith("/"):
+        if host.startswith("/") and port == _DEFAULT_PORT:
             return shown(host)
         return f"[{host}]:{port}" if ":" in host else f"{shown(host)}:{port}"
-
-    def location(self, schema: str = USUAL_SCHEMA, table: str = USUAL_TABLE) -> str:
-        """The URL without its password, and with schema and table where they are not the usual ones."""
-        host, port = self.hosts[0]
-        place = self.place
-        if host.startswith("/"):
-            place = quote(host, safe="") + (f":{port}" if port != _DEFAULT_PORT else "")
-        names = (("schema", schema, USUAL_SCHEMA), ("table", table, USUAL_TABLE))
-        options = urlencode([(name, value) for name, value, usual in names if value != usual])
-        url = f"postgres://{quote(self.user)}@{place}/{quote(self.database)}"
-        return f"{url}?{options}" if options else url
 
     @property
     def tls(self) -> str:
@@ -69,21 +55,13 @@ class PostgresAddress:
         mode, is_bound = self.options.get("sslmode", "prefer"), self.options.get("channel_binding") == "require"
         return "require" if is_bound and not mode.startswith("verify") else mode
 
-    @property
-    def asks_for_tls(self) -> bool:
-        """Whether the URL asks for TLS, which ZeroClaw itself never uses."""
-        return self.tls not in ("disable", "prefer")
-
-    @property
-    def unknown_to_zeroclaw(self) -> tuple[str, ...]:
-        """The options that ZeroClaw's driver refuses."""
-        return tuple(name for name in self.options if name not in OPTIONS_OF_ZEROCLAW)
-
-    @property
-    def connect_seconds(self) -> float | None:
-        """The URL's own connect_timeout, None without one."""
-        text = self.options.get("connect_timeout", "")
-        return float(text) if text.isdecimal() and int(text[:9]) > 0 else None
+    def location(self, schema: str, table: str) -> str:
+        """The URL without its password, and with schema and table where they are not the usual ones."""
+        place = quote(self.place, safe="[]:")
+        names = (("schema", schema, USUAL_SCHEMA), ("table", table, USUAL_TABLE))
+        options = urlencode([(name, value) for name, value, usual in names if value != usual])
+        url = f"postgres://{quote(self.user)}@{place}/{quote(self.database)}"
+        return f"{url}?{options}" if options else url
 
 
 def read_url(url: str) -> PostgresAddress:
@@ -98,61 +76,38 @@ def read_url(url: str) -> PostgresAddress:
     credentials, _, rest = rest.rpartition("@")
     place, _, query = rest.partition("?")
     authority, _, path = place.partition("/")
-    options = _read_options(query)
-    hosts = [_read_host(text) for text in authority.split(",") if text] or _hosts_of_options(options)
-    if not hosts or not all(host for host, _ in hosts):
-        raise UsageError("The database URL names no host.", hint=SHAPE)
+    options = dict(map(_read_option, filter(None, query.split("&"))))
+    hosts = authority or options.get("hostaddr") or options.get("host", "")
     url_user, _, url_password = credentials.partition(":")
-    named_user = options.get("user") or unquote(url_user)
-    user = named_user or getpass.getuser()
+    user = options.get("user") or unquote(url_user) or getpass.getuser()
     return PostgresAddress(
-        hosts=tuple(hosts),
+        hosts=tuple(_read_host(text, options.get("port", "")) for text in hosts.split(",")),
         user=user,
         database=options.get("dbname") or unquote(path) or user,
         password=options.pop("password", "") or unquote(url_password),
-        names_user=bool(named_user),
         options=options,
     )
 
 
-def _read_options(query: str) -> dict[str, str]:
-    options: dict[str, str] = {}
-    for pair in filter(None, query.split("&")):
-        name, equals, value = pair.partition("=")
-        if not equals:
-            raise UsageError("The database URL has an option without a value.", hint=SHAPE)
-        options[unquote(name)] = unquote(value)
-    for name in options:
-        if name not in (*OPTIONS_OF_ZEROCLAW, *CERTIFICATE_OPTIONS, *TABLE_OPTIONS):
-            raise UsageError(
-                f"The database URL has the option {shown(name)}, which ZeroClaw's driver does not know and refuses.",
-                hint="Remove it from the URL.",
-            )
-    mode = options.get("sslmode", "prefer")
-    if mode not in _TLS_MODES:
+def _read_option(pair: str) -> tuple[str, str]:
+    name, _, value = pair.partition("=")
+    name = unquote(name)
+    if name not in (*OPTIONS_OF_ZEROCLAW, *CERTIFICATE_OPTIONS, *TABLE_OPTIONS):
         raise UsageError(
-            f"The database URL has an invalid sslmode: {shown(mode)}.", hint=f"Valid values: {', '.join(_TLS_MODES)}."
+            f"The database URL has the option {shown(name)}, which ZeroClaw's driver does not know and refuses.",
+            hint="Remove it from the URL.",
         )
-    return options
+    return name, unquote(value)
 
 
-def _read_host(text: str) -> tuple[str, int]:
+def _read_host(text: str, usual_port: str) -> tuple[str, int]:
+    """A host with its port. Raises UsageError."""
+    host, _, port = text.partition(":")
     if text.startswith("["):
         host, _, port = text[1:].partition("]")
-        return host, _read_port(port.removeprefix(":"))
-    host, _, port = text.partition(":")
-    return unquote(host), _read_port(port)
-
-
-def _hosts_of_options(options: Mapping[str, str]) -> list[tuple[str, int]]:
-    hosts = (options.get("hostaddr") or options.get("host", "")).split(",")
-    ports = options.get("port", "").split(",")
-    return [(host, _read_port(ports[min(at, len(ports) - 1)])) for at, host in enumerate(hosts)]
-
-
-def _read_port(text: str) -> int:
-    if not text:
-        return _DEFAULT_PORT
-    if not (text.isdecimal() and 0 < int(text[:6]) < 65536):
+    port = port.removeprefix(":") or usual_port or str(_DEFAULT_PORT)
+    if not host:
+        raise UsageError("The database URL names no host.", hint=SHAPE)
+    if not (port.isdecimal() and 0 < int(port[:6]) < 65536):
         raise UsageError("The port of the database URL is not a number from 1 to 65535.", hint=SHAPE)
-    return int(text)
+    return unquote(host), int(port)

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import socket
 import ssl
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
+import asyncpg  # type: ignore[import-untyped]
+
 from zeroclaw_tui.backends.cancellation import wait_until_done
-from zeroclaw_tui.backends.dns import has_address
 from zeroclaw_tui.backends.postgres.address import CERTIFICATE_OPTIONS, PostgresAddress
 from zeroclaw_tui.config.memory_config import shown
-from zeroclaw_tui.memory import errors
-from zeroclaw_tui.memory.errors import AccessDenied, InspectorError, Locked, NotReachable, Refused, Unreadable
-
-if TYPE_CHECKING:
-    import asyncpg  # type: ignore[import-untyped]
+from zeroclaw_tui.memory.errors import (
+    UNCONFIRMED,
+    AccessDenied,
+    InspectorError,
+    Locked,
+    NotReachable,
+    Refused,
+    SearchInterrupted,
+    Unreadable,
+    UsageError,
+)
 
 USUAL_SECONDS = 10.0
 """How long connecting may take where neither the config nor the URL says."""
@@ -35,34 +43,46 @@ _GRACE_SECONDS = 5.0
 _ROLLBACK_SECONDS = 2.0
 _LOCK_SECONDS = 10
 
+_DRIVER_ERRORS = (asyncpg.InterfaceError, asyncpg.InternalClientError)
+_ERRORS = (asyncpg.PostgresError, *_DRIVER_ERRORS, OSError)
+
 _RUNNING = "Is it running, and are host and port right?"
 _AGAIN = "Try again once the server is back."
 _LOG = "See the server's log."
-_CREDENTIALS = "Correct user and password in the URL; write @ : / in them as %40 %3A %2F."
-_FILES = "Check sslrootcert, sslcert and sslkey in the URL."
-_OPTIONS = f"{_FILES} sslmode=verify-ca and verify-full need sslrootcert=FILE."
-_GRANT = 'GRANT CONNECT ON DATABASE "{database}" TO "{user}";'
-_RULES = "Does the user exist, and does pg_hba.conf (or the pooler's own list) let it in?"
-_NO_CONNECTIONS = (NotReachable, "{server} takes no connections at the moment.", _AGAIN)
-_CLOSED = (NotReachable, "{server} closed the connection.", _AGAIN)
-_LOCKED = (Locked, "Another program holds a lock at {place}.", "Try again in a moment.")
-_CHANGED_TABLE = (Unreadable, "The table at {place} has changed.", "Open it again.")
+_FILES = "Check sslmode, sslrootcert, sslcert and sslkey in the URL."
 _Failure = tuple[type[InspectorError], str, str]
+_NOT_LET_IN: _Failure = (
+    AccessDenied,
+    "{server} does not let the user {user} in (code {code}).",
+    "Does the user exist, and does pg_hba.conf (or the pooler's own list) let it in? ZeroClaw always connects without "
+    "TLS; sslmode=require in the URL is for this program only.",
+)
+_NO_CONNECTIONS: _Failure = (NotReachable, "{server} takes no connections at the moment.", _AGAIN)
+_CLOSED: _Failure = (NotReachable, "{server} closed the connection.", _AGAIN)
+_LOCKED: _Failure = (Locked, "Another program holds a lock at {place}.", "Try again in a moment.")
+_CHANGED_TABLE: _Failure = (Unreadable, "The table at {place} has changed.", "Open it again.")
 _CONNECT_ERRORS: Mapping[str, _Failure] = {
     "unknown host": (NotReachable, "There is no host named {host}.", "Check the spelling, and that DNS works here."),
     "refused": (NotReachable, "Nothing listens at {place}.", _RUNNING),
-    "unreachable": (NotReachable, "{server} cannot be reached{detail}.", _RUNNING),
-    "certificate": (NotReachable, "The certificate of {place} is not trusted{detail}.", _FILES),
+    "unreachable": (NotReachable, "{server} cannot be reached{detail}.", f"{_RUNNING} {_FILES}"),
     "tls": (NotReachable, "The TLS connection to {place} failed{detail}.", _FILES),
     "no tls": (NotReachable, "{server} does not support TLS, which the URL asks for.", "Remove sslmode from the URL."),
-    "driver": (errors.UsageError, "The driver cannot connect to {place}{detail}.", _OPTIONS),
-    "28P01": (AccessDenied, "{server} refuses the user {user} or the password.", _CREDENTIALS),
-    "only tls": (AccessDenied, "{server} accepts the user {user} over TLS only.", "Add sslmode=require to the URL."),
+    "driver": (UsageError, "The driver cannot connect to {place}{detail}.", _FILES),
+    "28P01": (
+        AccessDenied,
+        "{server} refuses the user {user} or the password.",
+        "Correct user and password in the URL; write @ : / in them as %40 %3A %2F.",
+    ),
     "3D000": (AccessDenied, "{server} has no database {database}.", "Create it, or correct the URL's path."),
-    "42501": (AccessDenied, "The user {user} may not connect to the database {database} at {place}.", _GRANT),
+    "42501": (
+        AccessDenied,
+        "The user {user} may not connect to the database {database} at {place}.",
+        'GRANT CONNECT ON DATABASE "{database}" TO "{user}";',
+    ),
     **dict.fromkeys(("53", "57"), _NO_CONNECTIONS),
+    "08P01": _NOT_LET_IN,
     "08": (NotReachable, "What answers at {place} is not PostgreSQL, or it closed the connection.", _RUNNING),
-    "": (AccessDenied, "{server} does not let the user {user} in (code {code}).", _RULES),
+    "": _NOT_LET_IN,
 }
 _STATEMENT_ERRORS: Mapping[str, _Failure] = {
     "57014": (NotReachable, "{server} stopped a statement that took too long.", "Try again, or ask for less at once."),
@@ -96,9 +116,8 @@ class Connections:
     async def open(self) -> None:
         """Connect once, so that problems show now.
 
-        Raises NotReachable, UsageError, and Refused where the driver is missing or the server is not PostgreSQL.
+        Raises NotReachable, UsageError, and Refused where the server is not PostgreSQL.
         """
-        await self._check_hosts()
         self._pool = self._pool or await self._make_pool()
         async with self.reading() as connection:
             version = str(await connection.fetchval("SELECT version()"))
@@ -134,7 +153,7 @@ class Connections:
                 async with self._connection() as connection, _transaction(connection, "BEGIN READ ONLY", seconds):
                     yield connection
         except TimeoutError:
-            raise errors.SearchInterrupted from None
+            raise SearchInterrupted from None
         finally:
             self._readings.discard(interrupted)
 
@@ -160,43 +179,29 @@ class Connections:
         except NotReachable as error:
             if is_committing:
                 error.is_unsure = True
-                error.add_progress(errors.UNCONFIRMED)
+                error.add_progress(UNCONFIRMED)
             raise
-
-    async def _check_hosts(self) -> None:
-        """Raise NotReachable if no host has an address.
-
-        asyncpg asks for addresses on a thread of the event loop, which waits for a slow name server when it ends.
-        """
-        hosts = [host for host, _ in self.address.hosts if not host.startswith("/")]
-        try:
-            async with asyncio.timeout(self._connect_seconds):
-                found = await asyncio.gather(*map(has_address, hosts))
-        except TimeoutError:
-            raise no_answer(self.address, self._connect_seconds) from None
-        if hosts and not any(found):
-            raise self._failure(_CONNECT_ERRORS, "unknown host")
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[asyncpg.Connection]:
         """Lend a connection of the pool, and turn errors of the driver into InspectorErrors."""
-        driver, pool = _driver(), self._pool
-        if pool is None:
+        if self._pool is None:
             raise self._failure(_STATEMENT_ERRORS, "08")
+        pool = self._pool
         try:
             connection = await pool.acquire()
         except TimeoutError:
             raise no_answer(self.address, self._connect_seconds) from None
-        except (driver.PostgresError, driver.InterfaceError, driver.InternalClientError, OSError) as error:
+        except _ERRORS as error:
             raise self._failure(_CONNECT_ERRORS, _connect_reason(error, self.address), error) from None
         try:
             yield connection
-        except driver.PostgresError as error:
+        except asyncpg.PostgresError as error:
             raise self._failure(_STATEMENT_ERRORS, str(error.sqlstate), error) from None
         except TimeoutError:
             _terminate(connection)
             raise NotReachable(f"The database server {self.address.place} stopped answering.", hint=_AGAIN) from None
-        except (driver.InterfaceError, driver.InternalClientError, OSError):
+        except (*_DRIVER_ERRORS, OSError):
             if not _is_closed(connection):
                 raise
             raise self._failure(_STATEMENT_ERRORS, "08") from None
@@ -208,7 +213,7 @@ class Connections:
         address, options = self.address, self.address.options
         settings = {"application_name": "zeroclaw-tui", **options}
         files = {name: options[name] for name in CERTIFICATE_OPTIONS if name in options}
-        return _driver().create_pool(
+        return asyncpg.create_pool(
             # asyncpg takes the files for TLS in no other way.
             f"postgres://?{urlencode(files)}",
             host=[host for host, _ in address.hosts],
@@ -246,10 +251,7 @@ class Connections:
             "rule": shown(getattr(error, "constraint_name", None) or getattr(error, "column_name", None) or "a column"),
             "detail": f": {shown(str(detail))}" if detail else "",
         }
-        failure = kind(sentence.format(**values), hint=hint.format(**values))
-        if isinstance(failure, AccessDenied):
-            failure.only_with_tls = reason == "only tls"
-        return failure
+        return kind(sentence.format(**values), hint=hint.format(**values))
 
 
 @asynccontextmanager
@@ -272,11 +274,10 @@ async def _transaction(connection: asyncpg.Connection, begin: str, seconds: floa
 
 async def _roll_back(connection: asyncpg.Connection) -> None:
     """Roll back soon, or else end the connection, which rolls back too: the next caller must find no transaction."""
-    driver = _driver()
     try:
         async with asyncio.timeout(_ROLLBACK_SECONDS):
             await connection.execute("ROLLBACK")
-    except (driver.PostgresError, driver.InterfaceError, driver.InternalClientError, OSError):
+    except _ERRORS:
         _terminate(connection)
     except asyncio.CancelledError:
         _terminate(connection)
@@ -292,25 +293,13 @@ def _terminate(connection: asyncpg.Connection) -> None:
 def _is_closed(connection: asyncpg.Connection) -> bool:
     try:
         return bool(connection.is_closed())
-    except _driver().InterfaceError:
+    except asyncpg.InterfaceError:
         # A closed connection is already back in the pool, and it answers no question.
         return True
 
 
 async def _reset_nothing(connection: asyncpg.Connection) -> None:
     """Leave the session alone: behind a pooler a reset would reach somebody else's."""
-
-
-def _driver() -> Any:
-    try:
-        import asyncpg
-    except ImportError:
-        from zeroclaw_tui.backends.drivers import install_command
-
-        raise errors.DriverMissing(
-            "PostgreSQL cannot be reached without its driver.", hint=f"`{install_command('postgres')}` brings it."
-        ) from None
-    return asyncpg
 
 
 def patience(seconds: float) -> float:
@@ -339,27 +328,20 @@ def no_answer(address: PostgresAddress, seconds: float) -> NotReachable:
     )
 
 
-def _connect_reason(error: Any, address: PostgresAddress) -> str:
+def _connect_reason(error: Exception, address: PostgresAddress) -> str:
     """Why no connection comes about, as a key of the table."""
-    driver = _driver()
-    if isinstance(error, driver.PostgresError):
-        needs_tls = any(word in str(error).lower() for word in ("no encryption", "ssl", "tls"))
-        is_refusal = error.sqlstate in ("28000", "08P01", None)
-        if is_refusal and needs_tls and address.tls in ("disable", "allow"):
-            return "only tls"
-        return "28000" if error.sqlstate == "08P01" else error.sqlstate or "08"
     match error:
-        case driver.InterfaceError() | driver.InternalClientError():
+        case asyncpg.PostgresError():
+            return str(error.sqlstate or "08")
+        case asyncpg.InterfaceError() | asyncpg.InternalClientError():
             return "driver"
-        case ssl.SSLCertVerificationError():
-            return "certificate"
         case ssl.SSLError():
             return "tls"
         # Where a host has several addresses, asyncio puts all errors into one text.
         case OSError() if error.errno == errno.ECONNREFUSED or f"[Errno {errno.ECONNREFUSED}]" in str(error):
             return "refused"
-        case FileNotFoundError() if not address.hosts[0][0].startswith("/"):
-            return "driver"
+        case socket.gaierror():
+            return "unknown host"
         case ConnectionError():
-            return "no tls" if address.asks_for_tls and not error.errno else "08"
+            return "08" if error.errno or address.tls in ("disable", "prefer") else "no tls"
     return "unreachable"

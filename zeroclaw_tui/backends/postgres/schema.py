@@ -1,11 +1,11 @@
-"""The table: its form and rights, what it cannot do, how it and its server are, and how ZeroClaw makes it."""
+"""The table: its form and rights, what it cannot do, how it is, and how ZeroClaw makes it."""
 
 from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from zeroclaw_tui.backends.health import Health
@@ -27,53 +27,35 @@ _FORMS = {
     "agents": "ZeroClaw from 0.8.0 on: agent and key are unique",
     "uuid": "not ZeroClaw's: UUID ids, JSON categories and a `timestamp`",
 }
-NEEDED = ("id", "key", "content", "category")
-"""The columns that every form has."""
-_TEXTS = ("text", "character varying", "character", "citext")
-_TIMES = ("timestamp with time zone", "timestamp without time zone")
-_TYPES: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("id", "session_id"), (*_TEXTS, "uuid")),
-    **dict.fromkeys(("key", "content", "agent_id"), _TEXTS),
-    "category": (*_TEXTS, "json", "jsonb"),
-    **dict.fromkeys(("created_at", "updated_at", "timestamp"), _TIMES),
+_TIME = "timestamp with time zone"
+_TYPES = {
+    **dict.fromkeys(("id", "key", "content", "category", "session_id", "agent_id"), "text"),
+    **dict.fromkeys(("created_at", "updated_at", "timestamp"), _TIME),
 }
-OTHER_NAME = "Set storage.postgres.table or storage.postgres.schema to another name."
-_INDEXED = ("category", "session_id", "updated_at", "agent_id")
-LOOK = """
-SELECT current_user::text AS user_name,
+_NEEDED = ("id", "key", "content", "category")
+"""The columns that every form has."""
+_LOOK = """
+SELECT current_user::text AS "user",
        current_database()::text AS database,
        current_setting('default_transaction_read_only') = 'on' OR pg_is_in_recovery() AS is_read_only,
-       has_database_privilege(current_database(), 'CREATE') AS may_make_schemas,
        n.oid IS NOT NULL AS has_schema,
-       coalesce(has_schema_privilege(n.oid, 'USAGE'), false) AS may_use_schema,
-       coalesce(has_schema_privilege(n.oid, 'CREATE'), false) AS may_make_tables,
-       c.oid::text AS table_oid,
+       has_database_privilege(current_database(), 'CREATE')
+           AND coalesce(has_schema_privilege(n.oid, 'USAGE'), true)
+           AND coalesce(has_schema_privilege(n.oid, 'CREATE'), true) AS may_make,
+       coalesce(has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT'), false) AS may_read,
+       (SELECT coalesce(bool_and(has_table_privilege(c.oid, name)), false)
+        FROM unnest(ARRAY['INSERT', 'UPDATE', 'DELETE']) AS name) AS may_write,
        c.relkind::text AS kind,
        coalesce(pg_has_role(c.relowner, 'USAGE'), false) AS owns_table,
-       (SELECT e.extnamespace::regnamespace::text FROM pg_extension e WHERE e.extname = 'vector') AS vector_schema
+       (SELECT e.extnamespace::regnamespace::text FROM pg_extension e WHERE e.extname = 'vector') AS schema_of_vector
 FROM (SELECT 1) AS one
 LEFT JOIN pg_namespace n ON n.nspname = $1
 LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = $2
 """
-COLUMNS = """
-SELECT attname::text AS name, format_type(atttypid, atttypmod) AS type,
-       attgenerated::text <> '' AS is_generated
-FROM pg_attribute WHERE attrelid = $1::text::oid AND attnum > 0 AND NOT attisdropped ORDER BY attnum
-"""
-_ALL_RIGHTS = ("SELECT", "INSERT", "UPDATE", "DELETE")
-RIGHTS = f"""
-SELECT array(SELECT right_ FROM unnest(ARRAY{list(_ALL_RIGHTS)}) AS right_
-             WHERE NOT has_table_privilege($1::text::oid, right_)) AS lacking
-"""
-SERVER = """
-SELECT current_setting('server_version') AS version,
-       current_setting('server_encoding') AS encoding,
-       (SELECT extversion FROM pg_extension WHERE extname = 'vector') AS vector
-"""
-_SIZES = """
-SELECT pg_table_size(c.oid) AS bytes,
-       array(SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = c.oid AND indisvalid) AS indexes
-FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2
+_COLUMNS = """
+SELECT attname::text AS name, format_type(atttypid, atttypmod) AS type, attgenerated::text <> '' AS is_generated
+FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = $1 AND c.relname = $2 AND attnum > 0 AND NOT attisdropped ORDER BY attnum
 """
 
 _WHY_NOT = {
@@ -91,10 +73,7 @@ _NEVER = {
     "pinned": "ZeroClaw has no pinned memories in PostgreSQL.",
     "kind": "ZeroClaw stores no kinds in PostgreSQL.",
 }
-_WITHOUT = ((0, 6, 3), (0, 7, 4))
-"""From the first of these versions to before the second ZeroClaw knows no PostgreSQL."""
 _FIRST_WITH_AGENTS = (0, 8, 0)
-_FIRST_WITH_WORD_INDEXES = (0, 5, 7)
 
 _NEW_TABLE = """
 CREATE SCHEMA IF NOT EXISTS "{schema}";
@@ -105,8 +84,6 @@ CREATE TABLE {table} (
 CREATE INDEX IF NOT EXISTS idx_memories_category ON {table} (category);
 CREATE INDEX IF NOT EXISTS idx_memories_session_id ON {table} (session_id);
 CREATE INDEX IF NOT EXISTS idx_memories_updated_at ON {table} (updated_at DESC);
-"""
-_WORD_INDEXES = """
 CREATE INDEX IF NOT EXISTS idx_memories_content_fts ON {table} USING gin (to_tsvector('simple', content));
 CREATE INDEX IF NOT EXISTS idx_memories_key_fts ON {table} USING gin (to_tsvector('simple', key));
 """
@@ -120,17 +97,49 @@ CREATE TABLE IF NOT EXISTS "{schema}"."schema_version" (
 ALTER TABLE {table} ADD COLUMN agent_id TEXT NOT NULL,
     ADD CONSTRAINT memories_agent_id_notnull_chk CHECK (agent_id IS NOT NULL),
     ADD CONSTRAINT memories_agent_id_fk FOREIGN KEY (agent_id) REFERENCES "{schema}"."agents" (id),
-    ADD CONSTRAINT "{rule}" UNIQUE (agent_id, key);
+    ADD CONSTRAINT memories_agent_key_uniq UNIQUE (agent_id, key);
 CREATE INDEX IF NOT EXISTS idx_memories_agent_id ON {table} (agent_id);
 INSERT INTO "{schema}"."schema_version" VALUES ('memories', 1, now()) ON CONFLICT DO NOTHING;
 INSERT INTO "{schema}"."agents" VALUES ('{agent}', 'default', now()) ON CONFLICT DO NOTHING;
 """
-_RULE = "memories_agent_key_uniq"
-_VECTORS = """
-ALTER TABLE {table} ADD COLUMN namespace TEXT DEFAULT 'default', ADD COLUMN importance REAL,
-    ADD COLUMN embedding {vector}.vector({dimensions});
-CREATE INDEX IF NOT EXISTS idx_memories_namespace ON {table} (namespace);
-"""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a database has under the name of a table, and what the user may do there.
+
+    `kind` is PostgreSQL's letter for it, None where there is nothing. `may_make` says whether the user may create
+    schema and table. `schema_of_vector` is where the extension vector lives, None where it is not installed.
+    """
+
+    schema: str
+    table: str
+    user: str
+    database: str
+    is_read_only: bool
+    has_schema: bool
+    may_make: bool
+    may_read: bool
+    may_write: bool
+    kind: str | None
+    owns_table: bool
+    schema_of_vector: str | None
+
+    @property
+    def name(self) -> str:
+        """Its name for a sentence."""
+        return f"{self.schema}.{self.table}"
+
+    @property
+    def grant(self) -> str:
+        """The statements that give the user every right that ZeroClaw needs."""
+        schema, user = f'"{self.schema}"', f'"{shown(self.user)}"'
+        grants = [f'GRANT CREATE ON DATABASE "{shown(self.database)}" TO {user};']
+        if self.has_schema:
+            grants.append(f"GRANT USAGE, CREATE ON SCHEMA {schema} TO {user};")
+        if self.kind is not None:
+            grants.append(f'ALTER TABLE {schema}."{self.table}" OWNER TO {user};')
+        return f"The owner of the database can run: {' '.join(grants)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +149,7 @@ class Table:
     `columns` maps each column, also those nobody here knows, to its type as `format_type` spells it. `agents` maps
     agent ids to aliases (form "agents"). `schema_of_vector` is where the extension vector lives, None where it is not
     installed. `read_only_because` says why nothing can be written. `generated` are the columns PostgreSQL computes
-    itself, which cannot be written. `lacking` are the rights on it that the user does not have.
+    itself, which cannot be written.
     """
 
     schema: str
@@ -151,7 +160,6 @@ class Table:
     schema_of_vector: str | None = None
     read_only_because: str | None = None
     generated: frozenset[str] = frozenset()
-    lacking: tuple[str, ...] = ()
 
     @property
     def quoted(self) -> str:
@@ -161,10 +169,6 @@ class Table:
     def has(self, column: str) -> bool:
         """Whether there is that column."""
         return column in self.columns
-
-    def is_uuid(self, column: str) -> bool:
-        """Whether a column is of PostgreSQL's own type for UUIDs."""
-        return base_type(self.columns[column]) == "uuid"
 
     @property
     def created(self) -> str:
@@ -179,20 +183,13 @@ class Table:
     @property
     def keeps_vectors(self) -> bool:
         """Whether the column `embedding` is of pgvector's type `vector(n)`, as ZeroClaw makes it."""
-        is_vector = base_type(self.columns.get("embedding", "")) == "vector"
-        return is_vector and self.schema_of_vector is not None and self.dimensions is not None
+        return self.schema_of_vector is not None and self.dimensions is not None
 
     @property
     def dimensions(self) -> int | None:
         """How many numbers each vector has, where the column's type says so."""
-        found = re.search(r"\((\d+)\)$", self.columns.get("embedding", ""))
+        found = re.search(r"\bvector\((\d+)\)$", self.columns.get("embedding", ""))
         return int(found[1]) if found else None
-
-
-def base_type(spelled: str) -> str:
-    """A type as `format_type` spells it, without schema and without what is in parentheses."""
-    bare = re.sub(r"\(.*?\)", "", spelled)
-    return bare.rpartition(".")[2].strip('"') if "." in bare else bare
 
 
 def checked_name(what: str, name: str) -> str:
@@ -205,37 +202,49 @@ def checked_name(what: str, name: str) -> str:
     return name
 
 
+async def look_at(connection: asyncpg.Connection, schema: str, name: str) -> Found:
+    """Look at what has this name."""
+    return Found(schema, name, **await connection.fetchrow(_LOOK, schema, name))
+
+
 async def read_table(connection: asyncpg.Connection, schema: str, name: str) -> Table:
     """Look at the table. Raises NothingYet where there is none, Unreadable for another program's, naming why.
 
     Raises Refused where the user may not read it.
     """
-    seen = await connection.fetchrow(LOOK, schema, name)
-    full, oid, user = f"{schema}.{name}", seen["table_oid"], shown(seen["user_name"])
-    if seen["has_schema"] and not seen["may_use_schema"]:
-        raise _no_right(f"The user {user} may not look into the schema {schema}.", f'USAGE ON SCHEMA "{schema}"', user)
-    if oid is None:
-        what = f"table {full}" if seen["has_schema"] else f"schema {schema}, so no table {full}"
-        raise NothingYet(f"There is no {what} yet.", hint="ZeroClaw creates it at its first start with this database.")
-    rows = await connection.fetch(COLUMNS, oid)
+    found = await look_at(connection, schema, name)
+    if found.kind is None:
+        sentence = f"There is no table {found.name} yet."
+        raise NothingYet(sentence, hint="ZeroClaw creates it at its first start with this database.")
+    if not found.may_read:
+        user = shown(found.user)
+        raise Refused(
+            f"The user {user} may not read the table {found.name}.",
+            hint=f'Its owner can run: GRANT USAGE ON SCHEMA "{schema}" TO "{user}"; '
+            f'GRANT SELECT ON "{schema}"."{name}" TO "{user}";',
+        )
+    table = await described(connection, found)
+    return replace(table, agents=await read_agents(connection, schema)) if table.form == "agents" else table
+
+
+async def described(connection: asyncpg.Connection, found: Found) -> Table:
+    """The table without its agents. Raises Unreadable for another program's."""
+    rows = await connection.fetch(_COLUMNS, found.schema, found.table)
     columns = {row["name"]: row["type"] for row in rows}
-    form = _form_of(columns, seen["kind"], full)
-    lacking = tuple(await connection.fetchval(RIGHTS, oid))
-    if "SELECT" in lacking:
-        raise _no_right(f"The user {user} may not read the table {full}.", f'SELECT ON "{schema}"."{name}"', user)
-    read_only_because = f"The user {user} lacks {joined(lacking)} on the table {full}." if lacking else None
-    if seen["is_read_only"]:
-        read_only_because = "The database server is read-only: it is a replica or configured as read-only."
+    because = None
+    if not found.may_write:
+        because = f"The user {shown(found.user)} may not write to the table {found.name}."
+    if found.is_read_only:
+        because = "The database server is read-only: it is a replica or configured as read-only."
     return Table(
-        schema=schema,
-        name=name,
-        form=form,
+        schema=found.schema,
+        name=found.table,
+        form=_form_of(columns, found),
         columns=columns,
-        agents=await read_agents(connection, schema) if form == "agents" else {},
-        schema_of_vector=seen["vector_schema"],
-        read_only_because=read_only_because,
+        agents={},
+        schema_of_vector=found.schema_of_vector,
+        read_only_because=because,
         generated=frozenset(row["name"] for row in rows if row["is_generated"]),
-        lacking=lacking,
     )
 
 
@@ -249,32 +258,23 @@ async def read_agents(connection: asyncpg.Connection, schema: str) -> dict[str, 
     return {row["id"]: row["alias"] for row in rows}
 
 
-def _no_right(sentence: str, right: str, user: str) -> Refused:
-    return Refused(sentence, hint=f'Its owner can run: GRANT {right} TO "{user}";')
-
-
-def _form_of(columns: Mapping[str, str], kind: str, full: str) -> Form:
+def _form_of(columns: Mapping[str, str], found: Found) -> Form:
     is_tutorial = "timestamp" in columns and "created_at" not in columns
-    needed = (*NEEDED, "timestamp") if is_tutorial else (*NEEDED, "created_at", "updated_at")
+    needed = (*_NEEDED, "timestamp") if is_tutorial else (*_NEEDED, "created_at", "updated_at")
+    types = {**_TYPES, "id": "uuid"} if is_tutorial else _TYPES
     missing = [column for column in needed if column not in columns]
-    if kind not in ("r", "p"):
-        raise Unreadable(f"{full} is not a table but a view, an index or something else.", hint=OTHER_NAME)
+    other = [column for column, kind in types.items() if columns.get(column, kind) != kind]
+    if found.kind == "r" and not missing and not other:
+        return "uuid" if is_tutorial else "agents" if "agent_id" in columns else "key"
+    why = "it is no plain table"
     if missing:
-        plural = "s" if len(missing) > 1 else ""
-        why = f"it has no column{plural} {', '.join(missing)}"
-        raise Unreadable(f"The table {full} is not ZeroClaw's: {why}.", hint=OTHER_NAME)
-    for column, types in _TYPES.items():
-        if column in columns and base_type(columns[column]) not in types:
-            why = f"its column {column} is of type {shown(columns[column])}"
-            raise Unreadable(f"The table {full} is not ZeroClaw's: {why}.", hint=OTHER_NAME)
-    if is_tutorial:
-        return "uuid"
-    return "agents" if "agent_id" in columns else "key"
-
-
-def joined(words: Sequence[str]) -> str:
-    """Words as a sentence lists them."""
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+        why = f"it has no column {', '.join(missing)}"
+    elif other:
+        why = f"its column {other[0]} is of type {shown(columns[other[0]])}"
+    raise Unreadable(
+        f"The table {found.name} is not ZeroClaw's: {why}.",
+        hint="Set storage.postgres.table or storage.postgres.schema to another name.",
+    )
 
 
 def missing_in(table: Table) -> dict[str, str]:
@@ -288,116 +288,41 @@ def missing_in(table: Table) -> dict[str, str]:
     return why_not
 
 
-def knows_postgres(profile: ScoringProfile) -> bool:
-    """Whether the ZeroClaw of that version knows PostgreSQL at all."""
-    return not _WITHOUT[0] <= parse_version(profile.version) < _WITHOUT[1]
-
-
-async def make_table(
-    connection: asyncpg.Connection,
-    schema: str,
-    name: str,
-    profile: ScoringProfile,
-    vector_dimensions: int | None = None,
-) -> None:
+async def make_table(connection: asyncpg.Connection, schema: str, name: str, profile: ScoringProfile) -> None:
     """Make schema, table, indexes and constraints as the ZeroClaw of that profile does, all of it or nothing.
 
-    With `vector_dimensions` also the columns of its option `vector_enabled`, where the extension is installed.
-    Raises Refused where there is a table already, where this user may not make one, and for a version that knows no
-    PostgreSQL.
+    Raises Refused where there is a table already, and where this user may not make one.
     """
-    if not knows_postgres(profile):
-        raise Refused(
-            f"ZeroClaw {profile.version} knows no PostgreSQL: with this config it would use Markdown.",
-            hint="Versions up to 0.6.2 and from 0.7.4 on know it; --profile names another.",
-        )
-    seen = await connection.fetchrow(LOOK, schema, name)
-    if seen["table_oid"] is not None:
-        raise Refused(f"There is a table {schema}.{name} already.")
-    user, database = seen["user_name"], seen["database"]
-    if seen["has_schema"] and not seen["may_make_tables"]:
-        sentence = f"The user {user} may not make a table in the schema {schema}."
-        raise _no_right(sentence, f'CREATE, USAGE ON SCHEMA "{schema}"', user)
-    if not seen["has_schema"] and not seen["may_make_schemas"]:
-        sentence = f"The user {user} may not make the schema {schema} in the database {database}."
-        raise _no_right(sentence, f'CREATE ON DATABASE "{database}"', user)
-    version = parse_version(profile.version)
-    has_agents = version >= _FIRST_WITH_AGENTS
-    taken = await connection.fetchval("SELECT to_regclass($1::text) IS NOT NULL", f'"{schema}"."{_RULE}"')
-    script = _NEW_TABLE
-    if has_agents:
-        script += _AGENTS
-    if version >= _FIRST_WITH_WORD_INDEXES:
-        script += _WORD_INDEXES
-    if vector_dimensions is not None and seen["vector_schema"] is not None:
-        script += _VECTORS
-    script = script.format(
-        schema=schema,
-        table=f'"{schema}"."{name}"',
-        unique="" if has_agents else "UNIQUE",
-        # ZeroClaw would leave a second table in one schema without this rule, and then could store nothing in it.
-        rule=f"{name[:40]}_agent_key_uniq" if taken else _RULE,
-        agent=uuid.uuid4(),
-        vector=seen["vector_schema"],
-        dimensions=vector_dimensions,
+    found = await look_at(connection, schema, name)
+    if found.kind is not None:
+        raise Refused(f"There is a table {found.name} already.")
+    if not found.may_make:
+        raise Refused(f"The user {shown(found.user)} may not create the table {found.name}.", hint=found.grant)
+    has_agents = parse_version(profile.version) >= _FIRST_WITH_AGENTS
+    script = (_NEW_TABLE + _AGENTS if has_agents else _NEW_TABLE).format(
+        schema=schema, table=f'"{schema}"."{name}"', unique="" if has_agents else "UNIQUE", agent=uuid.uuid4()
     )
-    await connection.execute(script if not seen["has_schema"] else script.partition(";")[2])
+    await connection.execute(script)
 
 
-async def health_of(connection: asyncpg.Connection, table: Table, location: str, notices: Sequence[str] = ()) -> Health:
+async def health_of(connection: asyncpg.Connection, table: Table, location: str) -> Health:
     """The facts and what follows from them; counts all rows once."""
-    server = await connection.fetchrow(SERVER)
-    sizes = await connection.fetchrow(_SIZES, table.schema, table.name)
+    version = str(await connection.fetchval("SELECT current_setting('server_version')")).split()[0]
     embedded = "count(embedding)" if table.keeps_vectors else "0::bigint"
     statement = f"SELECT count(*) AS memories, {embedded} AS embedded FROM {table.quoted}"
     rows = await connection.fetchrow(statement, timeout=patience(LONG_SECONDS))
-    version, memories = shown(server["version"].split()[0]), rows["memories"]
+    memories = rows["memories"]
     facts: dict[str, Any] = {
         "database": location,
-        "server": f"PostgreSQL {version}",
-        "schema": table.schema,
-        "table": table.name,
+        "server": f"PostgreSQL {shown(version)}",
         "form": _FORMS[table.form],
         "memories": memories,
-        "columns": sorted(table.columns),
-        "bytes": sizes["bytes"],
-        "the user may": [right for right in _ALL_RIGHTS if right not in table.lacking],
     }
     if table.keeps_vectors:
         facts |= {"embedded": rows["embedded"], "not embedded": memories - rows["embedded"]}
     if table.form == "agents":
         facts["agents"] = sorted(table.agents.values())
-    missing = _missing_indexes(table, sizes["indexes"])
-    if missing:
-        facts["indexes missing"] = missing
-    is_unicode = server["encoding"] == "UTF8"
-    verdict = "nothing wrong found" if is_unicode else "something is wrong"
-    findings: list[str] = []
-    if not is_unicode:
-        findings.append(f"The database keeps text as {shown(server['encoding'])}, so not every memory can be stored.")
     # A role that may only read is enough for looking, and says nothing of the agent's own.
-    if table.read_only_because is not None:
-        findings.append(table.read_only_because)
-        verdict += ", for reading only"
-    findings += notices
-    if "updated_at" in missing:
-        findings.append("There is no index on updated_at, so every page of the list looks at all rows.")
-    elif missing:
-        findings.append(f"There is no index on {joined(missing)}; ZeroClaw's newer versions make it at their start.")
-    if table.form == "uuid":
-        findings.append("ZeroClaw itself cannot use this table: it is of another shape.")
-    elif rows["embedded"]:
-        findings.append("Some memories have vectors here; ZeroClaw itself recalls from PostgreSQL by words only.")
+    findings = [] if table.read_only_because is None else [table.read_only_because]
     counted = "1 memory" if memories == 1 else f"{memories:,} memories"
-    summary = f"{counted}, PostgreSQL {version}, {table.schema}.{table.name}: {verdict}."
-    return Health(is_unicode, summary, tuple(findings), facts)
-
-
-def _missing_indexes(table: Table, indexes: Sequence[str]) -> list[str]:
-    """The columns ZeroClaw has an index on and this table has not."""
-    if table.form == "uuid":
-        return []
-    first_columns = {found[1] for index in indexes if (found := re.search(r"\((\w+)", index))}
-    lacking = [name for name in _INDEXED if table.has(name) and name not in first_columns]
-    words = [index for index in indexes if "to_tsvector" in index]
-    return lacking + [f"words of {name}" for name in ("content", "key") if not any(name in index for index in words)]
+    return Health(True, f"{counted}, {facts['server']}, {table.schema}.{table.name}.", tuple(findings), facts)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.postgres.connect import PASS_SECONDS, Connections
-from zeroclaw_tui.backends.postgres.schema import Table, knows_postgres
+from zeroclaw_tui.backends.postgres.schema import Table
 from zeroclaw_tui.backends.postgres.select import PostgresSelect
 from zeroclaw_tui.backends.postgres.sql import can_hold, check_text, entry_columns, entry_from
 from zeroclaw_tui.memory.days import moment
@@ -16,7 +16,7 @@ from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE
 from zeroclaw_tui.scoring.evidence import StoreRecall, served
-from zeroclaw_tui.scoring.neighbours import LOOKED_AT, Near, Neighbour, as_neighbours
+from zeroclaw_tui.scoring.neighbours import Near, Neighbour
 from zeroclaw_tui.scoring.profiles import ScoringProfile, parse_version
 
 if TYPE_CHECKING:
@@ -24,12 +24,8 @@ if TYPE_CHECKING:
 
 
 _FIRST_WITH_FULL_TEXT = (0, 5, 7)
-_WILDCARDS = "%_\\"
-_KEY = "to_tsvector('simple', m.key)"
-_CONTENT = "to_tsvector('simple', m.content)"
 _STAGE = "postgres"
 _WORDS_SCALE = "ts_rank_cd"
-_MOST_BY_INDEX = 1000
 _NOT_STORABLE = "PostgreSQL stores Unicode text without NUL only, so this query matches nothing."
 _WITHOUT_PGVECTOR = (
     "Nothing is recalled: the tutorial's recall needs pgvector, and this table was made without it. "
@@ -85,18 +81,16 @@ class _Scope:
             return f"((m.key ILIKE {pattern})::int * 2 + (m.content ILIKE {pattern})::int)::float8"
         words = f"plainto_tsquery('simple', {select.place(self.query)})"
         select.also(f"to_tsvector('simple', m.key || ' ' || m.content) @@ {words}")
-        return f"(ts_rank_cd({_KEY}, {words})::float8 * 2 + ts_rank_cd({_CONTENT}, {words})::float8)"
+        return (
+            f"(ts_rank_cd(to_tsvector('simple', m.key), {words})::float8 * 2"
+            f" + ts_rank_cd(to_tsvector('simple', m.content), {words})::float8)"
+        )
 
 
 def _scope_of(request: RecallRequest, profile: ScoringProfile, table: Table) -> _Scope:
     """The scope of a request. Raises Refused for a session or an agent that none can have there."""
     check_text(request.session_id, request.namespace, *(request.agents or ()))
     supported, notes = served(request, profile, has_agents=table.has("agent_id"), has_times=True)
-    if not knows_postgres(profile):
-        notes.append(
-            f"ZeroClaw {profile.version} knows no PostgreSQL: with this config it would use Markdown. "
-            "This is how the versions before and after it recall."
-        )
     if supported.session_id is not None and not table.has("session_id"):
         notes.append("This table has no sessions, so memories of every session are recalled.")
         supported = replace(supported, session_id=None)
@@ -166,16 +160,8 @@ async def _by_keywords(connections: Connections, scope: _Scope) -> StoreRecall:
     )
     if scope.has_full_text:
         return StoreRecall(entries, "keyword", _WORDS_SCALE, tuple(scope.notes))
-    version = scope.profile.version
-    notes = [*scope.notes, f"ZeroClaw {version} cannot read this score, so its memories come without one."]
-    wildcards = [character for character in _WILDCARDS if character in scope.query]
-    if wildcards:
-        notes.insert(
-            -1,
-            f"ZeroClaw {version} does not escape {' '.join(wildcards)} in the query: % means any text, _ for any "
-            "character, and \\ takes the next one literally.",
-        )
-    return StoreRecall(entries, "keyword", "2 x key + content matches", tuple(notes))
+    note = f"ZeroClaw {scope.profile.version} cannot read this score, so its memories come without one."
+    return StoreRecall(entries, "keyword", "2 x key + content matches", (*scope.notes, note))
 
 
 async def _by_cosine(connections: Connections, scope: _Scope, vector: np.ndarray) -> StoreRecall:
@@ -208,46 +194,15 @@ def _distance(select: PostgresSelect, vector: np.ndarray) -> str:
 
 
 async def near_by_vector(connections: Connections, table: Table, vector: np.ndarray, limit: int) -> Near | None:
-    """Find the rows nearest to a vector; None if no vectors can be compared with it.
-
-    Where the vectors have an index (HNSW, IVFFlat) the server may go by it, and then may leave out some that are as
-    near as the last.
-    """
+    """Find the rows nearest to a vector; None if no vectors can be compared with it."""
     if table.dimensions != len(vector):
         return None
     select = PostgresSelect(table)
     select.also("m.embedding IS NOT NULL")
-    distance = _distance(select, vector)
-    # An index has the order of the distance alone.
-    some = select.statement(f"m.id::text, {distance} AS distance", f"ORDER BY {distance} LIMIT {select.place(limit)}")
-    nearest = f"SELECT id, distance::float8 FROM ({some}) AS near ORDER BY distance, id"
-    async with connections.reading() as connection:
-        compared = int(await connection.fetchval(f"SELECT count(embedding) FROM {table.quoted}"))
-        # An index gives no more rows than it was asked to look at.
-        await connection.execute(
-            f"SET LOCAL hnsw.ef_search = {max(1, min(limit, _MOST_BY_INDEX))}; SET LOCAL ivfflat.probes = 10"
-        )
-        rows = await connection.fetch(nearest, *select.values)
-        if len(rows) < min(limit, compared):
-            # The index has given up before it found enough.
-            await connection.execute("SET LOCAL enable_indexscan = off")
-            rows = await connection.fetch(nearest, *select.values)
-    near = [Neighbour(row["id"], 1 - row["distance"]) for row in rows if row["distance"] is not None]
-    return Near([each for each in near if each.score > 0], compared)
-
-
-async def near_by_words(connections: Connections, table: Table, text: str, limit: int) -> Near:
-    """Find the rows nearest to a text by ts_rank of the words both have."""
-    select = PostgresSelect(table)
-    words = f"unnest(tsvector_to_array(to_tsvector('simple', {select.place(text[:LOOKED_AT])}))) AS word"
-    select.source += (
-        f", (SELECT string_agg(array_to_tsvector(ARRAY[word])::text, ' | ')::tsquery AS query FROM {words}) AS asked"
+    nearest = select.statement(
+        f"m.id::text AS id, ({_distance(select, vector)})::float8 AS distance, count(*) OVER () AS compared",
+        f"ORDER BY distance, m.id LIMIT {select.place(max(limit, 1))}",
     )
-    select.also(f"({_CONTENT} @@ asked.query OR {_KEY} @@ asked.query)")
-    statement = select.statement(
-        f"m.id::text AS id, ts_rank({_KEY} || {_CONTENT}, asked.query, 1)::float8 AS score",
-        f"ORDER BY score DESC, m.{table.updated} DESC, m.id LIMIT {select.place(limit)}",
-    )
-    (compared,) = await connections.fetch(f"SELECT count(*) AS rows FROM {table.quoted}", seconds=PASS_SECONDS)
-    rows = await connections.fetch(statement, select.values, seconds=PASS_SECONDS)
-    return Near(as_neighbours([(row["id"], row["score"]) for row in rows]), compared["rows"])
+    rows = await connections.fetch(nearest, select.values, seconds=PASS_SECONDS)
+    near = [Neighbour(row["id"], 1 - row["distance"]) for row in rows if row["distance"] < 1]
+    return Near(near[:limit], rows[0]["compared"] if rows else 0)

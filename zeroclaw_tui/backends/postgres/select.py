@@ -8,7 +8,7 @@ from typing import Any
 
 from zeroclaw_tui.backends.matching import needle_of
 from zeroclaw_tui.backends.postgres import sql
-from zeroclaw_tui.backends.postgres.schema import Table, base_type
+from zeroclaw_tui.backends.postgres.schema import Table
 from zeroclaw_tui.backends.sql.select import SORTED_CHARACTERS, Select
 from zeroclaw_tui.memory.query import EVERYTHING, MemoryFilter, Query, Sort, SortField
 from zeroclaw_tui.memory.statistics import QUARTER_SECONDS
@@ -24,7 +24,7 @@ class PostgresSelect(Select):
     def __init__(self, table: Table, filter: MemoryFilter = EVERYTHING) -> None:
         self.table = table
         self.source = f"{table.quoted} AS m"
-        self._id = "m.id" if table.is_uuid("id") else 'm.id COLLATE "C"'
+        self._id = "m.id" if table.form == "uuid" else 'm.id COLLATE "C"'
         self.stored_order = f"m.{table.created}, m.id"
         self.listed_order = f"m.{table.updated} DESC, m.id DESC"
         super().__init__(filter)
@@ -34,7 +34,7 @@ class PostgresSelect(Select):
             case "handle" | "id":
                 return "m.id::text"
             case "category":
-                return sql.category_text(self.table)
+                return "m.category"
             case "embedding":
                 return "m.embedding" if self.table.keeps_vectors else None
             case _:
@@ -60,12 +60,12 @@ class PostgresSelect(Select):
     def has_name(self, column: str, names: Sequence[Any]) -> str:
         if column not in ("handle", "id"):
             return super().has_name(column, names)
-        if not self.table.is_uuid("id"):
+        if self.table.form != "uuid":
             return self.one_of("m.id", names)
         return f"m.id = ANY(CAST({self.place([name for name in names if sql.is_uuid(name)])} AS uuid[]))"
 
     def spellings(self, categories: Sequence[str]) -> Sequence[str]:
-        return sql.spellings(categories, self.table)
+        return [*categories, *(sql.category_written(name, self.table) for name in categories)]
 
     def category_of(self, stored: object) -> str:
         return sql.category_of(None if stored is None else str(stored), self.table)
@@ -99,8 +99,6 @@ class PostgresSelect(Select):
     @property
     def created(self) -> str:
         column = f"m.{self.table.created}"
-        if base_type(self.table.columns[self.table.created]) == "timestamp without time zone":
-            column = f"({column} AT TIME ZONE 'UTC')"
         return f"CASE WHEN isfinite({column}) THEN {column} END"
 
     def quarter(self, created: str) -> str:

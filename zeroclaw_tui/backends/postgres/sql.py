@@ -8,10 +8,10 @@ import re
 import sys
 import uuid
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from zeroclaw_tui.backends.postgres.schema import Table, base_type
+from zeroclaw_tui.backends.postgres.schema import Table
 from zeroclaw_tui.memory.change import Row, RowVersion, Value
 from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, EXCERPT, MemoryEntry
 from zeroclaw_tui.memory.errors import Refused
@@ -22,6 +22,7 @@ _MOMENT = re.compile(r"(\d{4,}-\d\d-\d\d) (\d\d:\d\d:\d\d)(\.\d+)?(?:([+-]\d\d)(
 _AS_STORED = "category_as_stored"
 _DIGEST = "substring(encode(sha256(convert_to(m.content, 'UTF8')), 'hex') FROM 1 FOR 16)"
 _VECTOR_HEAD = 4
+_PLAIN_NAME = """coalesce(substring(m.category from '^[{]"Custom":"(.*)"[}]$'), trim(m.category, '"'))"""
 _VARIANTS = {category: category.capitalize() for category in BUILT_IN_CATEGORIES}
 """How serde writes them."""
 
@@ -43,7 +44,7 @@ def _columns(table: Table, *names: str) -> list[str]:
     return [
         "m.id::text AS id",
         "m.key::text AS key",
-        f"{category_text(table)} AS category",
+        "m.category",
         f"m.{table.created}::text AS created_at",
         f"m.{table.updated}::text AS updated_at",
         "octet_length(m.content) AS size",
@@ -226,11 +227,8 @@ def category_of(stored: str | None, table: Table) -> str:
         return stored
     if isinstance(decoded, str):
         return decoded.lower() if decoded.lower() in BUILT_IN_CATEGORIES else decoded
-    if isinstance(decoded, dict) and len(decoded) == 1:
-        name, value = next(iter(decoded.items()))
-        if name.lower() == "custom" and isinstance(value, str):
-            return value
-    return stored
+    custom = decoded.get("Custom") if isinstance(decoded, dict) and len(decoded) == 1 else None
+    return custom if isinstance(custom, str) else stored
 
 
 def category_written(name: str, table: Table) -> str:
@@ -242,33 +240,9 @@ def category_written(name: str, table: Table) -> str:
     return json.dumps({"Custom": name}, ensure_ascii=False, separators=(",", ":"))
 
 
-def spellings(names: Iterable[str], table: Table) -> list[str]:
-    """Every way in which these categories may be written in the table."""
-    if table.form != "uuid":
-        return list(names)
-    found: list[str] = []
-    for name in names:
-        plain = json.dumps(name, ensure_ascii=False)
-        found += [name, plain, f'{{"Custom":{plain}}}', f'{{"Custom": {plain}}}']
-        found += [f'{{"custom":{plain}}}', f'{{"custom": {plain}}}']
-        if name in _VARIANTS:
-            found.append(json.dumps(_VARIANTS[name]))
-    return found
-
-
-def category_text(table: Table) -> str:
-    """The SQL of the stored text of a category."""
-    return "m.category" + ("" if base_type(table.columns["category"]) == "text" else "::text")
-
-
 def category_to_sort(table: Table) -> str:
     """The SQL of what to order by: the plain name, near enough for names without escapes."""
-    text = category_text(table)
-    if table.form != "uuid":
-        return text
-    custom = f"""substring({text} from '^[{{]"[Cc]ustom": ?"(.*)"[}}]$')"""
-    plain = f"""CASE WHEN lower({text}) IN ('"core"', '"daily"', '"conversation"') THEN lower(trim({text}, '"')) END"""
-    return f"coalesce({custom}, {plain}, {text})"
+    return f"lower({_PLAIN_NAME})" if table.form == "uuid" else "m.category"
 
 
 def can_hold(text: str) -> bool:

@@ -10,18 +10,19 @@ from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.about import About, Notice, OwnRule, sentences
+from zeroclaw_tui.backends.about import About, OwnRule
 from zeroclaw_tui.backends.base import Entries, Memory, Scored, T, check_writable
 from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.matching import TextSearch
-from zeroclaw_tui.backends.postgres import connect, search, sql
-from zeroclaw_tui.backends.postgres.address import (
-    SHAPE,
-    TABLE_OPTIONS,
-    USUAL_SCHEMA,
-    USUAL_TABLE,
-    PostgresAddress,
-    read_url,
+from zeroclaw_tui.backends.postgres import search, sql
+from zeroclaw_tui.backends.postgres.address import SHAPE, USUAL_SCHEMA, USUAL_TABLE, PostgresAddress, read_url
+from zeroclaw_tui.backends.postgres.connect import (
+    LONG_SECONDS,
+    PASS_SECONDS,
+    STATEMENT_SECONDS,
+    USUAL_SECONDS,
+    Connections,
+    in_batches,
 )
 from zeroclaw_tui.backends.postgres.schema import (
     Table,
@@ -33,7 +34,6 @@ from zeroclaw_tui.backends.postgres.schema import (
     read_table,
 )
 from zeroclaw_tui.backends.postgres.select import PostgresSelect
-from zeroclaw_tui.backends.postgres.watch import version_of
 from zeroclaw_tui.backends.postgres.write import PostgresWriter
 from zeroclaw_tui.backends.sql.select import Select
 from zeroclaw_tui.backends.sql.store import SqlMemory
@@ -45,7 +45,7 @@ from zeroclaw_tui.memory.query import EVERYTHING, MemoryFilter
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.decide import own_ranking
 from zeroclaw_tui.scoring.evidence import OwnEvidence, depth_of, own_evidence
-from zeroclaw_tui.scoring.neighbours import Near, is_cut_in_twos, words_of
+from zeroclaw_tui.scoring.neighbours import Near
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, ScoringSettings, Trial, profile_for
 
 if TYPE_CHECKING:
@@ -56,9 +56,20 @@ if TYPE_CHECKING:
 
 
 _ROWS_AT_ONCE = 500
-_RECORDS_AT_ONCE = 2000
 _WHOLE_ROWS_AT_ONCE = 100
-_USUAL_DIMENSIONS = 1536
+_SHAPE = """
+SELECT c.oid::text AS oid, pg_table_size(c.oid) AS size,
+       (SELECT string_agg(attname, ',' ORDER BY attnum) FROM pg_attribute
+        WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped) AS columns
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2
+"""
+_SMALL = 8 * 1024 * 1024
+"""Up to this size, in bytes without what is stored outside the rows, the version of a table looks at all its rows."""
+_SMALL_VERSION = "SELECT count(*)::text, coalesce(sum(xmin::text::bigint), 0)::text FROM {table}"
+_BIG_VERSION = """
+SELECT max({updated})::text, (SELECT (n_tup_ins + n_tup_upd + n_tup_del)::text FROM pg_stat_all_tables
+                              WHERE relid = '{oid}'::oid) FROM {table}
+"""
 
 
 class _RolledBack(Exception):
@@ -78,8 +89,6 @@ class PostgresMemory(SqlMemory):
         "write-ahead log, server log, replicas and backups, which this program cannot read.",
         slow_recall_above=50_000,
     )
-    vector_dimensions: int | None = None
-    """For how many numbers ZeroClaw's option `vector_enabled` makes a column; None without that option."""
 
     def __init__(
         self,
@@ -95,14 +104,13 @@ class PostgresMemory(SqlMemory):
         self.table_name = checked_name("table", address.options.get("table") or table)
         self.address = address
         self.about = replace(self.about, location=address.location(self.schema_name, self.table_name))
-        self._url_is_configs = True
         self._asked_read_only = {"write": ASKED_READ_ONLY} if read_only else {}
         self.why_not = {**Memory.why_not, **self._asked_read_only}
         self._table: Table | None = None
         self._seen: tuple[tuple[Any, ...], Mapping[str, str]] | None = None
         self._changes = 0
-        self.connect_seconds = connect_seconds or address.connect_seconds or connect.USUAL_SECONDS
-        self.connections = connect.Connections(address, connect_seconds=self.connect_seconds)
+        self.connect_seconds = connect_seconds or USUAL_SECONDS
+        self.connections = Connections(address, connect_seconds=self.connect_seconds)
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> PostgresMemory:
@@ -114,17 +122,13 @@ class PostgresMemory(SqlMemory):
                 "The config names no database URL that can be read.", hint=f"Give one with --location. {SHAPE}"
             )
         seconds = settings.get("connect_timeout_secs")
-        memory = cls(
+        return cls(
             read_url(url.strip()),
             schema=str(settings.get("schema") or USUAL_SCHEMA),
             table=str(settings.get("table") or USUAL_TABLE),
             connect_seconds=float(seconds) if isinstance(seconds, int) and seconds > 0 else None,
             read_only=config.read_only,
         )
-        memory._url_is_configs = config.location is None
-        if settings.get("vector_enabled"):
-            memory.vector_dimensions = int(settings.get("vector_dimensions") or _USUAL_DIMENSIONS)
-        return memory
 
     @property
     def table(self) -> Table:
@@ -158,16 +162,7 @@ class PostgresMemory(SqlMemory):
             rule = OwnRule("cosine only")
         else:
             rule = OwnRule("no recall without pgvector", takes_vector=False)
-        refused = [
-            name for name in self.address.unknown_to_zeroclaw if self._url_is_configs or name not in TABLE_OPTIONS
-        ]
-        warnings = []
-        if self.address.asks_for_tls:
-            warnings.append("The database URL asks for TLS; ZeroClaw itself connects without TLS.")
-        if refused:
-            warnings.append(f"ZeroClaw's own driver refuses the option {', '.join(refused)} of the database URL.")
-        notices = tuple(Notice(sentence, is_minor=True) for sentence in warnings)
-        self.about = replace(self.about, rule=rule, notices=notices)
+        self.about = replace(self.about, rule=rule)
 
     async def close(self) -> None:
         """Stop what runs and let go of every connection."""
@@ -188,7 +183,7 @@ class PostgresMemory(SqlMemory):
         await self.connections.open()
         with suppress(_RolledBack):
             async with self.connections.writing() as connection:
-                await make_table(connection, self.schema_name, self.table_name, profile, self.vector_dimensions)
+                await make_table(connection, self.schema_name, self.table_name, profile)
                 if dry_run:
                     self._look_at(await read_table(connection, self.schema_name, self.table_name))
                     raise _RolledBack
@@ -196,8 +191,8 @@ class PostgresMemory(SqlMemory):
 
     async def health(self) -> Health:
         """The facts of server, table and rights, and what follows from them."""
-        async with self.connections.reading(seconds=connect.LONG_SECONDS) as connection:
-            return await health_of(connection, self.table, self.about.location, sentences(self.about.notices))
+        async with self.connections.reading(seconds=LONG_SECONDS) as connection:
+            return await health_of(connection, self.table, self.about.location)
 
     async def list(self, category: str | None = None, session_id: str | None = None) -> Entries:
         """All memories with full content, `updated_at` descending; ZeroClaw's own list in PostgreSQL has no limit."""
@@ -206,7 +201,7 @@ class PostgresMemory(SqlMemory):
         )
         select = await self.select(wanted)
         statement = select.statement(select.columns("entry"), f"ORDER BY {select.listed_order}")
-        return list(await self.fetch_records(select, statement, self.maker("entry"), takes_long=True, has_many=True))
+        return list(await self.fetch_records(select, statement, self.maker("entry"), takes_long=True))
 
     async def select(self, filter: MemoryFilter) -> PostgresSelect:
         """The rows that a filter leaves; a pattern is matched here, since the server reads other patterns.
@@ -228,10 +223,8 @@ class PostgresMemory(SqlMemory):
             return [row_id for row_id, key, content in records if search.finds(key or "", content or "")]
 
         try:
-            async with self.connections.reading(seconds=connect.PASS_SECONDS) as connection:
-                async for records in connect.in_batches(
-                    connection, statement, select.values, _ROWS_AT_ONCE, connect.PASS_SECONDS
-                ):
+            async with self.connections.reading(seconds=PASS_SECONDS) as connection:
+                async for records in in_batches(connection, statement, select.values, _ROWS_AT_ONCE, PASS_SECONDS):
                     ids += await asyncio.to_thread(matching, records)
         finally:
             search.stop()
@@ -249,17 +242,10 @@ class PostgresMemory(SqlMemory):
         make: Callable[[Any], T],
         *,
         takes_long: bool = False,
-        has_many: bool = False,
     ) -> Sequence[T]:
-        seconds = connect.LONG_SECONDS if takes_long else connect.STATEMENT_SECONDS
-        if not has_many:
-            return [make(record) for record in await self.connections.fetch(statement, select.values, seconds=seconds)]
-        found: list[T] = []
-        async with self.connections.reading(seconds=seconds) as connection:
-            async for records in connect.in_batches(connection, statement, select.values, _RECORDS_AT_ONCE, seconds):
-                found += map(make, records)
-                await asyncio.sleep(0)
-        return found
+        seconds = LONG_SECONDS if takes_long else STATEMENT_SECONDS
+        records = await self.connections.fetch(statement, select.values, seconds=seconds)
+        return await asyncio.to_thread(lambda: list(map(make, records)))
 
     async def stored_rows(self, handles: Sequence[Handle]) -> Sequence[Row]:
         select, table = PostgresSelect(self.table), self.table
@@ -278,12 +264,9 @@ class PostgresMemory(SqlMemory):
     state_of = staticmethod(sql.state_of)
 
     async def near(self, to: MemoryEntry | np.ndarray | str, limit: int) -> Near | None:
-        """By pgvector's cosine, or by the server's words: a script without blanks is one word there."""
+        """By pgvector's cosine, or by the words."""
         if isinstance(to, str):
-            words = words_of(to)
-            if not words or not sql.can_hold(to) or any(map(is_cut_in_twos, words)):
-                return await super().near(to, limit)
-            return await search.near_by_words(self.connections, self.table, to, limit)
+            return await super().near(to, limit)
         if not self.table.keeps_vectors:
             return None
         if isinstance(to, MemoryEntry):
@@ -321,22 +304,31 @@ class PostgresMemory(SqlMemory):
             for record in records:
                 see(sql.stored_row(record, table))
 
-        async with self.connections.reading(seconds=connect.PASS_SECONDS) as connection:
-            async for records in connect.in_batches(
-                connection, statement, select.values, _WHOLE_ROWS_AT_ONCE, connect.PASS_SECONDS
-            ):
+        async with self.connections.reading(seconds=PASS_SECONDS) as connection:
+            async for records in in_batches(connection, statement, select.values, _WHOLE_ROWS_AT_ONCE, PASS_SECONDS):
                 await asyncio.to_thread(show, records)
 
     async def version(self) -> int | None:
-        """Changes when somebody has written to the table. The agents' names are read again too."""
+        """Changes when somebody has written to the table, added a column or an agent.
+
+        In a small table the transactions that wrote its rows are added up, which is exact and seen at once. In a bigger
+        one PostgreSQL's own counters are read, which it brings up to date a second, at most ten, after a commit, and
+        the newest `updated_at`, which tells of a store at once.
+        """
+        table = self.table
         async with self.connections.reading() as connection:
-            state = await version_of(connection, self.table)
-            agents = await read_agents(connection, self.schema_name) if self.table.form == "agents" else {}
+            shape = await connection.fetchrow(_SHAPE, self.schema_name, self.table_name)
+            state: tuple[Any, ...] = ()
+            if shape is not None:
+                statement = _SMALL_VERSION if shape["size"] <= _SMALL else _BIG_VERSION
+                statement = statement.format(table=table.quoted, updated=table.updated, oid=shape["oid"])
+                state = (shape["oid"], shape["columns"], *await connection.fetchrow(statement))
+            agents = await read_agents(connection, self.schema_name) if table.form == "agents" else {}
         if self._seen is not None and state[:2] != self._seen[0][:2]:
             # Another table of that name, or other columns: a newer ZeroClaw has been at work.
             await self.open_anew()
-        elif agents != self.table.agents:
-            self._table = replace(self.table, agents=agents)
+        elif agents != table.agents:
+            self._table = replace(table, agents=agents)
         if (state, agents) != self._seen:
             self._seen = (state, agents)
             self._changes += 1
@@ -344,7 +336,7 @@ class PostgresMemory(SqlMemory):
 
     async def _with_writer(self, work: Work[T], *, permanently: bool = False) -> T:
         check_writable(self)
-        writer = PostgresWriter(self.connections, self.table, permanently=permanently)
+        writer = PostgresWriter(self.connections, self.table)
         done = await work(writer)
         if writer.table != self.table:
             await self.open_anew()

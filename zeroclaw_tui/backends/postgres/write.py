@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import uuid
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -16,7 +15,7 @@ from zeroclaw_tui.backends.postgres.schema import Table, missing_in, read_table
 from zeroclaw_tui.backends.postgres.select import PostgresSelect
 from zeroclaw_tui.backends.tables import TableWriter
 from zeroclaw_tui.backends.writing import OwnedKey, WriteConflict
-from zeroclaw_tui.memory.change import AGENTS, Draft, Edit, NewVector, Row, RowChange, RowVersion, Value, Vector
+from zeroclaw_tui.memory.change import AGENTS, Draft, Edit, NewVector, Row, RowVersion, Value, Vector
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import column_text, uuid_for
 from zeroclaw_tui.memory.errors import Refused
@@ -26,11 +25,9 @@ if TYPE_CHECKING:
     import asyncpg  # type: ignore[import-untyped]
 
 _MICROSECOND = timedelta(microseconds=1)
-_NANOSECONDS = re.compile(r"\.\d{7}")
 _AGENT = "id::text AS id, alias::text AS alias, created_at::text AS created_at"
 _NOT_COLUMNS = ("created_at", "updated_at", "category_as_stored")
 """Names that values of a row may have although the tutorial's table has no such columns."""
-_NOT_ZEROED = "PostgreSQL overwrites the space of removed rows in its own time (VACUUM), and its backups keep them."
 
 
 class PostgresWriter(TableWriter):
@@ -40,12 +37,11 @@ class PostgresWriter(TableWriter):
     ids_are_handles = True
     batch_rows = 500
 
-    def __init__(self, connections: Connections, table: Table, *, permanently: bool) -> None:
+    def __init__(self, connections: Connections, table: Table) -> None:
         super().__init__()
         self.table = table
         """The table as it was in the last batch: another program may have migrated it, or added agents."""
         self._connections = connections
-        self._permanently = permanently
         self._connection: asyncpg.Connection = None
         self._locks_rows = True
         self._agents: dict[str, str] = {}
@@ -74,7 +70,6 @@ class PostgresWriter(TableWriter):
             table = await read_table(connection, self.table.schema, self.table.name)
             self._agents = dict(table.agents)
             self.table = replace(table, agents=self._agents)
-            self._time = await connection.fetchval("SELECT clock_timestamp()")
             yield
 
     def check(self, after: Draft | Edit) -> None:
@@ -109,8 +104,8 @@ class PostgresWriter(TableWriter):
         return self.table.updated != self.table.created
 
     def later_than(self, stored: str) -> str:
-        """The server's time, later for each row of a batch, and later than the one stored."""
-        self._time += _MICROSECOND
+        """Later for each row, and later than the one stored."""
+        self._time = max(self._time + _MICROSECOND, datetime.now(UTC))
         earlier = moment(stored)
         later = self._time if earlier is None else max(self._time, earlier + _MICROSECOND)
         return later.isoformat(timespec="microseconds")
@@ -132,7 +127,7 @@ class PostgresWriter(TableWriter):
         that are not UUIDs, vectors of another length, and times that are not times."""
         restored = super().restored_row(row, existing, owner, new_id=new_id)
         values = {name: self._storable(name, value) for name, value in restored.values.items()}
-        row_id = uuid_for(restored.id) if self.table.is_uuid("id") else restored.id
+        row_id = uuid_for(restored.id) if self.table.form == "uuid" else restored.id
         created = self._time_or_now(values.get("created_at"))
         # The tutorial's table has one time.
         has_two_times = self.has_update_times and values.get("updated_at")
@@ -194,35 +189,24 @@ class PostgresWriter(TableWriter):
         return _agent_row(record)
 
     async def delete_other(self, row: Row) -> bool:
-        """Not an agent that owns memories, or that another table refers to."""
-        from asyncpg import ForeignKeyViolationError
-
-        owns = await self._connection.fetchval(
-            f"SELECT EXISTS (SELECT FROM {self.table.quoted} AS m WHERE m.agent_id::text = $1::text)", row.id
+        """Not an agent that owns memories."""
+        deleted = await self._connection.fetchval(
+            f"DELETE FROM {self._agents_table} AS a WHERE a.id::text = $1::text AND NOT EXISTS "
+            f"(SELECT FROM {self.table.quoted} AS m WHERE m.agent_id = a.id) RETURNING a.id::text",
+            row.id,
         )
-        if owns:
-            return False
-        await self._connection.execute("SAVEPOINT before_agent")
-        try:
-            await self._connection.execute(f"DELETE FROM {self._agents_table} WHERE id::text = $1::text", row.id)
-        except ForeignKeyViolationError:
-            await self._connection.execute("ROLLBACK TO SAVEPOINT before_agent")
-            return False
-        return True
+        return deleted is not None
 
-    async def add_agent(self, alias: str) -> RowChange:
+    async def add_agent(self, alias: str) -> Row:
         record = await self._connection.fetchrow(
             f"INSERT INTO {self._agents_table} (id, alias, created_at) VALUES ($1::text, $2::text, now()) "
             f"ON CONFLICT DO NOTHING RETURNING {_AGENT}",
             str(uuid.uuid4()),
             alias,
         )
-        if record is not None:
-            return RowChange(None, _agent_row(record))
-        present = _agent_row(
-            await self._connection.fetchrow(f"SELECT {_AGENT} FROM {self._agents_table} WHERE alias = $1::text", alias)
-        )
-        return RowChange(present, present)
+        if record is None:
+            raise WriteConflict
+        return _agent_row(record)
 
     def has_table(self, name: str) -> bool:
         """Only agents have one here."""
@@ -246,10 +230,6 @@ class PostgresWriter(TableWriter):
             f"FROM unnest({select.place(ids)}, {vectors}) AS new(id, vector) {select.where}",
             *select.values,
         )
-
-    def summary(self) -> tuple[str, ...]:
-        """Whether the space of deleted rows is overwritten."""
-        return (_NOT_ZEROED,) if self._permanently and self.done else ()
 
     @property
     def _agents_table(self) -> str:
@@ -294,10 +274,10 @@ class PostgresWriter(TableWriter):
         """The text of a time as PostgreSQL has it, also infinity and years before Christ; now for any other text."""
         text = column_text(stored)
         parsed = moment(text)
-        if parsed is not None and _NANOSECONDS.search(text):
-            # PostgreSQL would round them.
+        if parsed is not None:
+            # PostgreSQL would round nanoseconds.
             return parsed.isoformat(timespec="microseconds")
-        return text if parsed is not None or text.endswith(("infinity", " BC")) else self.later_than("")
+        return text if text.endswith(("infinity", " BC")) else self.later_than("")
 
     async def _fetch(self, statement: str, select: PostgresSelect) -> list[Row]:
         records = await self._connection.fetch(statement, *select.values)

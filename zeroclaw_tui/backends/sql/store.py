@@ -44,11 +44,10 @@ class SqlMemory(Memory):
         make: Callable[[Any], T],
         *,
         takes_long: bool = False,
-        has_many: bool = False,
     ) -> Sequence[T]:
         """What `make` gives for each record of a statement.
 
-        `takes_long` says that it may look at every row, `has_many` that it may return every row.
+        `takes_long` says that it may look at every row.
         """
 
     @abstractmethod
@@ -95,7 +94,6 @@ class SqlMemory(Memory):
             statement,
             self.maker(query.read.name),
             takes_long=select.takes_long(query),
-            has_many=query.limit is None,
         )
 
     async def _named_rows(self, query: Query[Any]) -> Sequence[Any]:

@@ -225,7 +225,6 @@ class SqliteMemory(SqlMemory):
         make: Callable[[Any], T],
         *,
         takes_long: bool = False,
-        has_many: bool = False,
     ) -> Sequence[T]:
         if not takes_long:
             return [make(record) for record in await self._fetch(statement, select.values)]
@@ -298,21 +297,10 @@ class SqliteMemory(SqlMemory):
         return await self._searching().gathered(trial, vector, deep=deep)
 
     async def near(self, to: MemoryEntry | np.ndarray | str, limit: int) -> Near | None:
-        """By cosine among all vectors of that length, or by the keyword index if it has the words of the text."""
-        if not isinstance(to, str):
-            return await self._searching().near(to.handle if isinstance(to, MemoryEntry) else to, limit)
-        from zeroclaw_tui.backends.sqlite.near import near_by_index
-        from zeroclaw_tui.scoring.neighbours import is_cut_in_twos, words_of
-
-        schema, words, text = self.schema, words_of(to), to
-        # The index has a run of a script without blanks as one word.
-        if not schema.has_fts or not schema.has_triggers or not words or any(map(is_cut_in_twos, words)):
-            return await super().near(text, limit)
-        try:
-            return await self._reads.run(lambda connection: near_by_index(connection, schema, text, limit))
-        except Unreadable:
-            # A damaged index is no reason not to answer.
-            return await super().near(text, limit)
+        """By cosine among all vectors of that length, or by the words."""
+        if isinstance(to, str):
+            return await super().near(to, limit)
+        return await self._searching().near(to.handle if isinstance(to, MemoryEntry) else to, limit)
 
     async def forget(self, key: str) -> bool:
         """Delete the memory of that key. Raises Refused with the agents' names when several have one."""

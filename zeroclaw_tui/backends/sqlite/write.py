@@ -15,7 +15,7 @@ from zeroclaw_tui.backends.sqlite.transaction import Writing, check_index
 from zeroclaw_tui.backends.tables import TableWriter, local_now, utc_now
 from zeroclaw_tui.backends.writing import Operation, OwnedKey
 from zeroclaw_tui.files.database import as_text
-from zeroclaw_tui.memory.change import AGENTS, Draft, Edit, NewVector, Row, RowChange, RowVersion, Value, Vector
+from zeroclaw_tui.memory.change import AGENTS, Draft, Edit, NewVector, Row, RowVersion, Value, Vector
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.scoring.profiles import USUAL, lacks
 
@@ -153,9 +153,9 @@ class SqliteWriter(TableWriter):
             return False
         return True
 
-    async def add_agent(self, alias: str) -> RowChange:
+    async def add_agent(self, alias: str) -> Row:
         values = {"id": str(uuid.uuid4()), "alias": alias, "created_at": utc_now()}
-        return RowChange(None, self._writing.table(AGENTS).insert([Row("", values)])[0])
+        return self._writing.table(AGENTS).insert([Row("", values)])[0]
 
     def has_table(self, name: str) -> bool:
         return bool(self._writing.table(name).columns)
