@@ -38,7 +38,7 @@ def test_a_plan_is_shown_and_yes_carries_it_out(ask: Ask, brain: Brain) -> None:
     [
         (("import", "notes.jsonl"), "Import 1 memory from notes.jsonl?", "Go on? [y/N]"),
         (("hydrate", "notes.jsonl"), "Import 1 memory from notes.jsonl?", "Go on? [y/N]"),
-        (("copy", "--to", "markdown"), "Markdown does not store: session (3).", "Go on? [y/N]"),
+        (("copy", "--to", "markdown"), "1 superseded memory is left out", "Go on? [y/N]"),
         (("doctor", "--compact"), "A backup is created first.", "Rewrite it? [y/N]"),
         (("erase", "Cat named Mio"), "Found in 1 place", "Type erase to do it:"),
     ],

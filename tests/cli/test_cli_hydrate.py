@@ -70,11 +70,11 @@ def test_the_plan_is_shown_and_nothing_done(memory: Command, file: Path) -> None
 def test_an_empty_store_is_made_and_opens(memory: Command, empty: Path) -> None:
     shown = memory("hydrate", "--dry-run")
     assert shown.code == 0
-    assert f"The database {empty} is created first." in shown.out
+    assert f"{empty} is created first." in shown.out
     assert not empty.exists()
     done = memory("hydrate", "--yes", "--json")
     assert done.code == 0
-    assert (done.json["makes"], done.json["count"]) == (f"The database {empty} is created first.", 3)
+    assert (done.json["makes"], done.json["count"]) == (f"{empty} is created first.", 3)
     assert memory("recall", "haskell", "--json").json["results"][0]["key"] == "lang"
     assert memory("health").code == 0
 

@@ -34,7 +34,7 @@ _ROWS = (
         "`zeroclaw memory hydrate --overwrite` treats every key so, as do `--skip` and `--rename`.",
     ),
     ("hydrate", "--pick", "`zeroclaw memory store KEY TEXT` brings one memory of the snapshot back."),
-    ("snapshot", "--file", "`zeroclaw memory hydrate FILE.jsonl --dry-run` compares another file with the store."),
+    ("snapshot", "--file --diff", "`zeroclaw memory hydrate --dry-run` compares it with the store."),
     ("audit", "--recategorise", "change one memory with `zeroclaw memory edit KEY --category daily`."),
     ("erase", "--also", "`zeroclaw memory erase TEXT TEXT --dry-run` looks for several texts at once."),
     ("erase", "--also-files", "`zeroclaw memory erase TEXT --dry-run` shows which files it changes."),

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.export import ExportFormat
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.outcome import Outcome
-    from zeroclaw_tui.curation.transfer.copy import CopyOutcome, CopyPlan
+    from zeroclaw_tui.curation.transfer.copy import CopyOutcome
     from zeroclaw_tui.curation.transfer.imports import ImportPlan
     from zeroclaw_tui.curation.transfer.plan import OnClash, Plan
     from zeroclaw_tui.curation.transfer.target import Target
@@ -84,7 +84,7 @@ async def export(library: Library, given: argparse.Namespace, now: datetime) -> 
         )
     # No progress is shown among memories on the same terminal.
     total = 0 if path is None else await library.memory.count()
-    with plans.Progress("Exporting", total, cancels_task=True) as progress:
+    with plans.Progress("Exporting", total) as progress:
         if path is None:
             exported = await export_memories(
                 library, wanted, _stdout(), _format(given), vectors=given.vectors, on_progress=progress.advance
@@ -95,10 +95,6 @@ async def export(library: Library, given: argparse.Namespace, now: datetime) -> 
                 library, wanted, path, _format(given),
                 vectors=given.vectors, overwrite=given.overwrite, on_progress=progress.advance,
             )  # fmt: skip
-    if exported.cancelled:
-        done = f"after {counted(exported.count)}." if path is None else f"before {path} was written."
-        note(f"zeroclaw: Stopped {done}")
-        return INTERRUPTED
     hidden = await library.superseded_hidden(wanted)
     if given.json:
         document({"file": str(path), **exported.as_json(), "superseded_hidden": hidden})
@@ -228,7 +224,7 @@ async def import_planned(
     about = {**plan.as_json(), "on_clash": given.on_clash}
     lines = [*_import_lines(plan, given.on_clash)]
     if given.dry_run or not count:
-        planned = Outcome(verb, count, notes=(*plan.losses, *plan.notes))
+        planned = Outcome(verb, count, notes=plan.notes)
         return plans.print_plan(given, lines, plans.change_document(target, planned, dry_run=given.dry_run, **about))
     plans.check_can_ask(verb, yes=given.yes)
     if not given.yes and not plans.confirm("Go on?", lines):
@@ -238,7 +234,7 @@ async def import_planned(
     outcome = await plans.carry_out(opened, given, "Importing", count, change)
     if outcome is None:
         return REFUSED
-    notes((*(plan.sentences() if given.yes and not given.json else ()), *outcome.notes))
+    notes((*(plan.notes if given.yes and not given.json else ()), *outcome.notes))
     if given.json:
         plans.print_change(opened, outcome, **about)
     else:
@@ -258,12 +254,7 @@ def _import_lines(plan: ImportPlan, on_clash: OnClash) -> Iterator[Line]:
         yield from _fact_lines(plan, on_clash)
         return
     yield Styled(f"Import {counted(plan.brings(on_clash))} from {name}?", BOLD)
-    if plan.why:
-        yield f"  {plan.source_text}"
     yield from _fact_lines(plan, on_clash)
-    for key, about, content in plan.preview_texts():
-        yield Styled(f"  {key} ({about})", BOLD)
-        yield Styled(f"    {content}", DIM)
     yield runnable("  `zeroclaw memory undo` reverses that.")
 
 
@@ -273,7 +264,7 @@ def _fact_lines(plan: Plan, on_clash: OnClash) -> Iterator[Line]:
     yield from (f"  {one_line(mask_secrets(fact))}" for fact in (*makes, *plan.counts(on_clash)))
     if plan.taken:
         yield Styled(f"    {first_names(plan.samples, plan.taken)}", DIM)
-    yield from (f"  {one_line(mask_secrets(sentence))}" for sentence in plan.sentences())
+    yield from (f"  {one_line(mask_secrets(sentence))}" for sentence in plan.notes)
 
 
 def _stopped(verb: str, plan: Plan, given: argparse.Namespace, outcome: Outcome) -> int:
@@ -306,8 +297,8 @@ def _copy_options(parser: argparse.ArgumentParser) -> None:
 async def copy(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Compare both stores, show what would be copied and what would be lost, ask, copy, and verify.
 
-    The document is that of every change of the target with `from`, what `CopyPlan` and `CopyOutcome` say, and
-    `on_clash`.
+    The document is that of every change of the target with `from`, what `Plan` and `CopyOutcome` say, `losses`,
+    `superseded_hidden` and `on_clash`.
     """
     from zeroclaw_tui.curation.transfer.copy import open_target
 
@@ -326,14 +317,18 @@ async def copy(library: Library, given: argparse.Namespace, now: datetime) -> in
 
 
 async def _copy(library: Library, target: Target, given: argparse.Namespace, wanted: MemoryFilter) -> int:
+    from zeroclaw_tui.curation.export import superseded_sentence
     from zeroclaw_tui.curation.transfer.copy import CopyOutcome, copy_memories, plan_copy
 
     with plans.Progress("Comparing", None) as comparing:
         plan = await plan_copy(library, target, wanted, on_progress=comparing.advance)
     count = plan.brings(given.on_clash)
     source = {"backend": library.memory.name, "location": library.memory.about.location}
-    about = {"from": source, **plan.as_json(), "on_clash": given.on_clash}
-    lines = [*_copy_lines(target, plan, given.on_clash)]
+    hidden = await library.superseded_hidden(wanted)
+    lost = {"losses": list(plan.notes), "superseded_hidden": hidden}
+    about = {"from": source, **plan.as_json(), **lost, "on_clash": given.on_clash}
+    left_out = superseded_sentence(hidden)
+    lines = [*_copy_lines(target, plan, given.on_clash, left_out)]
     # A store that would stay empty is not made.
     if given.dry_run or not (count or target.library is not None):
         planned = CopyOutcome("copy", count, left=plan.new + plan.taken - count)
@@ -350,7 +345,7 @@ async def _copy(library: Library, target: Target, given: argparse.Namespace, wan
         raise
     if outcome is None:
         return REFUSED
-    notes((*([*plan.losses, *filter(None, [plan.left_out])] if given.yes and not given.json else ()), *outcome.notes))
+    notes((*([*plan.notes, *filter(None, [left_out])] if given.yes and not given.json else ()), *outcome.notes))
     if given.json:
         plans.print_change(target, outcome, **about)
     else:
@@ -371,17 +366,17 @@ def _options_of_target() -> Iterator[None]:
         raise
 
 
-def _copy_lines(target: Target, plan: CopyPlan, on_clash: OnClash) -> Iterator[Line]:
+def _copy_lines(target: Target, plan: Plan, on_clash: OnClash, left_out: str) -> Iterator[Line]:
     count = plan.brings(on_clash)
     yield Styled(f"Copy {counted(count)} to {_named(target)}?", BOLD) if count else _nothing(target, plan)
     yield from _fact_lines(plan, on_clash)
-    if plan.left_out:
-        yield Styled(f"  {plan.left_out}", YELLOW)
+    if left_out:
+        yield Styled(f"  {left_out}", YELLOW)
     if count:
         yield f"  {_undo(target)}"
 
 
-def _copied_lines(target: Target, plan: CopyPlan, outcome: CopyOutcome) -> Iterator[Line]:
+def _copied_lines(target: Target, plan: Plan, outcome: CopyOutcome) -> Iterator[Line]:
     copied, *more = outcome.texts(_named(target))
     is_done = outcome.count or outcome.cancelled
     yield (Styled("✓", GREEN), f" {copied}") if is_done else _nothing(target, plan)
@@ -390,7 +385,7 @@ def _copied_lines(target: Target, plan: CopyPlan, outcome: CopyOutcome) -> Itera
         yield _undo(target)
 
 
-def _nothing(target: Target, plan: CopyPlan) -> Line:
+def _nothing(target: Target, plan: Plan) -> Line:
     return f"Nothing to copy of {counted(plan.count)} to {_named(target)}"
 
 

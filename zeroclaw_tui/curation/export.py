@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, Literal
 from zeroclaw_tui.config.locations import DAILY_FOLDER
 from zeroclaw_tui.curation.formats import csv_file, jsonl, markdown
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.transfer.comparison import Stopped
 from zeroclaw_tui.curation.transfer.incoming import KnownVectors
 from zeroclaw_tui.files.disk import (
     copy_owner_and_mode,
@@ -22,7 +23,7 @@ from zeroclaw_tui.files.disk import (
 from zeroclaw_tui.memory.change import ProgressCallback, Row
 from zeroclaw_tui.memory.errors import Refused, Unreadable, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import counted, one_line
 
 ExportFormat = Literal["jsonl", "csv", "markdown"]
 SUFFIXES: dict[str, ExportFormat] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".md": "markdown"}
@@ -32,23 +33,15 @@ _ROWS_PER_QUESTION = 200
 
 @dataclass(frozen=True, slots=True)
 class ExportOutcome:
-    """How many memories and bytes were written; `lost` are sentences about what the format cannot hold.
-
-    `cancelled` means that `on_progress` said no: a stream then ends early, a file is not written.
-    """
+    """How many memories and bytes were written; `lost` are sentences about what the format cannot hold."""
 
     count: int
     size: int
     format: ExportFormat
-    lost: tuple[str, ...] = ()
-    cancelled: bool = False
+    lost: tuple[str, ...]
 
     def as_json(self) -> dict[str, Any]:
         return {"count": self.count, "size": self.size, "format": self.format, "lost": list(self.lost)}
-
-
-class _Cancelled(Exception):
-    """`on_progress` said no."""
 
 
 async def export_memories(
@@ -60,7 +53,7 @@ async def export_memories(
     vectors: bool = False,
     on_progress: ProgressCallback | None = None,
 ) -> ExportOutcome:
-    """Write what a filter leaves. JSONL holds every column exactly, unknown ones too."""
+    """Write what a filter leaves. JSONL holds every column exactly, unknown ones too. Raises Stopped."""
     if vectors and format != "jsonl":
         raise UsageError("Only JSONL can contain vectors.", hint="Leave out --vectors, or use --format jsonl.")
     count, size, lost = 0, 0, dict[str, None]()
@@ -70,13 +63,10 @@ async def export_memories(
         out.write(data)
         size += len(data)
 
-    def is_wanted() -> bool:
-        return on_progress is None or on_progress(count)
-
     def write_row(row: Row) -> None:
         nonlocal count
-        if count % _ROWS_PER_QUESTION == 0 and not is_wanted():
-            raise _Cancelled
+        if count % _ROWS_PER_QUESTION == 0 and on_progress is not None and not on_progress(count):
+            raise Stopped(f"The export was stopped after {counted(count)}.", hint="Export again.")
         if format == "jsonl":
             if not vectors and row.values.get("embedding") is not None:
                 lost[_NO_VECTORS] = None
@@ -93,20 +83,8 @@ async def export_memories(
     else:
         write(markdown.header_line(_moment(library), library.memory.name))
         lost[markdown.LOSES] = None
-    cancelled = False
-    try:
-        await library.memory.scan(write_row, filter)
-        is_wanted()
-    except _Cancelled:
-        cancelled = True
-    except asyncio.CancelledError:
-        # A filter may find nothing for long, and then the task itself is cancelled.
-        task = asyncio.current_task()
-        if is_wanted() or task is None:
-            raise
-        task.uncancel()
-        cancelled = True
-    return ExportOutcome(count, size, format, tuple(lost), cancelled)
+    await library.memory.scan(write_row, filter)
+    return ExportOutcome(count, size, format, tuple(lost))
 
 
 async def header_for(library: Library, *, vectors: bool) -> bytes:
@@ -139,8 +117,7 @@ async def export_file(
         with temp_file(target) as (temp_path, handle):
             with os.fdopen(handle, "wb", buffering=1 << 20, closefd=False) as out:
                 outcome = await export_memories(library, filter, out, format, vectors=vectors, on_progress=on_progress)
-            if not outcome.cancelled:
-                await asyncio.to_thread(_put_in_place, temp_path, handle, target, overwrite=overwrite)
+            await asyncio.to_thread(_put_in_place, temp_path, handle, target, overwrite=overwrite)
     except FileExistsError as error:
         raise _exists(path) from error
     except OSError as error:

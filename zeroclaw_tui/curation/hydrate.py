@@ -11,13 +11,11 @@ from typing import Literal
 
 from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.formats.snapshot import Snapshot, as_zeroclaw_reads, losses, missing_file
+from zeroclaw_tui.curation.formats.snapshot import Snapshot, as_zeroclaw_reads, missing_file
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.snapshot import CoreMemories, core_of, place_of
 from zeroclaw_tui.curation.transfer.imports import ImportOptions, ImportPlan, plan_import
 from zeroclaw_tui.curation.transfer.target import Target
-from zeroclaw_tui.files.database import wal_file
-from zeroclaw_tui.files.disk import file_size
 from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused
@@ -29,23 +27,12 @@ _ORDER: Sequence[Where] = ("changed", "only here", "only there", "same")
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One key. `here` is the store's memory, `there` the file's; None where it has none.
-
-    `lost` says what ZeroClaw's format loses of the store's; "" for nothing.
-    """
+    """One key. `here` is the store's memory, `there` the file's; None where it has none."""
 
     key: str
     where: Where
     here: MemoryEntry | None
     there: MemoryEntry | None
-    lost: str = ""
-
-
-async def hydrate_target(config: MemoryConfig, profile: str | None = None) -> Target:
-    """The database of a config, whether or not it is there. Raises what opening raises."""
-    if await asyncio.to_thread(is_empty_store, config):
-        return Target(config, None, profile, str(config.database))
-    return await Target.at(config, profile)
 
 
 async def plan_hydrate(
@@ -69,16 +56,10 @@ async def plan_hydrate(
     return await plan_import(target, path, options, on_progress=on_progress)
 
 
-def is_empty_store(config: MemoryConfig) -> bool:
-    """Whether there is no database yet, or an empty file without a log."""
-    path = config.database
-    return has_database(config.backend) and not file_size(path) and not file_size(wal_file(path))
-
-
 def snapshot_to_make_from(config: MemoryConfig) -> Path | None:
-    """The snapshot of which the database can be made where there is none yet, as ZeroClaw would; else None."""
+    """The snapshot of which a database that is not there yet can be made, as ZeroClaw would; None without one."""
     file = place_of(config)
-    return file if not config.read_only and file.is_file() and is_empty_store(config) else None
+    return file if not config.read_only and file.is_file() else None
 
 
 async def compare(library: Library, snapshot: Snapshot) -> tuple[Difference, ...]:
@@ -91,7 +72,6 @@ def _differences(core: CoreMemories, snapshot: Snapshot) -> tuple[Difference, ..
     rest: dict[str, list[MemoryEntry]] = defaultdict(list)
     for row in core.rows:
         rest[row.key].append(row.entry())
-    lost = {row.id: what for row, what in losses(core.rows)}
     # What ZeroClaw's format leaves of each. Lines of a memory can look like another one, which is no difference.
     read_back = dict(as_zeroclaw_reads(row.entry() for row in core.written))
     found: list[Difference] = []
@@ -102,12 +82,8 @@ def _differences(core: CoreMemories, snapshot: Snapshot) -> tuple[Difference, ..
         if candidates:
             here = (equal or candidates)[0]
             rest[there.key].remove(here)
-            found.append(Difference(there.key, "same" if equal else "changed", here, there, lost.get(here.id, "")))
+            found.append(Difference(there.key, "same" if equal else "changed", here, there))
         elif not is_read_back:
             found.append(Difference(there.key, "only there", None, there))
-    found += [
-        Difference(entry.key, "only here", entry, None, lost.get(entry.id, ""))
-        for entries in rest.values()
-        for entry in entries
-    ]
+    found += [Difference(entry.key, "only here", entry, None) for entries in rest.values() for entry in entries]
     return tuple(sorted(found, key=lambda difference: _ORDER.index(difference.where)))

@@ -17,7 +17,6 @@ from zeroclaw_tui.curation.formats.jsonl import MARK, line_of
 from zeroclaw_tui.curation.formats.snapshot import (
     NAME,
     SIDE_CAR,
-    Snapshot,
     can_be_written,
     in_order,
     look,
@@ -29,10 +28,10 @@ from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.running_action import RunningAction
 from zeroclaw_tui.files.disk import read_bytes
 from zeroclaw_tui.memory.change import ProgressCallback, Row, RowChange
-from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
-from zeroclaw_tui.memory.text import counted, one_line
+from zeroclaw_tui.memory.secret_text import masked
+from zeroclaw_tui.memory.text import counted, first_names, one_line
 
 NO_CORE_MEMORIES = "There are no core memories, and without any ZeroClaw writes no snapshot."
 MAX_VECTOR_BYTES = 32_000_000
@@ -42,58 +41,51 @@ _CORE = MemoryFilter(category=("core",), superseded=Superseded.SHOW)
 
 @dataclass(frozen=True, slots=True)
 class SnapshotPlan:
-    """What writing the snapshot does. `lossy` are the keys of memories that lose something, each with what.
+    """What writing the snapshot does. `lossy` are the keys of memories that lose something.
 
-    `copy` is the lossless file, which has no vectors if they are too many. `replaces` is the snapshot that `file` has
-    now. `foreign` are sentences about files of another program that would be replaced.
+    `copy` is the lossless file, which has no vectors if they are too many. `replaces` is how many memories the snapshot
+    has that is there now, None without one. `foreign` are sentences about files of another program that would be
+    replaced.
     """
 
     file: Path
     copy: Path
     count: int
-    lossy: tuple[tuple[str, str], ...]
-    replaces: Snapshot | None
+    lossy: tuple[str, ...]
+    replaces: int | None
     foreign: tuple[str, ...]
     has_vectors: bool
 
     def as_json(self) -> dict[str, Any]:
-        old = self.replaces
-        replaces = None if old is None else {
-            "is_zeroclaws": old.is_zeroclaws,
-            "because": old.because,
-            "entries": len(old.rows),
-            "total": old.total,
-            "exported": old.exported,
-        }  # fmt: skip
         return {
             "file": str(self.file),
             "beside": str(self.copy),
             "memories": self.count,
-            "lossy": [{"key": key, "lost": lost} for key, lost in self.lossy],
+            "lossy": list(self.lossy),
             "vectors": self.has_vectors,
-            "replaces": replaces,
+            "replaces": self.replaces,
             "foreign": list(self.foreign),
         }
 
     def sentences(self) -> tuple[str, ...]:
         """Which snapshot is replaced, which file has everything, and how many memories lose something."""
-        if self.replaces is None or not self.replaces.is_zeroclaws:
+        if self.replaces is None:
             return self.loss_sentences()
-        when = f" of {absolute_time(self.replaces.exported)}" if self.replaces.exported else ""
-        replaces = f"It replaces the snapshot{when} with {counted(len(self.replaces.rows))}."
-        return (replaces, *self.loss_sentences())
+        return (f"It replaces the snapshot with {counted(self.replaces)}.", *self.loss_sentences())
 
     def loss_sentences(self) -> tuple[str, ...]:
         """Which file has everything, and how many memories lose something in the other."""
         vectors = "" if self.has_vectors else ", except the vectors, which are too many"
         lossless = f"{one_line(self.copy.name)} is written too and has everything{vectors}."
-        lossy = len(self.lossy)
-        lose = f"{counted(lossy)} {'loses' if lossy == 1 else 'lose'} something in ZeroClaw's format."
-        return (lossless, lose) if lossy else (lossless,)
+        if not self.lossy:
+            return (lossless,)
+        lose = "loses its exact text" if len(self.lossy) == 1 else "lose their exact text"
+        keys = first_names([masked(key) for key in self.lossy])
+        return (lossless, f"{counted(len(self.lossy))} {lose} in ZeroClaw's format: {keys}.")
 
     def done_sentence(self, outcome: Outcome, undo: str) -> str:
         """What was written, and what undo does; `undo` leads over to that: " · u"."""
-        effect = "restores the old file" if self.replaces else "removes it"
+        effect = "restores the old file" if self.replaces is not None or self.foreign else "removes it"
         after = f"{undo} {effect}" if outcome.action is not None else ""
         return f"Wrote {counted(outcome.count, 'core memory')} to {one_line(str(self.file))}{after}."
 
@@ -146,10 +138,12 @@ async def plan_snapshot(library: Library) -> SnapshotPlan:
 
     def plan() -> SnapshotPlan:
         copy, present = file.with_name(SIDE_CAR), read_bytes(file)
-        lossy = tuple((row.entry().key, lost) for row, lost in losses(core.rows))
-        replaces = None if present is None else look(present)
+        old = None if present is None else look(present)
+        replaces = None if old is None or old.because else len(old.rows)
         foreign = _foreign_files(present, read_bytes(copy))
-        return SnapshotPlan(file, copy, len(core.written), lossy, replaces, foreign, core.has_vectors)
+        return SnapshotPlan(
+            file, copy, len(core.written), tuple(losses(core.rows)), replaces, foreign, core.has_vectors
+        )
 
     return await asyncio.to_thread(plan)
 
@@ -201,8 +195,8 @@ def _without_vector(row: Row) -> Row:
 def _foreign_files(snapshot: bytes | None, copy: bytes | None) -> tuple[str, ...]:
     """Sentences about files in these places that another program wrote."""
     found = []
-    if snapshot is not None and not (read := look(snapshot)).is_zeroclaws:
-        found.append(f"It is not ZeroClaw's. {read.because}")
+    if snapshot is not None and (because := look(snapshot).because):
+        found.append(f"It is not ZeroClaw's. {because}")
     if copy is not None and not copy.startswith(f'{{"{MARK}"'.encode()):
         found.append(f"{SIDE_CAR} is no export of this program.")
     return tuple(found)

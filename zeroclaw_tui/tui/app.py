@@ -21,7 +21,7 @@ from textual.screen import Screen
 from textual.theme import Theme
 from textual.worker import WorkerError, WorkerFailed
 
-from zeroclaw_tui.memory.errors import DONE, REFUSED, BeforeFirstStart, InspectorError
+from zeroclaw_tui.memory.errors import DONE, REFUSED, BeforeFirstStart, InspectorError, NothingYet
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 from zeroclaw_tui.tui.commands import Palette, Room, RoomCommands, saying, show_failure
@@ -275,9 +275,10 @@ class InspectorApp(TypeAhead[int]):
             self._exit_code = DONE if isinstance(error, BeforeFirstStart) else error.exit_code
             snapshot = None
             # The reason why the store did not open is already shown.
-            with suppress(InspectorError, IndexError):
-                find = _curation("hydrate:snapshot_to_make_from")
-                snapshot = await asyncio.to_thread(find, self._configs[self._chosen])
+            with suppress(InspectorError):
+                if isinstance(error, NothingYet):
+                    find = _curation("hydrate:snapshot_to_make_from")
+                    snapshot = await asyncio.to_thread(find, self._configs[self._chosen])
             from zeroclaw_tui.tui.rooms.stores import ErrorScreen
 
             has_others, knows_stores = len(self._configs) > 1, bool(self._configs)

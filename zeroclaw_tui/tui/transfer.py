@@ -43,7 +43,7 @@ _FORMATS: dict[ExportFormat, str] = {
 }
 _EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
 _MAX_KEYS = 4
-_SHORT_KEY, _MAX_NAME, _MAX_NOTE, _MAX_PREVIEW = 24, 40, 130, 42
+_SHORT_KEY, _MAX_NAME, _MAX_NOTE = 24, 40, 130
 
 
 async def export_shown(
@@ -74,8 +74,6 @@ async def export_shown(
         return None
     export = partial(export_file, library, filter, path, how, vectors=vectors, overwrite=is_there)
     done = await with_progress(app, f"Exporting {counted(count)}", count, patience, export)
-    if done.cancelled:
-        return "Export cancelled. Nothing was written."
     # Vectors were left out of JSONL by choice. The name comes last and without a full stop, which would wrap.
     lost = "" if how == "jsonl" else f". {' '.join(done.lost)}"
     return shown_words(f"{counted(done.count)}, {size_shown(done.size)}, exported to {path}{lost}")
@@ -120,11 +118,11 @@ async def copy_to(
     try:
         compare = partial(plan_copy, library, target, _EVERYTHING)
         plan = await with_progress(app, f"Comparing with {clean(candidate.location)}", 0, patience, compare)
-        most, to = plan.new + plan.taken, clean(plan.target)
+        most, to = plan.new + plan.taken, clean(target.location)
         title = f"Copy {counted(most)} to {to}?" if most else f"{to} already has all of them"
         asking = Question(
             title if plan.count else "Nothing to copy",
-            Content.assemble(plan_body(plan), (f"\n{clean(plan.source)} is not changed.", MUTED)),
+            Content.assemble(plan_body(plan), (f"\n{clean(library.memory.about.location)} is not changed.", MUTED)),
             "Cancel",
             _answers(plan, "Copy", "there", "its trash"),
         )
@@ -133,7 +131,7 @@ async def copy_to(
             return None
         count, copy = plan.brings(policy), partial(copy_memories, library, target, _EVERYTHING, policy)
         outcome = await with_progress(app, f"Copying {counted(count)}", count, patience, copy)
-        return " ".join(outcome.sentences(" ".join(outcome.texts(clean(plan.target)))))
+        return " ".join(outcome.sentences(" ".join(outcome.texts(to))))
     finally:
         await target.close()
 
@@ -145,18 +143,19 @@ def make_from_snapshot(app: App[Any], config: MemoryConfig, version: str | None,
 
 async def _ask_to_make(app: App[Any], config: MemoryConfig, version: str | None, then: Callable[[], object]) -> None:
     from zeroclaw_tui.curation.formats.snapshot import NAME
-    from zeroclaw_tui.curation.hydrate import hydrate_target, plan_hydrate
+    from zeroclaw_tui.curation.hydrate import plan_hydrate
     from zeroclaw_tui.curation.snapshot import place_of
+    from zeroclaw_tui.curation.transfer.target import Target
 
     try:
-        target = await hydrate_target(config, version)
+        target = await Target.at(config, version)
         plan = await plan_hydrate(target, place_of(config))
     except InspectorError as error:
         show_failure(app, error)
         return
     body = Content.assemble(
         f"{NAME} has {counted(plan.new)}.\n{shown_words(str(config.database))} will be created with them.",
-        *((f"\n\n{_line(sentence)}", MUTED) for sentence in plan.sentences()),
+        *((f"\n\n{_line(sentence)}", MUTED) for sentence in plan.notes),
         ("\n\nThe snapshot is not changed.", MUTED),
     )
     question = yes_or_no("Create the database from the snapshot?", body, "Create")
@@ -202,18 +201,12 @@ def _import_title(plan: ImportPlan) -> str:
 def plan_body(plan: Plan) -> Content:
     """What is new, what already exists, what is created first, and what gets lost."""
     parts: list[str | tuple[str, str]] = [" · ".join(plan.counts())]
-    if isinstance(plan, ImportPlan) and plan.why:
-        parts.append((f"\n{_line(plan.source_text)}", MUTED))
-        parts += [
-            f"\n{cut(key_words(key), _SHORT_KEY)}  {cut(clean(content), _MAX_PREVIEW)}"
-            for key, _, content in plan.preview_texts()
-        ]
     if plan.samples:
         keys = first_names(list(map(key_words, plan.samples)), plan.taken, most=_MAX_KEYS, longest=_SHORT_KEY)
         parts.append((f"\nAlready in use: {keys}", MUTED))
     if plan.makes:
         parts.append(f"\n{_line(plan.makes)}")
-    parts += [(f"\n! {_line(sentence)}", WARNING) for sentence in plan.sentences()]
+    parts += [(f"\n! {_line(sentence)}", WARNING) for sentence in plan.notes]
     return Content.assemble(*parts)
 
 

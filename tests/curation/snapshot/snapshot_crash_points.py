@@ -23,9 +23,10 @@ from support import kill_points, killing
 from zeroclaw_tui.backends.sqlite import store as _store
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.formats.snapshot import NAME, SIDE_CAR, Snapshot, load
-from zeroclaw_tui.curation.hydrate import hydrate_target, plan_hydrate
+from zeroclaw_tui.curation.hydrate import plan_hydrate
 from zeroclaw_tui.curation.snapshot import place_of, write_snapshot
 from zeroclaw_tui.curation.transfer.imports import import_memories
+from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.files.disk import file_size
 
 ROWS = [{"key": f"k{at}", "content": f"memory {at}\n---\n{'word ' * (at % 50)}"} for at in range(60)]
@@ -52,7 +53,7 @@ async def write(folder: Path) -> None:
 
 async def make(folder: Path) -> None:
     config = config_of(folder)
-    target = await hydrate_target(config, "0.1.7")
+    target = await Target.at(config, "0.1.7")
     plan = await plan_hydrate(target, config.install.root / NAME)
     kill_points.mark()
     await import_memories(target, plan, "skip")

@@ -11,7 +11,7 @@ from support import small_store
 from zeroclaw_tui.backends.lookup import entries_with_key
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.formats.snapshot import NAME, load
-from zeroclaw_tui.curation.hydrate import hydrate_target, is_empty_store, plan_hydrate
+from zeroclaw_tui.curation.hydrate import plan_hydrate
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.snapshot import place_of, write_snapshot
@@ -48,7 +48,7 @@ async def _hydrated(library: Library, file: Path, on_conflict: OnClash = "skip",
 async def _made(folder: Path, version: str | None = None) -> Outcome:
     """The database of an install without one, made of the snapshot in its place."""
     config = config_of(folder)
-    target = await hydrate_target(config, version)
+    target = await Target.at(config, version)
     try:
         return await import_memories(target, await plan_hydrate(target, place_of(config)), "skip")
     finally:
@@ -101,9 +101,7 @@ async def test_a_real_snapshot_becomes_a_store_of_what_zeroclaw_hydrates(tmp_pat
     root = make_install(tmp_path / "zc", None)
     (root / NAME).write_bytes(real_snapshot("0.1.7").encode())
     config = config_of(tmp_path / "zc")
-    assert is_empty_store(config)
     assert (await _made(tmp_path / "zc", "0.1.7")).count == 679
-    assert not is_empty_store(config)
     assert sorted(rows_in(config.database, ("key", "content"))) == sorted(really_hydrated("0.1.7"))
     dates = {(found.key, found.values["created_at"], found.values["updated_at"]) for found in load(root / NAME).rows}
     assert set(rows_in(config.database, ("key", "created_at", "updated_at"))) == dates
@@ -119,7 +117,6 @@ async def test_a_log_without_its_database_is_not_touched(tmp_path: Path) -> None
     root = make_install(tmp_path / "zc", None)
     (root / NAME).write_text(HAND_MADE)
     (root / "memory" / "brain.db-wal").write_bytes(b"writes")
-    assert not is_empty_store(config_of(tmp_path / "zc"))
     with pytest.raises(InspectorError):
         await _made(tmp_path / "zc")
     assert [path.name for path in (root / "memory").iterdir()] == ["brain.db-wal"]

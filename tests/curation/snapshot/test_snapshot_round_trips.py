@@ -14,7 +14,7 @@ from support import small_store
 
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.formats.snapshot import SIDE_CAR, load, read_snapshot
-from zeroclaw_tui.curation.hydrate import compare, hydrate_target, plan_hydrate
+from zeroclaw_tui.curation.hydrate import compare, plan_hydrate
 from zeroclaw_tui.curation.snapshot import place_of, write_snapshot
 from zeroclaw_tui.curation.transfer.imports import import_memories
 from zeroclaw_tui.curation.transfer.target import Target
@@ -45,7 +45,7 @@ async def _there_and_back(folder: Path, rows: list[dict[str, Any]]) -> None:
     file.with_name(SIDE_CAR).unlink()
     for name in ("brain.db", "brain.db-wal", "brain.db-shm"):
         (database.parent / name).unlink(missing_ok=True)
-    target = await hydrate_target(config_of(folder), "0.1.7")
+    target = await Target.at(config_of(folder), "0.1.7")
     await _hydrate(target, file)
     await target.close()
     read = {(found.key, found.values["content"]) for found in read_snapshot(file.read_bytes().decode()).rows}

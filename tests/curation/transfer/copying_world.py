@@ -13,8 +13,8 @@ from support.small_store import make
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.transfer.copy import CopyOutcome, CopyPlan, copy_memories, open_target, plan_copy
-from zeroclaw_tui.curation.transfer.plan import OnClash
+from zeroclaw_tui.curation.transfer.copy import CopyOutcome, copy_memories, open_target, plan_copy
+from zeroclaw_tui.curation.transfer.plan import OnClash, Plan
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 
 EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
@@ -44,7 +44,7 @@ async def opened(
         await library.close()
 
 
-async def planned(source: Library, backend: str, place: str | Path | None, profile: str = "0.7.5") -> CopyPlan:
+async def planned(source: Library, backend: str, place: str | Path | None, profile: str = "0.7.5") -> Plan:
     """What copying everything there would do."""
     target = await open_target(source, backend, None if place is None else str(place), profile, environ={})
     try:

@@ -69,9 +69,8 @@ async def test_a_plug_in_of_the_trait_alone_takes_what_it_can_and_says_the_rest(
         target = _target(library, memory)
         plan = await plan_copy(library, target, EVERYTHING)
         assert (plan.new, plan.taken, plan.samples) == (4, 1, ("k1",))
-        assert plan.losses == (
-            "The store plain does not store: importance (5), session (4).",
-            "The store plain gives each memory a new id and new times (5).",
+        assert plan.notes == (
+            "The store plain drops or changes: importance (5), time of change (5), time of creation (5), session (4).",
         )
         outcome = await copy_memories(library, target, EVERYTHING, "rename")
         assert (outcome.count, outcome.verified, dict(outcome.renamed)) == (5, 5, {"k1": "k1 (imported 900a)"})

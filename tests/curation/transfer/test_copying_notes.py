@@ -46,10 +46,10 @@ async def test_each_memory_becomes_a_line_as_zeroclaw_writes_it(tmp_path: Path) 
     notes = tmp_path / "notes"
     async with opened(tmp_path) as library:
         plan = await planned(library, "markdown", notes)
-        assert plan.losses == (
-            "Markdown does not store: session (1), vector (1).",
-            "Markdown has a line for each memory: no ids, dates in place of times, the categories core and daily only,"
-            " no line breaks, and no ** in keys (4).",
+        (lost,) = plan.notes
+        assert lost == (
+            "Markdown drops or changes: time of change (4), time of creation (4), category (1), content (1),"
+            " session (1), vector (1)."
         )
         assert not notes.exists()
         outcome = await copied(library, "markdown", notes)

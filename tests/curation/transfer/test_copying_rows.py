@@ -41,7 +41,7 @@ async def test_a_database_that_is_not_there_is_made_and_gets_every_value_and_aga
     new = tmp_path / "far" / "away" / "new.db"
     async with opened(tmp_path) as library:
         plan = await planned(library, "sqlite", new)
-        assert (plan.new, plan.same, plan.taken, plan.losses) == (12, 0, 0, ())
+        assert (plan.new, plan.same, plan.taken, plan.notes) == (12, 0, 0, ())
         assert plan.makes is not None
         assert str(new) in plan.makes
         assert not new.parent.exists(), "a plan makes nothing"
@@ -72,7 +72,7 @@ async def test_missing_agents_are_added(tmp_path: Path) -> None:
         older = tmp_path / "older.db"
         plan = await planned(library, "sqlite", older)
         assert (plan.new, plan.taken) == (1, 1)
-        assert "SQLite does not store: agent (1)." in plan.losses
+        assert plan.notes == ("SQLite drops or changes: agent (1).",)
         assert (await copied(library, "sqlite", older, "rename")).count == 2
         again = await copied(library, "sqlite", older, "rename")
         assert again.left == 0
@@ -90,7 +90,7 @@ async def test_an_older_schema_says_what_it_does_not_keep(tmp_path: Path) -> Non
     async with opened(tmp_path) as library:
         plan = await planned(library, "sqlite", tmp_path / "old.db", "0.1.7")
         outcome = await copied(library, "sqlite", tmp_path / "old.db", profile="0.1.7")
-    assert plan.losses == ("SQLite does not store: importance (4), namespace (3), superseding memory (1).",)
+    assert plan.notes == ("SQLite drops or changes: importance (4), namespace (3), superseding memory (1).",)
     assert (outcome.count, outcome.verified) == (12, 12)
 
 

@@ -18,6 +18,7 @@ from transfer_world import EVERYTHING, exported, imported, library_of, opened
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.curation.export import ExportFormat, export_file, export_memories
+from zeroclaw_tui.curation.transfer.comparison import Stopped
 from zeroclaw_tui.curation.transfer.imports import ImportOptions, import_memories, plan_import
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused, Unreadable, UsageError
@@ -99,8 +100,8 @@ async def test_importing_an_own_export_again_finds_everything_the_same(format: E
 async def test_the_file_is_private_and_whole_or_not_there(tmp_path: Path) -> None:
     source, file = make(tmp_path / "source.db", "G4", ODD_ROWS), tmp_path / "all.jsonl"
     async with opened(source) as library:
-        stopped = await export_file(library, EVERYTHING, file, "jsonl", on_progress=lambda done: False)
-        assert stopped.cancelled
+        with pytest.raises(Stopped):
+            await export_file(library, EVERYTHING, file, "jsonl", on_progress=lambda done: False)
         assert not file.exists()
         done = await export_file(library, EVERYTHING, file, "jsonl")
         with pytest.raises(Refused, match="already exists"):

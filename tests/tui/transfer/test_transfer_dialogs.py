@@ -158,7 +158,7 @@ async def test_however_much_gets_lost_the_answers_stay_in_sight(place: Place) ->
     memory = {"id": "9a1b", "memory": "Keeps bees in a hive on the roof of the house by the river", "user_id": "mila"}
     rows = [{**memory, **about, "agent_id": "zoe", "run_id": str(at), "id": f"{at}"} for at in range(4)]
     path.write_text(json.dumps({"results": rows}), encoding="utf-8")
-    async with running(place.app(), (80, 10)) as (app, pilot):
+    async with running(place.app(), (60, 8)) as (app, pilot):
         await import_from(pilot, path)
         assert "Import 4 memories from mem0.json?" in screen_words(app)
         before = screen_words(app)

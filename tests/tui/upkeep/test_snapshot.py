@@ -80,7 +80,7 @@ async def test_the_snapshot_is_written_and_undone(home: Home) -> None:
     async with running(home.app()) as (app, pilot):
         await press(pilot, "W")
         assert "Write 7 memories to MEMORY_SNAPSHOT.md?" in app.words
-        assert "2 memories lose something in ZeroClaw's format." in app.words
+        assert "2 memories lose their exact text in ZeroClaw's format: rule, recipe." in app.words
         assert "MEMORY_SNAPSHOT.jsonl is written too" in app.words
         await press(pilot, "y")
         assert home.side_car.exists()

@@ -23,21 +23,16 @@ _MAX_NAME = 40
 class Format:
     """A format: `name` is what `--from` calls it, `title` what people call it.
 
-    `sniff` says whether a source is of this format, and `why` what it goes by; "" for our own. `reader` yields its
-    memories and counts in `lost` what finds no place. `identity` says what made the vectors, if there can be any. All
-    three block.
+    `sniff` says whether a source is of this format. `reader` yields its memories and counts in `lost` what finds no
+    place. `identity` says what made the vectors, if there can be any. All three block.
     """
 
     name: str
     title: str
     sniff: Callable[[Source], bool]
     reader: Callable[[Source, Counter[str]], Iterator[Row]]
-    why: str = ""
+    is_ours: bool = False
     identity: Callable[[Source], Identity | None] | None = None
-
-    @property
-    def is_ours(self) -> bool:
-        return not self.why
 
     def read(self, source: Source, lost: Counter[str]) -> Iterator[Row]:
         """The memories, each of another tool once and with a key of its own."""
@@ -48,14 +43,14 @@ class Format:
 FORMATS = {
     found.name: found
     for found in (
-        Format("jsonl", "an export in JSON Lines", jsonl.sniff, jsonl.read, identity=jsonl.identity),
-        Format("csv", "a table", csv_file.sniff, csv_file.read),
-        Format("snapshot", "a snapshot of ZeroClaw", snapshot.sniff, snapshot.read, identity=snapshot.identity),
-        Format("openclaw", "OpenClaw", openclaw.sniff, openclaw.read, "it has daily notes, or a MEMORY.md with lists"),
-        Format("claude", "Claude Code", claude_code.sniff, claude_code.read, "it has topics, or an index of them"),
-        Format("mcp", "the MCP server “memory”", mcp.sniff, mcp.read, "it has entities with observations"),
-        Format("mem0", "mem0", json_lists.sniff_mem0, json_lists.read_mem0, "it has memories with the fields of mem0"),
-        Format("rmem", "R-Mem", json_lists.sniff_rmem, json_lists.read_rmem, "it has user_id, text and category"),
+        Format("jsonl", "an export in JSON Lines", jsonl.sniff, jsonl.read, True, jsonl.identity),
+        Format("csv", "a table", csv_file.sniff, csv_file.read, True),
+        Format("snapshot", "a snapshot of ZeroClaw", snapshot.sniff, snapshot.read, True, snapshot.identity),
+        Format("openclaw", "OpenClaw", openclaw.sniff, openclaw.read),
+        Format("claude", "Claude Code", claude_code.sniff, claude_code.read),
+        Format("mcp", "the MCP server “memory”", mcp.sniff, mcp.read),
+        Format("mem0", "mem0", json_lists.sniff_mem0, json_lists.read_mem0),
+        Format("rmem", "R-Mem", json_lists.sniff_rmem, json_lists.read_rmem),
     )
 }
 
@@ -75,7 +70,7 @@ def find_format(source: Source, name: str | None = None) -> Format:
     if not found:
         raise _unknown(source)
     if len(found) > 1:
-        listed = "; ".join(f"{one.name}, because {one.why}" for one in found)
+        listed = ", ".join(one.name for one in found)
         raise UsageError(f"{source.name} can be of several formats: {listed}.", hint="Choose one with --from NAME.")
     return found[0]
 

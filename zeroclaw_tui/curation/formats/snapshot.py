@@ -35,12 +35,9 @@ _ENTRY = "### 🔑 `{key}`\n\n{content}\n\n*Created: {created} | Updated: {updat
 _OPENS, _CLOSES = "### 🔑 `", "`"
 _RULE, _CREATED = "---", "*Created:"
 _EXPORTED = re.compile(r"\*\*Last exported:\*\*\s*(.+)")
-_TOTAL = re.compile(r"\*\*Total core memories:\*\*\s*(\d{1,18})")
 _TIMES = re.compile(r"\*Created:([^|\n]*)\|\s*Updated:(.*)\*")
 _LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 
-_WHOLE = "the whole memory: it is blank, not UTF-8, or another one with the same key comes before it"
-_NOT_EXACT = "its exact text: blanks around it, or lines like `---`, `*Created:` and `### 🔑` are part of the format"
 _NOT_ZEROCLAWS = (
     "It has neither the title of ZeroClaw's snapshots nor an entry of that form, so another program wrote it."
 )
@@ -53,20 +50,15 @@ _MAX_SIZE = 200_000_000
 class Snapshot:
     """The memories of a snapshot, or of the lossless copy next to it.
 
-    `because` says why the file is another program's; "" for ZeroClaw's own. `total` is the number in its head,
-    `exported` its date, `vectors_by` what made the vectors, if known. `notes` are sentences about what is read.
+    `because` says why the file is another program's; "" for ZeroClaw's own. `exported` is the date in its head,
+    `vectors_by` what made the vectors, if known. `notes` are sentences about what is read.
     """
 
     rows: tuple[Row, ...] = ()
     because: str = ""
-    total: int | None = None
     exported: str | None = None
     vectors_by: Identity | None = None
     notes: tuple[str, ...] = ()
-
-    @property
-    def is_zeroclaws(self) -> bool:
-        return not self.because
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +99,7 @@ def load(path: Path) -> Snapshot:
     not. Raises NotFound, Unreadable, and Refused for another program's file.
     """
     snapshot = look(_read(path))
-    if not snapshot.is_zeroclaws:
+    if snapshot.because:
         raise Refused(f"{path} is not a snapshot of ZeroClaw's. {snapshot.because}", title="Another program's file")
     side_car = path.with_name(SIDE_CAR)
     lossy = replace(snapshot, notes=(*snapshot.notes, _ALL_LOSE))
@@ -122,7 +114,7 @@ def load(path: Path) -> Snapshot:
         note = f"{SIDE_CAR} next to it has other memories and is not used: one of the two was written later."
         return replace(lossy, notes=(note, *lossy.notes))
     note = f"Everything comes from {SIDE_CAR} next to it, which says the same and loses nothing."
-    return replace(copy, total=snapshot.total, exported=snapshot.exported, notes=(note,))
+    return replace(copy, exported=snapshot.exported, notes=(note,))
 
 
 def missing_file(path: Path) -> NotFound:
@@ -159,7 +151,6 @@ def read_snapshot(text: str) -> Snapshot:
     notes += [f"Left out: times that cannot be read ({unreadable:,})."] if unreadable else []
     return Snapshot(
         tuple(_row(part, *pair) for part, pair in zip(first.values(), times, strict=True)),
-        total=next((int(found[1]) for line in head if (found := _TOTAL.fullmatch(line))), None),
         exported=next((found[1] for line in head if (found := _EXPORTED.fullmatch(line))), None),
         notes=tuple(notes),
     )
@@ -186,18 +177,17 @@ def as_pairs(rows: Iterable[Row]) -> list[tuple[str, str]]:
     return [(row.key, str(row.values["content"])) for row in rows]
 
 
-def losses(rows: Sequence[Row]) -> list[tuple[Row, str]]:
-    """Those memories of one snapshot, in its order, that ZeroClaw's format cannot bring back, each with what is lost.
+def losses(rows: Sequence[Row]) -> list[str]:
+    """The keys of the memories of one snapshot whose exact text ZeroClaw's format cannot bring back, in its order.
 
-    What every memory loses (id, session, namespace, importance, vector) is not among it.
+    Blanks around a text are lost, and lines like `---`, `*Created:` and `### 🔑` are part of the format.
     """
     read = dict(as_zeroclaw_reads(row.entry() for row in rows if can_be_written(row)))
-    found: list[tuple[Row, str]] = []
-    for row in rows:
-        content = read.pop(row.key, None) if can_be_written(row) else None
-        if content != row.values.get("content"):
-            found.append((row, _WHOLE if content is None else _NOT_EXACT))
-    return found
+    return [
+        row.key
+        for row in rows
+        if (read.pop(row.key, None) if can_be_written(row) else None) != row.values.get("content")
+    ]
 
 
 def in_order(rows: Iterable[Row]) -> list[Row]:

@@ -1,4 +1,4 @@
-"""Comparing memories that come with those of a store.
+"""Comparing memories that come with those of a store, and what the store would lose of them.
 
 A memory is known by its agent and its key; a line of notes, whose key is only a place, by its agent and its text.
 Memories are read in batches, so that nothing is loaded as a whole.
@@ -8,35 +8,55 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 from collections import Counter
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.curation.transfer.incoming import Incoming, Supply
-from zeroclaw_tui.curation.transfer.losses import Losses
+from zeroclaw_tui.backends.factory import backend_info
+from zeroclaw_tui.curation.transfer.incoming import (
+    DEFAULT_AGENT,
+    OF_THE_STORE,
+    VECTOR,
+    Incoming,
+    Supply,
+    comparable,
+)
 from zeroclaw_tui.curation.transfer.target import Target
-from zeroclaw_tui.memory.change import ProgressCallback, Row
-from zeroclaw_tui.memory.entry import MemoryEntry, column_text
+from zeroclaw_tui.memory.change import ProgressCallback, Row, Value
+from zeroclaw_tui.memory.entry import column_text
 from zeroclaw_tui.memory.errors import INTERRUPTED, InspectorError, Refused
-from zeroclaw_tui.memory.note_lines import in_one_line
+from zeroclaw_tui.memory.note_lines import in_one_line, is_line, read_line
 from zeroclaw_tui.memory.query import EXCERPTS, ROWS, Query
 from zeroclaw_tui.memory.secret_text import masked
-from zeroclaw_tui.memory.text import cut, one_line
+from zeroclaw_tui.memory.text import cut, first_names, one_line
 
 What = Literal["new", "same", "taken"]
 """What a memory that comes is to the store."""
 
-_SAMPLES, _PREVIEWS = 5, 3
-"""How many taken keys a plan names, and how many memories it shows as the store will have them."""
-_PREVIEW_LENGTH = 400
+_SAMPLES = 5
+"""How many taken keys a plan names."""
 _KEY_CELLS, _MAX_KEY_LENGTH = 60, 400
+_USUAL: dict[str, Sequence[Value]] = {"namespace": ("default",), "pinned": (0,), "importance": (0.5,)}
+"""Values that ZeroClaw gives by itself."""
+_NAMES = {
+    VECTOR: "vector",
+    "created_at": "time of creation",
+    "updated_at": "time of change",
+    "session_id": "session",
+    "superseded_by": "superseding memory",
+    "pinned": "pin",
+}
+_OF_DOCUMENTS = frozenset({"id", "key", "content", "category", "timestamp", "session_id", "agent_id"})
+"""The fields of a memory in a JSON document."""
+_MAX_NAMES, _MAX_NAMES_SHOWN, _NAME_CELLS = 200, 12, 30
 
 
 class Stopped(InspectorError):
-    """`on_progress` said no while both sides were read."""
+    """`on_progress` said no while memories were read."""
 
     title = "Stopped"
     exit_code = INTERRUPTED
@@ -163,17 +183,17 @@ async def compare_all(
 ) -> dict[str, Any]:
     """Compare everything that comes; gives what every plan has. Raises Stopped if `on_progress` says no."""
     comparison = await Comparison.of(supply, memory, target, now)
-    counts, losses = comparison.counts, Losses(comparison.incoming)
+    counts, lost = comparison.counts, Counter[str]()
     samples: list[str] = []
-    previews: list[MemoryEntry] = []
 
     def add(found: Sequence[Compared]) -> None:
         for one in found:
-            losses.add(one.row, one.stored)
-            if one.what == "new" and len(previews) < _PREVIEWS:
-                entry = one.stored.entry()
-                previews.append(replace(entry, content=entry.content[:_PREVIEW_LENGTH]))
-            elif one.what == "taken" and len(samples) < _SAMPLES:
+            stored = read_line(one.stored) if memory.about.keeps_lines and not is_line(one.row) else one.stored
+            for name in _lost_fields(one.row, stored):
+                # Another program may have written any names.
+                if name in lost or len(lost) < _MAX_NAMES:
+                    lost[name] += 1
+            if one.what == "taken" and len(samples) < _SAMPLES:
                 samples.append(short_key(one.stored.key))
 
     async for rows in supply.batches(memory.about.keeps_lines):
@@ -185,10 +205,40 @@ async def compare_all(
         "same": counts["same"],
         "taken": counts["taken"],
         "samples": tuple(samples),
-        "previews": tuple(previews),
-        "losses": tuple(losses.sentences()),
-        "makes": target.makes(memory) if counts.total() else None,
+        "makes": f"{one_line(target.location)} is created first." if target.library is None and counts else None,
+        "notes": (_loss_sentence(memory, lost),) if lost else (),
     }
+
+
+def _lost_fields(row: Row, stored: Row) -> Iterator[str]:
+    """What the store changes of a memory or has no place for, by name."""
+    for name, value in row.values.items():
+        other = stored.values.get(name)
+        if name in OF_THE_STORE or value in (None, "", other, *_USUAL.get(name, ())):
+            continue
+        if comparable(name, value) != comparable(name, other):
+            yield from (_NAMES.get(field, field) for field in _fields_in(name, value))
+    if row.agent not in (None, DEFAULT_AGENT, stored.agent):
+        yield "agent"
+
+
+def _fields_in(name: str, value: Value) -> list[str]:
+    """What is lost with a column: itself, or the further fields of the JSON document that it has."""
+    if not isinstance(value, str) or not value.startswith("{"):
+        return [name]
+    try:
+        document = json.loads(value)
+    except (ValueError, RecursionError):
+        return [name]
+    return [field for field, stated in document.items() if field not in _OF_DOCUMENTS and stated is not None]
+
+
+def _loss_sentence(memory: Memory, lost: Counter[str]) -> str:
+    info = backend_info(memory.name)
+    label = f"The store {memory.name}" if info is None else info.title
+    counts = sorted(lost.items(), key=lambda field: (-field[1], field[0]))
+    fields = [f"{one_line(name)} ({count:,})" for name, count in counts]
+    return f"{label} drops or changes: {first_names(fields, most=_MAX_NAMES_SHOWN, longest=_NAME_CELLS)}."
 
 
 def short_key(key: str) -> str:

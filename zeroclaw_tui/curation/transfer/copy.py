@@ -5,18 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.factory import backend_info, create_memory, has_database
-from zeroclaw_tui.config.load import load_config
-from zeroclaw_tui.config.locations import OpenOptions, command_at, is_url
-from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.config_choice import check_location, configs_for
-from zeroclaw_tui.curation.export import superseded_sentence
+from zeroclaw_tui.backends.factory import backend_info
+from zeroclaw_tui.config.locations import OpenOptions, is_url
+from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.library import Library, trash_name
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.transfer.comparison import Stopped, compare_all
@@ -25,9 +21,9 @@ from zeroclaw_tui.curation.transfer.incoming import store_supply
 from zeroclaw_tui.curation.transfer.plan import OnClash, Plan
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.change import ProgressCallback
-from zeroclaw_tui.memory.errors import NoInstall, Refused, UsageError
+from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter
-from zeroclaw_tui.memory.text import counted, first_names, mask_secrets, one_line
+from zeroclaw_tui.memory.text import counted, first_names, one_line
 
 _MAX_NAMED = 10
 
@@ -40,9 +36,14 @@ async def open_target(
     *,
     environ: Mapping[str, str] | None = None,
 ) -> Target:
-    """The store to copy to, as this install's config names that backend, or at a path or URL."""
-    variables = os.environ if environ is None else environ
-    config = await asyncio.to_thread(_config, source.config, backend, location, variables)
+    """The store to copy to, as this install's config names that backend, or at a path or URL: where the commands later
+    look for that store, so that they find the copy in its trash."""
+    info = backend_info(backend)
+    folder = source.config.install.config_dir
+    options = OpenOptions(config_dir=folder, backend=backend if info is None else info.key, location=location)
+    if folder is None and location is not None and not is_url(location):
+        options = options._replace(path=Path(location), location=None, is_made=True)
+    config, *_ = await asyncio.to_thread(configs_for, options, environ)
     target = await Target.at(config, profile)
     try:
         # A store that is not there yet is not the source.
@@ -52,32 +53,6 @@ async def open_target(
         await target.close()
         raise
     return target
-
-
-def _config(given: MemoryConfig, backend: str, location: str | None, environ: Mapping[str, str]) -> MemoryConfig:
-    """The config of this install with that backend; its trash records the copy.
-
-    For a source that was named alone it is the install that the location of the target leads to, or, without a
-    location, the one that ZeroClaw uses.
-    """
-    check_location(location)
-    known = backend_info(backend)
-    kind = backend if known is None else known.key
-    install, is_path = given.install, location is not None and not is_url(location)
-    if install.config_dir is None:
-        options = OpenOptions(backend=kind, location=location)
-        if location is None:
-            options = OpenOptions()
-        elif is_path:
-            options = OpenOptions(path=Path(location), backend=kind, is_made=True)
-        with suppress(NoInstall):
-            install = configs_for(options, environ)[0].install
-    if location is None and has_database(kind):
-        # Named outright: of an install that has notes alone, its database would not be opened.
-        location = str(install.database)
-    elif location is not None and is_path:
-        location = str(Path(location).expanduser())
-    return load_config(install, environ, backend=kind, location=location)
 
 
 def _refuse_itself(source: Library, memory: Memory) -> None:
@@ -92,28 +67,6 @@ def _refuse_itself(source: Library, memory: Memory) -> None:
         )
     if memory.about.keeps_nothing:
         raise Refused(memory.why_not.get("write", "Nothing is stored there."), hint="Name another backend.")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CopyPlan(Plan):
-    """What a copy would bring, and how many superseded memories stay in the source."""
-
-    source: str
-    target: str
-    superseded_hidden: int
-
-    @property
-    def left_out(self) -> str:
-        """How many superseded memories stay in the source, in a sentence; "" for none."""
-        return superseded_sentence(self.superseded_hidden)
-
-    def as_json(self) -> dict[str, Any]:
-        # The dataclass is rebuilt with slots, so that super() needs its names.
-        return {
-            **super(CopyPlan, self).as_json(),
-            "losses": list(self.losses),
-            "superseded_hidden": self.superseded_hidden,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,17 +105,11 @@ class CopyOutcome(Outcome):
 
 async def plan_copy(
     source: Library, target: Target, filter: MemoryFilter, *, on_progress: ProgressCallback | None = None
-) -> CopyPlan:
+) -> Plan:
     """Compare both, in constant memory; nothing is written, in either. Raises Refused for a target that takes none."""
     async with target.planned_store() as memory:
         supply = await store_supply(source.memory, filter)
-        facts = await compare_all(supply, memory, target, source.trash.now(), on_progress)
-    return CopyPlan(
-        **facts,
-        source=source.memory.about.location,
-        target=target.location,
-        superseded_hidden=await source.superseded_hidden(filter),
-    )
+        return Plan(**await compare_all(supply, memory, target, source.trash.now(), on_progress))
 
 
 async def copy_memories(
@@ -175,7 +122,7 @@ async def copy_memories(
 ) -> CopyOutcome:
     """Make the target where it is not there yet, bring over what it lacks, then read it again and compare.
 
-    Doing it again goes on where it was cut off. The source is only read; a note says that config.toml still names it.
+    Doing it again goes on where it was cut off. The source is only read.
     """
     library = await target.make()
     supply = await store_supply(source.memory, filter)
@@ -188,22 +135,4 @@ async def copy_memories(
         verified, differs, differing = await verify(target, delivery, on_progress)
     except Stopped:
         return replace(outcome, cancelled=True)
-    notes = outcome.notes
-    if outcome.count and not differs and filter.is_empty and await _is_still_named(source):
-        command = command_at(source.config.install, os.environ, "zeroclaw onboard", "--interactive")
-        location = one_line(mask_secrets(source.memory.about.location))
-        still = f"config.toml still names {location}, so ZeroClaw continues to use it."
-        notes = (*notes, f"{still} Run `{command}` to switch to the copy.")
-    return replace(outcome, verified=verified, differs=differs, differing=differing, notes=notes)
-
-
-async def _is_still_named(source: Library) -> bool:
-    """Whether config.toml names the copied store."""
-    if source.config.install.config_file is None:
-        return False
-    named = await asyncio.to_thread(load_config, source.config.install, os.environ)
-    memory = create_memory(named)
-    try:
-        return trash_name(memory, named) == trash_name(source.memory, source.config)
-    finally:
-        await memory.close()
+    return replace(outcome, verified=verified, differs=differs, differing=differing)

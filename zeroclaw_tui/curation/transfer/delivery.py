@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from uuid import uuid4
 
 from zeroclaw_tui.curation.changes import refuse_read_only, run_change
@@ -52,7 +51,7 @@ class Delivery:
                     [*self._new_agents(changes), *changes],
                     action,
                     on_conflict="skip",
-                    on_progress=partial(_report, on_progress, self.written),
+                    on_progress=lambda done: on_progress(self.written + done),
                 )
                 self.written += result.written
                 self.skipped += len(result.skipped)
@@ -89,10 +88,6 @@ class Delivery:
         return [Change(None, Row(agent["id"], agent, None, agent["alias"], AGENTS)) for agent in made]
 
 
-def _report(on_progress: ProgressCallback, before: int, done: int) -> bool:
-    return on_progress(before + done)
-
-
 async def deliver(
     library: Library,
     verb: Verb,
@@ -112,8 +107,6 @@ async def deliver(
         notes = tuple(delivery.notes)
         if delivery.skipped:
             notes = (*notes, f"Left out {counted(delivery.skipped)}, because the key or the ID is taken.")
-        if verb == "copy" and delivery.written:
-            await action.set_summary(f"copied {delivery.written:,} {summary.removeprefix('copied ')}")
         return Outcome(verb, delivery.written, cancelled=not is_whole, notes=notes, renamed=delivery.renamed)
 
     return await run_change(library, verb, summary, work, on_progress), delivery

@@ -1,4 +1,4 @@
-"""Bringing in the memories of a file or folder, of ours or of another tool's, known by its content and shown first."""
+"""Bringing in the memories of a file or folder, of ours or of another tool's, known by its content."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from zeroclaw_tui.memory.secret_text import look_alike_secrets, masked
 from zeroclaw_tui.memory.text import counted, cut, first_names, one_line
 from zeroclaw_tui.scoring.scanner import THREATS, scan_all
 
-_NAME_CELLS, _KEY_CELLS, _LONGEST_FILE, _KEYS_NAMED = 40, 60, 400, 4
+_KEY_CELLS, _LONGEST_FILE, _KEYS_NAMED = 60, 400, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,29 +53,19 @@ class ImportOptions:
 class ImportPlan(Plan):
     """What a file or folder would bring.
 
-    `why` says what a format was recognised by, if it is another tool's. `state` is that of the files as they were read.
-    `flagged` memories seem to hold a secret or a threat, and stay out unless the options take them.
+    `state` is that of the files as they were read. `flagged` memories seem to hold a secret or a threat, and stay out
+    unless the options take them.
     """
 
     path: Path
     format: Format
-    why: str
     options: ImportOptions
     state: str
     flagged: int
 
-    @property
-    def source_text(self) -> str:
-        return f"{cut(one_line(self.path.name), _NAME_CELLS)} looks like {self.format.title}: {self.why}."
-
     def as_json(self) -> dict[str, Any]:
-        previews = [
-            {"key": entry.key, "category": entry.category, "timestamp": entry.timestamp, "content": entry.content}
-            for entry in self.previews
-        ]
-        about = {"format": self.format.name, "title": self.format.title, "why": self.why or None}
         # The dataclass is rebuilt with slots, so that super() needs its names.
-        return {"file": str(self.path), **about, **super(ImportPlan, self).as_json(), "previews": previews}
+        return {"file": str(self.path), "format": self.format.name, **super(ImportPlan, self).as_json()}
 
 
 @dataclass(slots=True)
@@ -126,6 +116,8 @@ class _Reading:
                 yield row
 
     def notes(self) -> Iterator[str]:
+        if not self.format.is_ours:
+            yield f"Read as {self.format.title}; --from names another format."
         yield from (name for name in self.lost if name.endswith("."))
         counts = [(name, count) for name, count in self.lost.most_common() if not name.endswith(".")]
         if counts:
@@ -178,11 +170,9 @@ async def plan_import(
         now = datetime.now(UTC) if to.library is None else to.library.trash.now()
         facts = await compare_all(await read.supply(), memory, to, now, on_progress)
     return ImportPlan(
-        **facts,
-        notes=tuple(masked(note) for note in read.notes()),
+        **{**facts, "notes": (*facts["notes"], *(one_line(masked(note)) for note in read.notes()))},
         path=path,
         format=read.format,
-        why=read.format.why if options.format is None else "",
         options=options,
         state=read.state,
         flagged=len(read.flagged),

@@ -147,18 +147,18 @@ class Incoming:
         if VECTOR in values and not self._takes_vector(values[VECTOR]):
             del values[VECTOR]
         owner = self._owner(row.agent)
-        new_id = row.id or self._new_id(row.key, row.values.get("content"), owner)
+        new_id = row.id or _new_id(owner, row.key, values.get("content"))
         if row.id and self.supply.owner not in (None, row.agent):
             # The original may be in the store too, as another agent's memory.
-            new_id = _id_for(owner, row.id)
+            new_id = _new_id(owner, row.id)
             if values.get("superseded_by"):
-                values["superseded_by"] = _id_for(owner, values["superseded_by"])
+                values["superseded_by"] = _new_id(owner, values["superseded_by"])
         values["id"] = new_id
         handle = row.handle if self.supply.is_file and isinstance(row.handle, int) else None
         return Row(new_id, values, handle, owner)
 
     def with_key(self, row: Row, key: str) -> Row:
-        new_id = self._new_id(key, row.values["content"], row.agent)
+        new_id = _new_id(row.agent, key, row.values["content"])
         return Row(new_id, {**row.values, "id": new_id, "key": key}, None, row.agent)
 
     def identity(self, row: Row) -> tuple[str | None, str]:
@@ -169,7 +169,7 @@ class Incoming:
         """Whether the store's memory has all that a memory of the supply states; `stored` is as it would be stored."""
         for name in self._stated(row, stored):
             one, other = stored.values[name], existing.values.get(name)
-            if one != other and _comparable(name, one) != _comparable(name, other):
+            if one != other and comparable(name, one) != comparable(name, other):
                 return False
         vector = stored.values.get(VECTOR)
         is_compared = with_vector and vector is not None and not self.memory.about.embeds_itself
@@ -199,11 +199,6 @@ class Incoming:
         if len(self.agents) == 1:
             return next(iter(self.agents))
         return agent if self.supply.is_file else DEFAULT_AGENT
-
-    def _new_id(self, key: str, content: Value, owner: str | None) -> str:
-        """Make the id of a memory that has none: always the same in one store."""
-        place = self.memory.about.location
-        return str(uuid.uuid5(uuid.NAMESPACE_OID, f"zeroclaw-tui import {place!r} {owner!r} {key!r} {content!r}"))
 
     def _takes_vector(self, vector: Value) -> bool:
         is_alike = self.supply.embeds_itself or not self.memory.about.embeds_itself
@@ -238,15 +233,9 @@ class Incoming:
         return owner
 
 
-def to_microseconds(value: Value) -> str | None:
-    """Return a moment in UTC with six digits of fraction; None for what is no moment."""
-    parsed = moment(value) if isinstance(value, str) else None
-    return None if parsed is None else parsed.isoformat(timespec="microseconds")
-
-
-def _comparable(name: str, value: Value) -> Value:
+def comparable(name: str, value: Value) -> Value:
     """Return what is equal for values that some stores do not distinguish."""
-    if isinstance(value, bytes):
+    if isinstance(value, bytes) and name != VECTOR:
         value = column_text(value)
     match name:
         case "namespace":
@@ -257,12 +246,13 @@ def _comparable(name: str, value: Value) -> Value:
             # A column of reals may have four bytes for each.
             return f"{value:.6g}"
         case "created_at" | "updated_at":
-            return to_microseconds(value) or value
+            parsed = moment(value) if isinstance(value, str) else None
+            return value if parsed is None else parsed.isoformat(timespec="microseconds")
         case "session_id":
             return value or None
     return value
 
 
-def _id_for(owner: str | None, other: Value) -> str:
-    """Make the id that one agent's copy of a memory has, from the id of the original."""
-    return str(uuid.uuid5(uuid.NAMESPACE_OID, f"zeroclaw-tui import for {owner!r} {other!r}"))
+def _new_id(owner: str | None, *facts: Value) -> str:
+    """Make the id of a memory that has none, or that is a copy for another agent: always the same one."""
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, f"zeroclaw-tui import for {owner!r} {facts!r}"))

@@ -6,12 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.text import cut, one_line
-
 OnClash = Literal["skip", "overwrite", "rename"]
 
-_PREVIEW_CELLS = 100
 _CLASHES: dict[OnClash, str] = {
     "skip": "left out (--overwrite replaces the existing ones, --rename adds these under another key)",
     "overwrite": "replace the existing ones",
@@ -23,19 +19,16 @@ _CLASHES: dict[OnClash, str] = {
 class Plan:
     """What would come: how many new memories, how many that are there already, and how many whose key is taken.
 
-    `samples` are the first taken keys, `previews` the first new memories as the store will have them. `losses` are
-    sentences about what the store does not keep, `notes` about what was read. `makes` is a sentence about what is
-    created first, or None.
+    `samples` are the first taken keys. `notes` are sentences about what the store does not keep and what was not read,
+    `makes` is one about what is created first, or None.
     """
 
     new: int
     same: int
     taken: int
     samples: tuple[str, ...]
-    previews: tuple[MemoryEntry, ...]
-    losses: tuple[str, ...]
     makes: str | None
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...]
 
     @property
     def count(self) -> int:
@@ -52,16 +45,6 @@ class Plan:
         if self.taken:
             becomes = "" if on_clash is None else f": {_CLASHES[on_clash]}"
             yield f"{self.taken:,} whose key is taken{becomes}"
-
-    def sentences(self) -> tuple[str, ...]:
-        """What the store cannot keep, then what there is to say of the source."""
-        return tuple(map(one_line, (*self.losses, *self.notes)))
-
-    def preview_texts(self) -> Iterator[tuple[str, str, str]]:
-        """Key, category and day, and beginning of the first new memories."""
-        for entry in self.previews:
-            about = " · ".join(one_line(part) for part in (entry.category, entry.timestamp[:10]) if part)
-            yield cut(one_line(entry.key), _PREVIEW_CELLS), about, cut(one_line(entry.content), _PREVIEW_CELLS)
 
     def as_json(self) -> dict[str, Any]:
         return {

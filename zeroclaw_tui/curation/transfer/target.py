@@ -16,7 +16,6 @@ from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.profile_choice import profile_to_make
 from zeroclaw_tui.files.disk import temporary_folder
 from zeroclaw_tui.memory.errors import NothingYet
-from zeroclaw_tui.memory.text import one_line
 
 
 @dataclass(slots=True)
@@ -86,13 +85,6 @@ class Target:
                 yield memory
             finally:
                 await memory.close()
-
-    def makes(self, memory: Memory) -> str | None:
-        """A sentence about what is made first, for the store or the planned one; None where it is there."""
-        if self.library is not None:
-            return None
-        what = "database" if memory.about.path is not None else "directory" if memory.about.keeps_lines else "store"
-        return f"The {what} {one_line(self.location)} is created first."
 
     def _not_made(self) -> Memory:
         """The store that is not there yet; a folder that was named is made too."""

@@ -40,7 +40,7 @@ BROWSER_COMMANDS = (
     Command("hygiene", "", "hygiene", "Preview hygiene", synonyms="retention archive", shell="hygiene --dry-run"),
     Command("health", "", "health", "Check the store for problems and repair them", synonyms="doctor fix",
             shell="doctor"),
-    Command("snapshot", "", "snapshot", "Write, compare and hydrate a snapshot", shell="snapshot --diff"),
+    Command("snapshot", "", "snapshot", "Write, compare and hydrate a snapshot", shell="hydrate --dry-run"),
     Command("statistics", "", "statistics", "Counts, sizes and growth", synonyms="stats numbers", shell="stats"),
     Command("re_embed", "", "re-embed", "Re-embed this memory", writes=True, synonyms="vector", shell="reindex"),
     Command("export", "", "export", "Export the memories shown to a file …", synonyms="save dump backup",

@@ -21,7 +21,7 @@ from zeroclaw_tui.curation.transfer.imports import ImportPlan, import_memories
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, Refused
-from zeroclaw_tui.memory.text import counted, cut, mask_secrets, one_line
+from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
 from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
 from zeroclaw_tui.tui.actions import StoreRoom, key_words
 from zeroclaw_tui.tui.commands import Command, changing, inform, mark_commands, saying, start_work
@@ -40,8 +40,6 @@ _GLYPHS: dict[Where, tuple[str, Look]] = {
     "only here": ("◂", "bad"),
     "only there": ("▸", "final"),
 }
-_MAX_LOSSES = 4
-_MAX_KEY = 24
 _MAX_AGENT = 60
 _NO_SNAPSHOT = (
     "ZeroClaw writes a snapshot of all core memories when it starts, if memory.snapshot_enabled and "
@@ -119,8 +117,6 @@ class SnapshotTab(UpkeepTab):
             return
         here, there = difference.here, difference.there
         parts = [(key_words(difference.key), STRONG), (f"\n{_where_text(difference)}", MUTED)]
-        if difference.lost:
-            parts.append((f"\n! ZeroClaw's own format loses: {difference.lost}.", WARNING))
         lines: list[DiffLine] = []
         text = mask_secrets(entry.content) if (entry := there or here) is not None else ""
         if here is not None and there is not None:
@@ -200,7 +196,7 @@ class SnapshotTab(UpkeepTab):
 def _key(difference: Difference) -> Content:
     name = shown_line(difference.key)
     key = (name, "text") if name else (EMPTY_KEY, "faint")
-    return Content.assemble(key, (" !" if difference.lost else "", "keyword"))
+    return Content.styled(*key)
 
 
 def _beginning(difference: Difference) -> str:
@@ -213,7 +209,6 @@ _COLUMNS: Sequence[Column[Difference]] = (
     Column("where", lambda one: one.where, width=10, look="muted"),
     Column("key", _key, shortened=cut_key),
     Column("memory", _beginning, flex=True),
-    Column("lost in the file", lambda one: one.lost, width=30, hidden_below=100, look="muted"),
 )
 
 
@@ -232,10 +227,6 @@ def _write_question(plan: SnapshotPlan) -> Question[bool]:
     parts: list[str | tuple[str, str]] = [shown_words(str(plan.file))]
     parts += [(f"\n! {shown_words(sentence)}", WARNING) for sentence in plan.foreign]
     parts += [f"\n{shown_words(sentence)}" for sentence in plan.sentences()]
-    for key, lost in plan.lossy[:_MAX_LOSSES]:
-        parts.append((f"\n  {cut(key_words(key), _MAX_KEY)}: {lost}", MUTED))
-    if len(plan.lossy) > _MAX_LOSSES:
-        parts.append((f"\n  … and {len(plan.lossy) - _MAX_LOSSES:,} more", MUTED))
     old = "The old file goes to the trash. " if plan.foreign else ""
     parts.append((f"\n\n{old}Press u to undo.", MUTED))
     answer = Answer("R", "Replace the file of another program", True) if plan.foreign else Answer("y", "Write", True)
