@@ -160,7 +160,7 @@ def test_a_number_typed_too_early_never_erases_for_good(config_dir: Path) -> Non
         screen.wait_for("0 memories")
         screen.press("4")
         screen.wait_for("deleted 12 memories")
-        screen.press("d12\r")
+        screen.press(":empty the trash\r12\r")
         screen.wait_for("Type 12 to delete:")
         screen.press("\x1b")
         screen.wait_until(lambda: "Type 12 to delete:" not in screen.text, "the question gone")
