@@ -11,13 +11,11 @@ import hashlib
 import os
 import sqlite3
 import stat
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from zeroclaw_tui.backends.cancellation import cancellable_progress, wait_until_done
 from zeroclaw_tui.files.database import (
     UnfinishedWrite,
     as_text,
@@ -26,7 +24,6 @@ from zeroclaw_tui.files.database import (
     columns_of,
     connect_read_only_blocking,
     connect_to_write,
-    iter_raw_chunks,
     quoted,
     roll_back_hot_journal,
     transaction,
@@ -41,7 +38,6 @@ from zeroclaw_tui.memory.change import (
     OTHER_ROW,
     ApplyResult,
     Journal,
-    ProgressCallback,
     Row,
     RowChange,
     RowConflict,
@@ -156,12 +152,7 @@ def optimize_keyword_indexes(database: Path) -> None:
 
 
 async def apply(
-    changes: Iterable[RowChange],
-    journal: Journal | None,
-    *,
-    overwrite: bool = False,
-    dry_run: bool = False,
-    on_progress: ProgressCallback | None = None,
+    changes: Iterable[RowChange], journal: Journal | None, *, overwrite: bool = False, dry_run: bool = False
 ) -> ApplyResult:
     """Write changes of external rows, files one by one, rows of a database in transactions.
 
@@ -169,14 +160,10 @@ async def apply(
     that is not as expected is a conflict: it is skipped, or replaced with `overwrite`. A file that cannot be written is
     skipped too, and a note has the reason. If the new half of a move is skipped, its old half is skipped as well.
 
-    A cancelled task ends after the batch that has begun. Raises Refused where a database lacks a trigger, Locked,
-    DiskFull, Unreadable, and what the journal raises.
+    A cancelled task ends when all is written. Raises Refused where a database lacks a trigger, Locked, DiskFull,
+    Unreadable, and what the journal raises.
     """
-    stop = threading.Event()
-    may_go_on = cancellable_progress(stop, on_progress)
-    run = _Run(journal, overwrite, dry_run)
-    working = asyncio.get_running_loop().run_in_executor(None, run.apply, changes, may_go_on)
-    return await wait_until_done(working, stop.set)
+    return await asyncio.to_thread(_Run(journal, overwrite, dry_run).apply, changes)
 
 
 def current_states(rows: Iterable[Row]) -> dict[str, str | None]:
@@ -209,14 +196,10 @@ class _Run:
     conflicts: list[RowConflict] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     has_recorded: bool = False
-    planned_states: dict[str, str | None] = field(default_factory=dict)
-    """In a dry run, the fingerprints that earlier changes would leave."""
     skipped_files: set[str] = field(default_factory=set)
     """The fingerprints of new files that were skipped: a move must not remove the old one."""
 
-    def apply(self, changes: Iterable[RowChange], may_go_on: ProgressCallback) -> ApplyResult:
-        """Apply all changes, or those until `may_go_on` says no."""
-        done, is_cancelled = 0, False
+    def apply(self, changes: Iterable[RowChange]) -> ApplyResult:
         for batch in _batches(changes):
             path = _path_of(batch[0].row)
             if batch[0].row.table == FILE:
@@ -229,30 +212,23 @@ class _Run:
                     self._changes_to_write(connection, batch)
             else:
                 self._apply_rows(path, batch)
-            done += len(batch)
-            is_cancelled = not may_go_on(done)
-            if is_cancelled:
-                break
         return ApplyResult(
             written=self.written,
             already=tuple(self.already),
             skipped=tuple(self.skipped),
             conflicts=tuple(self.conflicts[:CONFLICTS_LISTED]),
             conflict_count=len(self.conflicts),
-            cancelled=is_cancelled,
             notes=tuple(self.notes),
         )
 
     def _apply_file(self, path: Path, change: RowChange) -> None:
         def attempt() -> None:
             due = self._change_to_write(change, read_file(path))
-            if due is None:
-                return
-            if not self.is_dry:
+            if due is not None and not self.is_dry:
                 with self._withdrawing():
                     self._record([due])
                     _write_file(path, due.before, due.after)
-            self.written += 1
+            self.written += due is not None
 
         if change.after is None and change.row.fingerprint in self.skipped_files:
             self.skipped.append(change.row.id)
@@ -264,18 +240,14 @@ class _Run:
             self.notes.append(error.message)
 
     def _apply_rows(self, database: Path, batch: Sequence[RowChange]) -> None:
-        with (
-            translate_sqlite_errors(database),
-            closing(connect_to_write(database, zero=True)) as connection,
-            self._withdrawing(),
-            transaction(connection),
-        ):
+        with translate_sqlite_errors(database), closing(connect_to_write(database, zero=True)) as connection:
             for table in {_table_of(change.row) for change in batch if change.row.table == OTHER_ROW}:
                 _check_triggers(connection, database, table)
-            changes = self._changes_to_write(connection, batch)
-            self._record(changes)
-            for change in changes:
-                _write_row(connection, change)
+            with self._withdrawing(), transaction(connection):
+                changes = self._changes_to_write(connection, batch)
+                self._record(changes)
+                for change in changes:
+                    _write_row(connection, change)
 
     def _changes_to_write(self, connection: sqlite3.Connection, batch: Sequence[RowChange]) -> list[RowChange]:
         """Compare the rows of a batch; give the changes that are due, with the present row as `before`."""
@@ -286,26 +258,22 @@ class _Run:
 
     def _change_to_write(self, change: RowChange, present: Row | None) -> RowChange | None:
         """Compare the present row with what a change expects; give the change that is due, or note why none is."""
-        name, wanted, expected = change.row.id, _fingerprint(change.after), _fingerprint(change.before)
-        now = self.planned_states.get(name, _fingerprint(present))
-        if now == wanted:
+        name, now = change.row.id, _fingerprint(present)
+        if now == _fingerprint(change.after):
             self.already.append(name)
             return None
-        due = replace(change, before=present)
-        if now != expected:
-            if any(row.values.get(_STAYS) for row in (change.before, change.after) if row is not None):
-                self.already.append(name)
-                self.notes.append(f"Another program has written {name} since, so it stays as it is.")
-                return None
-            named = replace(change.row, values={"key": name})
-            self.conflicts.append(RowConflict(named, present and named, "changed" if present else "deleted"))
-            if not self.overwrite:
-                self._skip(change)
-                return None
-            due = replace(due, replaces=present is not None)
-        if self.is_dry:
-            self.planned_states[name] = wanted
-        return due
+        if now == _fingerprint(change.before):
+            return replace(change, before=present)
+        if any(row.values.get(_STAYS) for row in (change.before, change.after) if row is not None):
+            self.already.append(name)
+            self.notes.append(f"Another program has written {name} since, so it stays as it is.")
+            return None
+        named = replace(change.row, values={"key": name})
+        self.conflicts.append(RowConflict(named, present and named, "changed" if present else "deleted"))
+        if not self.overwrite:
+            self._skip(change)
+            return None
+        return replace(change, before=present, replaces=present is not None)
 
     def _skip(self, change: RowChange) -> None:
         self.skipped.append(change.row.id)
@@ -353,15 +321,13 @@ def _fingerprint(row: Row | None) -> str | None:
 
 def _file_digest(path: Path) -> str | None:
     """Give the fingerprint of a file of any size; None if there is none. Raises Unreadable."""
-    digest = hashlib.sha256()
     try:
-        for part in iter_raw_chunks(path):
-            digest.update(part)
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise Unreadable(f"{path} cannot be read: {error.strerror}.", hint="Check its permissions.") from error
-    return digest.hexdigest()
 
 
 def _write_file(path: Path, present: Row | None, after: Row | None) -> None:

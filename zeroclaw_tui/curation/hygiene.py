@@ -18,7 +18,7 @@ from typing import Any, Literal, get_args
 
 from zeroclaw_tui.backends.cancellation import read_in_thread
 from zeroclaw_tui.backends.health import Retention
-from zeroclaw_tui.backends.lookup import require_database, row_with_id
+from zeroclaw_tui.backends.lookup import require_database
 from zeroclaw_tui.curation import external
 from zeroclaw_tui.curation.changes import refuse_read_only, run_change
 from zeroclaw_tui.curation.hygiene_rules import (
@@ -65,7 +65,8 @@ class HygieneItem:
 
     `name` is for people: a path below the root ("memory/2026-03-12.md"), a memory's key, or the audit entry. `date` is
     what the rule compares, `size` in bytes. `target` is where a file is archived, below the root; `also_deleted` says
-    that it is deleted in the same run. `state` changes with the item. A row has a `version`, an audit entry a `row`.
+    that it is deleted in the same run. A row has a `version`, an audit entry a `row`, a file `changed_at`, the
+    nanoseconds of its last change.
     """
 
     id: str
@@ -73,12 +74,12 @@ class HygieneItem:
     name: str
     date: str
     size: int
-    state: str
     target: str | None = None
     also_deleted: bool = False
     excerpt: str = ""
     version: RowVersion | None = None
     row: Row | None = None
+    changed_at: int = 0
 
     @property
     def effect(self) -> Literal["archive", "delete", "trash"]:
@@ -230,7 +231,7 @@ def _old_files(
 
 
 def _file_item(rule: RuleName, name: str, status: os.stat_result, date: str) -> HygieneItem:
-    return HygieneItem(f"file:{name}", rule, name, date, status.st_size, f"{status.st_size} {status.st_mtime_ns}")
+    return HygieneItem(f"file:{name}", rule, name, date, status.st_size, changed_at=status.st_mtime_ns)
 
 
 def _files_in(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
@@ -279,26 +280,16 @@ async def _old_rows(library: Library, retention: Retention) -> list[HygieneItem]
     for row in await require_database(library.memory).expired(retention):
         rule = (BUDGET_RULES if row.is_over_budget else CATEGORY_RULES)[row.category]
         version = row.stamp
-        items.append(
-            HygieneItem(
-                f"row:{version.id}", rule, version.key, row.date, version.size, version.state,
-                excerpt=row.excerpt, version=version,
-            )
-        )  # fmt: skip
+        facts = (rule, version.key, row.date, version.size)
+        items.append(HygieneItem(f"row:{version.id}", *facts, excerpt=row.excerpt, version=version))
     return items
 
 
 def _row_problems(library: Library) -> list[str]:
     """Say where ZeroClaw's hygiene deletes rows, if that is not the store open here."""
-    about = library.memory.about
-    brain = external.canonical(library.config.install.root / "memory" / "brain.db")
-    if about.path is not None and external.canonical(about.path) != brain:
-        return [f"ZeroClaw's own hygiene checks {brain}; these are the rows of {about.path}."]
-    if about.path is None and brain.exists():
-        return [f"ZeroClaw's hygiene also deletes old rows of {brain}. Open it with --backend sqlite to see them."]
-    if about.path is None and not about.keeps_lines and not about.keeps_nothing:
-        return [f"ZeroClaw's hygiene deletes rows of memory/brain.db alone, so those of {library.memory.name} stay."]
-    return []
+    brain, path = external.canonical(library.config.install.root / "memory" / "brain.db"), library.memory.about.path
+    is_other = brain.exists() if path is None else external.canonical(path) != brain
+    return [f"ZeroClaw's own hygiene deletes rows of {brain} alone."] if is_other else []
 
 
 def _old_audit_entries(connection: sqlite3.Connection, file: Path, cutoff: Cutoff) -> list[HygieneItem]:
@@ -310,7 +301,7 @@ def _old_audit_entries(connection: sqlite3.Connection, file: Path, cutoff: Cutof
         row = external.audit_row(file, dict(zip(columns, values, strict=True)))
         name = " ".join(as_text(row.values[column]) for column in ("operation", "key") if row.values.get(column))
         date = as_text(row.values["timestamp"])
-        items.append(HygieneItem(f"audit:{row.handle}", "audit log", name, date, row.size, row.fingerprint, row=row))
+        items.append(HygieneItem(f"audit:{row.handle}", "audit log", name, date, row.size, row=row))
     return items
 
 
@@ -319,24 +310,23 @@ async def run_hygiene(
 ) -> Outcome:
     """Archive and delete the items of a plan except those of the ids in `exclude`, then write the state file.
 
-    The plan is made again first: only items that are unchanged and that the rules still select are done. `count` is how
-    many were done; `changed` and `gone` are the ids of items that changed or are missing, and notes name them. A file
-    that cannot be archived or deleted is a note too. The state file is written if everything else was done. One undo
-    reverses all of it. Raises UsageError for a plan of the future, Refused, and what the trash raises.
+    Only items that are as the plan has them are done. `count` is how many were done; `changed` and `gone` are the ids
+    of items that changed or are missing, and notes name them. A file that cannot be archived or deleted is a note too.
+    The state file is written if everything else was done. One undo reverses all of it. Raises UsageError for a plan of
+    the future, Refused, and what the trash raises.
     """
     refuse_read_only(library)
     if plan.as_of > library.trash.now():
         raise UsageError(
             "Hygiene runs as of now or of a moment before.", hint="A later time only works with --dry-run."
         )
-    chosen = plan.without(exclude).items
+    chosen = plan.without(exclude)
 
     async def work(action: RunningAction, on_progress: ProgressCallback) -> Outcome:
-        # Another inspector may have changed things while this one waited for the lock.
-        run = _Run(library, await plan_hygiene(library, plan.as_of), action, on_progress)
-        await run.do(chosen)
-        if len(run.done) != len(chosen):
-            await action.set_summary(_summary(run.done))
+        run = _Run(library, chosen, action, on_progress)
+        await run.do()
+        if len(run.done) != len(chosen.items):
+            await action.set_summary(_summary(run.done_plan))
         changed, missing, notes = map(tuple, (run.changed, run.missing, run.notes))
         return Outcome("hygiene", len(run.done), None, changed, missing, cancelled=run.is_cancelled, notes=notes)
 
@@ -355,7 +345,7 @@ def run_sentences(outcome: Outcome, plan: HygienePlan, undo: str, until: str = "
 
 @dataclass(slots=True)
 class _Run:
-    """One run. `plan` is the plan as it is now."""
+    """One run of all items of a plan."""
 
     library: Library
     plan: HygienePlan
@@ -368,13 +358,20 @@ class _Run:
     is_cancelled: bool = False
     has_failed: bool = False
 
-    async def do(self, chosen: Sequence[HygieneItem]) -> None:
-        """Do the chosen items in ZeroClaw's order of stages, then write the state file."""
-        items = await self._unchanged(chosen)
+    @property
+    def done_plan(self) -> HygienePlan:
+        """The plan with what was done alone."""
+        return replace(self.plan, items=tuple(self.done))
+
+    async def do(self) -> None:
+        """Do the items in ZeroClaw's order of stages, then write the state file."""
+        items = self.plan.items
         rows = {item.version.id: item for item in items if item.version is not None}
         if rows:
             removals = (Change(item.version, None) for item in rows.values())
-            self._note_result(rows, await self.library.memory.apply(removals, self.action, on_progress=self._may_go_on))
+            self._note_result(
+                rows, await self.library.memory.apply(removals, self.action, on_progress=self.on_progress)
+            )
         for item in items:
             if is_file_rule(item.rule) and not self.is_cancelled:
                 await self._do_file(item)
@@ -383,30 +380,12 @@ class _Run:
         if entries and not self.is_cancelled:
             deletions = (RowChange(item.row, None) for item in entries.values())
             try:
-                result = await external.apply(deletions, self.action, on_progress=self._may_go_on)
-                self._note_result(entries, result)
+                self._note_result(entries, await external.apply(deletions, self.action))
             except InspectorError as error:
                 # ZeroClaw too goes on without the audit log.
                 self.notes.append(f"The audit log was left as it is: {one_line(error.message)}")
         if self.library.config.install.has_workspace:
             await self._write_state()
-
-    async def _unchanged(self, chosen: Sequence[HygieneItem]) -> list[HygieneItem]:
-        """The chosen items, as they are in the current plan; those that differ are noted."""
-        current = {item.id: item for item in self.plan.items}
-        unchanged = []
-        for item in chosen:
-            now = current.get(item.id)
-            if now is not None and (now.state, now.also_deleted) == (item.state, item.also_deleted):
-                unchanged.append(now)
-            elif item.version is not None:
-                self._skip(item, is_missing=await row_with_id(self.library.memory, item.version.id) is None)
-            else:
-                self._skip(item, is_missing=item.row is not None or not (self.plan.root / item.name).exists())
-        return unchanged
-
-    def _may_go_on(self, count: int) -> bool:
-        return self.on_progress(len(self.done) + count)
 
     def _skip(self, item: HygieneItem, *, is_missing: bool) -> None:
         """Note an item that is no longer what the plan has."""
@@ -427,8 +406,8 @@ class _Run:
         reason = ""
         try:
             file = await asyncio.to_thread(external.read_file, path)
-            if file is None:
-                self._skip(item, is_missing=True)
+            if file is None or file.values["mtime_ns"] != item.changed_at:
+                self._skip(item, is_missing=file is None)
                 return
             changes: Sequence[RowChange] = (RowChange(file, None),)
             if item.effect == "archive":
@@ -451,8 +430,7 @@ class _Run:
         if self.is_cancelled or self.has_failed or self.changed or not self.plan.is_whole:
             self.notes.append(f"{STATE_FILE} was not written, so that the agent's own hygiene does the rest.")
             return
-        report = replace(self.plan, items=tuple(self.done)).report()
-        data = state_bytes(self.plan.rules.version, self.library.trash.now(), report)
+        data = state_bytes(self.plan.rules.version, self.library.trash.now(), self.done_plan.report())
         path = external.link_target(state_file(self.plan.root))
         try:
             before = await asyncio.to_thread(external.read_file, path)
@@ -462,8 +440,6 @@ class _Run:
             self.notes.append(f"{STATE_FILE} was not written: {one_line(error.message)}")
 
 
-def _summary(items: Sequence[HygieneItem]) -> str:
-    """The name of a run in the list of changes: "hygiene: 41 memories, 4 files"."""
-    kinds = (("row:", "memory"), ("file:", "file"), ("audit:", "audit entry"))
-    counts = [(sum(item.id.startswith(start) for item in items), noun) for start, noun in kinds]
-    return f"hygiene: {', '.join(counted(number, noun) for number, noun in counts if number) or 'nothing to do'}"
+def _summary(plan: HygienePlan) -> str:
+    """The name of a run in the list of changes: "hygiene: 4 files archived, 41 rows to the trash"."""
+    return f"hygiene: {', '.join(plan.sentences()) or 'nothing to do'}"

@@ -66,7 +66,8 @@ async def test_everything_is_done_undone_and_done_again(place: Place) -> None:
         outcome = await run_now(library)
         assert (outcome.count, outcome.notes, outcome.cancelled) == (8, (), False)
         assert outcome.action is not None
-        assert outcome.action.summary == "hygiene: 2 memories, 4 files, 2 audit entries"
+        done = "3 files archived, 2 files deleted, 2 rows to the trash, 2 entries of the audit log deleted"
+        assert outcome.action.summary == f"hygiene: {done}"
         after = place.tree()
         assert sorted(after) == ["memory/archive/2026-03-01.md", "memory/notes.md", "sessions/archive/old.jsonl", STATE]
         assert after["memory/archive/2026-03-01.md"] == before["memory/2026-03-01.md"]
