@@ -8,7 +8,7 @@ import pytest
 from support.postgres_place import PostgresPlace
 
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
-from zeroclaw_tui.memory.query import ROWS, MemoryFilter, Query, Sort
+from zeroclaw_tui.memory.query import ROWS, MemoryFilter, Query, Sort, SortField
 from zeroclaw_tui.testing.tools import JournalRecorder, delete, handles_of, undo
 
 MORE = """
@@ -95,3 +95,15 @@ async def test_the_tutorials_categories_are_read_as_serde_writes_them(place: Pos
         assert {entry.category for entry in listed} == {name}
         assert f"k{at}" in {entry.key for entry in listed}
     assert len(await handles_of(memory, MemoryFilter(category=("core",)), Sort())) == 2
+
+
+async def test_memories_of_one_moment_are_listed_by_id(place: PostgresPlace, opens) -> None:
+    """Pages of a list could repeat or leave out a memory otherwise."""
+    place.make_table("key")
+    place.fill("key")
+    place.run("UPDATE memories SET created_at = '2026-01-01', updated_at = '2026-01-01'")
+    memory = await opens()
+    for field in (SortField.AGE, SortField.UPDATED):
+        for descending in (False, True):
+            listed = [row.id for row in await memory.rows(Query(ROWS, sort=Sort(field, descending)))]
+            assert listed == sorted(listed, reverse=descending)
