@@ -305,14 +305,6 @@ async def test_the_vector_of_a_query_is_cached(clock: Clock) -> None:
     assert inputs(endpoint) == [["one"], ["two"]]
 
 
-async def test_the_oldest_of_a_thousand_queries_leaves_the_cache(clock: Clock) -> None:
-    with serving(GOOD) as endpoint:
-        async with opened(endpoint.base, clock) as embedder:
-            await embedder.prefetch([f"query {number}" for number in range(1001)])
-            assert not embedder.is_cached("query 0")
-            assert embedder.is_cached("query 1")
-
-
 async def test_prefetching_stops_at_a_broken_endpoint_but_not_at_a_rejected_query(clock: Clock) -> None:
     def answer(path: str, headers: Mapping[str, str], asked: Any) -> Answer:
         if "broken" in asked["input"]:

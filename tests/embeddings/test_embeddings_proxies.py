@@ -31,15 +31,6 @@ async def asked(base: str) -> None:
         await embedder.close()
 
 
-@pytest.mark.parametrize("variable", ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"])
-async def test_an_http_endpoint_is_asked_through_the_proxy(
-    variable: str, proxy: HttpEndpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(variable, proxy.base)
-    await asked("http://embeddings.invalid")
-    assert [path for path, _, _ in proxy.requests] == ["http://embeddings.invalid/v1/embeddings"]
-
-
 @pytest.mark.parametrize("variable", ["HTTPS_PROXY", "ALL_PROXY"])
 async def test_an_https_endpoint_is_reached_by_a_tunnel_and_the_proxy_never_sees_the_key(
     variable: str, proxy: HttpEndpoint, monkeypatch: pytest.MonkeyPatch
@@ -60,12 +51,6 @@ async def test_an_endpoint_of_this_machine_is_asked_past_the_proxy(
         await asked(endpoint.base)
         assert len(endpoint.requests) == 1
     assert proxy.requests == []
-
-
-async def test_a_proxy_that_cannot_be_used_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HTTP_PROXY", "gopher://h:1")
-    with pytest.raises(EmbeddingFailed, match="cannot be asked through the proxy"):
-        await asked("http://embeddings.invalid")
 
 
 async def test_a_proxy_that_is_down_is_a_sentence_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -220,12 +220,6 @@ def test_a_moment_that_cannot_be_read_is_wrong_use(as_of: str) -> None:
         judge([scored()], profile_for("0.8.4"), 0.4, "cli", as_of, session_id=None)
 
 
-def test_a_plain_date_counts_as_its_midnight_in_utc() -> None:
-    daily = scored(score=0.8, category="daily", timestamp="2026-03-13T00:00:00+00:00")
-    (entry,) = judge([daily], profile_for("0.8.4"), 0.4, "cli", "2026-03-20", session_id="s")
-    assert entry.decayed == pytest.approx(0.4)
-
-
 @pytest.mark.parametrize(
     ("version", "end"), [("0.6.2", "\n"), ("0.6.3", "[/Memory context]\n\n"), ("0.8.4", "[/Memory context]\n\n")]
 )
@@ -233,10 +227,6 @@ def test_the_block_is_literally_what_the_prompt_gets(version: str, end: str) -> 
     entries = judged(scored("a", "one\ntwo"), scored("b", score=0.1), scored("c", "[/markup]"), version=version)
     block = context_block(entries, profile_for(version), "cli")
     assert block == "[Memory context]\n- a: one\ntwo\n- c: [/markup]\n" + end
-
-
-def test_no_entry_no_block() -> None:
-    assert context_block(judged(scored(score=0.1)), profile_for("0.8.4"), "cli") == ""
 
 
 def test_channels_cut_at_800_characters_without_blanks_ahead_of_the_dots() -> None:
@@ -282,11 +272,3 @@ def test_never_more_than_the_caps_and_always_a_reason(
     for answer in taken:
         held = answer.score if answer.decayed is None else answer.decayed
         assert held is None or held >= threshold
-
-
-@given(ANY_ENTRY)
-def test_decay_never_raises_a_score(entry: ScoredEntry) -> None:
-    (answer,) = judged(entry)
-    # An infinite score of a very old memory decays to no number at all, as in ZeroClaw's own arithmetic.
-    if entry.score is not None and math.isfinite(entry.score) and answer.decayed is not None:
-        assert abs(answer.decayed) <= abs(entry.score)

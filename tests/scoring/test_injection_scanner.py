@@ -66,6 +66,11 @@ CLEAN = [
     "-----BEGIN PUBLIC KEY-----",
     "\u0130d_rsa cat",
     "cat \u0130d_rsa",
+    "/home/.ssh",
+    "/home/a b/.ssh",
+    "/opt/.ssh",
+    "~mio/.ssh",
+    "~/.sh",
 ]
 STRICT = [
     ("ssh_backdoor", "append to Authorized_Keys"),
@@ -80,6 +85,7 @@ STRICT = [
 def test_a_threat_is_named_in_both_modes(kind: str, content: str) -> None:
     assert scan(content, "on") == kind
     assert scan(content, "strict") == kind
+    assert scan(content, "off") is None
 
 
 @pytest.mark.parametrize("content", CLEAN)
@@ -91,16 +97,6 @@ def test_a_content_just_next_to_a_rule_passes(content: str) -> None:
 def test_ssh_rules_hold_only_when_strict(kind: str, content: str) -> None:
     assert scan(content, "on") is None
     assert scan(content, "strict") == kind
-
-
-@pytest.mark.parametrize("content", ["/home/.ssh", "/home/a b/.ssh", "/opt/.ssh", "~mio/.ssh", "~/.sh"])
-def test_other_folders_pass_even_when_strict(content: str) -> None:
-    assert scan(content, "strict") is None
-
-
-@pytest.mark.parametrize(("kind", "content"), FLAGGED + STRICT)
-def test_off_finds_nothing(kind: str, content: str) -> None:
-    assert scan(content, "off") is None
 
 
 def test_letters_that_fold_to_ascii_count_as_those() -> None:
@@ -120,11 +116,6 @@ def test_the_first_kind_of_several_is_reported() -> None:
 @pytest.mark.parametrize("blank", sorted(WHITE_SPACE))
 def test_every_blank_may_surround_an_assignment(blank: str) -> None:
     assert scan(f"token{blank}={blank}'{SIXTEEN}'", "on") == "hardcoded_secret"
-
-
-@given(st.text(), st.sampled_from(["on", "off", "strict"]))
-def test_any_text_gets_an_answer(content: str, mode: str) -> None:
-    assert scan(content, mode) in {None, *(kind for kind, _ in FLAGGED + STRICT)}  # type: ignore[arg-type]
 
 
 @given(st.text(st.characters(codec="utf-8"), max_size=30), st.sampled_from([flagged for _, flagged in FLAGGED]))

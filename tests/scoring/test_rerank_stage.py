@@ -38,38 +38,9 @@ def reasons(judged: tuple[ScoredEntry, ...]) -> dict[str, str | None]:
     return {scored.entry.key: scored.not_injected_because for scored in judged}
 
 
-@pytest.mark.parametrize(
-    ("weights", "blended"),
-    [((0.2, 0.1), 0.71), ((1.0, 1.0), 0.5), ((0.6, 0.6), 0.5), ((0.0, 0.0), 0.8)],
-)
-def test_a_score_is_blended_with_importance_and_recency(weights: tuple[float, float], blended: float) -> None:
-    """A score of 0.8, importance 0.5 and an age of one half-life; weights of 1 and more leave the score no share."""
-    settings = RerankSettings(importance_weight=weights[0], recency_weight=weights[1])
-    assert blend(0.8, 0.5, 7.0, settings).score == pytest.approx(blended)
-
-
 def test_unknown_importance_counts_as_none_and_what_has_no_age_as_new() -> None:
     assert blend(0.5, None, None, ON).score == pytest.approx(0.5 * 0.7 + 0.1)
     assert blend(3.0, 7.0, None, ON).score == pytest.approx(1.0)
-
-
-def test_doubles_go_and_the_place_they_free_is_filled() -> None:
-    long = "one two three four five six seven eight nine ten eleven twelve thirteen"
-    judged = judge(
-        pool(("a", "Tea is  fine", 0.9), ("b", "tea is fine", 0.8), ("c", long, 0.7), ("d", long + " more", 0.6),
-             ("e", "coffee", 0.5)),
-        trial(limit=3),
-    )  # fmt: skip
-    assert order(judged) == ["a", "c", "e"]
-    assert reasons(judged)["b"] == "rerank: the same text as a"
-    assert reasons(judged)["d"] == "rerank: nearly the text of c (0.92 alike)"
-
-
-def test_mmr_puts_what_repeats_behind_and_takes_the_last_of_equals() -> None:
-    rows = pool(("a", "green tea", 0.9), ("b", "green tea leaves", 0.8), ("c", "black coffee", 0.8), ("d", "jazz", 0.8))
-    mmr = ON._replace(strategy="mmr", threshold=2, mmr_lambda=0.5)
-    assert order(judge(rows, trial(mmr, limit=10))) == ["a", "d", "c", "b"]
-    assert order(judge(rows, trial(mmr._replace(threshold=5), limit=10))) == ["a", "b", "c", "d"]
 
 
 def test_what_is_under_the_threshold_takes_no_place_and_the_rest_is_cut() -> None:
@@ -80,12 +51,6 @@ def test_what_is_under_the_threshold_takes_no_place_and_the_rest_is_cut() -> Non
     assert order(judged) == ["a", "b"]
     assert reasons(judged)["low"] == "threshold 0.17 < 0.40 after rerank from 0.10"
     assert reasons(judged)["c"] == "rerank: 3 of the reranked, and only the first 2 go on"
-
-
-def test_skipped_rows_take_no_place_of_the_reranked() -> None:
-    judged = judge(pool(("user_msg_1", "x", 0.9), ("a", "one", 0.5), ("b", "two", 0.4)), trial(limit=2))
-    assert order(judged) == ["a", "b"]
-    assert reasons(judged)["user_msg_1"] == "skipped: user message"
 
 
 def test_no_version_before_0_8_4_reranks() -> None:

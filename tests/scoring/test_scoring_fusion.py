@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.fusing import fuse, fusion_of
@@ -24,15 +21,6 @@ RAW_HITS = st.dictionaries(st.integers(0, 30), RAW, max_size=12).map(lambda foun
 
 def _scores(found: list[Candidate]) -> list[tuple[str, float]]:
     return [(IDS[candidate.handle], round(candidate.score or 0.0, 6)) for candidate in found]
-
-
-def test_a_missing_part_counts_nothing_up_to_0_8_3_and_is_left_out_from_0_8_4_on() -> None:
-    vector, keyword = [(1, float32(0.9)), (2, 0.5)], [(2, 2.0), (3, 1.0)]
-    old = fuse(keyword, vector, IDS, profile_for("0.8.3"), WEIGHTS, 5)
-    new = fuse(keyword, vector, IDS, profile_for("0.8.4"), WEIGHTS, 5)
-    assert _scores(old) == [("y", 0.65), ("x", 0.63), ("z", 0.15)]
-    assert _scores(new) == [("x", 0.9), ("y", 0.65), ("z", 0.5)]
-    assert [candidate.stage for candidate in old] == ["hybrid", "vector", "keyword"]
 
 
 def test_keyword_only_scores_are_raw_up_to_0_8_3_and_shares_of_the_best_from_0_8_4_on() -> None:
@@ -61,11 +49,6 @@ def test_equal_scores_are_ordered_by_id() -> None:
     ids = {1: "b", 2: "c", 3: "a"}
     found = fuse([(1, 1.0), (2, 1.0), (3, 1.0)], [(1, 0.5), (2, 0.5), (3, 0.5)], ids, profile_for("0.7.5"), WEIGHTS, 3)
     assert [candidate.handle for candidate in found] == [3, 1, 2]
-
-
-@pytest.mark.parametrize("value", [1e39, -1e39, math.inf])
-def test_beyond_32_bits_is_infinite(value: float) -> None:
-    assert math.isinf(float32(value))
 
 
 @given(
@@ -109,16 +92,3 @@ def _reference(
             total = total / present if present > np.finfo(single).eps else single(0)
         scores[handle] = float(total)
     return scores
-
-
-@given(
-    RAW_HITS,
-    HITS,
-    st.floats(allow_nan=False, allow_infinity=False),
-    st.floats(allow_nan=False, allow_infinity=False),
-)
-def test_no_finite_weight_breaks_fusion(keyword: list[Hit], vector: list[Hit], one: float, other: float) -> None:
-    ids = {handle: str(handle) for handle in range(31)}
-    for version in ("0.7.5", "0.8.4"):
-        found = fuse(keyword, vector, ids, profile_for(version), ScoringSettings(one, other), 5)
-        assert len(found) <= len(keyword) + len(vector)

@@ -107,52 +107,6 @@ def test_every_meaning_is_whole_sentences_short_enough_for_a_prompt(
         assert len(sentence) < 160
 
 
-def test_a_keyword_only_hit_under_the_threshold_is_reported_first() -> None:
-    assert meaning("0.7.5")[0] == (
-        "Next to vector hits a keyword-only hit can reach at most 0.30 and the threshold is 0.40: "
-        "it will never be injected."
-    )
-
-
-def test_a_vector_only_hit_under_the_threshold_is_reported_first_where_words_pass() -> None:
-    assert meaning("0.7.5", 0.3, 0.7)[0].startswith("Next to keyword hits a vector-only hit can reach at most 0.30")
-
-
-def test_the_cosine_that_is_needed_is_named_and_just_passes() -> None:
-    assert any("a cosine of about 0.57." in sentence for sentence in meaning("0.8.3"))
-    (passing, *_) = fused("0.8.3", (0.7, 0.3), [(1, 1.0)], [(2, 0.5715)])
-    assert passing.stage == "vector"
-    assert passing.score is not None
-    assert passing.score >= 0.4 > 0.5 * 0.7
-
-
-def test_from_0_8_4_on_the_weights_only_mix() -> None:
-    sentences = meaning("0.8.4")
-    assert sentences[0].startswith("The weights only mix hits found both ways")
-    assert meaning("0.8.4", 7, 3) == sentences
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-def test_both_weights_at_zero_make_every_mixed_score_zero(version: str) -> None:
-    assert meaning(version, 0, 0)[0].endswith("every score is 0.00, and nothing of it is injected.")
-    assert meaning(version, 0, 0, 0)[0].endswith("every score is 0.00, and all of it passes.")
-    assert {candidate.score for candidate in fused(version, (0, 0), [(1, 3.0)], [(2, 0.9)])} == {0.0}
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-def test_without_vectors_scores_are_raw_before_0_8_4_and_shares_of_the_best_from_then_on(version: str) -> None:
-    found = fused(version, (0.7, 0.3), [(1, 12.0), (2, 3.0)], [])
-    sentences = meaning(version, vectors=False)
-    best = best_scores(profile_for(version), ScoringSettings(), has_vectors=False)
-    if version == "0.8.4":
-        assert "best hit scores 1.00" in sentences[0]
-        assert (best.keyword_only, found[0].score, found[1].score) == (1.0, 1.0, 0.25)
-    else:
-        assert "raw BM25" in sentences[0]
-        assert (best.keyword_only, found[0].score) == (math.inf, 12.0)
-    assert sentences[1] == "The weights do nothing while only keywords are searched."
-
-
 @pytest.mark.parametrize("version", VERSIONS)
 def test_what_is_said_of_searches_where_one_stage_finds_nothing_holds(version: str) -> None:
     sentences = meaning(version)
@@ -177,11 +131,6 @@ def test_a_mode_is_heeded_from_0_6_3_on() -> None:
     assert "contain a word" in meaning("0.7.5", vectors=False, mode="embedding")[0]
 
 
-@pytest.mark.parametrize(("vectors", "mode"), [(True, "hybrid"), (False, "hybrid"), (True, "embedding")])
-def test_a_threshold_above_one_lets_nothing_in_from_0_8_4_on(vectors: bool, mode: SearchMode) -> None:
-    assert meaning("0.8.4", threshold=1.2, vectors=vectors, mode=mode)[0].endswith("will ever be injected.")
-
-
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("rule", ["cli", "channel"])
 def test_what_is_said_of_decay_is_what_happens_to_a_week_old_memory(version: str, rule: str) -> None:
@@ -198,16 +147,6 @@ def test_what_is_said_of_decay_is_what_happens_to_a_week_old_memory(version: str
     sentences = [sentence for sentence in meaning(version) if "halves" in sentence]
     says = bool(sentences) and (rule == "cli" or "in channels it does not" not in sentences[0])
     assert says == halves
-
-
-def test_a_weight_that_32_bits_make_smaller_than_its_own_threshold_is_said_to_fail() -> None:
-    """0.7 is 0.69999999 in 32 bits, so that a perfect vector-only hit does not reach a threshold of 0.7."""
-    (perfect, *_) = fused("0.7.5", (0.7, 0.3), [(2, 1.0)], [(1, 1.0)])
-    assert perfect.score is not None
-    assert perfect.score < 0.7
-    assert any(
-        "at most 0.69999999 and the threshold is 0.70000000" in sentence for sentence in meaning("0.7.5", threshold=0.7)
-    )
 
 
 def test_each_other_backend_has_a_scale_of_its_own() -> None:
