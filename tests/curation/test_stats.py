@@ -20,7 +20,7 @@ from zeroclaw_tui.backends.matching import count_entries
 from zeroclaw_tui.backends.none import NoneMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.demo import make_demo
-from zeroclaw_tui.curation.stats import Growth, curve_of, full_stats, growth_of, store_stats
+from zeroclaw_tui.curation.stats import Growth, full_stats, growth_of, store_stats
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.statistics import BIGGEST, STATISTICS_FIELDS, BigMemory, CacheUse, Statistics
@@ -133,18 +133,6 @@ def test_a_day_no_calendar_has_counts_as_undated() -> None:
     growth = growth_of(rows, UTC)
     assert growth == Growth(((date(1970, 1, 1), 1),), 2)
     assert growth.busiest == (date(1970, 1, 1), 1)
-
-
-@pytest.mark.parametrize(
-    ("last", "step", "points"),
-    [(date(2026, 3, 10), 1, 10), (date(2026, 3, 11), 2, 6), (date(2026, 8, 1), 16, 10), (date(2926, 3, 1), 32872, 10)],
-)
-def test_the_curve_is_the_finest_there_is_room_for(last: date, step: int, points: int) -> None:
-    curve = curve_of(Growth(((date(2026, 3, 1), 4), (last, 2)), 0), 10)
-    assert curve is not None
-    assert (curve.step, len(curve.counts), curve.counts[0], curve.counts[-1]) == (step, points, 4, 2)
-    assert sum(curve.counts) == 6
-    assert curve_of(Growth((), 3), 10) is None, "without a day there is none"
 
 
 async def test_what_a_backend_has_not_is_null(tmp_path: Path) -> None:

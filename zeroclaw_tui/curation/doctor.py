@@ -51,17 +51,6 @@ class DoctorReport:
             return f"{', '.join(f'{counts[risk]:,} {risk}' for risk in RISKS if counts[risk])}."
         return f"No problems found: {counts['fine']:,} checks are fine." if counts["fine"] else "Nothing to check."
 
-    def as_text(self, location: str) -> str:
-        """The whole report as plain text, secrets masked, to be sent to a person who helps."""
-        lines = [location, self.headline()]
-        for finding in self.findings:
-            lines += ["", f"{GLYPHS[finding.risk]} {finding.title}"]
-            lines += [f"  {line}" for line in (finding.risk_sentence, finding.by_hand) if line]
-            lines += [f"  {name}: {value}" for name, value in finding.details]
-            lines += [f"  file: {finding.target}"] if finding.target else []
-        lines += ["", *self.notes] if self.notes else []
-        return "".join(f"{one_line(mask_secrets(line))}\n" for line in lines)
-
     def as_json(self) -> dict[str, Any]:
         return {
             "deep": self.is_deep,

@@ -51,12 +51,6 @@ class HygieneState:
             return "last run not known" if self.problem else "never run"
         return f"last run {local_time(self.last_run, now)}"
 
-    def report_text(self) -> str:
-        """What the last run did."""
-        kinds = (("archived_", "file", "archived"), ("purged_", "file", "deleted"), ("pruned_", "row", "deleted"))
-        counts = [(sum(self.report[name] for name in self.report if name.startswith(kind[0])), kind) for kind in kinds]
-        return ", ".join(f"{counted(count, kind[1])} {kind[2]}" for count, kind in counts if count) or "nothing to do"
-
 
 def counts_of(version: str) -> tuple[str, ...]:
     """The names of the counts that ZeroClaw of a version writes, in its order."""

@@ -39,16 +39,6 @@ class Growth:
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
-    """The counts of every `step` days from `first` to `last`."""
-
-    step: int
-    first: date
-    last: date
-    counts: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class StoreStats:
     """All counts of a store, or of the memories that a filter selects."""
 
@@ -70,19 +60,6 @@ def growth_of(rows: Statistics, zone: tzinfo | None = None) -> Growth:
         else:
             days[day] += count
     return Growth(tuple(sorted(days.items())), undated)
-
-
-def curve_of(growth: Growth, max_points: int) -> Curve | None:
-    """The curve with at most so many points; None without any day."""
-    if not growth.days:
-        return None
-    first, last = growth.days[0][0], growth.days[-1][0]
-    span = (last - first).days + 1
-    step = -(-span // max_points)
-    counts = [0] * -(-span // step)
-    for day, count in growth.days:
-        counts[(day - first).days // step] += count
-    return Curve(step, first, last, tuple(counts))
 
 
 async def store_stats(memory: Memory, now: str, filter: MemoryFilter | None = None) -> StoreStats:

@@ -136,7 +136,7 @@ class InspectorApp(TypeAhead[int]):
         """Open what the options mean now; of several installs the chosen one."""
         self.run_worker(self._open(chosen), group="open", exclusive=True)
 
-    async def open_again(self) -> None:
+    async def action_open_again(self) -> None:
         """Open the same store again, after it was closed and could not be opened."""
         while len(self.screen_stack) > 1:
             await self.pop_screen()

@@ -70,13 +70,6 @@ def short_age(timestamp: str, now: datetime) -> str:
     return "now" if age == "just now" else age
 
 
-def percent_text(share: float) -> str:
-    """A share in whole percent; a little is never nothing, and nearly all is never all."""
-    if 0 < share < 0.005:
-        return "<1 %"
-    return ">99 %" if 0.995 <= share < 1 else f"{share * 100:.0f} %"
-
-
 def score_text(score: float | None) -> str:
     """A score of any scale with two decimals; a dash where there is none."""
     if score is None or math.isnan(score):

@@ -50,7 +50,7 @@ async def test_every_command_is_there_or_says_in_a_sentence_why_not(tmp_path: Pa
 
 async def test_where_nothing_is_stored_each_key_says_so(tmp_path: Path) -> None:
     async with running(Known(tmp_path, {"none": none()}).app()) as (app, pilot):
-        for key in ("slash", "F", "e", "d", "n", "u", "o", "y", ":statistics"):
+        for key in ("slash", "F", "e", "d", "n", "u", "o", "y"):
             unsaid(app)
             await press(pilot, key)
             assert said(app) == 'Not here: Nothing is stored, because memory.backend is "none".'

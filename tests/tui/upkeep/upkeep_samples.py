@@ -43,11 +43,10 @@ class RoomApp(App[None]):
     COMMANDS: ClassVar = {RoomCommands}
 
     def __init__(
-        self, opened: Callable[[], Awaitable[Library]], tab: Tab, *, clock: Callable[[], datetime] = lambda: NOW,
-        numbers: bool = False,
-    ) -> None:  # fmt: skip
+        self, opened: Callable[[], Awaitable[Library]], tab: Tab, *, clock: Callable[[], datetime] = lambda: NOW
+    ) -> None:
         super().__init__()
-        self._opened, self._tab, self._clock, self._numbers = opened, tab, clock, numbers
+        self._opened, self._tab, self._clock = opened, tab, clock
         self.given: list[Any] = []
         self.library: Library
         self.register_theme(ZEROCLAW_DARK)
@@ -55,8 +54,7 @@ class RoomApp(App[None]):
 
     async def on_mount(self) -> None:
         self.library = await self._opened()
-        pace = Pace(poll=None, patience=30)
-        room = UpkeepRoom(self.library, self._tab, self._clock, pace, numbers=self._numbers)
+        room = UpkeepRoom(self.library, self._tab, self._clock, Pace(poll=None, patience=30))
         await self.push_screen(room, self.given.append)
 
     async def on_unmount(self) -> None:

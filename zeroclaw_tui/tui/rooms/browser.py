@@ -375,12 +375,9 @@ class BrowserRoom(Room[None]):
     def action_snapshot(self) -> None:
         self._open_upkeep("snapshot")
 
-    def action_statistics(self) -> None:
-        self._open_upkeep("health", numbers=True)
-
-    def _open_upkeep(self, tab: str, *, numbers: bool = False) -> None:
+    def _open_upkeep(self, tab: str) -> None:
         if self.library is not None:
-            self._enter("upkeep:UpkeepRoom", self.library, tab, self.clock, self.pace, numbers=numbers)
+            self._enter("upkeep:UpkeepRoom", self.library, tab, self.clock, self.pace)
 
     def action_conversation(self) -> None:
         """The conversation around what the memory under the cursor was made of."""
@@ -432,10 +429,10 @@ class BrowserRoom(Room[None]):
         self.panes.show_marks()
         self.on_memory_list_marks_changed()
 
-    def _enter(self, room: str, *given: Any, **named: Any) -> None:
+    def _enter(self, room: str, *given: Any) -> None:
         """Go to another room, which is imported now and no earlier; what it changed shows afterwards."""
         module, _, name = room.partition(":")
-        made: Screen[bool] = getattr(import_module(f"zeroclaw_tui.tui.rooms.{module}"), name)(*given, **named)
+        made: Screen[bool] = getattr(import_module(f"zeroclaw_tui.tui.rooms.{module}"), name)(*given)
         self.app.push_screen(made, lambda has_changed: self.look_again() if has_changed else None)
 
     def begin(self, change: Change) -> None:

@@ -45,15 +45,14 @@ _KEYS = (
     _IN_LIST["redo"],
     replace(_IN_LIST["reload"], footer=True),
     *(replace(_IN_LIST[tab.id], key=tab.key) for tab in _TABS),
-    _IN_LIST["statistics"],
-    *common_commands(out="Cancel a check, one pane back, or back to the list", back="Back to the list"),
+    *common_commands(out="Cancel a check, one pane back, or back to the list"),
 )
-_NEEDS_MEMORIES = frozenset({"clean_up", "snapshot", "statistics"})
+_NEEDS_MEMORIES = frozenset({"clean_up", "snapshot"})
 """The commands that do nothing where nothing is ever stored."""
 
 
 class UpkeepRoom(StoreRoom):
-    """Four tabs that look after one store. `numbers` opens the counts of the store in the tab of health."""
+    """Four tabs that look after one store."""
 
     CSS_PATH = "upkeep.tcss"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012
@@ -62,12 +61,9 @@ class UpkeepRoom(StoreRoom):
     PLACE = "upkeep"
     KEYS = _KEYS
 
-    def __init__(
-        self, library: Library, tab: Tab, clock: Callable[[], datetime], pace: Pace, *, numbers: bool = False
-    ) -> None:
+    def __init__(self, library: Library, tab: Tab, clock: Callable[[], datetime], pace: Pace) -> None:
         super().__init__(library, clock, pace)
         self._current: Tab = tab
-        self._opens_numbers = numbers
         self._tabs: dict[Tab, UpkeepTab] = {}
         self._stale: set[Tab] = set()
 
@@ -77,8 +73,6 @@ class UpkeepRoom(StoreRoom):
 
     async def on_mount(self) -> None:
         await self.show_tab(self._current)
-        if self._opens_numbers:
-            await self.action_statistics()
 
     @property
     def tab(self) -> UpkeepTab | None:
@@ -112,13 +106,6 @@ class UpkeepRoom(StoreRoom):
         self.query_one(TabLine).chosen = name
         tab.table.focus()
         self.refresh_bindings()
-
-    async def action_statistics(self) -> None:
-        """Show the counts of the store in the tab of health; again: its findings."""
-        was_shown = self._current == "health"
-        await self.show_tab("health")
-        if isinstance(self.tab, Health):
-            self.tab.show_numbers(not (was_shown and self.tab.shows_numbers))
 
     async def on_tab_line_wanted(self, event: TabLine.Wanted) -> None:
         await self.run_command(event.tab)

@@ -30,38 +30,20 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.purge_plan import plan_of
 from zeroclaw_tui.memory.change import RowVersion
-from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, one_line, size_shown
 from zeroclaw_tui.tui.actions import StoreRoom
-from zeroclaw_tui.tui.commands import Command, changing, guarded, inform, mark_commands, start_work, warn
+from zeroclaw_tui.tui.commands import Command, changing, mark_commands, warn
 from zeroclaw_tui.tui.dialogs import Dialog, confirmation
-from zeroclaw_tui.tui.external import copy_text
-from zeroclaw_tui.tui.format import bar, fit, percent_text, short_age, shown_line, shown_words
-from zeroclaw_tui.tui.rooms.upkeep.tab import UpkeepTab
-from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG
+from zeroclaw_tui.tui.format import fit, short_age, shown_line
+from zeroclaw_tui.tui.rooms.upkeep.tab import About, UpkeepTab
+from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.widgets.detail import MAX_SHOWN, AboutPane, origin_parts
 from zeroclaw_tui.tui.widgets.growing_text import GrowingText
-from zeroclaw_tui.tui.widgets.lines import StatusBar, TitleLine
+from zeroclaw_tui.tui.widgets.lines import TitleLine
 from zeroclaw_tui.tui.widgets.score_lines import DOT
-from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, EMPTY_KEY, Column, LazyRows, TableList, cut_key
+from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, EMPTY_KEY, Column, TableList, cut_key
 
-_GLYPHS: Mapping[FindingKind, str] = {
-    "assistant replies": "»",
-    "recall blobs": "∞",
-    "tool results": "$",
-    "heartbeat and cron": "~",
-    "too short": "·",
-    "too long": "↕",
-    "empty keys": "∅",
-    "exact duplicates": "=",
-    "near duplicates": "≈",
-    "secrets": "!",
-    "hidden text": "◌",
-}
-_DANGEROUS: frozenset[FindingKind] = frozenset({"secrets", "hidden text"})
-_BAR = 12
-_PROGRESS_SECONDS = 0.1
 _MASKED_CHARACTERS = 4 * MAX_SHOWN
 _MAX_MERGE_ROWS = 12
 _LINES_BELOW = 12
@@ -70,34 +52,10 @@ _LINES_BELOW = 12
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A memory of a finding as a row: similar ones share a bracket; `group` is the index of their group."""
+    """A memory of a finding; similar ones share a bracket."""
 
     sample: Sample
     bracket: str = ""
-    group: int | None = None
-
-
-class _Rows(LazyRows[_Row]):
-    """The memories of a finding in the order of storing, or group by group; each row is made when it is read."""
-
-    def __init__(self, finding: Finding | None) -> None:
-        self._samples = finding.samples if finding is not None else ()
-        groups = finding.groups if finding is not None else ()
-        self._order: Sequence[int] = [at for group in groups for at in group] if groups else range(len(self._samples))
-        self._groups = [number for number, group in enumerate(groups) for _ in group]
-
-    def __len__(self) -> int:
-        return len(self._order)
-
-    def row(self, at: int) -> _Row:
-        """The memory at a place, under the bracket of its group."""
-        sample = self._samples[self._order[at]]
-        if not self._groups:
-            return _Row(sample)
-        group = self._groups[at]
-        is_first = at == 0 or self._groups[at - 1] != group
-        is_last = at + 1 == len(self) or self._groups[at + 1] != group
-        return _Row(sample, "┌" if is_first else "└" if is_last else "│", group)
 
 
 class CleanUp(UpkeepTab):
@@ -106,15 +64,11 @@ class CleanUp(UpkeepTab):
     What is safe to delete is marked after the first check; a mark counts in every kind the memory is in.
     """
 
-    waits_for_check = True
     KEYS: ClassVar[Sequence[Command]] = (
-        Command("open", "enter", "open", "Merge duplicates, or open the memories"),
+        Command("open", "enter", "open", "Merge duplicates, or open the memories", True, shell="audit --merge"),
         *mark_commands("the kind or the memory", "Mark all memories of this kind"),
         Command("delete", "d", "delete marked", "Move the marked memories, or this one, to the trash", True,
                 writes=True, synonyms="purge remove forget", shell="audit --purge --only {kind}"),
-        Command("copy", "y", "copy", "Copy the content", synonyms="clipboard", shell="get {key}"),
-        Command("merge", "", "merge", "Merge all duplicates of this kind, or the group of this memory", writes=True,
-                shell="audit --merge"),
     )  # fmt: skip
 
     def __init__(self, room: StoreRoom) -> None:
@@ -125,18 +79,24 @@ class CleanUp(UpkeepTab):
         self.report: CleanUpReport | None = None
         self._versions: Mapping[Which, RowVersion] = {}
         """Every memory of a finding, in the version that was checked."""
-        self._found: Mapping[FindingKind, frozenset[Which]] = {}
         self._marked: Mapping[FindingKind, int] = {}
         """How many of each kind are marked."""
         self._shown: Finding | None = None
         """The kind whose memories are shown."""
-        self._is_cancelled = False
-        self._checked = 0
 
     def compose_lists(self) -> ComposeResult:
         yield self.kinds
         yield GrowingText(id="remark")
         yield self.memories
+
+    def on_mount(self) -> None:
+        self.kinds.set_columns((
+            Column("finding", lambda one: one.kind, width=18),
+            Column("memories", lambda one: f"{one.count:,}", width=8, right=True),
+            Column("marked", lambda one: f"{self._marked.get(one.kind) or ''}", width=6, right=True, look="final"),
+            Column("size", lambda one: size_shown(one.size), width=7, right=True, look="muted"),
+        ))  # fmt: skip
+        super().on_mount()
 
     def on_resize(self) -> None:
         """Give the kinds as many lines as they need, at most two fifths of the tab."""
@@ -149,14 +109,11 @@ class CleanUp(UpkeepTab):
         finding = self.kinds.selected
         return {} if finding is None else {"kind": finding.kind.replace(" ", "-")}
 
-    def stop_loading(self) -> None:
-        """Cancel the check."""
-        self._is_cancelled = True
-
     def step_out(self) -> bool:
         """Cancel the check; else go from the memory to the memories, from there to the kinds."""
         if self.is_loading:
             self.stop_loading()
+            self.query_one(TitleLine).say("Check cancelled. Press r to check again.")
         elif self.query_one(AboutPane).has_focus:
             self.remove_class("-reading")
             self.memories.focus()
@@ -168,12 +125,10 @@ class CleanUp(UpkeepTab):
 
     def on_table_list_row_highlighted(self, event: TableList.RowHighlighted) -> None:
         """A kind shows its memories, a memory its detail."""
-        event.stop()
         finding = self.kinds.selected
-        if event.table is self.memories:
-            self.show_row()
-        elif finding is not self._shown:
+        if event.table is self.kinds and finding is not self._shown:
             self._show_memories(finding)
+        super().on_table_list_row_highlighted(event)
 
     def on_table_list_row_opened(self, event: TableList.RowOpened) -> None:
         event.stop()
@@ -182,9 +137,8 @@ class CleanUp(UpkeepTab):
     def action_open(self) -> None:
         """Merge the duplicates of a kind; else go one pane further."""
         finding = self.kinds.selected
-        can_merge = finding is not None and bool(finding.groups) and self.library.read_only_because is None
-        if self.kinds.has_focus and can_merge:
-            self.action_merge()
+        if self.kinds.has_focus and finding is not None and finding.groups and not self.library.read_only_because:
+            self.room.begin(partial(self._merge, finding))
         else:
             self._open_next_pane()
 
@@ -204,7 +158,8 @@ class CleanUp(UpkeepTab):
             versions = plan_merge([finding]).to_delete.stamps if finding.groups else finding.versions
             wanted = dict.fromkeys(map(which, versions))
             if wanted.keys() <= memories.marks:
-                memories.set_marks(one for one in memories.marks if one not in self._found[finding.kind])
+                kind = set(map(which, finding.versions))
+                memories.set_marks(one for one in memories.marks if one not in kind)
             else:
                 memories.set_marks((*memories.marks, *wanted))
             self.kinds.cursor += 1
@@ -216,21 +171,14 @@ class CleanUp(UpkeepTab):
         self.memories.set_marks(())
 
     def on_table_list_marks_changed(self, event: TableList.MarksChanged) -> None:
-        """Count the marks once for all kinds, because a kind may have 100,000 memories."""
-        if event.table is self.memories:
+        """Count the marks of each kind."""
+        if event.table is self.memories and self.report is not None:
             marks = self.memories.marks
-            self._marked = {kind: len(found & marks) for kind, found in self._found.items()}
+            self._marked = {
+                one.kind: sum(which(version) in marks for version in one.versions) for one in self.report.findings
+            }
             self.kinds.set_marks(kind for kind, count in self._marked.items() if count)
-            self.show_status()
-
-    def action_copy(self) -> None:
-        """Copy the whole content, as it is."""
-        if self.memories.selected is not None:
-            start_work(self, "clean-up-copy", guarded, self, self._copy, self.memories.selected.sample)
-
-    async def _copy(self, sample: Sample) -> None:
-        entry = await whole_entry(self.library.memory, sample.version.handle)
-        inform(self, await copy_text(self.app, entry.content))
+            self.show_row()
 
     @changing
     async def action_delete(self, library: Library) -> None:
@@ -244,14 +192,8 @@ class CleanUp(UpkeepTab):
         else:
             warn(self, "Nothing is marked. Press space to mark all of this kind, or tab to choose memories.")
 
-    @changing
-    async def action_merge(self, library: Library) -> None:
-        finding, row = self.kinds.selected, self.memories.selected
-        if finding is None or not finding.groups:
-            warn(self, "Only duplicates can be merged.")
-            return
-        only = None if self.kinds.has_focus or row is None or row.group is None else [row.group]
-        plan = await asyncio.to_thread(plan_merge, [finding], only=only)
+    async def _merge(self, finding: Finding, library: Library) -> None:
+        plan = await asyncio.to_thread(plan_merge, [finding])
         count = plan.to_delete.count
         if not count:
             warn(self, "Nothing to merge: pinned memories and conversations of other sessions stay.")
@@ -264,125 +206,58 @@ class CleanUp(UpkeepTab):
 
     async def load(self) -> None:
         """Check all memories; the findings stay on the screen until it is done."""
-        self._is_cancelled, self._checked = False, 0
-        total = await self.library.memory.count()
-        progress = self.set_interval(_PROGRESS_SECONDS, partial(self._show_progress, total))
-        try:
-            self._show_report(await check_memories(self.library, self._advance))
-        except SearchInterrupted:
-            inform(self, "Check cancelled. Nothing was changed. Press r to check again.")
-            if self.report is None:
-                self.query_one(TitleLine).say("Check cancelled.")
-        finally:
-            progress.stop()
-
-    def _advance(self, checked: int) -> bool:
-        # Called on another thread: only plain values pass between the two.
-        self._checked = checked
-        return not self._is_cancelled
-
-    def _show_progress(self, total: int) -> None:
-        self.query_one(TitleLine).say(f"Checked {self._checked:,} of {counted(total)} … · esc cancels")
-
-    def _show_report(self, report: CleanUpReport) -> None:
-        """Show a report. Kind, place and marks stay where they still are; the first report sets the first marks."""
-        is_first = self.report is None
-        versions = {which(version): version for finding in report.findings for version in finding.versions}
-        self._found = {finding.kind: frozenset(map(which, finding.versions)) for finding in report.findings}
-        self.report, self._versions = report, versions
+        title = self.query_one(TitleLine)
+        title.say("Checking all memories …", "esc cancels")
+        report = await check_memories(self.library)
+        is_first, self.report = self.report is None, report
+        self._versions = {which(version): version for finding in report.findings for version in finding.versions}
         safe = (sample for one in report.findings if one.kind in SAFE_TO_REMOVE for sample in one.samples)
         first = (which(sample.version) for sample in safe if not sample.pinned)
-        self.memories.set_marks(first if is_first else [one for one in self.memories.marks if one in versions])
-        self.kinds.set_columns(self._kind_columns(report))
-        self.kinds.say_empty(self._empty_text(report))
+        self.memories.set_marks(first if is_first else [one for one in self.memories.marks if one in self._versions])
+        self.kinds.say_empty(
+            f"No findings in {counted(report.rows)}." if report.rows else "This store has no memories yet."
+        )
         self.kinds.set_rows(report.findings)
         self.set_class(not report.findings, "-empty")
         self._show_memories(self.kinds.selected)
         self.on_resize()
-        head, facts = report.headline(), "no findings"
-        if report.findings:
-            head = f"{head}: {counted(len(report.findings), 'kind')} of findings in {len(versions):,} of them"
-            facts = size_shown(sum(version.size for version in versions.values()))
-        self.query_one(TitleLine).say(head, facts)
-
-    def _empty_text(self, report: CleanUpReport) -> str:
-        if report.rows:
-            return f"No findings in {counted(report.rows)}. Checked for: {', '.join(_GLYPHS)}."
-        if self.library.memory.about.keeps_nothing:
-            return "This backend stores no memories."
-        return "This store has no memories yet. Findings appear here later. Press r to check again."
+        kinds = f"{counted(len(report.findings), 'kind')} of findings in {len(self._versions):,} of them"
+        title.say(f"{report.headline()}: {kinds if report.findings else 'no findings'}")
 
     def _show_memories(self, finding: Finding | None) -> None:
-        stays_in_place = finding is not None and self._shown is not None and finding.kind == self._shown.kind
+        is_same_kind = finding is not None and self._shown is not None and finding.kind == self._shown.kind
         self._shown = finding
         self.memories.set_columns(self._memory_columns(finding))
-        self.memories.set_rows(_Rows(finding), cursor=None if stays_in_place else 0)
-        remark = Content("")
+        self.memories.set_rows(_rows(finding), cursor=None if is_same_kind else 0)
+        more = ""
         if finding is not None and finding.groups:
-            alike = f"{counted(len(finding.groups), 'group')} of similar memories. {finding.remark}"
-            merges = (" merges them and keeps one of each group", MUTED)
-            remark = Content.assemble((shown_line(alike), MUTED), "  ", ("⏎", ACCENT), merges)
-        elif finding is not None:
-            safe = "  Safe to delete." if finding.kind in SAFE_TO_REMOVE else ""
-            remark = Content.styled(f"{shown_line(finding.remark)}{safe}", MUTED)
-        self.query_one("#remark", Static).update(remark)
+            more = f"{counted(len(finding.groups), 'group')}: ⏎ keeps one of each"
+        elif finding is not None and finding.kind in SAFE_TO_REMOVE:
+            more = "Safe to delete."
+        remark = "" if finding is None else f"{shown_line(finding.remark)}  {more}"
+        self.query_one("#remark", Static).update(Content.styled(remark, MUTED))
 
-    def show_status(self) -> None:
+    def status(self) -> Sequence[str]:
         """How many memories are marked."""
-        marked = self.memories.marks_words
-        if marked:
-            kinds = sum(1 for count in self._marked.values() if count)
-            among = f" in {counted(kinds, 'kind')}" if kinds > 1 else ""
-            marked = f"{marked}{among}: d deletes"
-        self.query_one(StatusBar).say(marked, self.library.read_only_because or "")
+        marked, kinds = self.memories.marks_words, sum(1 for count in self._marked.values() if count)
+        return (f"{marked} in {counted(kinds, 'kind')}: d deletes" if marked else "", *super().status()[1:])
 
-    def show_row(self) -> None:
-        """Load the memory under the cursor."""
+    async def about(self) -> About:
+        """The whole memory under the cursor."""
         row = self.memories.selected
         if row is None:
-            self.query_one(AboutPane).show(Content(""))
-        else:
-            start_work(self, "clean-up-detail", self._show_memory, row.sample)
-
-    async def _show_memory(self, sample: Sample) -> None:
-        about = self.query_one(AboutPane)
-        try:
-            entry = await whole_entry(self.library.memory, sample.version.handle)
-        except InspectorError as error:
-            about.show(Content.styled(shown_words(str(error)), MUTED))
-            return
+            return Content(""), (), ""
+        entry = await whole_entry(self.library.memory, row.sample.version.handle)
         text = await asyncio.to_thread(masked, entry.content[:_MASKED_CHARACTERS])
         key = one_line(masked(entry.key)) or EMPTY_KEY
         facts = DOT.join(map(masked, origin_parts(entry, self.room.clock())))
-        about.show(Content.assemble((key, STRONG), "\n", (facts, MUTED)), (), text or EMPTY_CONTENT)
-
-    def _kind_columns(self, report: CleanUpReport) -> Sequence[Column[Finding]]:
-        def glyph(finding: Finding) -> Content:
-            return Content.styled(_GLYPHS[finding.kind], "bad" if finding.kind in _DANGEROUS else "muted")
-
-        def marked(finding: Finding) -> str:
-            count = self._marked.get(finding.kind, 0)
-            return "" if not count else "all" if count == finding.count else f"{count:,}"
-
-        def share(finding: Finding) -> float:
-            return finding.size / report.size if report.size else 0.0
-
-        return (
-            Column("", glyph, width=1),
-            Column("finding", lambda finding: finding.kind, width=18),
-            Column("memories", lambda finding: f"{finding.count:,}", width=8, right=True),
-            Column("marked", marked, width=6, right=True, look="final"),
-            Column("bytes", lambda finding: size_shown(finding.size), width=7, right=True, look="muted"),
-            Column("of all", lambda finding: bar(share(finding), _BAR), width=_BAR, hidden_below=72, look="final"),
-            Column("", lambda finding: percent_text(share(finding)), width=5, right=True, look="muted"),
-        )
+        return Content.assemble((key, STRONG), "\n", (facts, MUTED)), (), text or EMPTY_CONTENT
 
     def _memory_columns(self, finding: Finding | None) -> Sequence[Column[_Row]]:
         now = self.room.clock()
         columns = [
             Column[_Row]("key", lambda row: row.sample.version.key or EMPTY_KEY, shortened=cut_key),
             Column[_Row]("memory", lambda row: row.sample.excerpt or EMPTY_CONTENT, flex=True),
-            Column[_Row]("category", lambda row: row.sample.version.category, hidden_below=84, look="muted"),
             Column[_Row]("age", lambda row: short_age(row.sample.version.when, now), width=6, right=True, look="muted"),
         ]
         if finding is not None and any(sample.remark for sample in finding.samples[:200]):
@@ -392,18 +267,30 @@ class CleanUp(UpkeepTab):
         return columns
 
 
+def _rows(finding: Finding | None) -> Sequence[_Row]:
+    """The memories of a finding in the order of storing, or group by group."""
+    if finding is None:
+        return ()
+    if not finding.groups:
+        return [_Row(sample) for sample in finding.samples]
+    return [
+        _Row(finding.samples[at], "└" if at == group[-1] else "┌" if at == group[0] else "│")
+        for group in finding.groups
+        for at in group
+    ]
+
+
 def merge_question(finding: Finding, plan: MergePlan) -> Dialog[bool]:
     """Whether to merge: for each group the memory that stays, and under it those that go, the first of them."""
     count = plan.to_delete.count
     rows = [(sample, sample is stays) for stays, others in plan.groups for sample in (stays, *others)]
-    parts: list[str | tuple[str, str]] = []
-    for sample, stays in rows[:_MAX_MERGE_ROWS]:
-        key, category, session = sample.version.key or EMPTY_KEY, sample.version.category, sample.session or "–"
-        cells = [(key, 18), (category, 12), (session, 11), (sample.excerpt, 15)]
-        line = " ".join(fit(one_line(masked(text)), width) for text, width in cells)
-        parts += [("✓ stays ", "$success") if stays else ("– goes  ", MUTED), f"{line}\n"]
+    lines = [
+        f"{'✓ stays' if stays else '– goes '} {fit(one_line(masked(sample.version.key)) or EMPTY_KEY, 18)} "
+        f"{fit(one_line(masked(sample.version.category)), 12)} {fit(one_line(masked(sample.excerpt)), 26)}"
+        for sample, stays in rows[:_MAX_MERGE_ROWS]
+    ]
     if len(rows) > _MAX_MERGE_ROWS:
-        parts.append((f"… {len(rows) - _MAX_MERGE_ROWS:,} more\n", MUTED))
-    parts.append(("\nThe most durable copy of each group stays. The others go to the trash. Press u to undo.", MUTED))
+        lines.append(f"… {len(rows) - _MAX_MERGE_ROWS:,} more")
+    lines.append("\nThe most durable copy of each group stays. The others go to the trash. Press u to undo.")
     title = f"Merge {counted(len(plan.groups), 'group')} of {finding.kind} and delete {counted(count)}?"
-    return confirmation(title, Content.assemble(*parts), count, "merge")
+    return confirmation(title, Content("\n".join(lines)), count, "merge")

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.content import Content
 from textual.worker import Worker
 
 from zeroclaw_tui.memory.errors import InspectorError
+from zeroclaw_tui.memory.text_difference import DiffLine
 from zeroclaw_tui.tui.actions import StoreRoom
-from zeroclaw_tui.tui.commands import Change, Command, bindings, inform, start_work, warn
+from zeroclaw_tui.tui.commands import Command, bindings, inform, start_work, warn
 from zeroclaw_tui.tui.widgets.detail import AboutPane, ListAndDetail
 from zeroclaw_tui.tui.widgets.lines import Banner, StatusBar, TitleLine
 from zeroclaw_tui.tui.widgets.table_list import TableList
@@ -19,7 +21,11 @@ from zeroclaw_tui.tui.widgets.table_list import TableList
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.outcome import Outcome
+    from zeroclaw_tui.tui.commands import Change
     from zeroclaw_tui.tui.dialogs import Work
+
+About = tuple[Content, Sequence[DiffLine], str]
+"""Words about a row, then a difference, else a text."""
 
 
 class UpkeepTab(Vertical):
@@ -28,8 +34,6 @@ class UpkeepTab(Vertical):
     KEYS: ClassVar[Sequence[Command]] = ()
     TITLES: ClassVar[tuple[str, str]] = ("Findings", "Finding")
     """The titles of the list and of the detail."""
-    waits_for_check: ClassVar[bool] = False
-    """Whether nothing is changed while it loads."""
 
     def __init_subclass__(cls) -> None:
         """The keys of its commands work while the focus is in it."""
@@ -45,7 +49,7 @@ class UpkeepTab(Vertical):
         self._loading: Worker[None] | None = None
 
     def compose(self) -> ComposeResult:
-        yield TitleLine(id="title")
+        yield TitleLine()
         yield Banner()
         with ListAndDetail(*self.TITLES):
             with Vertical(classes="lists"):
@@ -63,13 +67,13 @@ class UpkeepTab(Vertical):
         """Read the store and show the result. Raises InspectorError."""
         raise NotImplementedError
 
-    def show_row(self) -> None:
-        """Show everything about the row under the cursor."""
+    async def about(self) -> About:
+        """Everything about the row under the cursor. Raises InspectorError."""
         raise NotImplementedError
 
-    def show_status(self) -> None:
-        """Show the line below the list."""
-        raise NotImplementedError
+    def status(self) -> Sequence[str]:
+        """The line below the list."""
+        return (self.table.marks_words, self.library.read_only_because or "")
 
     def reload(self) -> None:
         """Load again; what is shown stays until then."""
@@ -82,7 +86,20 @@ class UpkeepTab(Vertical):
             self.query_one(Banner).fail(error)
         else:
             self.query_one(Banner).hide()
-        self.show_status()
+        self.show_row()
+        self.screen.refresh_bindings()
+
+    def show_row(self) -> None:
+        """Show everything about the row under the cursor, and the line below the list."""
+        self.query_one(StatusBar).say(*self.status())
+        start_work(self, f"{self.id}-about", self._show_about)
+
+    async def _show_about(self) -> None:
+        try:
+            about = await self.about()
+        except InspectorError as error:
+            about = (Content(str(error)), (), "")
+        self.query_one(AboutPane).show(*about)
 
     @property
     def is_loading(self) -> bool:
@@ -107,11 +124,8 @@ class UpkeepTab(Vertical):
         return None if self.is_mounted and self.why_dimmed(action) is not None else True
 
     def begin(self, change: Change) -> None:
-        """Make a change, unless another one or a check is under way."""
-        if self.waits_for_check and self.is_loading:
-            warn(self, "Wait: a check is still running. Press esc to cancel it.")
-        else:
-            self.room.begin(change)
+        """Make a change, unless another one is under way."""
+        self.room.begin(change)
 
     async def carry_out(
         self, library: Library, sentence: str, total: int, work: Work[Outcome], report: Callable[[Outcome], str]
@@ -131,7 +145,7 @@ class UpkeepTab(Vertical):
         self.query_one(AboutPane).focus()
 
     def on_table_list_marks_changed(self, event: TableList.MarksChanged) -> None:
-        self.show_status()
+        self.show_row()
 
     def action_mark(self) -> None:
         self.table.toggle_mark()
