@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import pytest
 from support.small_store import blob, change, make
 
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory

@@ -15,7 +15,6 @@ from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.lookup import require_database
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.doctor_checks import (
-    GLYPHS,
     RISKS,
     Database,
     DoctorFinding,
@@ -30,7 +29,7 @@ from zeroclaw_tui.files.disk import file_size
 from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.errors import BeforeFirstStart, InspectorError, Locked, Refused
 from zeroclaw_tui.memory.query import MemoryFilter
-from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
+from zeroclaw_tui.memory.text import counted, one_line
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from typing import Any
 from zeroclaw_tui.curation.hygiene_rules import ROWS_SINCE, RuleName
 from zeroclaw_tui.files.disk import read_bytes
 from zeroclaw_tui.memory.errors import Unreadable
-from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.scoring.injection import zeroclaw_moment
 from zeroclaw_tui.scoring.profiles import parse_version
 
