@@ -138,7 +138,7 @@ class CleanUp(UpkeepTab):
         """Merge the duplicates of a kind; else go one pane further."""
         finding = self.kinds.selected
         if self.kinds.has_focus and finding is not None and finding.groups and not self.library.read_only_because:
-            self.room.begin(partial(self._merge, finding))
+            self.begin(partial(self._merge, finding))
         else:
             self._open_next_pane()
 

@@ -124,8 +124,11 @@ class UpkeepTab(Vertical):
         return None if self.is_mounted and self.why_dimmed(action) is not None else True
 
     def begin(self, change: Change) -> None:
-        """Make a change, unless another one is under way."""
-        self.room.begin(change)
+        """Make a change, unless another one or a check is under way."""
+        if self.is_loading:
+            warn(self, "Wait: a check is still running.")
+        else:
+            self.room.begin(change)
 
     async def carry_out(
         self, library: Library, sentence: str, total: int, work: Work[Outcome], report: Callable[[Outcome], str]
