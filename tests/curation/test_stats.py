@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from support.small_store import blob, change, make
+from support.small_store import blob, make
 
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.backends.matching import count_entries
@@ -22,7 +20,7 @@ from zeroclaw_tui.curation.demo import make_demo
 from zeroclaw_tui.curation.stats import Growth, full_stats, growth_of, store_stats
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
-from zeroclaw_tui.memory.statistics import BIGGEST, STATISTICS_FIELDS, BigMemory, CacheUse, Statistics
+from zeroclaw_tui.memory.statistics import BIGGEST, STATISTICS_FIELDS, BigMemory, Statistics
 from zeroclaw_tui.testing.tools import entries_of
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC).isoformat()
@@ -71,43 +69,6 @@ async def test_sqlite_counts_what_plain_python_counts(tmp_path: Path) -> None:
     assert ours.total == sum(ours.quarters.values()) + ours.undated == sum(ours.size.values())
 
 
-async def test_caches_free_pages_log_and_side_files_are_reported(tmp_path: Path) -> None:
-    path = make(tmp_path / "brain.db", "G2", [{"content": "x" * 20_000} for _ in range(20)])
-    change(path, "INSERT INTO embedding_cache VALUES ('aa', ?, '2026', '2026')", [blob(1, 2, 3)])
-    change(path, "DELETE FROM memories WHERE id >= 'id-005'")
-    (tmp_path / "brain.db.backup-1").write_bytes(b"x" * 700)
-    (tmp_path / "notes.txt").write_bytes(b"somebody else's")
-    answers(tmp_path / "response_cache.db")
-    with closing(sqlite3.connect(path)) as other:
-        other.execute("PRAGMA journal_mode = WAL")
-        other.execute("UPDATE memories SET content = 'y'")
-        other.commit()
-        storage = (await counted(path))[0].storage
-    assert storage is not None
-    assert storage.write_ahead_log > 0
-    assert 0 < storage.free_pages < storage.pages
-    assert storage.embedding_cache == CacheUse(1, 12)
-    assert storage.response_cache == CacheUse(2, 9, 7)
-    names = dict(storage.side_files)
-    assert names["brain.db.backup-1"] == 700
-    assert "response_cache.db" in names
-    assert not {"notes.txt", "brain.db", "brain.db-wal", "brain.db-shm"} & set(names)
-    assert storage.problems == ()
-
-
-def answers(path: Path) -> None:
-    """A response cache with ZeroClaw's own table."""
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute(
-            "CREATE TABLE response_cache (prompt_hash TEXT PRIMARY KEY, model TEXT NOT NULL, response TEXT NOT NULL, "
-            "token_count INTEGER NOT NULL DEFAULT 0, created_at TEXT NOT NULL, accessed_at TEXT NOT NULL, "
-            "hit_count INTEGER NOT NULL DEFAULT 0)"
-        )
-        connection.executemany(
-            "INSERT INTO response_cache VALUES (?, 'm', ?, 1, '2026', '2026', ?)", [("a", "four", 3), ("b", "fünf", 4)]
-        )
-
-
 def grown(*moments: str) -> Statistics:
     entries = [MemoryEntry(str(at), str(at), "text", "core", text) for at, text in enumerate(moments)]
     return plain_statistics(entries)
@@ -139,7 +100,7 @@ async def test_what_a_backend_has_not_is_null(tmp_path: Path) -> None:
     memory = MarkdownMemory(tmp_path)
     await memory.open()
     full = await full_stats(memory, NOW)
-    lacking = ("storage", "vectors_by_dimensions", "embedded_by_category", "by_session", "by_agent", "embeddings")
+    lacking = ("vectors_by_dimensions", "embedded_by_category", "by_session", "by_agent", "embeddings")
     assert [full[name] for name in lacking] == [None] * len(lacking)
     assert full["bytes"] | {"content": 0} == {
         "content": 0, "vectors": None, "file": None, "write_ahead_log": None, "free_pages": None,

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.files.whole_database import ProcessUsingFile
     from zeroclaw_tui.memory.change import RowVersion
     from zeroclaw_tui.memory.errors import InspectorError
 
@@ -61,29 +60,6 @@ class StartProbe(Protocol):
 
 
 MOST_FAULTS = 10
-
-
-@dataclass(frozen=True, slots=True)
-class StoreFacts:
-    """What an examination of a store in a database file finds; `health` has the facts that are cheaper to tell."""
-
-    health: Health
-    is_hydrated: bool
-    """Whether ZeroClaw's hydration made it, so that no ZeroClaw version can open it."""
-    shape_because: str | None
-    """Why its tables are none of ZeroClaw's own, in a sentence."""
-    has_keyword_index: bool
-    is_keyword_index_readable: bool
-    """Whether every page of the keyword index can be read; also where there is none."""
-    has_triggers: bool
-    without_vector: int
-    """Memories with text and without a vector."""
-    superseded_by_none: int
-    """Memories replaced by one that is not there."""
-    free_bytes: int
-    """Pages of the file that hold nothing."""
-    holders: tuple[ProcessUsingFile, ...] | None = None
-    """The other programs that have it open; None where the system does not tell."""
 
 
 @dataclass(frozen=True, slots=True)

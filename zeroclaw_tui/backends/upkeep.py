@@ -16,20 +16,15 @@ if TYPE_CHECKING:
         Pages,
         Repair,
         Retention,
-        StoreFacts,
     )
     from zeroclaw_tui.embeddings.base import Embedder
     from zeroclaw_tui.memory.change import Row
     from zeroclaw_tui.memory.entry import MemoryEntry
-    from zeroclaw_tui.memory.statistics import Storage
     from zeroclaw_tui.scoring.profiles import ScoringProfile
 
 
 class DatabaseUpkeep(Protocol):
     """What a store in a database file of its own, `about.path`, can do with that file."""
-
-    async def examine(self) -> StoreFacts:
-        """Look at every row, and at who else has the file open."""
 
     async def check_pages(self) -> Pages:
         """Check a copy of the file page by page. Raises Unreadable without room for the copy."""
@@ -49,9 +44,6 @@ class DatabaseUpkeep(Protocol):
 
     async def expired(self, retention: Retention) -> Sequence[ExpiredRow]:
         """The rows that ZeroClaw's hygiene would delete, in its order."""
-
-    async def storage(self) -> Storage:
-        """The sizes of the file and its side files."""
 
     def disconnected(self) -> AbstractAsyncContextManager[None]:
         """Have no connection within this, so that this process does not lock the file; then open it again."""

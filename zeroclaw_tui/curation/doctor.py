@@ -12,7 +12,6 @@ from typing import Any
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.backends.health import Health
-from zeroclaw_tui.backends.lookup import require_database
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.doctor_checks import (
     RISKS,
@@ -26,6 +25,7 @@ from zeroclaw_tui.curation.formats.snapshot import NAME as SNAPSHOT
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.repairs import RepairOutcome, backups_of, format_bytes, run_repair
 from zeroclaw_tui.files.disk import file_size
+from zeroclaw_tui.files.whole_database import processes_using
 from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.errors import BeforeFirstStart, InspectorError, Locked, Refused
 from zeroclaw_tui.memory.query import MemoryFilter
@@ -80,7 +80,7 @@ async def _examine_store(config: MemoryConfig, library: Library | None, notes: l
         path, memory = library.memory.about.path, library.memory
         if path is None:
             return _other_store(memory, await memory.health())
-        database = Database(library, await require_database(memory).examine())
+        database = Database(library, await memory.health(), await asyncio.to_thread(processes_using, path))
         if hidden := await library.superseded_hidden(MemoryFilter()):
             notes.append(f"Counted is every memory, {hidden:,} of them superseded and hidden from the agent.")
     except InspectorError as error:

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from zeroclaw_tui.backends.health import Pages, StoreFacts
+from zeroclaw_tui.backends.health import Health, Pages
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.repairs import REPAIR_STEPS, RepairName, format_bytes
-from zeroclaw_tui.files.whole_database import describe_processes
+from zeroclaw_tui.files.whole_database import ProcessUsingFile, describe_processes
 from zeroclaw_tui.memory.text import are, counted, mask_secrets, one_line
 
 Risk = Literal["serious", "worth knowing", "fine"]
@@ -71,18 +71,24 @@ class Database:
     """What the checks of a database look at."""
 
     library: Library
-    store: StoreFacts
+    health: Health
+    holders: tuple[ProcessUsingFile, ...] | None
+    """The other programs that have it open; None where the system does not tell."""
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        return self.store.health.facts
+        return self.health.facts
+
+    @property
+    def is_hydrated(self) -> bool:
+        return self.library.memory.about.not_opened_because is not None
 
 
 def check_database(database: Database) -> Findings:
     """The findings of all checks that fit a database."""
     yield from _memories(database)
     yield from _file(database)
-    if not database.store.is_hydrated:
+    if not database.is_hydrated:
         yield from _tables(database)
     if "vectors" not in database.library.memory.why_not:
         yield from _vectors(database)
@@ -93,7 +99,7 @@ def check_database(database: Database) -> Findings:
 def _memories(database: Database) -> Findings:
     """Memories that no agent recalls, or that ZeroClaw treats in an unexpected way."""
     facts = database.facts
-    if database.store.is_hydrated:
+    if database.is_hydrated:
         yield DoctorFinding(
             "hydrated",
             "ZeroClaw's hydration made this database, and no ZeroClaw version can open it.",
@@ -111,7 +117,7 @@ def _memories(database: Database) -> Findings:
         )
     elif unknown is not None:
         yield fine("unknown-agents", "Every memory is owned by an agent that exists.")
-    if count := database.store.superseded_by_none:
+    if count := facts.get("superseded by none"):
         yield DoctorFinding(
             "superseded",
             f"{are(count)} replaced by a memory that does not exist.",
@@ -132,7 +138,7 @@ def _memories(database: Database) -> Findings:
 
 def _file(database: Database) -> Findings:
     """The write-ahead log, the free pages, and the other programs that have the database open."""
-    log, others = database.facts["write-ahead log bytes"], database.store.holders
+    log, others = database.facts["write-ahead log bytes"], database.holders
     is_left = log and database.library.config.install.layout == "workspace" and others == ()
     if log > _LARGE_LOG:
         title = f"The write-ahead log is large: {format_bytes(log)}."
@@ -144,7 +150,7 @@ def _file(database: Database) -> Findings:
         yield DoctorFinding("log-size", title, risk_sentence=follows, repair="fold in write-ahead log")
     else:
         yield fine("log-size", f"The write-ahead log is {format_bytes(log) if log else 'empty'}.")
-    size, free = database.facts["bytes"], database.store.free_bytes
+    size, free = database.facts["bytes"], database.facts["free bytes"]
     if free > max(_MUCH_FREE_BYTES, _MUCH_FREE_SHARE * size):
         title = f"{format_bytes(free)} of the {format_bytes(size)} of the database are free pages."
         follows = "Whoever gets the file may read deleted memories in these pages."
@@ -159,38 +165,30 @@ def _file(database: Database) -> Findings:
 
 def _tables(database: Database) -> Findings:
     """The tables, the keyword index and its triggers."""
-    store, facts = database.store, database.facts
-    if store.shape_because:
+    facts = database.facts
+    if facts["shape"]:
         follows = "You can browse it here, but not change it."
         by_hand = "Export the memories, and import them into a store that ZeroClaw made."
-        yield DoctorFinding("shape", store.shape_because, "serious", follows, by_hand=by_hand)
+        yield DoctorFinding("shape", facts["shape"], "serious", follows, by_hand=by_hand)
     else:
         yield fine("shape", f"The tables are those of ZeroClaw {facts['zeroclaw versions']}.")
-    title = ""
-    if not store.has_keyword_index:
-        title = "There is no keyword index."
-    elif not store.is_keyword_index_readable:
-        title = "The keyword index is damaged."
-    elif missing := facts.get("not in the keyword index", 0):
-        title = f"{are(missing)} not in the keyword index."
-    elif extra := facts.get("only in the keyword index", 0):
-        title = f"The keyword index still contains {counted(extra)} that no longer exist."
-    if title:
-        yield DoctorFinding("keyword-index", title, "serious", _INDEX_FOLLOWS, "rebuild keyword index")
+    if facts["keyword index"]:
+        yield DoctorFinding("keyword-index", facts["keyword index"], "serious", _INDEX_FOLLOWS, "rebuild keyword index")
     else:
         yield fine("keyword-index", "The keyword index contains every memory.")
-    if store.has_keyword_index and not store.has_triggers:
+    has_index = "keyword" not in database.library.memory.why_not
+    if has_index and not facts["triggers"]:
         title = "The triggers that update the keyword index are missing."
         follows = "Keyword recall misses every memory stored from now on, and nothing can be changed here."
         yield DoctorFinding("triggers", title, "serious", follows, "rebuild keyword index")
-    elif store.has_keyword_index:
+    elif has_index:
         yield fine("triggers", "The triggers that update the keyword index exist.")
 
 
 def _vectors(database: Database) -> Findings:
     """How many memories have a vector, and whether it is whole."""
-    library, without = database.library, database.store.without_vector
-    embedded = database.facts.get("embedded", 0)
+    library, facts = database.library, database.facts
+    embedded, without = facts["embedded"], facts["not embedded"]
     if library.embedder is None and not embedded:
         yield fine("vectors", "No embeddings are configured, and no memory has a vector, so recall uses keywords only.")
     elif not without:
@@ -199,7 +197,7 @@ def _vectors(database: Database) -> Findings:
         title = f"{are(without)} without a vector, {embedded:,} with one."
         follows = "Vector recall never finds those without."
         yield _with_fill(library, DoctorFinding("vectors", title, risk_sentence=follows))
-    if cut := database.facts.get("cut vectors", 0):
+    if cut := facts.get("cut vectors", 0):
         title = f"{are(cut)} embedded with a truncated vector."
         follows = "A program wrote half a vector; vector recall never finds these memories."
         yield _with_fill(library, DoctorFinding("cut-vectors", title, "serious", follows))

@@ -16,7 +16,6 @@ from zeroclaw_tui.memory.statistics import (
     QUARTER_SECONDS,
     STATISTICS_FIELDS,
     Statistics,
-    Storage,
     by_count,
 )
 
@@ -66,21 +65,19 @@ async def store_stats(memory: Memory, now: str, filter: MemoryFilter | None = No
     """Count all memories, superseded ones too, or those that a filter selects."""
     wanted = MemoryFilter(superseded=Superseded.SHOW) if filter is None else filter
     counts = await memory.count_up(wanted, now, tuple(dict.fromkeys((*FACET_FIELDS, *STATISTICS_FIELDS))))
-    database = memory.upkeep.database
-    storage = None if database is None else await database.storage()
-    rows = Statistics.of(counts, await biggest(memory, wanted), storage)
+    rows = Statistics.of(counts, await biggest(memory, wanted))
     return StoreStats(Facets.of(counts), rows, growth_of(rows))
 
 
 async def full_stats(memory: Memory, now: str, filter: MemoryFilter | None = None) -> dict[str, Any]:
     """The document of `memory stats --json`; what the store or its generation lacks is null.
 
-    With a filter the counts are those of the selected memories; health, facts and storage are of the whole store.
+    With a filter the counts are those of the selected memories; health and facts are of the whole store.
     """
     stats, health, is_healthy, total = await asyncio.gather(
         store_stats(memory, now, filter), memory.health(), memory.health_check(), memory.count()
     )
-    every, rows, storage = stats.every, stats.rows, stats.rows.storage
+    every, rows = stats.every, stats.rows
     categories = every.category
     if filter is None and every.superseded:
         superseded = rows.superseded or {}
@@ -101,9 +98,9 @@ async def full_stats(memory: Memory, now: str, filter: MemoryFilter | None = Non
         "bytes": {
             "content": rows.content,
             "vectors": rows.vectors,
-            "file": storage.file if storage else None,
-            "write_ahead_log": storage.write_ahead_log if storage else None,
-            "free_pages": storage.free_pages * storage.page_size if storage else None,
+            "file": health.facts.get("bytes"),
+            "write_ahead_log": health.facts.get("write-ahead log bytes"),
+            "free_pages": health.facts.get("free bytes"),
         },
         "by_size": dict(rows.size),
         "by_day": [[day.isoformat(), count] for day, count in stats.growth.days],
@@ -116,21 +113,8 @@ async def full_stats(memory: Memory, now: str, filter: MemoryFilter | None = Non
             None if rows.dimensions is None else {str(length): count for length, count in rows.dimensions.items()}
         ),
         "cut_vectors": rows.cut_vectors,
-        "storage": None if storage is None else _storage(storage),
         "facts": dict(health.facts),
         "findings": list(health.findings),
-    }
-
-
-def _storage(storage: Storage) -> dict[str, Any]:
-    return {
-        "page_size": storage.page_size,
-        "pages": storage.pages,
-        "free_pages": storage.free_pages,
-        "embedding_cache": storage.embedding_cache and storage.embedding_cache.as_json(),
-        "response_cache": storage.response_cache and storage.response_cache.as_json(),
-        "side_files": dict(storage.side_files),
-        "problems": list(storage.problems),
     }
 
 

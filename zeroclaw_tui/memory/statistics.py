@@ -75,48 +75,13 @@ class Embedded:
 
 
 @dataclass(frozen=True, slots=True)
-class CacheUse:
-    """A cache of ZeroClaw's: its entries, the bytes of their values, and how often they were used where that is kept.
-
-    `hits` is None for a cache that does not count them.
-    """
-
-    rows: int
-    size: int
-    hits: int | None = None
-
-    def as_json(self) -> dict[str, int | None]:
-        """The cache as the command prints it."""
-        return {"rows": self.rows, "bytes": self.size, "hits": self.hits}
-
-
-@dataclass(frozen=True, slots=True)
-class Storage:
-    """The file of a store and the files next to it; sizes in bytes.
-
-    `free_pages` of `pages` hold nothing any more. `side_files` are names and sizes of ZeroClaw's own other files in
-    the same folder. `problems` are sentences about what could not be looked at.
-    """
-
-    file: int
-    write_ahead_log: int
-    page_size: int
-    pages: int
-    free_pages: int
-    embedding_cache: CacheUse | None = None
-    response_cache: CacheUse | None = None
-    side_files: tuple[tuple[str, int], ...] = ()
-    problems: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Statistics:
     """The counts of what a filter leaves; what the store or its generation lacks is None.
 
     `content` and `vectors` are bytes. `quarters` counts by quarter hour (since 1970, UTC), `undated` those whose
     creation time cannot be read. `size` counts by SIZE_GROUPS. `embedded` is by category, `dimensions` counts vectors
     by their length in numbers, `cut_vectors` those that end within a number. `superseded` counts by category
-    those that a newer memory replaced. `storage` is of the whole store.
+    those that a newer memory replaced.
     """
 
     total: int
@@ -130,10 +95,9 @@ class Statistics:
     dimensions: Mapping[int, int] | None = None
     cut_vectors: int | None = None
     superseded: Mapping[str, int] | None = None
-    storage: Storage | None = None
 
     @classmethod
-    def of(cls, counts: Counts, biggest: Sequence[BigMemory], storage: Storage | None = None) -> Statistics:
+    def of(cls, counts: Counts, biggest: Sequence[BigMemory]) -> Statistics:
         """The statistics of counts by STATISTICS_FIELDS."""
         by = counts.by
         quarters = {quarter: n for quarter, n in by["quarter"].items() if quarter is not NO_TIME}
@@ -154,7 +118,6 @@ class Statistics:
             dimensions=lengths,
             cut_vectors=None if vectors is None else vectors.get(CUT_VECTOR, 0),
             superseded=by.get("superseded"),
-            storage=storage,
         )
 
 

@@ -93,9 +93,6 @@ async def test_bad_timestamps_never_raise_and_are_a_group_of_their_own(date, mak
         some = await count_facets(memory, MemoryFilter(contains="d"), "2026-03-01T12:00:00+00:00")
         assert some.age == facets.age
         assert len(await entries_of(memory, MemoryFilter(older_than="2030-01-01"))) == 1
-        health = await memory.health()
-        assert health.facts["without a readable date"] == 1
-        assert "1 memory is without a date that can be read." in health.findings
 
 
 async def test_numbers_and_blobs_where_text_should_be(make_store, open_store):
@@ -116,10 +113,7 @@ async def test_vectors_are_measured_and_mixed_lengths_are_reported(make_store, o
         health = await memory.health()
         assert health.facts["embedded by dimensions"] == {"768": 1, "1536": 1}
         assert (health.facts["embedded"], health.facts["not embedded"]) == (3, 1)
-        told = " ".join(health.findings)
-        assert "Vectors of 2 lengths" in told
-        assert "cut in the middle of a number" in told
-        assert "1 memory is not embedded, so only words find it." in told
+        assert health.findings == ("1 memory is embedded with a truncated vector.",)
         assert not health.ok
 
 
@@ -147,15 +141,5 @@ async def test_health_sees_a_keyword_index_out_of_step(make_store, open_store):
     async with open_store(path) as memory:
         health = await memory.health()
         assert not health.ok
-        assert health.facts["not in the keyword index"] == 2
+        assert health.findings[0] == "2 memories are not in the keyword index."
         assert any("triggers" in finding for finding in health.findings)
-
-
-async def test_a_healthy_store_says_so_with_its_facts(make_store, open_store):
-    async with open_store(make_store([{"superseded_by": "x"}, {}], "G2")) as memory:
-        health = await memory.health()
-        assert health.ok
-        assert health.summary == "2 memories, schema G2, ZeroClaw 0.5.7 to 0.7.5: nothing wrong found."
-        assert health.findings == ("1 memory is superseded, so hidden from the agent.",)
-        assert (health.facts["journal mode"], health.facts["generation"]) == ("wal", "G2")
-        assert "agents" not in health.facts

@@ -13,7 +13,7 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from zeroclaw_tui.backends.about import About, Notice, sentences
+from zeroclaw_tui.backends.about import About, Notice
 from zeroclaw_tui.backends.base import Entries, Scored, check_writable
 from zeroclaw_tui.backends.cancellation import ReadWorkerPool, run_cancellable, wait_until_done
 from zeroclaw_tui.backends.sql.store import SqlMemory
@@ -56,7 +56,6 @@ if TYPE_CHECKING:
         Pages,
         Repair,
         Retention,
-        StoreFacts,
     )
     from zeroclaw_tui.backends.sql.select import Select
     from zeroclaw_tui.backends.sqlite.search import SqliteSearch
@@ -64,7 +63,6 @@ if TYPE_CHECKING:
     from zeroclaw_tui.backends.writing import Work
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.memory.change import Row, See
-    from zeroclaw_tui.memory.statistics import Storage
     from zeroclaw_tui.scoring.evidence import Evidence
     from zeroclaw_tui.scoring.neighbours import Near
     from zeroclaw_tui.scoring.profiles import Trial
@@ -277,8 +275,8 @@ class SqliteMemory(SqlMemory):
         """The facts of the file and the tables, and what follows from them."""
         from zeroclaw_tui.backends.sqlite.health import health
 
-        schema, path, notices = self.schema, self.path, sentences(self.about.notices)
-        return await self._reads.run(lambda connection: health(connection, schema, path, notices))
+        schema, path = self.schema, self.path
+        return await self._reads.run(lambda connection: health(connection, schema, path))
 
     async def recall(
         self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
@@ -394,14 +392,6 @@ class SqliteMemory(SqlMemory):
             self._writings.discard(writing)
         return await self.write(work, zero=zero)
 
-    async def examine(self) -> StoreFacts:
-        from zeroclaw_tui.backends.sqlite.health import store_facts
-        from zeroclaw_tui.files.whole_database import processes_using
-
-        schema, health = self.schema, await self.health()
-        facts = await self._reads.run(lambda connection: store_facts(connection, schema, health))
-        return replace(facts, holders=await asyncio.to_thread(processes_using, self.path))
-
     async def check_pages(self) -> Pages:
         """SQLite's and FTS5's own checks, on a copy made with the backup API; cancelling the await stops them."""
         from zeroclaw_tui.backends.sqlite.repair import check_pages
@@ -420,12 +410,6 @@ class SqliteMemory(SqlMemory):
 
         schema = self.schema
         return await self._reads.run(lambda connection: expired_rows(connection, schema, retention))
-
-    async def storage(self) -> Storage:
-        from zeroclaw_tui.backends.sqlite.storage import storage_of
-
-        schema, path = self.schema, self.path
-        return await self._reads.run(lambda connection: storage_of(connection, schema, path))
 
     def create_from_rows(self, generation: str, rows: Sequence[Row], now: str) -> None:
         """An empty file in its place is replaced."""
