@@ -24,5 +24,3 @@ def test_the_document_has_sizes_days_vectors_and_the_file(memory: Run, install: 
     assert document["biggest"][0] == {"id": "id-4", "key": "food", "category": "travel notes", "size": 43}
     assert document["bytes"]["file"] == (install / "workspace" / "memory" / "brain.db").stat().st_size
     assert document["embedded_by_category"]["core"] == {"embedded": 0, "total": 7}
-    assert document["storage"]["embedding_cache"] == {"rows": 0, "bytes": 0, "hits": None}
-    assert document["storage"]["response_cache"] is None
