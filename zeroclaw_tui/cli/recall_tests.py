@@ -72,7 +72,6 @@ async def test(library: Library, given: argparse.Namespace, now: datetime) -> in
     import asyncio
     from pathlib import Path
 
-    from zeroclaw_tui.curation.recall import keyword_only_note
     from zeroclaw_tui.curation.recall_tests import STDIN, read_tests, run_tests, tests_file
 
     file = Path(given.file) if given.file else tests_file(library)
@@ -96,7 +95,7 @@ async def test(library: Library, given: argparse.Namespace, now: datetime) -> in
     else:
         output.write_lines(_run_lines(run))
     print_notes(library, run.notes)
-    if keyword_only_note(run.notes) is not None:
+    if run.lacks_vectors:
         output.note("zeroclaw: Some tests ran without vectors, so these results are not what the agent gets.")
         return errors.NOT_REACHABLE
     return errors.DONE if run.passed == len(run.results) else errors.REFUSED

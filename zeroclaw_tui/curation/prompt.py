@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.curation.recall import keyword_only_note, recall_memories
+from zeroclaw_tui.curation.recall import recall_memories
 from zeroclaw_tui.embeddings.base import estimate_tokens
 from zeroclaw_tui.memory.recall import RecallResult, Rule, ScoredEntry, Stop
 from zeroclaw_tui.memory.text import distinct_numbers
@@ -91,7 +91,7 @@ async def prompt_for(library: Library, trial: Trial) -> Prompt:
     """
     request = replace(trial.request, layer="agent")
     result = await recall_memories(library, trial._replace(request=request))
-    if keyword_only_note(result.notes):
+    if result.lacks_vector_because:
         stop = Stop("recall", _FAILS_WITHOUT_VECTOR)
         results = tuple(replace(scored, injected=False, stop=stop) for scored in result.results)
         result = replace(result, results=results)
@@ -104,7 +104,7 @@ def _why_empty(result: RecallResult) -> str:
     """Say why none of the recalled memories is injected."""
     if result.not_read_because is not None:
         return result.not_read_because
-    if keyword_only_note(result.notes):
+    if result.lacks_vector_because:
         return _FAILS_WITHOUT_VECTOR
     if not result.results and result.withheld:
         kinds = ", ".join(dict.fromkeys(scored.withheld or "" for scored in result.withheld))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from zeroclaw_tui.backends.lookup import cached_vector, whole_entry
 from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
 
 MAX_SETTINGS_TRIED = 3
-_KEYWORD_HITS_ONLY = "Keyword hits only."
 
 
 # Recall.
@@ -43,7 +42,7 @@ async def recall_memories(library: Library, trial: Trial) -> RecallResult:
     it in `withheld`; layer "store" is the store's own recall. A query whose vector cannot be had is answered by
     keywords alone, with a note.
     """
-    return await _recalled(library, with_as_of(trial), *await _query_vector(library, trial))
+    return await _recalled(library, with_as_of(trial), await _query_vector(library, trial))
 
 
 async def recall_steps(
@@ -58,29 +57,26 @@ async def recall_steps(
     if not (uses_vector(library, trial) and (words_first or await waits_for_vector(library, trial.request.query))):
         yield await recall_memories(library, trial)
         return
-    by_words = await _recalled(library, trial, None, ())
+    by_words = await _recalled(library, trial, QueryVector())
     # Asked while the first answer is looked at; not before that, as typing on would make every request in vain.
     asking = asyncio.ensure_future(_query_vector(library, trial))
     try:
         yield replace(by_words, awaits_vector=True)
-        vector, notes = await asking
+        found = await asking
     finally:
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)
-    if vector is None:
-        yield replace(by_words, notes=(*notes, *by_words.notes))
-    else:
-        yield await _recalled(library, trial, vector, notes)
+    yield await _recalled(library, trial, found)
 
 
-async def _recalled(library: Library, trial: Trial, vector: np.ndarray | None, notes: tuple[str, ...]) -> RecallResult:
+async def _recalled(library: Library, trial: Trial, found: QueryVector) -> RecallResult:
     """The recall with this vector: the store's hits for each session scope, decided."""
     about = library.memory.about
     if about.program is not None:
         trial = of_program(trial)
     # Cut stages would lack what moves up in place of memories that are left out by their time.
-    evidence = await _evidence(library, trial, vector, deep=bool(trial.request.created_until))
-    result = await _gathered(library, evidence, notes).replay(trial)
+    gathered = await _gathered(library, trial, found, deep=bool(trial.request.created_until))
+    result = await gathered.replay(trial)
     results = result.results
     if about.not_read_because is not None:
         stop = Stop("recall", about.not_read_because)
@@ -144,29 +140,26 @@ async def _cached(library: Library, text: str) -> np.ndarray | None:
     return cached if cached is not None and embedder is not None and len(cached) == embedder.dimensions else None
 
 
-async def _query_vector(library: Library, trial: Trial) -> tuple[np.ndarray | None, tuple[str, ...]]:
-    """The query's vector where this recall uses one, and notes on why there is none."""
+class QueryVector(NamedTuple):
+    """The vector of a query. Where there is none `note` may say why; `has_failed` if the embedder was asked for it."""
+
+    vector: np.ndarray | None = None
+    note: str | None = None
+    has_failed: bool = False
+
+
+async def _query_vector(library: Library, trial: Trial) -> QueryVector:
+    """The query's vector where this recall uses one."""
     has_embedder, has_vectors = library.embedder is not None, "vectors" not in library.memory.why_not
     if not uses_vector(library, trial) or not (has_embedder or has_vectors):
         # A store without vectors says so in its notices, not at every recall.
-        return None, ()
+        return QueryVector()
     if not (has_embedder and has_vectors):
-        reason = library.why_no_vectors
-        return None, (reason,) if reason else ()
+        return QueryVector(note=library.why_no_vectors)
     try:
-        return await text_vector(library, trial.request.query), ()
+        return QueryVector(await text_vector(library, trial.request.query))
     except EmbeddingFailed as failure:
-        return None, (keyword_only(failure),)
-
-
-def keyword_only(failure: EmbeddingFailed) -> str:
-    """Why the query's vector cannot be had, and what that means."""
-    return f"{failure.message} {_KEYWORD_HITS_ONLY} {failure.hint}".strip()
-
-
-def keyword_only_note(notes: Iterable[str]) -> str | None:
-    """The note of a recall whose query's vector could not be had, so that words alone answered; None for any other."""
-    return next((note for note in notes if _KEYWORD_HITS_ONLY in note), None)
+        return QueryVector(note=f"{failure.message} Keyword hits only. {failure.hint}".strip(), has_failed=True)
 
 
 # Recall from what was found once.
@@ -179,7 +172,7 @@ class GatheredEvidence:
     library: Library
     evidence: tuple[Evidence, ...]
     """One for each session scope of the recall; what is uncut serves them all."""
-    notes: tuple[str, ...]
+    found: QueryVector
     rows: dict[Handle, MemoryEntry] = field(default_factory=dict)
     missing: set[Handle] = field(default_factory=set)
     """Rows that no longer existed when they were read."""
@@ -196,12 +189,6 @@ class GatheredEvidence:
         """Where one memory (with its whole content) is in every stage of that recall."""
         return await asyncio.to_thread(placement_of, await self._decide(with_as_of(trial)), self.rows, entry)
 
-    async def injects(self, trial: Trial, entry: MemoryEntry) -> bool:
-        """Whether that recall puts a memory in the prompt, if its row were this one."""
-        decision = await self._decide(with_as_of(trial))
-        answered = await asyncio.to_thread(answer, decision, {**self.rows, entry.handle: entry})
-        return any(scored.injected and is_same(scored.entry, entry) for scored in answered.results)
-
     async def _decide(self, trial: Trial) -> Decision:
         decision = await asyncio.to_thread(decide, self.evidence, trial)
         unread = [handle for handle in decision.wanted if handle not in self.rows and handle not in self.missing]
@@ -213,8 +200,8 @@ class GatheredEvidence:
     def _result(self, decision: Decision) -> RecallResult:
         trial, settings = decision.trial, decision.trial.settings
         answered = answer(decision, self.rows)
-        # Search mode bm25 asks for no vector, so its notes say nothing.
-        notes = () if trial.profile.search_modes and settings.search_mode == "bm25" else self.notes
+        # Search mode bm25 asks for no vector, so it does not lack one.
+        found = QueryVector() if trial.profile.search_modes and settings.search_mode == "bm25" else self.found
         return RecallResult(
             request=trial.request,
             backend=self.library.memory.name,
@@ -227,7 +214,8 @@ class GatheredEvidence:
             scale=answered.scale,
             results=answered.results,
             withheld=answered.withheld,
-            notes=(*notes, *decision.notes),
+            notes=(*filter(None, [found.note]), *decision.notes),
+            lacks_vector_because=found.note if found.has_failed else None,
             pool=pool_size(trial) if trial.reranks else None,
         )
 
@@ -245,13 +233,13 @@ async def gather_evidence(library: Library, trial: Trial) -> GatheredEvidence:
     trial, about = with_as_of(trial), library.memory.about
     if about.not_read_because is not None and (about.program is None or trial.request.layer == "agent"):
         raise Refused(about.not_read_because, hint="What they return to an agent is unknown.")
-    vector, notes = await _query_vector(library, trial)
-    return _gathered(library, await _evidence(library, trial, vector, deep=True), notes)
+    return await _gathered(library, trial, await _query_vector(library, trial), deep=True)
 
 
-def _gathered(library: Library, evidence: tuple[Evidence, ...], notes: tuple[str, ...]) -> GatheredEvidence:
+async def _gathered(library: Library, trial: Trial, found: QueryVector, *, deep: bool) -> GatheredEvidence:
+    evidence = await _evidence(library, trial, found.vector, deep=deep)
     rows = {handle: entry for each in evidence for handle, entry in each.contents.items()}
-    return GatheredEvidence(library, evidence, notes, rows)
+    return GatheredEvidence(library, evidence, found, rows)
 
 
 async def _evidence(library: Library, trial: Trial, vector: np.ndarray | None, *, deep: bool) -> tuple[Evidence, ...]:
@@ -285,10 +273,11 @@ async def explain(library: Library, entry: MemoryEntry, trial: Trial) -> Explana
     explanation = await explained_by(gathered, whole, trial)
     if explanation.is_injected or explanation.program is not None:
         return explanation
-    offered = _advice_to_try(await gathered.placement(trial, explanation.entry), trial)
-    served = [(advice, changed) for advice, changed in offered if gathered.serves(advice.trial)]
-    for advice, changed in served[:MAX_SETTINGS_TRIED]:
-        if await gathered.injects(advice.trial, changed):
+    offered = _advice_to_try(await gathered.placement(trial, whole), trial)
+    served = [advice for advice in offered if gathered.serves(advice.trial)]
+    for advice in served[:MAX_SETTINGS_TRIED]:
+        results = (await gathered.replay(advice.trial)).results
+        if any(scored.injected and is_same(scored.entry, whole) for scored in results):
             return explanation.with_advice(advice)
     return explanation.without_help() if served else explanation
 
@@ -318,58 +307,27 @@ async def explained_by(gathered: GatheredEvidence, entry: MemoryEntry, trial: Tr
     return explained(facts, gathered.source_of(trial))
 
 
-def _advice_to_try(placement: Placement, trial: Trial) -> Iterator[tuple[Advice, MemoryEntry]]:
-    """What may put the memory in the prompt, by what stops it: the advice, and the memory as it is then."""
-    entry, judged = placement.entry, placement.judged
-    if placement.stopped_at == "threshold" and judged is not None and judged.decayed not in (None, judged.score):
-        advice = Advice("the category core, which does not fade,", "e", trial)
-        yield advice, replace(entry, category="core")
-    for name, key, changed in _settings_to_try(placement, trial):
-        yield Advice(name, key, changed), entry
-
-
-def _settings_to_try(placement: Placement, trial: Trial) -> Iterator[tuple[str, str, Trial]]:
-    """The name, the key and the trial of settings that may put the memory in the prompt."""
+def _advice_to_try(placement: Placement, trial: Trial) -> Iterator[Advice]:
+    """The settings that may put the memory in the prompt, by what stops it."""
     request, settings, stop = trial.request, trial.settings, placement.stopped_at
     if stop in ("time", "session", "agent", "namespace"):
         unfiltered = replace(
             request, session_id=None, further_sessions=(), agents=None, namespace=None, since=None, until=None
         )
-        yield "recall without any filter", "F", trial._replace(request=unfiltered)
-    if placement.entry.session_id is not None and not request.has_session:
-        of_session = replace(request, session_id=placement.entry.session_id)
-        yield "a message of its session", "w", trial._replace(request=of_session)
+        yield Advice("recall without any filter", "F", trial._replace(request=unfiltered))
     if stop == "threshold":
         score = None if placement.candidate is None else placement.candidate.compared_score
         low = math.floor(score * 100) / 100 if score is not None and math.isfinite(score) else 0.0
         if 0 < low < settings.threshold:
-            yield f"a threshold of {low:.2f}", "w", trial._replace(settings=settings._replace(threshold=low))
+            lower = settings._replace(threshold=low)
+            yield Advice(f"a threshold of {low:.2f}", "w", trial._replace(settings=lower))
     if stop == "rerank":
         without = settings._replace(rerank=settings.rerank._replace(enabled=False))
-        yield "rerank switched off", "w", trial._replace(settings=without)
+        yield Advice("rerank switched off", "w", trial._replace(settings=without))
     if placement.merged and stop in ("merge", "limit", "threshold", "cap"):
         cosine = 0.0 if placement.vector is None else placement.vector.score
         by_keyword = placement.keyword is not None and (placement.keyword_score or 0.0) >= cosine
         vector, keyword = (0.0, 1.0) if by_keyword else (1.0, 0.0)
-        if (vector, keyword) != (settings.vector_weight, settings.keyword_weight):
-            weighted = settings._replace(vector_weight=vector, keyword_weight=keyword)
-            yield f"a weighting of {vector:g} / {keyword:g}", "w", trial._replace(settings=weighted)
-    limit = _sufficient_limit(placement, request.limit)
-    if limit is not None:
-        own = request.limits_shown[1]
-        has = f" (the turn has {own:,})" if own else ""
-        yield f"a limit of {limit:,}{has}", "w", trial._replace(request=replace(request, limit=limit))
-
-
-def _sufficient_limit(placement: Placement, limit: int) -> int | None:
-    """The limit at which the stage that stops it passes it on; None if no limit is enough."""
-    stages = [(place.rank, place.offered) for place in (placement.keyword, placement.vector) if place is not None]
-    ranks: dict[str, list[tuple[int | None, int | None]]] = {
-        "candidates": [*stages],
-        "merge": [(placement.fused_rank, placement.merge_limit)],
-        "like": [(placement.like_rank, placement.store_limit)],
-        "limit": [(placement.rank, limit)],
-    }
-    found = ranks.get(placement.stopped_at or "", [])
-    enough = [math.ceil(rank * limit / passed) for rank, passed in found if rank is not None and passed]
-    return max(limit + 1, min(enough)) if enough and limit else None
+        weighted = settings._replace(vector_weight=vector, keyword_weight=keyword)
+        if weighted != settings:
+            yield Advice(f"a weighting of {vector:g} / {keyword:g}", "w", trial._replace(settings=weighted))

@@ -11,14 +11,17 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.curation.recall import keyword_only, recall_memories, turn_limit, uses_vector, waits_for_vector
-from zeroclaw_tui.memory.errors import UsageError
+from zeroclaw_tui.curation.recall import recall_memories, turn_limit, uses_vector, waits_for_vector
+from zeroclaw_tui.embeddings.base import Embedder
+from zeroclaw_tui.memory.errors import EmbeddingFailed, UsageError
 from zeroclaw_tui.memory.recall import RecallResult, Rule
 from zeroclaw_tui.memory.text import counted, cut, one_line
 from zeroclaw_tui.scoring.measures import is_hit, ndcg, reciprocal_rank
 from zeroclaw_tui.scoring.profiles import Trial
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from zeroclaw_tui.curation.library import Library
 
 STDIN = "-"
@@ -195,6 +198,8 @@ class RecallTestRun:
     first: RecallResult
     search_mode: str
     notes: tuple[str, ...]
+    lacks_vectors: bool
+    """Whether the vector of some message could not be had."""
 
     @property
     def measures(self) -> Mapping[str, float]:
@@ -288,6 +293,7 @@ async def run_tests(
             note if count == len(tests) else f"{note} (In {count:,} of {len(tests):,} tests.)"
             for note, count in notes.items()
         ),
+        lacks_vectors=any(recall.lacks_vector_because is not None for recall in recalls),
     )
 
 
@@ -313,13 +319,22 @@ def _trial_of_test(library: Library, trial: Trial, test: RecallTest) -> Trial:
 
 
 async def _fetch_vectors(library: Library, trials: Iterable[Trial]) -> dict[str, Library]:
-    """Fetch the vectors of all messages by few requests. A message without one gets a library that asks for none."""
+    """Fetch the vectors of all messages by few requests. A message without one gets a library that fails at once."""
     queries = dict.fromkeys(trial.request.query for trial in trials if uses_vector(library, trial))
     missing = [query for query in queries if await waits_for_vector(library, query)]
     if library.embedder is None or not missing:
         return {}
     failures = await library.embedder.prefetch(missing)
-    return {
-        query: replace(library, embedder=None, no_embedder_because=keyword_only(failure))
-        for query, failure in failures.items()
-    }
+    return {query: replace(library, embedder=_FailedEmbedder(failure)) for query, failure in failures.items()}
+
+
+class _FailedEmbedder(Embedder):
+    """Fails for a query as the endpoint did, without a further request."""
+
+    name, dimensions = "failed", 0
+
+    def __init__(self, failure: EmbeddingFailed) -> None:
+        self._failure = failure
+
+    async def embed(self, text: str) -> np.ndarray:
+        raise self._failure

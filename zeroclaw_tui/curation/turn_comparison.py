@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.lookup import entries_with_key
 from zeroclaw_tui.curation.prompt import prompt_for
-from zeroclaw_tui.curation.recall import keyword_only_note, turn_limit
+from zeroclaw_tui.curation.recall import turn_limit
 from zeroclaw_tui.curation.turn_trace import MASKED, Turn, keys_of_block, masked_as_in_trace
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import UsageError
@@ -86,8 +86,8 @@ async def compare(library: Library, turn: Turn) -> ComparedTurn:
         # A blank message lists the newest memories, which is another question than the one that is not recorded.
         return ComparedTurn(turn, trial, why_not_equal=turn.why_not_sent or "The message is not recorded.")
     prompt = await prompt_for(library, trial)
-    if keyword_only := keyword_only_note(prompt.result.notes):
-        return ComparedTurn(turn, trial, why_not_equal=keyword_only)
+    if prompt.result.lacks_vector_because is not None:
+        return ComparedTurn(turn, trial, why_not_equal=prompt.result.lacks_vector_because)
     predicted = masked_as_in_trace(prompt.text)
     if prompt.result.not_read_because is not None or turn.sent is None:
         return ComparedTurn(turn, trial, predicted, None, prompt.result.not_read_because or turn.why_not_sent)

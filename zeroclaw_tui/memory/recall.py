@@ -198,6 +198,8 @@ class RecallResult:
     results: tuple[ScoredEntry, ...]
     withheld: tuple[ScoredEntry, ...] = ()
     notes: tuple[str, ...] = ()
+    lacks_vector_because: str | None = None
+    """Why the query's vector could not be had, so that words alone answered, in a sentence that is a note too."""
     pool: int | None = None
     """How many memories a session scope recalls for the rerank stage; None where that does not act."""
     not_read_because: str | None = None

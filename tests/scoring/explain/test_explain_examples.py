@@ -160,7 +160,7 @@ async def test_what_has_faded_with_age_differs_from_what_never_scored(tmp_path: 
     assert (
         faded.verdict == "It is not in the prompt: its score has faded to 0.00 with age, below the threshold of 0.40."
     )
-    helps = "the category core, which does not fade, puts it in the prompt"
+    helps = "the category core, which does not fade"
     assert (faded.steps[-1].helps, faded.steps[-1].key) == (helps, "e")
 
 
