@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from zeroclaw_tui.curation.demo import make_demo
 from zeroclaw_tui.curation.stats import Growth, full_stats, growth_of, store_stats
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
-from zeroclaw_tui.memory.statistics import BIGGEST, STATISTICS_FIELDS, BigMemory, Statistics
+from zeroclaw_tui.memory.statistics import STATISTICS_FIELDS, Counts
 from zeroclaw_tui.testing.tools import entries_of
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC).isoformat()
@@ -32,14 +31,13 @@ DATES = (
 )  # fmt: skip
 
 
-async def counted(path: Path, filter: MemoryFilter | None = None) -> tuple[Statistics, Statistics]:
+async def counted(path: Path) -> tuple[Counts, Counts]:
     """What SQLite counts, and what Python counts of the same rows."""
     memory = SqliteMemory(path)
     await memory.open()
     try:
-        wanted = filter or MemoryFilter(superseded=Superseded.SHOW)
-        counts = await store_stats(memory, NOW, filter)
-        return counts.rows, plain_statistics(await entries_of(memory, wanted))
+        wanted = MemoryFilter(superseded=Superseded.SHOW)
+        return (await store_stats(memory, NOW)).counts, plain_counts(await entries_of(memory, wanted))
     finally:
         await memory.close()
 
@@ -54,43 +52,28 @@ def rows_of_all_kinds() -> list[dict[str, Any]]:
 
 
 async def test_sqlite_counts_what_plain_python_counts(tmp_path: Path) -> None:
-    path = make(tmp_path / "brain.db", "G4", rows_of_all_kinds())
-    ours, plain = await counted(path)
-    assert (ours.total, ours.content, ours.size, ours.undated) == (
-        plain.total,
-        plain.content,
-        plain.size,
-        plain.undated,
-    )
-    assert dict(ours.quarters) == dict(plain.quarters)
-    assert (ours.embedded, ours.dimensions, ours.vectors) == (plain.embedded, plain.dimensions, plain.vectors)
-    assert sorted(big.size for big in ours.biggest) == sorted(big.size for big in plain.biggest)
-    assert ours.biggest[0].size == 102_400
-    assert ours.total == sum(ours.quarters.values()) + ours.undated == sum(ours.size.values())
+    ours, plain = await counted(make(tmp_path / "brain.db", "G4", rows_of_all_kinds()))
+    assert (ours.total, ours.content) == (plain.total, plain.content)
+    for field in STATISTICS_FIELDS:
+        assert dict(ours.by[field]) == dict(plain.by[field]), field
+    assert ours.total == sum(ours.by["quarter"].values()) == sum(ours.by["size"].values())
 
 
-def grown(*moments: str) -> Statistics:
-    entries = [MemoryEntry(str(at), str(at), "text", "core", text) for at, text in enumerate(moments)]
-    return plain_statistics(entries)
-
-
-def plain_statistics(entries: Sequence[MemoryEntry]) -> Statistics:
-    """The statistics of memories, counted in Python."""
-    biggest = sorted(entries, key=lambda entry: -entry.size)[:BIGGEST]
-    named = [BigMemory(entry.id, entry.key, entry.category, entry.size) for entry in biggest]
-    return Statistics.of(count_entries(entries, [], (), NOW, STATISTICS_FIELDS), named)
+def plain_counts(entries: Sequence[MemoryEntry]) -> Counts:
+    """The counts of memories, made in Python."""
+    return count_entries(entries, [], (), NOW, STATISTICS_FIELDS)
 
 
 def test_a_day_is_that_of_the_zone_winter_and_summer() -> None:
-    rows = grown("2026-01-10T03:00:00Z", "2026-07-10T03:59:00Z", "2026-07-10T04:00:00Z", "never")
-    growth = growth_of(rows, ZoneInfo("America/New_York"))
+    moments = ("2026-01-10T03:00:00Z", "2026-07-10T03:59:00Z", "2026-07-10T04:00:00Z", "never")
+    entries = [MemoryEntry(str(at), str(at), "text", "core", text) for at, text in enumerate(moments)]
+    growth = growth_of(plain_counts(entries).by["quarter"], ZoneInfo("America/New_York"))
     assert growth.days == ((date(2026, 1, 9), 1), (date(2026, 7, 9), 1), (date(2026, 7, 10), 1))
     assert growth.undated == 1
 
 
 def test_a_day_no_calendar_has_counts_as_undated() -> None:
-    rows = replace(grown("0001-01-01T00:00:00Z"), quarters={-(10**12): 2, 0: 1})
-    growth = growth_of(rows, UTC)
+    growth = growth_of({-(10**12): 2, 0: 1}, UTC)
     assert growth == Growth(((date(1970, 1, 1), 1),), 2)
     assert growth.busiest == (date(1970, 1, 1), 1)
 

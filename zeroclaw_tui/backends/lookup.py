@@ -9,17 +9,14 @@ from zeroclaw_tui.memory.errors import NotFound, Refused
 from zeroclaw_tui.memory.query import (
     ENTRIES,
     EVERYTHING,
-    EXCERPTS,
     OLDEST_STORED,
     ROWS,
     VERSIONS,
     Facets,
     MemoryFilter,
     Query,
-    Sort,
-    SortField,
 )
-from zeroclaw_tui.memory.statistics import BIGGEST, FACET_FIELDS, BigMemory
+from zeroclaw_tui.memory.statistics import FACET_FIELDS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -77,12 +74,6 @@ async def count_matching(memory: Memory, filter: MemoryFilter) -> int:
 async def count_facets(memory: Memory, filter: MemoryFilter, now: str) -> Facets:
     """How many memories a filter selects, by category, session, agent, namespace and age; `now` is RFC 3339."""
     return Facets.of(await memory.count_up(filter, now, FACET_FIELDS))
-
-
-async def biggest(memory: Memory, filter: MemoryFilter) -> Sequence[BigMemory]:
-    """The memories with the longest contents; of equally long ones, those stored first."""
-    page = await memory.rows(Query(EXCERPTS, filter, Sort(SortField.SIZE), limit=BIGGEST))
-    return [BigMemory(entry.id, entry.key, entry.category, entry.size) for entry in page]
 
 
 def why_fixed(memory: Memory, field: str) -> str | None:

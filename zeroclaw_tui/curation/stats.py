@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import Counter
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Any
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.lookup import biggest
-from zeroclaw_tui.memory.query import Facets, MemoryFilter, Superseded
+from zeroclaw_tui.memory.query import EXCERPTS, MemoryFilter, Query, Sort, SortField, Superseded
 from zeroclaw_tui.memory.statistics import (
+    BIGGEST,
+    CUT_VECTOR,
     FACET_FIELDS,
+    NO_TIME,
     QUARTER_SECONDS,
+    SIZE_GROUPS,
     STATISTICS_FIELDS,
-    Statistics,
+    Counts,
     by_count,
 )
 
@@ -39,20 +44,20 @@ class Growth:
 
 @dataclass(frozen=True, slots=True)
 class StoreStats:
-    """All counts of a store, or of the memories that a filter selects."""
+    """All counts of a store, or of the memories that a filter selects, and how they grew."""
 
-    every: Facets
-    rows: Statistics
+    counts: Counts
     growth: Growth
 
 
-def growth_of(rows: Statistics, zone: tzinfo | None = None) -> Growth:
+def growth_of(quarters: Mapping[int | None, int], zone: tzinfo | None = None) -> Growth:
     """Count by days of a time zone, by default this machine's."""
     days = Counter[date]()
-    undated = rows.undated
-    for quarter, count in rows.quarters.items():
+    undated = 0
+    for quarter, count in quarters.items():
         try:
-            day = (_EPOCH + timedelta(seconds=quarter * QUARTER_SECONDS)).astimezone(zone).date()
+            seconds = math.inf if quarter is NO_TIME else quarter * QUARTER_SECONDS
+            day = (_EPOCH + timedelta(seconds=seconds)).astimezone(zone).date()
         except (OverflowError, ValueError, OSError):
             # Python's dates have no such year.
             undated += count
@@ -65,8 +70,7 @@ async def store_stats(memory: Memory, now: str, filter: MemoryFilter | None = No
     """Count all memories, superseded ones too, or those that a filter selects."""
     wanted = MemoryFilter(superseded=Superseded.SHOW) if filter is None else filter
     counts = await memory.count_up(wanted, now, tuple(dict.fromkeys((*FACET_FIELDS, *STATISTICS_FIELDS))))
-    rows = Statistics.of(counts, await biggest(memory, wanted))
-    return StoreStats(Facets.of(counts), rows, growth_of(rows))
+    return StoreStats(counts, growth_of(counts.by["quarter"]))
 
 
 async def full_stats(memory: Memory, now: str, filter: MemoryFilter | None = None) -> dict[str, Any]:
@@ -74,53 +78,60 @@ async def full_stats(memory: Memory, now: str, filter: MemoryFilter | None = Non
 
     With a filter the counts are those of the selected memories; health and facts are of the whole store.
     """
-    stats, health, is_healthy, total = await asyncio.gather(
-        store_stats(memory, now, filter), memory.health(), memory.health_check(), memory.count()
+    wanted = MemoryFilter(superseded=Superseded.SHOW) if filter is None else filter
+    stats, health, is_healthy, total, biggest = await asyncio.gather(
+        store_stats(memory, now, filter),
+        memory.health(),
+        memory.health_check(),
+        memory.count(),
+        memory.rows(Query(EXCERPTS, wanted, Sort(SortField.SIZE), limit=BIGGEST)),
     )
-    every, rows = stats.every, stats.rows
-    categories = every.category
-    if filter is None and every.superseded:
-        superseded = rows.superseded or {}
-        categories = by_count({name: count - superseded.get(name, 0) for name, count in categories.items()})
+    counts, by = stats.counts, stats.counts.by
+    categories, superseded = by["category"], by.get("superseded")
+    shown = categories
+    if filter is None and superseded:
+        shown = by_count({name: count - superseded.get(name, 0) for name, count in categories.items()})
+    embedded, dimensions = by.get("embedded"), by.get("dimensions")
     return {
         "backend": memory.name,
         "location": memory.about.location,
         "generation": memory.about.generation,
         "health": "healthy" if is_healthy else "unhealthy",
-        "total": total if filter is None else every.total,
-        "superseded": every.superseded,
-        "by_category": dict(categories),
-        "by_session": every.session,
-        "by_agent": every.agent,
-        "by_namespace": every.namespace,
-        "by_age": dict(every.age),
-        "embeddings": None if "vectors" in memory.why_not else _embeddings(every),
+        "total": total if filter is None else counts.total,
+        "superseded": None if superseded is None else sum(superseded.values()),
+        "by_category": dict(shown),
+        "by_session": by.get("session"),
+        "by_agent": by.get("agent"),
+        "by_namespace": by.get("namespace"),
+        "by_age": dict(by["age"]),
+        "embeddings": None if "vectors" in memory.why_not else _embeddings(counts.total, embedded),
         "bytes": {
-            "content": rows.content,
-            "vectors": rows.vectors,
+            "content": counts.content,
+            "vectors": None if dimensions is None else sum(4 * max(length, 0) * n for length, n in dimensions.items()),
             "file": health.facts.get("bytes"),
             "write_ahead_log": health.facts.get("write-ahead log bytes"),
             "free_pages": health.facts.get("free bytes"),
         },
-        "by_size": dict(rows.size),
+        "by_size": {name: by["size"].get(name, 0) for name in SIZE_GROUPS},
         "by_day": [[day.isoformat(), count] for day, count in stats.growth.days],
         "undated": stats.growth.undated,
-        "biggest": [asdict(big) for big in rows.biggest],
-        "embedded_by_category": (
-            None if rows.embedded is None else {name: asdict(part) for name, part in rows.embedded.items()}
-        ),
-        "vectors_by_dimensions": (
-            None if rows.dimensions is None else {str(length): count for length, count in rows.dimensions.items()}
-        ),
-        "cut_vectors": rows.cut_vectors,
+        "biggest": [
+            {"id": entry.id, "key": entry.key, "category": entry.category, "size": entry.size} for entry in biggest
+        ],
+        "embedded_by_category": None
+        if embedded is None
+        else {name: {"embedded": embedded.get(name, 0), "total": n} for name, n in categories.items()},
+        "vectors_by_dimensions": None
+        if dimensions is None
+        else {str(length): n for length, n in dimensions.items() if length != CUT_VECTOR},
+        "cut_vectors": None if dimensions is None else dimensions.get(CUT_VECTOR, 0),
         "facts": dict(health.facts),
         "findings": list(health.findings),
     }
 
 
-def _embeddings(every: Facets) -> dict[str, Any] | None:
-    if every.not_embedded is None:
+def _embeddings(total: int, by_category: Mapping[str, int] | None) -> dict[str, Any] | None:
+    if by_category is None:
         return None
-    embedded = every.total - every.not_embedded
-    share = embedded / every.total if every.total else None
-    return {"embedded": embedded, "not_embedded": every.not_embedded, "share": share}
+    embedded = sum(by_category.values())
+    return {"embedded": embedded, "not_embedded": total - embedded, "share": embedded / total if total else None}

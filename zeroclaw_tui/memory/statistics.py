@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -54,71 +54,6 @@ class Counts:
 def by_count(counts: Mapping[str, int]) -> dict[str, int]:
     """The same, most first, then by name; values that do not occur are left out."""
     return dict(sorted(((name, n) for name, n in counts.items() if n), key=lambda item: (-item[1], item[0])))
-
-
-@dataclass(frozen=True, slots=True)
-class BigMemory:
-    """One of the biggest memories; `size` is its content in bytes of UTF-8."""
-
-    id: str
-    key: str
-    category: str
-    size: int
-
-
-@dataclass(frozen=True, slots=True)
-class Embedded:
-    """How many memories of a category have a vector, out of how many."""
-
-    embedded: int
-    total: int
-
-
-@dataclass(frozen=True, slots=True)
-class Statistics:
-    """The counts of what a filter leaves; what the store or its generation lacks is None.
-
-    `content` and `vectors` are bytes. `quarters` counts by quarter hour (since 1970, UTC), `undated` those whose
-    creation time cannot be read. `size` counts by SIZE_GROUPS. `embedded` is by category, `dimensions` counts vectors
-    by their length in numbers, `cut_vectors` those that end within a number. `superseded` counts by category
-    those that a newer memory replaced.
-    """
-
-    total: int
-    content: int
-    quarters: Mapping[int, int]
-    undated: int
-    size: Mapping[str, int]
-    biggest: tuple[BigMemory, ...]
-    vectors: int | None = None
-    embedded: Mapping[str, Embedded] | None = None
-    dimensions: Mapping[int, int] | None = None
-    cut_vectors: int | None = None
-    superseded: Mapping[str, int] | None = None
-
-    @classmethod
-    def of(cls, counts: Counts, biggest: Sequence[BigMemory]) -> Statistics:
-        """The statistics of counts by STATISTICS_FIELDS."""
-        by = counts.by
-        quarters = {quarter: n for quarter, n in by["quarter"].items() if quarter is not NO_TIME}
-        vectors = by.get("dimensions")
-        lengths = None if vectors is None else {length: n for length, n in vectors.items() if length != CUT_VECTOR}
-        with_vector = by.get("embedded")
-        return cls(
-            total=counts.total,
-            content=counts.content,
-            quarters=quarters,
-            undated=by["quarter"].get(NO_TIME, 0),
-            size={name: by["size"].get(name, 0) for name in SIZE_GROUPS},
-            biggest=tuple(biggest),
-            vectors=None if lengths is None else sum(4 * length * n for length, n in lengths.items()),
-            embedded=None
-            if with_vector is None
-            else {name: Embedded(with_vector.get(name, 0), n) for name, n in by["category"].items()},
-            dimensions=lengths,
-            cut_vectors=None if vectors is None else vectors.get(CUT_VECTOR, 0),
-            superseded=by.get("superseded"),
-        )
 
 
 def size_group(size: int) -> str:

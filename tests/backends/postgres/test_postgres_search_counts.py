@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 from support.postgres_place import FORMS
 
-from zeroclaw_tui.backends.lookup import biggest as biggest_of
 from zeroclaw_tui.backends.matching import count_entries
 from zeroclaw_tui.memory.query import MemoryFilter
-from zeroclaw_tui.memory.statistics import BIGGEST, FACET_FIELDS, STATISTICS_FIELDS
+from zeroclaw_tui.memory.statistics import FACET_FIELDS, STATISTICS_FIELDS
 from zeroclaw_tui.testing.samples import NOW
 from zeroclaw_tui.testing.tools import entries_of
 
@@ -40,5 +39,3 @@ async def test_counts_agree_with_counting_one_by_one(form, place, opens):
             assert dict(counts.by[field]) == dict(values)
             # The order is that of the counts; fields of numbers have none.
             assert field in ("quarter", "dimensions") or list(counts.by[field]) == list(values)
-        biggest = await biggest_of(memory, wanted)
-        assert [one.size for one in biggest] == sorted((entry.size for entry in entries), reverse=True)[:BIGGEST]
