@@ -125,7 +125,7 @@ def test_a_line_of_another_form_is_named_by_its_number(line: bytes, reason: str)
 def test_a_header_is_read_back(tmp_path: Path, made_by: Identity | None) -> None:
     moment = "2026-02-01T10:00:00+00:00"
     header = header_line(moment, "sqlite", "G4", "0.8.4", vectors=True, embedding=made_by)
-    assert header_of_line(header) == (moment, made_by)
+    assert header_of_line(header) == (made_by,)
     (tmp_path / "x").write_bytes(header + line_of(Row("", {"key": "a", "content": "A"}), vectors=True))
     source = Source(tmp_path / "x")
     assert jsonl.sniff(source)

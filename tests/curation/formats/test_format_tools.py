@@ -77,7 +77,8 @@ def _json(folder: Path, document: Any) -> Path:
                 ),
                 "openclaw_2026_03_01_hive_plan_70956f0d": "daily: The stand goes behind the shed",
                 "openclaw_2026_03_01_8579d6eb": "daily: Ordered new hive frames",
-                "openclaw_2026_03_01_048cd54c": "daily: To open the hive:\n\n```sh\n# smoke first\n\nopen hive\n```",
+                "openclaw_2026_03_01_ab379322": "daily: To open the hive:",
+                "openclaw_2026_03_01_b4b35afb": "daily: ```sh\n# smoke first\n\nopen hive\n```",
                 "openclaw_2026_03_01_31612c67": "daily: | frame | age |\n|---|---|\n| 1 | 2 |",
             },
             {"memories without text": 2},
@@ -87,7 +88,7 @@ def _json(folder: Path, document: Any) -> Path:
             {
                 "claude_claude_code_smoker": "core: Smoker — what the smoker burns",
                 "claude_claude_code_feedback_answers": (
-                    "feedback: Short answers please: Mila wants answers of three lines\n\nKeep answers short."
+                    "feedback: Mila wants answers of three lines\n\nKeep answers short."
                 ),
                 "claude_claude_code_frame_change": (
                     "project: When frames are swapped\n\nFrames are swapped in April. See [[smoker]]."
@@ -111,7 +112,6 @@ def _json(folder: Path, document: Any) -> Path:
                 "hash": 1,
                 "metadata": 1,
                 "role": 1,
-                "further categories": 1,
                 "expired memories": 1,
                 "memories without text": 1,
             },
@@ -157,18 +157,16 @@ def test_owner_session_and_times_are_read() -> None:
         "session_id": "0b0e7c1e-0000-4000-8000-000000000002",
     }
     assert stated("openclaw", "openclaw_2026_03_01_0715_conversation_summary_4a6e85e8")[1] == {
-        "created_at": "2026-03-01T07:15:20+00:00",
-        "session_id": "0b0e7c1e-0000-4000-8000-000000000001",
+        "created_at": "2026-03-01T00:00:00+00:00",
     }
 
 
 def test_a_folder_of_two_tools_needs_a_choice(tmp_path: Path) -> None:
-    shutil.copy(DATA / "formats" / "mem0.json", tmp_path)
-    shutil.copy(DATA / "formats" / "server_memory.jsonl", tmp_path)
-    with pytest.raises(UsageError, match=r"several formats: mcp, because .*; mem0, because "):
+    shutil.copytree(DATA / "formats" / "claude_code" / "memory", tmp_path / "memory")
+    _written(tmp_path, MEMORY="- Bees\n", **{f"memory/2026-03-0{day}": "- Wax\n" for day in range(1, 8)})
+    with pytest.raises(UsageError, match=r"several formats: openclaw, claude\."):
         find_format(Source(tmp_path))
-    assert not _is_known(tmp_path)
-    assert len(_read(tmp_path, "mem0")[0]) == 2
+    assert "Bees" in _contents(tmp_path, "openclaw")
     with pytest.raises(UsageError, match="'mem1'"):
         find_format(Source(tmp_path), "mem1")
 
@@ -177,12 +175,10 @@ def test_a_folder_of_two_tools_needs_a_choice(tmp_path: Path) -> None:
     ("name", "data", "reason"),
     [
         ("README.md", b"# Hive\n", "no format that is known"),
-        ("tsconfig.json", b"{ // bees\n", "not JSON"),
         ("x.json", b'[{"name": "hive", "memory": "16 GB"}]', "no format that is known"),
         ("x.json", b'[{"user_id": "mila", "memory": {"limit": 5}}]', "no format that is known"),
         ("graph.jsonl", b'{"id": "1", "labels": [], "properties": {}}\n{"id": "2"}\n', "no format that is known"),
         ("x", b"", "is empty"),
-        ("brain.db", b"SQLite format 3\0" + b"x" * 100, "is a database"),
     ],
 )
 def test_what_is_no_tools_is_refused_with_a_sentence(tmp_path: Path, name: str, data: bytes, reason: str) -> None:
@@ -201,25 +197,11 @@ def test_zeroclaws_own_files_are_no_foreign_format(tmp_path: Path) -> None:
         assert not _is_known(path)
 
 
-@pytest.mark.parametrize("lead", ["**Tasks done:**", "Tasks done:", "**Tasks done：**"])
-def test_a_lead_in_is_put_before_each_item(tmp_path: Path, lead: str) -> None:
-    text = f"{lead}\n- Frames\n- **Wax**: melted\n  - twice\n\nThe bees are calm.\n\n{lead}\n\n## Now\n- Bees\n"
-    assert _contents(_written(tmp_path, MEMORY=text)) == [
-        f"{lead}\n\nFrames",
-        f"{lead}\n\n**Wax**: melted\n- twice",
-        "The bees are calm.",
-        lead,
-        "Bees",
-    ]
-
-
 @pytest.mark.parametrize(
     ("name", "category", "created"),
     [
         ("2026-03-01", "daily", "2026-03-01T00:00:00+00:00"),
         ("2026-03-01-养蜂", "daily", "2026-03-01T00:00:00+00:00"),
-        ("2026-03-01-2359", "conversation", "2026-03-01T23:59:00+00:00"),
-        ("2026-03-01-2460", "daily", "2026-03-01T00:00:00+00:00"),
         ("archive/2026-03-01", "daily", "2026-03-01T00:00:00+00:00"),
     ],
 )
@@ -227,18 +209,6 @@ def test_the_name_of_a_daily_note_dates_it(tmp_path: Path, name: str, category: 
     ((row,), _) = _read(_written(tmp_path, **{f"memory/{name}": "- Bees <!-- two -->\n\n<!-- a comment -->\n"}))
     assert (row.values["content"], row.values["category"]) == ("Bees <!-- two -->", category)
     assert row.values["created_at"] == created
-
-
-def test_openclaw_has_a_workspace_an_agent_and_dates_in_headings(tmp_path: Path) -> None:
-    _written(tmp_path / "workspace", MEMORY="- Bees\n", SOUL="Be kind.\n")
-    _written(tmp_path / "workspace-helper", memory__x="- Bees\n", MEMORY="# M\n\n## 2026-02-03 Hive\n- Bees\n")
-    _written(tmp_path / "workspace", **{"memory/dreaming/x": "- Dreams\n", "memory/.cache/x": "- Cache\n"})
-    rows, _ = _read(tmp_path)
-    assert [(row.agent, row.values.get("created_at")) for row in rows] == [
-        (None, None),
-        ("helper", "2026-02-03T00:00:00+00:00"),
-        ("helper", None),
-    ]
 
 
 def test_claude_code_has_a_namespace_a_project_and_an_index(tmp_path: Path) -> None:
@@ -251,7 +221,8 @@ def test_claude_code_has_a_namespace_a_project_and_an_index(tmp_path: Path) -> N
     rows, _ = _read(tmp_path)
     assert [(row.values["namespace"], row.values["content"]) for row in rows] == [
         ("home-mila-bread", "Secret — one"),
-        ("home-mila-bread", "Prose\nMoved.\n- May"),
+        ("home-mila-bread", "Moved."),
+        ("home-mila-bread", "May"),
         ("home-mila-hive", "Secret — one"),
         ("home-mila-bread", "b\n\nBees"),
         ("home-mila-hive", "b\n\nBees"),
@@ -273,8 +244,6 @@ def test_front_matter_is_read_without_trust(tmp_path: Path, front: str) -> None:
     [
         {"results": [BEES]},
         [BEES],
-        BEES,
-        [{"text": "Mila keeps bees", "user_id": "mila"}],
         [{"id": "1", "memory": None}, {"id": "2", "memory": {"text": "x"}}, BEES],
         {"results": [BEES], "relations": []},
     ],
@@ -284,11 +253,11 @@ def test_mem0_in_each_of_its_forms(tmp_path: Path, document: Any) -> None:
     assert (row.values["content"], row.values["namespace"]) == ("Mila keeps bees", "mila")
 
 
-def test_unknown_fields_and_relations_of_mem0_are_counted(tmp_path: Path) -> None:
-    document = {"results": [{**BEES, "immutable": True, "odd": None}], "relations": [{"source": "mila"}]}
+def test_unknown_fields_of_mem0_are_counted(tmp_path: Path) -> None:
+    document = {"results": [{**BEES, "immutable": True, "odd": None}]}
     rows, lost = _read(_json(tmp_path, document))
     assert [row.values["content"] for row in rows] == ["Mila keeps bees"]
-    assert lost == {"immutable": 1, "relations of the graph memory": 1}
+    assert lost == {"immutable": 1}
 
 
 def test_repeated_memories_and_keys_are_distinguished(tmp_path: Path) -> None:
@@ -297,11 +266,6 @@ def test_repeated_memories_and_keys_are_distinguished(tmp_path: Path) -> None:
     assert [row.key for row in rows] == ["mem0_9a1b00000000", "mem0_9a1b00000000_2c925669"]
     assert lost == {"memories that come twice": 1}
     assert _read(_json(tmp_path, twice[2:]))[0][0].values["content"] == "Mila sells honey"
-
-
-def test_the_answer_of_read_graph_is_a_graph(tmp_path: Path) -> None:
-    entity = {"name": "Mila", "entityType": "person", "observations": ["Keeps bees"]}
-    assert _contents(_json(tmp_path, {"entities": [entity], "relations": []})) == ["Mila: Keeps bees"]
 
 
 _NAMES = st.sampled_from(

@@ -34,7 +34,7 @@ TABLE = b"key,content\r\n"
         ("x.jsonl", ONE + b'{"key": "b\\ud800", "content": ""}\n', "Line 2 is not a memory: it has half a character"),
         ("x.jsonl", b'{"zeroclaw_memories": 99}\n', "version 99"),
         ("x.csv", b"name,text\r\na,A\r\n", "has no format that is known here"),
-        ("x.csv", b"key,content,key\r\n", "Line 1 names key twice"),
+        ("x.csv", b"key,content,key\r\n", "Line 1 does not name a key and a content, each column once"),
         ("x.csv", TABLE + b"a,A,more\r\n", "Line 2 has 3 cells where the first line names 2"),
         (
             "x.csv",
@@ -44,7 +44,6 @@ TABLE = b"key,content\r\n"
         ("x.csv", TABLE + b'a,"A"B\r\n', "Line 2 is not a line of a table"),
         ("x.csv", TABLE + b"a,\xe9\r\n", "Line 2 is not UTF-8"),
         ("x.md", b"# Notes\n", "x.md has no format that is known here"),
-        ("x.toml", b"[project]\n", "x.toml is not JSON"),
     ],
 )
 async def test_another_shape_is_one_sentence_that_names_the_line(

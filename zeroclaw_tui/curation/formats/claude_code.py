@@ -1,4 +1,4 @@
-"""Claude Code's own memory: `~/.claude/projects/<path with - for />/memory/`, or a folder `.claude/memory`.
+"""Claude Code's own memory: `~/.claude/projects/<path with - for />/memory/`.
 
 MEMORY.md is an index, a line `- [Title](file.md) — hint` for each topic. A topic's file has front matter `name`,
 `description` and `type` (user, feedback, project or reference), which newer versions store in `metadata`. The format is
@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from itertools import groupby
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -27,12 +26,13 @@ _INDEX_LINE = re.compile(
     r"^[ \t]*[-*+][ \t]+\[(?P<title>[^\]\n]+)\]\((?P<file>[^()\n]+?\.md)\)[ \t]*(?:[—–:-]+[ \t]*)?(?P<hint>.*)$",
     re.MULTILINE,
 )
+_SNIFFED = 8
 
 
 def sniff(source: Source) -> bool:
     """By the front matter of topics, the lines of an index, or a MEMORY.md in a folder memory."""
     indexes, topics = _files(source)
-    if any(_is_topic(note_head(source, file)) for file in topics[:8]):
+    if any(_is_topic(note_head(source, file)) for file in topics[:_SNIFFED]):
         return True
     if any(date_of_note(file.name) for file in topics):
         return False
@@ -45,21 +45,20 @@ def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
     """Every topic with its type as category and its project as namespace; of an index only what has no topic."""
     indexes, topics = _files(source)
     for file in indexes:
-        yield from _index_rows(source, file, topics, lost)
+        yield from _index_rows(source, file, topics)
     for file in topics:
         fields, text = read_note(source, file)
         fields = _with_metadata(fields)
-        name, description, body = field_text(fields, "name"), field_text(fields, "description"), text.strip()
         # What Claude Code itself chooses a topic by has to be found here too.
-        head = description if slug(name) in ("", slug(file.stem)) else f"{name}: {description}"
-        content = body if description in body else f"{head}\n\n{body}".strip()
+        description, body = field_text(fields, "description"), text.strip()
+        content = body if description in body else f"{description}\n\n{body}".strip()
         if not content:
             lost[EMPTY] += 1
             continue
         count_lost(fields, _READ, lost)
         project = _project(source, file)
         yield memory_row(
-            _topic_key(project, file, name),
+            _topic_key(project, file.stem),
             content,
             field_text(fields, "type"),
             created_at=first_moment(fields, "created", "date", "modified"),
@@ -69,28 +68,24 @@ def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
         )
 
 
-def _index_rows(source: Source, file: PurePosixPath, topics: list[PurePosixPath], lost: Counter[str]) -> Iterator[Row]:
-    """The lines whose topic is missing, and the prose of each section: its lines say little without each other."""
-    fields, text = read_note(source, file)
-    count_lost(fields, (), lost)
-    namespace = _project(source, file)
+def _index_rows(source: Source, file: PurePosixPath, topics: list[PurePosixPath]) -> Iterator[Row]:
+    """The lines whose topic is missing, and all other text."""
+    _, text = read_note(source, file)
+    project = _project(source, file)
     for line in _INDEX_LINE.finditer(text):
         # A name may lead anywhere; it is only compared with the files that are here.
         topic = file.parent / line["file"]
         if topic not in topics:
             content = " — ".join(filter(None, (line["title"].strip(), line["hint"].strip())))
-            yield memory_row(_topic_key(namespace, topic, line["title"]), content, None, namespace=namespace)
-    for headings, blocks in groupby(blocks_of(_INDEX_LINE.sub("", text)), key=lambda block: block.headings):
-        heading = headings[-1] if headings else ""
-        texts = [f"- {block.text}".replace("\n", "\n  ") if block.is_item else block.text for block in blocks]
-        content = "\n".join(filter(None, [heading, *texts]))
-        yield memory_row(titled_key("claude", heading, content), content, None, namespace=namespace)
+            yield memory_row(_topic_key(project, topic.stem), content, None, namespace=project)
+    for block in blocks_of(_INDEX_LINE.sub("", text)):
+        if block.has_text:
+            yield memory_row(titled_key("claude", block.title, block.text), block.text, None, namespace=project)
 
 
-def _topic_key(project: str | None, file: PurePosixPath, name: str) -> str:
+def _topic_key(project: str | None, name: str) -> str:
     """The same whatever other projects are read with it."""
-    parts = ("claude", slug((project or "")[-40:]), slug(file.stem) or slug(name))
-    return "_".join(filter(None, parts))
+    return "_".join(filter(None, ("claude", slug((project or "")[-40:]), slug(name))))
 
 
 def _files(source: Source) -> tuple[list[PurePosixPath], list[PurePosixPath]]:
@@ -100,8 +95,8 @@ def _files(source: Source) -> tuple[list[PurePosixPath], list[PurePosixPath]]:
     folders = {file.parent for file in indexes}
 
     def is_topic(file: PurePosixPath) -> bool:
-        parts = source.path_of(file).parts[:-1]
-        return not source.is_folder or _FOLDER in parts or any(folder in folders for folder in file.parents)
+        in_memory = _FOLDER in source.path_of(file).parts[:-1]
+        return not source.is_folder or in_memory or any(folder in folders for folder in file.parents)
 
     return indexes, [file for file in files if file not in indexes and is_topic(file)]
 
@@ -119,10 +114,6 @@ def _with_metadata(fields: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _project(source: Source, file: PurePosixPath) -> str | None:
-    """Whose memory it is: the name of the folder that has `memory`, or the one that has `.claude`."""
-    parts = source.path_of(file).parts[:-1]
-    if _FOLDER not in parts[1:]:
-        return None
-    owners = parts[: len(parts) - 1 - parts[::-1].index(_FOLDER)]
-    owner = owners[-2] if owners[-1] == ".claude" and len(owners) > 1 else owners[-1]
-    return owner.strip("-/") or None
+    """Whose memory it is: the name of the folder that has `memory`."""
+    parents = source.path_of(file).parents
+    return next((folder.parent.name.strip("-") or None for folder in parents if folder.name == _FOLDER), None)

@@ -1,6 +1,6 @@
-"""Memories as a CSV table (RFC 4180): ours, and any other table whose first line names key and content.
+"""Memories as a CSV table (RFC 4180) whose first line names its columns, at least key and content.
 
-A table holds text only, and an empty cell says nothing. Times of a table with exactly our columns stay as they are.
+A table holds text only, and an empty cell says nothing. Times stay as they are written.
 """
 
 from __future__ import annotations
@@ -8,13 +8,11 @@ from __future__ import annotations
 import csv
 import io
 import math
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
 from zeroclaw_tui.curation.formats.jsonl import kind_stored, readable
-from zeroclaw_tui.curation.formats.rows import UNREADABLE_TIMES, moment_of
 from zeroclaw_tui.curation.formats.source import MAX_LINE_SIZE, Source, numbered_lines
 from zeroclaw_tui.memory.change import Row, Value
 from zeroclaw_tui.memory.entry import kind_from
@@ -27,9 +25,7 @@ COLUMNS = (
 )  # fmt: skip
 LOSES = "CSV holds Unicode text only: no vectors, no further columns, and an empty text becomes nothing."
 _STORED_NAMES = {"timestamp": "created_at"}
-_TIMES = ("timestamp", "updated_at")
-_SINCE_1970 = re.compile(r"\d{9,13}(\.\d+)?", re.ASCII)
-_PINNED = {"true": 1, "1": 1, "false": 0, "0": 0}
+_PINNED = {"true": 1, "false": 0}
 _MAX_NAME = 40
 _HINT = "It needs a first line with at least key and content, as `zeroclaw memory export --format csv` writes it."
 
@@ -37,9 +33,7 @@ _HINT = "It needs a first line with at least key and content, as `zeroclaw memor
 def sniff(source: Source) -> bool:
     """Whether the first line names the columns key and content."""
     first = b"" if source.is_folder else source.head().partition(b"\n")[0]
-    return {"key", "content"} <= {
-        cell.strip().strip('"').lower() for cell in first.decode("utf-8", "replace").split(",")
-    }
+    return {"key", "content"} <= {cell.strip().strip('"') for cell in first.decode("utf-8", "replace").split(",")}
 
 
 def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
@@ -66,7 +60,10 @@ def _rows(reader: BinaryIO, lost: Counter[str]) -> Iterator[Row]:
     table = csv.reader(_decoded_lines(reader), strict=True)
     number = 1
     try:
-        names = _column_names(next(table, []), lost)
+        names = next(table, [])
+        if not {"key", "content"} <= set(names) or len(set(names)) != len(names):
+            raise UsageError("Line 1 does not name a key and a content, each column once.", hint=_HINT)
+        lost.update(f"column {one_line(name)[:_MAX_NAME]}" for name in names if name not in COLUMNS)
         while True:
             number = table.line_num + 1
             cells = next(table, None)
@@ -76,7 +73,7 @@ def _rows(reader: BinaryIO, lost: Counter[str]) -> Iterator[Row]:
                 counts = f"{len(cells)} cells where the first line names {len(names)}"
                 raise UsageError(f"Line {number:,} has {counts}.", hint=_HINT)
             if cells:
-                yield _row(dict(zip(names, cells, strict=True)), lost, is_export=tuple(names) == COLUMNS)
+                yield _row(dict(zip(names, cells, strict=True)), lost)
     except csv.Error as error:
         raise UsageError(f"Line {number:,} is not a line of a table: {one_line(str(error))}.", hint=_HINT) from error
 
@@ -89,46 +86,28 @@ def _decoded_lines(reader: BinaryIO) -> Iterator[str]:
             raise UsageError(f"Line {number:,} is not UTF-8.", hint="Save the file as UTF-8 first.") from error
 
 
-def _column_names(cells: Sequence[str], lost: Counter[str]) -> list[str]:
-    names = [cell.strip().lower() for cell in cells]
-    if not {"key", "content"} <= set(names):
-        raise UsageError("Line 1 does not name a key and a content.", hint=_HINT)
-    for name in names:
-        if name not in COLUMNS:
-            lost[f"column {one_line(name)[:_MAX_NAME]}"] += 1
-        elif names.count(name) > 1:
-            raise UsageError(f"Line 1 names {name} twice.", hint=_HINT)
-    return names
-
-
-def _row(cells: dict[str, str], lost: Counter[str], *, is_export: bool) -> Row:
+def _row(cells: dict[str, str], lost: Counter[str]) -> Row:
     values: dict[str, Value] = {"key": cells["key"], "content": cells["content"]}
     for name, cell in cells.items():
         if cell and name in COLUMNS and name not in ("key", "content", "agent"):
             try:
-                values[_STORED_NAMES.get(name, name)] = cell if is_export and name in _TIMES else _value(name, cell)
+                values[_STORED_NAMES.get(name, name)] = _value(name, cell)
             except (ValueError, KeyError):
-                lost[UNREADABLE_TIMES if name in _TIMES else f"{name} that cannot be read"] += 1
+                lost[f"{name} that cannot be read"] += 1
     return Row(cells.get("id", ""), values, None, cells.get("agent") or None)
 
 
 def _value(name: str, cell: str) -> Value:
     """Raises ValueError or KeyError for what cannot be read."""
-    text = cell.strip()
     if name == "importance":
-        number = float(text)
+        number = float(cell)
         if not math.isfinite(number):
             raise ValueError("not a finite number")
         return number
     if name == "pinned":
-        return _PINNED[text.lower()]
+        return _PINNED[cell.strip().lower()]
     if name == "kind":
         return kind_stored(cell)
-    if name in _TIMES:
-        moment = moment_of(float(text) if _SINCE_1970.fullmatch(text) else text)
-        if moment is None:
-            raise ValueError("not a time")
-        return moment
     return cell
 
 

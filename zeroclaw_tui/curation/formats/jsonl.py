@@ -53,9 +53,8 @@ class Identity:
 
 
 class Header(NamedTuple):
-    """The first line of an export: when it was written (RFC 3339), and what made the vectors, if known."""
+    """The first line of an export: what made the vectors, if known."""
 
-    exported: str
     embedding: Identity | None
 
 
@@ -113,7 +112,7 @@ def header_of_line(line: bytes) -> Header | None:
         identity = Identity(str(made_by["provider"]), str(made_by["model"]), int(made_by["dimensions"]))
     except (TypeError, KeyError, ValueError):
         identity = None
-    return Header(str(parts.get("exported") or ""), identity)
+    return Header(identity)
 
 
 def line_of(row: Row, *, vectors: bool) -> bytes:
@@ -294,8 +293,6 @@ _UNPACKED: Mapping[str, Callable[[str], Value]] = {
     "real": float,
     "base64": _from_base64,
     "surrogates": lambda text: _from_base64(text).decode("utf-8", "surrogatepass"),
-    # As earlier versions wrote it.
-    "text_bytes": lambda text: _from_base64(text).decode("utf-8", "surrogateescape"),
 }
 
 

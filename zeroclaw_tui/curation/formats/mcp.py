@@ -1,7 +1,7 @@
 """The file of the MCP server "memory": a graph of entities with observations.
 
 Each line is {"type": "entity", "name", "entityType", "observations": [text, …]} or {"type": "relation", "from", "to",
-"relationType"}; there are neither ids nor times. The answer of the tool `read_graph` is one {"entities", "relations"}.
+"relationType"}, also in a file that is called `.json`; there are neither ids nor times.
 """
 
 from __future__ import annotations
@@ -17,17 +17,18 @@ from zeroclaw_tui.curation.formats.rows import EMPTY, INVALID, count_lost, memor
 from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.memory.change import Row
 
-_SUFFIXES = (".json", ".jsonl", ".ndjson")
 _ENTITY = ("type", "name", "entityType", "observations")
 _RELATION = ("from", "relationType", "to")
 _FACT = '{"semantic":"fact"}'
 """The kind of a relation between two names: ZeroClaw has none of its own for it."""
 _SNIFFED = 6
-"""How many objects are looked at to recognise a graph."""
+"""How many lines are looked at to recognise a graph."""
 
 
 def sniff(source: Source) -> bool:
-    """By the first objects."""
+    """By the first lines."""
+    if source.is_folder or source.head().lstrip()[:1] != b"{":
+        return False
     return any(_is_entity(record) or _is_relation(record) for record in islice(_records(source), _SNIFFED))
 
 
@@ -43,41 +44,22 @@ def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
             count_lost(record, _ENTITY, lost)
             for text in record["observations"]:
                 if isinstance(text, str) and text.strip():
-                    yield _about(record, f"{record['name']}: {text}")
+                    content = f"{record['name']}: {text}"
+                    yield memory_row(titled_key("mcp", record["name"], content), content, text_at(record, "entityType"))
                 else:
                     lost[EMPTY] += 1
         else:
             lost[INVALID] += 1
 
 
-def _about(entity: Mapping[str, Any], content: str) -> Row:
-    return memory_row(titled_key("mcp", entity["name"], content), content, text_at(entity, "entityType"))
-
-
 def _records(source: Source) -> Iterator[Mapping[str, Any]]:
-    """The objects of each file: the parts of one graph, or the lines; an empty one for what is no object."""
-    for file in source.files:
-        if source.is_folder and (len(file.parts) > 1 or file.suffix.lower() not in _SUFFIXES):
-            continue
-        if source.head(file).lstrip()[:1] != b"{":
-            continue
-        text = source.text(file)
-        graph = _parsed(text)
-        lists = [graph.get(name) for name in ("entities", "relations")]
-        parts = [part for one in lists if isinstance(one, list) for part in one]
-        if parts or graph:
-            yield from (part if isinstance(part, dict) else {} for part in parts or [graph])
-        else:
-            # Several lines, each an object of its own, are not one JSON document.
-            yield from (_parsed(line) for line in text.split("\n") if line.strip())
-
-
-def _parsed(text: str) -> Mapping[str, Any]:
-    with suppress(ValueError, RecursionError):
-        document = json.loads(text)
-        if isinstance(document, dict):
-            return document
-    return {}
+    """The object of each line; an empty one for what is no object."""
+    for line in source.text().split("\n"):
+        record: Any = None
+        with suppress(ValueError, RecursionError):
+            record = json.loads(line)
+        if line.strip():
+            yield record if isinstance(record, dict) else {}
 
 
 def _is_entity(record: Mapping[str, Any]) -> bool:

@@ -24,7 +24,6 @@ MAX_FRONT_MATTER = 64 * 1024
 _CLOSES = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.MULTILINE)
 _MARKER = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
 _TITLE = re.compile(r"(?:\[[ xX]\][ \t]+)?\*\*([^*\n]{1,100}?)(?::\*\*|\*\*:)")
-_COMMENTS = re.compile(r"(?:<!--(?:(?!-->).)*-->\s*)+", re.DOTALL)
 _ZEROCLAWS = (snapshot.TITLE, markdown.TITLE)
 
 
@@ -36,8 +35,7 @@ class Block:
     """
 
     text: str
-    headings: tuple[str, ...] = ()
-    is_item: bool = False
+    headings: tuple[str, ...]
 
     @property
     def title(self) -> str:
@@ -88,7 +86,7 @@ def front_matter(text: str) -> tuple[Mapping[str, Any], str]:
 
 
 def blocks_of(text: str) -> Iterator[Block]:
-    """Every block in order; headings, rules and comments are none."""
+    """Every block in order; headings, rules and HTML are none."""
     lines = text.split("\n")
     path: list[tuple[int, str]] = []
     for token in _parser().parse(text):
@@ -99,12 +97,10 @@ def blocks_of(text: str) -> Iterator[Block]:
             level = len(token.markup)
             path = [(other, heading) for other, heading in path if other < level]
             path.append((level, one_line(lines[first].strip().strip("#").strip())))
-        elif token.nesting >= 0 and token.type not in ("hr", "bullet_list_open", "ordered_list_open"):
+        elif token.nesting >= 0 and token.type not in ("hr", "html_block", "bullet_list_open", "ordered_list_open"):
             is_item = token.type == "list_item_open"
             block = _without_marker(lines[first:end]) if is_item else "\n".join(lines[first:end])
-            if not _COMMENTS.fullmatch(block.strip()):
-                headings = tuple(heading for _, heading in path if heading)
-                yield Block(block.rstrip().strip("\n"), headings, is_item)
+            yield Block(block.rstrip().strip("\n"), tuple(heading for _, heading in path if heading))
 
 
 def field_text(fields: Mapping[str, Any], name: str) -> str:

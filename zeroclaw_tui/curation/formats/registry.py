@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,7 +10,6 @@ from zeroclaw_tui.curation.formats import claude_code, csv_file, json_lists, jso
 from zeroclaw_tui.curation.formats.jsonl import Identity
 from zeroclaw_tui.curation.formats.rows import distinct
 from zeroclaw_tui.curation.formats.source import Source
-from zeroclaw_tui.files.database import DATABASE_HEADER
 from zeroclaw_tui.memory.change import Row
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import cut, one_line
@@ -77,19 +75,8 @@ def find_format(source: Source, name: str | None = None) -> Format:
 
 def _unknown(source: Source) -> UsageError:
     """The error for what has no format that is known here."""
-    head = b"" if source.is_folder else source.head()
-    if not head and not source.is_folder:
-        return UsageError(f"{source.name} is empty.", hint="Name the file or directory of the memories.")
-    if head.startswith(DATABASE_HEADER):
-        return UsageError(f"{source.name} is a database.", hint="`zeroclaw memory copy` copies a store.")
-    if head.lstrip()[:1] in (b"{", b"["):
-        try:
-            json.loads(head.partition(b"\n")[0])
-        except (ValueError, RecursionError):
-            # Raises the error that names the line, where it is not JSON at all.
-            source.document()
-    names = ", ".join(FORMATS)
+    is_empty = not source.is_folder and not source.head()
     return UsageError(
-        f"{source.name} has no format that is known here.",
-        hint=f"The formats are {names}. Choose one with --from NAME if you know which it is.",
+        f"{source.name} {'is empty' if is_empty else 'has no format that is known here'}.",
+        hint=f"The formats are {', '.join(FORMATS)}. Choose one with --from NAME if you know which it is.",
     )

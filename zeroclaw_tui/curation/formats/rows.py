@@ -14,16 +14,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.memory.change import Row, Value
-from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import one_line, unicode_text
 
 EMPTY, INVALID, TWICE = "memories without text", "records of another form", "memories that come twice"
-UNREADABLE_TIMES = "times that cannot be read"
 """Names under which `lost` counts what is not imported."""
 _MAX_SLUG, _MAX_NAME = 40, 40
-_MILLISECONDS_FROM = 1e11
 _NAIVE_UTC = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?")
 _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 _NO_SLUG = re.compile(r"[^\w]+|_+")
@@ -82,14 +78,11 @@ def identified_key(tool: str, id: Any, content: str) -> str:
 def moment_of(value: Any) -> str | None:
     """A tool's time as RFC 3339 with a zone; None for anything else.
 
-    `YYYY-MM-DD HH:MM:SS` is SQLite's UTC, other times without a zone are local, and numbers are seconds since 1970, or
-    milliseconds from 1e11 on.
+    `YYYY-MM-DD HH:MM:SS` is SQLite's UTC, other times without a zone are local.
     """
+    if not isinstance(value, str):
+        return None
     try:
-        if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
-            return datetime.fromtimestamp(value / 1000 if value >= _MILLISECONDS_FROM else value, UTC).isoformat()
-        if not isinstance(value, str):
-            return None
         text = value.strip()
         parsed = datetime.fromisoformat(text)
         if _RFC_3339.fullmatch(text):
@@ -106,9 +99,10 @@ def first_moment(record: Mapping[str, Any], *names: str) -> str | None:
     return next((moment for name in names if (moment := moment_of(record.get(name)))), None)
 
 
-def text_at(record: Mapping[str, Any], *names: str) -> str | None:
-    """The first of these fields that has text which is not blank."""
-    return next((value for name in names if isinstance(value := record.get(name), str) and value.strip()), None)
+def text_at(record: Mapping[str, Any], name: str) -> str | None:
+    """The text of a field, if it is not blank."""
+    value = record.get(name)
+    return value if isinstance(value, str) and value.strip() else None
 
 
 def count_lost(record: Mapping[str, Any], read: Iterable[str], lost: Counter[str]) -> None:
@@ -116,16 +110,3 @@ def count_lost(record: Mapping[str, Any], read: Iterable[str], lost: Counter[str
     for name in record.keys() - frozenset(read):
         if record[name] not in (None, "", 0, [], {}):
             lost[unicode_text(one_line(str(name))[:_MAX_NAME])] += 1
-
-
-def json_documents(source: Source) -> Iterator[Any]:
-    """The JSON of the file, or of each `.json` file right in the folder; one that cannot be read is in its `unread`."""
-    for file in source.files:
-        if source.is_folder and (len(file.parts) > 1 or file.suffix.lower() != ".json"):
-            continue
-        if source.head(file).lstrip()[:1] not in (b"{", b"["):
-            continue
-        try:
-            yield source.document(file)
-        except InspectorError as error:
-            source.unread[one_line(str(file))] = error.message
