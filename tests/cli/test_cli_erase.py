@@ -71,11 +71,12 @@ def test_all_is_gone_and_the_report_says_so_without_the_text(memory: Run, instal
 
 def test_what_is_left_is_exit_code_one(memory: Run, install: Path) -> None:
     (install / "workspace" / "USER.md").write_text(f"- {TEXT}\n- stays\n")
-    mine = install / "workspace" / "mine.txt"
-    mine.write_text(TEXT)
+    mine = install / "workspace" / "backups" / "mine.bin"
+    mine.parent.mkdir()
+    mine.write_bytes(b"\0" + TEXT.encode())
     answer = memory("erase", TEXT, "--yes")
     assert answer.code == 1
-    assert "mine.txt (1): It is a file of your own: remove the text by hand, or delete the file." in answer.out
+    assert "mine.bin (1): The text cannot be cut out of this file" in answer.out
     assert "Something is left." in answer.out
     assert (install / "workspace" / "USER.md").read_text() == "- stays\n"
     mine.unlink()
@@ -129,7 +130,7 @@ def test_it_is_asked_by_typing(script: Callable[[str], str], install: Path) -> N
         screen.wait_for("Type erase to do it:")
         screen.press(*"erase", "enter")
         assert screen.wait_exit() == 0
-        assert "Nothing is left." in screen.text
+        assert "Nothing is left in the places" in screen.text
     assert _holding(install) == []
 
 

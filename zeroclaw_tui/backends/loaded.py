@@ -107,16 +107,13 @@ class Loaded:
         return await asyncio.to_thread(count_entries, found, superseded, missing, now, by)
 
     def _named(self, query: Query[Any]) -> Sequence[MemoryEntry] | None:
-        """The memories that a query names by handles, ids, keys or contents; None for a query that names none."""
+        """The memories that a query names by handles, ids or keys; None for a query that names none."""
         if query.handles is not None:
             return [self.by_handle[handle] for handle in dict.fromkeys(query.handles) if handle in self.by_handle]
         if query.ids is not None:
             return [self.by_id[id] for id in dict.fromkeys(query.ids) if id in self.by_id]  # noqa: A001
         if query.keys is not None:
             return [entry for key in dict.fromkeys(query.keys) for entry in self.by_key.get(key, ())]
-        if query.contents is not None:
-            contents = frozenset(query.contents)
-            return [entry for entry in self.entries if entry.content in contents]
         return None
 
     async def _in_order(self, filter: MemoryFilter, field: SortField) -> _Ordered:

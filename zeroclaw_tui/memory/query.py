@@ -116,8 +116,7 @@ class Query(Generic[T]):
 
     Rows named by `handles`, `ids` or `keys` come in the order of these names (several rows of one key: the oldest
     stored first), without duplicates; a name without a row is left out. With `prefix` (of the key) the row updated last
-    comes first. All other queries are in the order of `sort`.
-    `contents` finds the rows whose whole content is one of these. The filter applies in every case.
+    comes first. All other queries are in the order of `sort`. The filter applies in every case.
     """
 
     read: Reading[T]
@@ -126,15 +125,14 @@ class Query(Generic[T]):
     handles: Sequence[Handle] | None = None
     ids: Sequence[str] | None = None
     keys: Sequence[str] | None = None
-    contents: Sequence[str] | None = None
     prefix: str | None = None
     offset: int = 0
     limit: int | None = None
 
     @property
     def names_rows(self) -> bool:
-        """Whether it names its rows by handles, ids, keys or contents."""
-        return any(names is not None for names in (self.handles, self.ids, self.keys, self.contents))
+        """Whether it names its rows by handles, ids or keys."""
+        return any(names is not None for names in (self.handles, self.ids, self.keys))
 
 
 NO_DATE = "no date"

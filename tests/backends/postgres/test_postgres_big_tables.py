@@ -9,18 +9,13 @@ from pathlib import Path
 import pytest
 from support.postgres_place import PostgresPlace
 
-from zeroclaw_tui.backends.lookup import versions_at, whole_entry
 from zeroclaw_tui.backends.matching import filter_entries
 from zeroclaw_tui.cli.entries import list_memories
 from zeroclaw_tui.cli.verbs import memory_arguments
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.changes import remove_memories
 from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.purge_plan import plan_of
-from zeroclaw_tui.curation.traces.copies import find_copies, texts_of
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import NotFound
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.testing.tools import entries_of
 
@@ -73,19 +68,3 @@ async def test_a_text_is_found_in_any_case_of_its_ascii_letters_whatever_the_lan
         wanted = MemoryFilter(contains=text)
         one_by_one = {entry.id for entry in filter_entries(await memory.list(), wanted)}
         assert {entry.id for entry in (await entries_of(memory, wanted))} == one_by_one
-
-
-async def test_the_server_is_asked_where_else_a_deleted_text_is(library, filled, fetched):
-    """Two others have the content of the one that goes; of all others not even their keys come over."""
-    filled.run("UPDATE memories SET content = 'memory number 7' WHERE id IN ('id-8', 'id-9')")
-    plan = plan_of(await versions_at(library.memory, ["id-7"]))
-    del fetched[:]
-    outcome = await remove_memories(library, plan, "forget")
-    found = await find_copies(library, await texts_of(library, outcome.action.number))
-    assert sum(rows for _, rows in fetched) < 30
-    (copy,) = [copy for copy in found if copy.kind == "memories"]
-    assert copy.count == 2
-    assert "key 8" in copy.why
-    assert "key 9" in copy.why
-    with pytest.raises(NotFound):
-        await whole_entry(library.memory, "id-7")

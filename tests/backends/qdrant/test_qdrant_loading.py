@@ -138,7 +138,6 @@ async def test_what_needs_every_point_of_a_big_collection_is_refused(too_big: Qd
         too_big.rows(Query(EXCERPTS, limit=4)),
         too_big.rows(Query(ENTRIES, MemoryFilter(contains="n 5"), limit=5)),
         too_big.rows(Query(ENTRIES, prefix="key", limit=5)),
-        too_big.rows(Query(ENTRIES, contents=["n 5"])),
         count_matching(too_big, MemoryFilter(regex="5")),
     ):
         with pytest.raises(Refused, match="1,000 points"):

@@ -20,7 +20,7 @@ from zeroclaw_tui.curation.library import Library
 
 TEXT = "Zebediah Quill-Strauß"
 OTHERS = tuple(f"Memory {at} about the harbour, its cranes and the tide" for at in range(40))
-STAYING = {"other file", "security log", "schedule"}
+STAYING = {"security log", "schedule"}
 """The kinds of places that are named and left."""
 GENERATIONS = ("G1", "G2", "G3", "G4", "G5")
 """As ZeroClaw 0.1.7, 0.7.5, 0.8.0, 0.8.3 and 0.8.4 leave an install; the last two have the same tables."""
@@ -147,8 +147,6 @@ def _plant_more(config_dir: Path, root: Path, text: str) -> None:
     own.mkdir(parents=True)
     (own / "config.2026-01-01T00:00:00Z.toml").write_text(f'[memory]\nbackend = "sqlite"\n# for {text}\n')
     small_store.make(own / "brain.db.20260101T000000.000000Z.db", "G2", [{"content": text}, {"content": OTHERS[0]}])
-    (root / "notes").mkdir()
-    (root / "notes" / "list.txt").write_text(f"one\n{text}\nthree\n")
     (root / "sessions" / "new.jsonl").write_text(json.dumps({"role": "user", "content": f"hello {text}"}) + "\n")
 
 

@@ -22,17 +22,6 @@ async def _found(place: Place, *texts: Text) -> dict[str, list[TextPlace]]:
         return by_kind
 
 
-async def test_other_memories_with_the_same_content_are_reported(make_place: Make) -> None:
-    """Superseded ones and those of other agents too, but not the memory itself while it is still stored."""
-    hidden = {"id": "2", "key": "hidden", "content": SECRET, "superseded_by": "x"}
-    place = make_place("G4", ({"id": "1", "key": "door", "content": SECRET}, hidden))
-    itself = Text("1", "door", SECRET)
-    (copy,) = (await _found(place, itself))["memories"]
-    assert (copy.count, copy.can_clean) == (1, False)
-    assert "hidden" in copy.why
-    assert "door" not in copy.why
-
-
 async def test_unreadable_places_are_reported(place: Place) -> None:
     """Damaged databases and a folder among files: each database says why, none stops the rest."""
     place.write("memory/audit.db", b"not a database at all" * 100)
@@ -65,4 +54,4 @@ async def test_notes_of_the_store_itself_are_no_copies(make_place: Make) -> None
     place.write("MEMORY.md", f"{SECRET}\n")
     place.write("memory/archive/2026-01-01.md", f"{SECRET}\n")
     found = await _found(place)
-    assert found.keys() == {"memories", "archive"}
+    assert found.keys() == {"archive"}

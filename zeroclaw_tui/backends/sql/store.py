@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 NAMES_AT_ONCE = 2000
-"""The most ids, keys or contents that one statement looks for."""
+"""The most ids or keys that one statement looks for."""
 
 
 class SqlMemory(Memory):
@@ -97,14 +97,13 @@ class SqlMemory(Memory):
         )
 
     async def _named_rows(self, query: Query[Any]) -> Sequence[Any]:
-        """The rows with one of the query's handles, ids, keys or contents."""
-        named = {"handle": query.handles, "id": query.ids, "key": query.keys, "content": query.contents}
+        """The rows with one of the query's handles, ids or keys."""
+        named = {"handle": query.handles, "id": query.ids, "key": query.keys}
         column, names = next(
             (column, list(dict.fromkeys(names))) for column, names in named.items() if names is not None
         )
         select, make = await self.select(query.filter), self.maker(query.read.name)
-        # Contents are not read again to put their rows in order.
-        name = "NULL" if column == "content" else select.column(column)
+        name = select.column(column)
         if name is None:
             return []
         by_name: dict[Any, list[Any]] = {}
@@ -112,13 +111,14 @@ class SqlMemory(Memory):
             some = select.named(column, names[start : start + NAMES_AT_ONCE])
             columns = f"{some.columns(query.read.name)}, {name} AS name"
             statement = some.statement(columns, f"ORDER BY {some.stored_order}")
-            takes_long = column == "content" or query.filter.looks_for_text
             for found, row in await self.fetch_records(
-                some, statement, lambda record: (record[-1], make(record)), takes_long=takes_long
+                some,
+                statement,
+                lambda record: (record[-1], make(record)),
+                takes_long=query.filter.looks_for_text,
             ):
                 by_name.setdefault(found if column == "handle" else as_text(found), []).append(row)
-        order = [""] if column == "content" else names
-        return [row for name in order for row in by_name.get(name, ())]
+        return [row for name in names for row in by_name.get(name, ())]
 
     async def health_check(self) -> bool:
         """True when it answers; every other verb says why it does not."""

@@ -1,4 +1,4 @@
-"""Where the text of a memory still is after it was deleted or changed, and cleaning it there with undo."""
+"""In which files the text of a memory still is after it was deleted or changed, and cleaning it there with undo."""
 
 from __future__ import annotations
 
@@ -15,21 +15,18 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.purge_plan import PurgePlan
 from zeroclaw_tui.curation.running_action import RunningAction
-from zeroclaw_tui.curation.traces.databases import rows_with_texts, search
-from zeroclaw_tui.curation.traces.files import PlacedFile, PlacedFiles, SkippedPlace, TextPlace, not_read
-from zeroclaw_tui.curation.traces.matcher import MAX_TEXTS, TextMatcher
+from zeroclaw_tui.curation.traces.databases import PACKED, rows_with_texts, search
+from zeroclaw_tui.curation.traces.files import PlacedFile, PlacedFiles, TextPlace, not_read
+from zeroclaw_tui.curation.traces.matcher import TextMatcher
 from zeroclaw_tui.curation.traces.text_files import without_texts
 from zeroclaw_tui.memory.change import MEMORIES, Journal, ProgressCallback, RowChange
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.query import ENTRIES, Query
-from zeroclaw_tui.memory.text import WHITE_SPACE, counted, first_names
+from zeroclaw_tui.memory.text import WHITE_SPACE, counted
 
 SHORT = 8
-"""Texts of fewer characters are everywhere: they are only found as other memories of the same content."""
+"""Texts of fewer characters are everywhere."""
 _BATCH_ROWS = 500
-_SECONDS = 5.0
-"""For so long a store searches for other memories of the same content."""
-_NOT_WHOLE = "There are too many memories to compare quickly; others may have the same content."
 _LUCID = "ZeroClaw also stored these memories in lucid, which has no delete command."
 
 
@@ -107,51 +104,29 @@ def cleaned_sentence(cleaned: Outcome) -> str:
 async def find_copies(library: Library, texts: Iterable[Text]) -> list[TextPlace]:
     """Every place besides the store itself where one of these texts still is.
 
-    Before a removal the memories of the texts do not count. Only the first MAX_TEXTS of at least SHORT characters are
-    searched for within files, and not in the free pages of databases. Reads only, in threads that end soon when this
-    is cancelled. Raises InspectorError kinds where the store cannot be read; any other place says that by itself.
+    Only the first texts of at least SHORT characters are searched for, and not in the free pages of databases. Reads
+    only, in threads that end soon when this is cancelled. A place that cannot be read says that by itself.
     """
     wanted = tuple(dict.fromkeys(texts))
-    copies = await _in_memories(library, wanted)
+    copies: list[TextPlace] = []
     if any(map(_is_long, wanted)):
         task = CancellableTask()
-        copies += await task.run(lambda: list(_in_files(library, matcher_for(wanted), task.check)))
+        copies = await task.run(lambda: list(_in_files(library, matcher_for(wanted), task.check)))
     if wanted and forwards_writes(library.config.backend, library.config.zeroclaw_backend):
         copies.append(TextPlace("lucid", "lucid", None, why=_LUCID))
     return copies
 
 
-async def _in_memories(library: Library, texts: Sequence[Text]) -> list[TextPlace]:
-    """Other memories with the same content, superseded ones and those of other agents too."""
-    about = library.memory.about
-    contents = sorted({text.content for text in texts if text.content.strip(WHITE_SPACE)})[:MAX_TEXTS]
-    if not contents:
-        return []
-    try:
-        async with asyncio.timeout(_SECONDS):
-            entries = await library.memory.rows(Query(ENTRIES, contents=contents))
-    except TimeoutError:
-        return [TextPlace("memories", about.location, None, why=_NOT_WHOLE)]
-    own = {(text.id, text.content) for text in texts}
-    same = [entry for entry in entries if (entry.id, entry.content) not in own]
-    if not same:
-        return []
-    keys = first_names(list(dict.fromkeys(entry.key for entry in same)))
-    advice = about.keeps_deleted if about.program else "Select and delete them."
-    return [
-        TextPlace("memories", about.location, len(same), why=f"Other memories have the same content: {keys}. {advice}")
-    ]
-
-
 def _in_files(library: Library, matcher: TextMatcher, check: Callable[[], None]) -> Iterator[TextPlace]:
     """What the files of the table of places have of the texts, and which could not be searched. Blocks."""
-    for one in search(PlacedFiles.with_copies(library.config, library.memory.name), matcher, check):
-        if not isinstance(one, SkippedPlace):
-            file, count = one
-            why = f"{file.place.remark} {matcher.remark}".rstrip()
-            yield TextPlace(file.kind, str(file.path), count, file.place.can_clean, why, file, matcher)
-        elif one.may_hold:
-            yield TextPlace(one.kind, one.place, None, why=f"{one.why} It may contain the text.")
+    found = PlacedFiles.with_copies(library.config, library.memory.name)
+    for file, count, why in search(found, matcher, check):
+        if why and why != PACKED:
+            yield TextPlace(file.kind, str(file.path), None, why=f"{why} It may contain the text.")
+        elif count:
+            remark = f"{file.place.remark} {matcher.remark}".rstrip()
+            yield TextPlace(file.kind, str(file.path), count, file.place.can_clean, remark, file, matcher)
+    yield from found.unread
 
 
 async def clean_copies(library: Library, copies: Sequence[TextPlace]) -> Outcome:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.curation.external import keyword_indexes
-from zeroclaw_tui.curation.traces.files import PlacedFile, PlacedFiles, SkippedPlace, not_read
+from zeroclaw_tui.curation.traces.files import PlacedFile, PlacedFiles, not_read
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
 from zeroclaw_tui.files.database import (
     as_text,
@@ -30,6 +30,8 @@ from zeroclaw_tui.files.disk import file_size
 from zeroclaw_tui.files.whole_database import check_room, exclusive_connection
 from zeroclaw_tui.memory.errors import InspectorError
 
+PACKED = "It is packed, so its content was not searched: unpack it, or delete it."
+_DAMAGED = "It should be a SQLite database, but it is none: delete it while ZeroClaw is stopped, or restore a backup."
 _AT_ONCE = 200
 """How many rows one write has, so that a running ZeroClaw never waits long for its turn."""
 _GONE_WITH = {
@@ -57,26 +59,27 @@ class FoundRow:
 
 def search(
     found: PlacedFiles, matcher: TextMatcher, check: Callable[[], object], *, free_pages: bool = False
-) -> Iterator[tuple[PlacedFile, int] | SkippedPlace]:
-    """Search every file: those that have a text, with how often, and those that could not be searched.
+) -> Iterator[tuple[PlacedFile, int | None, str]]:
+    """Search every file: those that have a text, with how often, and those that could not be searched, with the reason.
 
     It blocks; `check` may end it by raising.
     """
-    yield from found.skipped
     for file in found.files:
         check()
         try:
-            skipped = file.why_not_searched()
-            count = 0 if skipped else count_hits(file, matcher, check, free_pages=free_pages)
-            if not (count or skipped or free_pages) and file.is_database():
+            if file.is_packed():
+                yield file, None, PACKED
+            elif count := count_hits(file, matcher, check, free_pages=free_pages):
+                yield file, count, ""
+            elif file.form == "rows" and file_size(file.path) and not file.is_database():
+                yield file, None, _DAMAGED
+            elif not free_pages and file.is_database():
                 with open_immutable(file.path) as (_, notice):
-                    skipped = SkippedPlace(str(file.path), notice.strip(), kind=file.kind) if notice else None
+                    pass
+                if notice:
+                    yield file, None, notice.strip()
         except (OSError, InspectorError) as error:
-            skipped, count = SkippedPlace(str(file.path), not_read(error), kind=file.kind), 0
-        if skipped:
-            yield skipped
-        elif count:
-            yield file, count
+            yield file, None, not_read(error)
 
 
 def count_hits(file: PlacedFile, matcher: TextMatcher, check: Callable[[], object], *, free_pages: bool = False) -> int:

@@ -19,6 +19,7 @@ from zeroclaw_tui.curation.formats.jsonl import line_of
 from zeroclaw_tui.curation.leftovers import remove_leftovers
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.traces.databases import (
+    PACKED,
     count_hits,
     count_in_bytes,
     erase_rows,
@@ -26,22 +27,18 @@ from zeroclaw_tui.curation.traces.databases import (
     search,
     wipe,
 )
-from zeroclaw_tui.curation.traces.files import PlacedFile, PlacedFiles, SkippedPlace, TextPlace, not_read
+from zeroclaw_tui.curation.traces.files import PlacedFile, PlacedFiles, TextPlace, not_read
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
 from zeroclaw_tui.curation.traces.text_files import without_texts
-from zeroclaw_tui.files.disk import FileChangedError, file_size, read_bytes, replace_bytes, retry_if_changed
+from zeroclaw_tui.files.disk import FileChangedError, read_bytes, replace_bytes, retry_if_changed
 from zeroclaw_tui.memory.change import Change, ProgressCallback, Row, RowVersion
 from zeroclaw_tui.memory.errors import InspectorError, Locked, Refused
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, first_names
 
-LARGEST = 200_000_000
-"""Files of more bytes are not rewritten."""
 _MAX_NAMED = 5
 
 _UNCUTTABLE = "The text cannot be cut out of this file: edit it by hand, or delete the file if you do not need it."
-_TOO_LARGE = f"It is larger than {LARGEST // 1_000_000} MB: delete it while ZeroClaw is stopped."
-_NAME = "The name of the file contains it: rename or delete it."
 _STILL = (
     "It is still there: within names, categories, roles or times that programs write (edit it by hand), or because a "
     "program wrote it again (stop that program, then erase once more)."
@@ -52,12 +49,11 @@ _LINES = "Every line that contains it is deleted."
 
 @dataclass(slots=True)
 class Scan:
-    """What a search of all files of an install found, what it could not search, and how much that was."""
+    """What a search of the known places of an install found or could not read, and which places say nothing."""
 
     places: list[TextPlace] = field(default_factory=list)
-    skipped: list[SkippedPlace] = field(default_factory=list)
+    skipped: list[TextPlace] = field(default_factory=list)
     files: int = 0
-    size: int = 0
 
     def skipped_json(self) -> list[dict[str, str]]:
         return [{"place": one.place, "why": one.why} for one in self.skipped]
@@ -111,7 +107,7 @@ class ErasePlan:
             "memories": [{"id": version.id, "key": version.key} for version in self.memories],
             "changes": list(self.changes),
             "not_looked_at": self.scan.skipped_json(),
-            "looked_into": {"files": self.scan.files, "bytes": self.scan.size},
+            "looked_into": {"files": self.scan.files},
         }
 
 
@@ -135,9 +131,7 @@ class EraseReport:
 
     @property
     def outcome(self) -> str:
-        if not self.is_complete:
-            return "Something is left"
-        return "Nothing is left in the places that could be searched" if self.scan.skipped else "Nothing is left"
+        return "Nothing is left in the places that were searched" if self.is_complete else "Something is left"
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -151,14 +145,13 @@ class EraseReport:
             ],
             "left": [{"kind": one.kind, "place": one.place, "count": one.count, "why": one.why} for one in self.left],
             "not_looked_at": self.scan.skipped_json(),
-            "scanned": {"files": self.scan.files, "bytes": self.scan.size, "hits": self._hits},
+            "scanned": {"files": self.scan.files, "hits": self._hits},
         }
 
     def sentences(self) -> list[str]:
-        searched = f"{counted(self.scan.files, 'file')}, {self.scan.size:,} bytes"
         lines = [
             f"Report of {self.at} on {self.backend}, {self.location}: {counted(self.texts, 'text')}, case-insensitive.",
-            f"Searched {searched}: {counted(self._hits, 'hit')} left.",
+            f"Searched {counted(self.scan.files, 'file')}: {counted(self._hits, 'hit')} left.",
         ]
         lines += [f"Erased: {place.kind}, {place.place} ({place.count:,})." for place in self.erased]
         if not self.erased:
@@ -242,31 +235,25 @@ async def erase_texts(library: Library, plan: ErasePlan, on_progress: ProgressCa
             remaining, _ = await _memories(library, matcher, frozenset())
             scan.places += [TextPlace("store", location, len(remaining), can_clean=True)] if remaining else []
         except InspectorError as error:
-            scan.skipped.append(SkippedPlace(location, str(error)))
+            scan.places.append(TextPlace("store", location, None, why=str(error)))
     if memory.about.keeps_deleted is not None:
-        scan.skipped.append(SkippedPlace(location, memory.about.keeps_deleted, may_hold=False))
+        scan.skipped.append(TextPlace("store", location, None, why=memory.about.keeps_deleted))
     return _report(library, plan, run, scan)
 
 
 async def _scan(library: Library, matcher: TextMatcher) -> Scan:
-    """Search every file of the install: the rows of databases, all bytes, and the names."""
+    """Search the known files of the install: the rows of databases, and all bytes."""
     task, scan = CancellableTask(), Scan()
 
     def look() -> None:
         found = PlacedFiles.everything(library.config, library.memory.name)
         scan.files = len(found.files)
-        scan.size = sum(file_size(part) for file in found.files for part in file.parts())
-        for one in search(found, matcher, task.check, free_pages=True):
-            if isinstance(one, SkippedPlace):
-                scan.skipped.append(one)
-                continue
-            file, count = one
-            stays = file.why_it_stays() or (file.kind == "store" and library.read_only_because) or ""
-            why = stays or (_LINES if file.form == "notes" else "")
-            scan.places.append(TextPlace(file.kind, str(file.path), count, not stays, why))
-        hits = {place.place for place in scan.places}
-        named = [file for file in found.files if matcher.found_in(file.path.name) and str(file.path) not in hits]
-        scan.places += [TextPlace(file.kind, str(file.path), 1, why=_NAME) for file in named]
+        for file, count, why in search(found, matcher, task.check, free_pages=True):
+            stays = file.place.stays or (file.kind == "store" and library.read_only_because) or ""
+            why = why or stays or (_LINES if file.form == "notes" else "")
+            place = TextPlace(file.kind, str(file.path), count, count is not None and not stays, why)
+            (scan.skipped if why == PACKED else scan.places).append(place)
+        scan.places += found.unread
 
     await task.run(look)
     return scan
@@ -312,20 +299,18 @@ class _Run:
 
     def _files(self) -> list[PlacedFile]:
         found = PlacedFiles.everything(self._library.config, self._library.memory.name).files
-        files = [file for file in found if file.form != "trash" and not file.why_it_stays()]
+        files = [file for file in found if file.form != "trash" and not file.place.stays]
         return sorted(files, key=lambda file: (file.kind != "store", not _is_database(file)))
 
     def _clean(self, file: PlacedFile) -> None:
         name, is_database = str(file.path), file.is_database()
         prunes = is_database and self._has_deleted and file.kind == "store"
-        if file.why_not_searched() or not (prunes or count_hits(file, self._matcher, lambda: None)):
+        if file.is_packed() or not (prunes or count_hits(file, self._matcher, lambda: None)):
             return
         if is_database:
             self.changed.add(name)
             if reason := erase_rows(file.path, self._matcher, prunes=prunes):
                 self.reasons[name] = reason
-        elif file_size(file.path) > LARGEST:
-            self.reasons[name] = _TOO_LARGE
         elif retry_if_changed(partial(_rewrite, file, self._matcher), file.path):
             self.changed.add(name)
         else:
@@ -349,20 +334,24 @@ def _report(library: Library, plan: ErasePlan, run: _Run, scan: Scan) -> EraseRe
     for place in scan.places:
         why = run.reasons.get(place.place) or (_STILL if place.can_clean else place.why)
         left.append(replace(place, why=why))
-    left += [TextPlace("not readable", one.place, None, why=one.why) for one in scan.skipped if one.may_hold]
+    # Words stay in the index of a database that could not be rewritten.
     named = {place.place for place in left}
     left += [TextPlace("file", path, None, why=why) for path, why in run.reasons.items() if path not in named]
     # What a place still has was not erased, unless some of it went.
     found = {place.place for place in scan.places}
     erased = [place for place in plan.taken if place.place in run.changed or place.place not in found]
-    scan.skipped = [replace(one, place=out_of(one.place), why=out_of(one.why)) for one in scan.skipped]
+
+    def without(places: Iterable[TextPlace]) -> list[TextPlace]:
+        return [replace(one, place=out_of(one.place), why=out_of(one.why)) for one in places]
+
+    scan.skipped = without(scan.skipped)
     return EraseReport(
         at=library.trash.now().isoformat(timespec="seconds"),
         backend=library.memory.name,
         location=out_of(library.memory.about.location),
         texts=len(plan.matcher.texts),
-        erased=tuple(replace(one, place=out_of(one.place), why=out_of(one.why)) for one in erased),
-        left=tuple(replace(one, place=out_of(one.place), why=out_of(one.why)) for one in left),
+        erased=tuple(without(erased)),
+        left=tuple(without(left)),
         scan=scan,
         remark=plan.matcher.remark,
     )

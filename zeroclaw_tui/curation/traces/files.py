@@ -16,8 +16,8 @@ from zeroclaw_tui.config.locations import CORE_NAME, DAILY_FOLDER, holds_loose_n
 from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
 from zeroclaw_tui.curation.traces.places import PLACES, Form, Kind, Place, Under
-from zeroclaw_tui.files.database import DATABASE_HEADER, is_database, raw_bytes
-from zeroclaw_tui.files.disk import file_size, is_unfinished, names_in
+from zeroclaw_tui.files.database import is_database, raw_bytes
+from zeroclaw_tui.files.disk import file_size, names_in
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import one_line
 
@@ -28,25 +28,6 @@ _PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"PK\x03\x04", b"7z\xbc\xaf", b"\
 _STORE_DATABASE = Place("store", "memory", (), "rows")
 _STORE_NOTES = Place("store", "folder", (), "notes")
 _FOREIGN_STORE = Place("store", "folder", (), "anything")
-_OWN_FILE = Place("own copy", "own", (), "anything")
-_NOT_OURS = "It is a file of your own: remove the text by hand, or delete the file."
-_OTHER_FILE = Place("other file", "config", (), "anything", stays=_NOT_OURS)
-_GIT = "Git stores older versions of these files. Search them with `git log -S`."
-_IN_GIT = "Git stores it: rewrite the history, or delete the repository."
-_IS_PACKED = "It is packed, so its content was not searched: unpack it, or delete it."
-_IS_LINK = "It is a link, which was not followed."
-_DAMAGED = "It should be a SQLite database, but it is none: delete it while ZeroClaw is stopped, or restore a backup."
-_BY_PATH = "Only ZeroClaw's own files were searched here, because the store was named by its path."
-
-
-@dataclass(frozen=True, slots=True)
-class SkippedPlace:
-    """A place that could not be searched, and why in a sentence. `may_hold` says that texts may be there."""
-
-    place: str
-    why: str
-    may_hold: bool = True
-    kind: Kind = "other file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,23 +58,14 @@ class PlacedFile:
         sidecars = [self.path.with_name(self.path.name + end) for end in _SIDECARS[:2]]
         return [self.path, *filter(file_size, sidecars)]
 
-    def why_not_searched(self) -> SkippedPlace | None:
-        """Why a search of it says little or nothing. Raises OSError."""
-        start = raw_bytes(self.path, len(DATABASE_HEADER))
-        if start.startswith(_PACKED):
-            return SkippedPlace(str(self.path), _IS_PACKED, may_hold=False, kind=self.kind)
-        if self.form == "rows" and start and start != DATABASE_HEADER:
-            return SkippedPlace(str(self.path), _DAMAGED, kind=self.kind)
-        return None
-
-    def why_it_stays(self) -> str:
-        """Why `erase` leaves it as it is; "" where it does not."""
-        return _IN_GIT if ".git" in self.path.parts else self.place.stays
+    def is_packed(self) -> bool:
+        """Whether its bytes say nothing. Raises OSError."""
+        return raw_bytes(self.path, max(map(len, _PACKED))).startswith(_PACKED)
 
 
 @dataclass(frozen=True, slots=True)
 class TextPlace:
-    """A place that has texts: how many rows, or how often in its bytes; None where nobody can count.
+    """A place that has texts: how many rows, or how often in its bytes; None where it could not be searched.
 
     `can_clean` says whether the texts can be taken out of it, `why` what that means or why not. What `matcher` finds is
     in `file`.
@@ -124,13 +96,13 @@ def not_read(error: OSError | InspectorError) -> str:
 class PlacedFiles:
     """The files of an install, each once: the first place that names a file is its place. Reads folders; blocks.
 
-    `skipped` are the places that could not be searched.
+    `unread` are the folders that could not be read.
     """
 
     def __init__(self, config: MemoryConfig, backend: str) -> None:
         self._config, self._backend, self._install = config, backend, config.install
         self._files: dict[str, PlacedFile] = {}
-        self.skipped: list[SkippedPlace] = []
+        self.unread: list[TextPlace] = []
         self._database = config.database if has_database(backend) else None
         self._root = _root(config)
         self._config_dir = None if config.location is not None else config.install.config_dir
@@ -144,18 +116,10 @@ class PlacedFiles:
 
     @classmethod
     def everything(cls, config: MemoryConfig, backend: str) -> PlacedFiles:
-        """Every regular file that ZeroClaw or this program wrote for an install, or that is in a workspace of it.
-
-        Links are followed where ZeroClaw itself reads there; others are left alone, and named. Of a store that is named
-        by its path only the files of the table are searched.
-        """
+        """The files of the store and of the whole table of places."""
         found = cls(config, backend)
         found._take_store()
         found._take_table(with_own=True)
-        store = Path(config.location or "").expanduser()
-        if config.location is not None and store.exists():
-            found.skipped.append(SkippedPlace(str(found._root or store.parent), _BY_PATH, may_hold=False))
-        found._take_the_rest()
         return found
 
     @property
@@ -191,7 +155,8 @@ class PlacedFiles:
             document = (self._config_dir and read_toml(self._config_dir / "config.toml")) or {}
         own = None if self._database is None else os.path.realpath(self._database)
         for place in PLACES:
-            if (place.erase_only and not with_own) or (place.kind == "markdown" and has_notes(self._backend)):
+            # Where the store is notes, those of agents are the store too, and no copies.
+            if not with_own and (place.erase_only or (place.kind == "markdown" and has_notes(self._backend))):
                 continue
             paths = [path for start in starts[place.under] for path in self._matching(place, start)]
             if self._root is not None:
@@ -199,23 +164,6 @@ class PlacedFiles:
             for path in paths:
                 if os.path.realpath(path) != own:
                     self._take(path, place)
-
-    def _take_the_rest(self) -> None:
-        """Everything else below this program's folder, the config dir and the folders of agents."""
-        own_dir = _real(self._install.own_dir)
-        folders = [own_dir]
-        if self._config_dir is not None:
-            folders += map(_real, [self._config_dir, self._install.root, *agent_folders(self._config).values()])
-        for root in dict.fromkeys(folders):
-            if any(root != other and root.is_relative_to(other) for other in folders):
-                continue
-            for path in self._below(root, "other file"):
-                if path.is_relative_to(own_dir) or is_unfinished(path.name):
-                    self._take(path, _OWN_FILE)
-                elif has_notes(self._backend) and (path.name == CORE_NAME or path.match(f"{DAILY_FOLDER}/*.md")):
-                    self._take(path, _STORE_NOTES)
-                else:
-                    self._take(path, _OTHER_FILE)
 
     def _take(self, path: Path, place: Place) -> None:
         with suppress(OSError):
@@ -236,21 +184,16 @@ class PlacedFiles:
                     yield path
 
     def _below(self, folder: Path, kind: Kind) -> Iterator[Path]:
-        """All files in this folder and below, by name. Links are not followed, and named unless a place has them."""
+        """All files in this folder and below, by name; links are not followed."""
 
         def note(error: OSError) -> None:
             if not isinstance(error, FileNotFoundError):
-                self.skipped.append(SkippedPlace(str(error.filename), not_read(error), kind=kind))
+                self.unread.append(TextPlace(kind, str(error.filename), None, why=not_read(error)))
 
         for base, inner, names in os.walk(folder, onerror=note):
             inner.sort()
-            if ".git" in inner:
-                self.skipped.append(SkippedPlace(str(Path(base, ".git")), _GIT, may_hold=False))
-            for path in (Path(base, name) for name in [*inner, *sorted(names)]):
-                if path.is_symlink():
-                    if path.exists() and os.path.realpath(path) not in self._files:
-                        self.skipped.append(SkippedPlace(str(path), _IS_LINK, may_hold=False, kind=kind))
-                elif path.name in names and not _is_sidecar(path):
+            for path in (Path(base, name) for name in sorted(names)):
+                if not path.is_symlink() and not _is_sidecar(path):
                     yield path
 
     def _agents(self) -> list[Path]:
@@ -280,7 +223,7 @@ class PlacedFiles:
         try:
             return names_in(folder)
         except InspectorError as error:
-            self.skipped.append(SkippedPlace(str(folder), not_read(error), kind=kind))
+            self.unread.append(TextPlace(kind, str(folder), None, why=not_read(error)))
             return []
 
 
@@ -308,10 +251,6 @@ def _around(database: Path) -> Path | None:
     if database.name == "memory.db":
         return database.parent
     return database.parent.parent if database.parent.name == "memory" else None
-
-
-def _real(path: Path) -> Path:
-    return Path(os.path.realpath(path))
 
 
 def _is_sidecar(path: Path) -> bool:

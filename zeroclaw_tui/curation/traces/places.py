@@ -15,10 +15,9 @@ from zeroclaw_tui.curation.journal_file import NAME as TRASH
 from zeroclaw_tui.curation.old_trash import BACKUP as OLD_TRASH
 
 Kind = Literal[
-    "memories", "snapshot", "archive", "markdown", "prompt file", "chat", "trace", "knowledge",
+    "snapshot", "archive", "markdown", "prompt file", "chat", "trace", "knowledge",
     "schedule", "tasks", "security log", "service log", "backup", "deleted agent",
     "trash", "audit", "response cache", "other database", "lucid", "store", "own copy", "config", "config backup",
-    "other file",
 ]  # fmt: skip
 
 Form = Literal["snapshot", "notes", "lines", "rows", "memory lines", "toml", "anything", "trash"]
@@ -158,7 +157,7 @@ PLACES: tuple[Place, ...] = (
     # Before its backups, which may be links to it. Cutting anything out of the key file would lose every secret.
     Place("config", "config", ("config.toml", ".secret_key"), "anything", stays=_CONFIG, erase_only=True),
     Place("config backup", "own", ("backups/*.toml",), "toml", erase_only=True),
-    Place("own copy", "own", ("backups/",), "anything", erase_only=True),
+    Place("own copy", "own", ("/",), "anything", erase_only=True),
     Place("config backup", "config", ("config.toml.*", ".config.toml.*"), "toml", erase_only=True),
     # Where lucid-memory 0.6.5 keeps what ZeroClaw gave it: memory.db, and one for each client or profile.
     Place("lucid", "lucid", ("/",), "anything", stays="lucid has no delete command: stop lucid, then edit this file.",
