@@ -14,7 +14,6 @@ from zeroclaw_tui.onboard.question import (
 )
 
 Result = TypeVar("Result")
-YES_OR_NO = ("yes", "no")
 
 
 class Enter:
@@ -50,7 +49,6 @@ def menu_name(values: Sequence[str]) -> str:
     offered = set(values)
     known = {
         "bad test": {"keep"},
-        "file changed": {"review", "leave"},
         "review": {"leave"},
         "what next": {"nothing"},
     }
@@ -88,11 +86,9 @@ class ScriptedAsker:
         return [moment.name for moment in self.moments if moment.kind == kind]
 
     def ask(self, question: Question, answers: Answers, step: int | None) -> str | Move:
-        choices = question.choices(answers)
-        values = tuple(choice.value for choice in choices) or (YES_OR_NO if question.kind == "switch" else ())
+        values = tuple(choice.value for choice in question.choices(answers))
         # A prompt shows all of these, so each must do for these answers.
         assert question.text
-        assert question.about(answers)
         question.default(answers)
         present = question.present(answers)
         moment = Moment("question", question.id, question.text, values, (), present, answers, question, step=step)

@@ -65,9 +65,11 @@ def test_from_nothing_to_the_first_memory(backend: str, home: Path, server: Post
             screen.wait_for("PostgreSQL: connects in")
         if backend == "sqlite":
             screen.wait_for("Step 2 ", "Keep conversation memories", "default 30", "ctrl+b back")
+            screen.wait_until(lambda: screen.text.rstrip().splitlines()[-1].startswith(" ❯"), "the line to type in")
             screen.press("enter")
         if backend in ("sqlite", "lucid"):
-            screen.wait_for("Embedding provider?", "← back")
+            screen.wait_for("Embedding provider?", "ctrl+b back")
+            screen.wait_until(lambda: screen.text.rstrip().splitlines()[-1].startswith(" ❯"), "the line to type in")
             screen.press("enter")
         screen.wait_for("❯ Write", "Cancel without saving")
         screen.press("enter")

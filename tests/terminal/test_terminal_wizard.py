@@ -97,9 +97,13 @@ def ask_everything(screen: Terminal) -> None:
     screen.press("down", "enter")
 
 
-def choose_backend(screen: Terminal, backend: str) -> None:
-    """Answer the first question of a new install, all of which are asked."""
-    ask_everything(screen)
+def choose_backend(screen: Terminal, backend: str, *, basics: bool = False) -> None:
+    """Answer the first question of a new install."""
+    if basics:
+        screen.wait_for("Which settings do you want to", "❯ Basics")
+        screen.press("enter")
+    else:
+        ask_everything(screen)
     screen.wait_for("Which memory backend?", "← back")
     screen.press(*["down"] * BACKENDS.index(backend), "enter")
 
@@ -114,6 +118,15 @@ def enter_to_the_review(screen: Terminal, last: int = 1) -> list[str]:
             return seen
         last = place(screen)
         screen.press("enter")
+
+
+def choose_lucid_in_the_basics(screen: Terminal) -> None:
+    """Answer all questions of a Markdown config, with Lucid in its place."""
+    screen.wait_for("Which settings do you want to", "❯ Basics")
+    screen.press("enter")
+    screen.wait_for("❯ Markdown  (now)", "← back")
+    screen.press("up", "up", "enter")
+    type_in(screen, 2, "enter")
 
 
 def end(screen: Terminal) -> None:
@@ -176,9 +189,9 @@ def test_all_that_matters_of_another_backend_is_on_a_small_screen_with_its_quest
 
 def test_a_wrong_password_is_reported_and_put_right(home: Path, server: PostgresServer) -> None:
     with Terminal(WIZARD, lines=40) as screen:
-        choose_backend(screen, "postgres")
+        choose_backend(screen, "postgres", basics=True)
         type_in(screen, 2, server.url(USER, WRONG, "memory"), "enter")
-        screen.wait_for(f"refuses the user {USER} or the password", "❯ Change the URL and test again", "Keep it")
+        screen.wait_for(f"refuses the user {USER} or the password", "❯ Change the answer and test again", "Keep it")
         screen.press("enter")
         type_in(screen, 2, "ctrl+u", server.url(USER, RIGHT, "memory"), "enter")
         seen = enter_to_the_review(screen, 2)
@@ -244,9 +257,7 @@ def test_ctrl_c_while_a_program_is_tested_leaves_no_process_and_the_file(home: P
     lucid(home, f"#!/bin/sh\necho $$ > {started}.new\nmv {started}.new {started}\nexec sleep 600\n")
     file = config_file(home, OLD)
     with Terminal(WIZARD) as screen:
-        ask_everything(screen)
-        screen.wait_for("Which memory backend?", "← back")
-        screen.press("up", "up", "enter")
+        choose_lucid_in_the_basics(screen)
         screen.wait_until(lambda: started.exists(), "lucid started")
         screen.press("ctrl+c")
         assert screen.wait_exit() == 130
@@ -262,14 +273,12 @@ def test_keys_typed_during_a_test_are_not_shown_and_the_terminal_shows_them_agai
     config_file(home, OLD)
     command = f"trap : INT; {ZEROCLAW} onboard --interactive; stty -a"
     with Terminal(["/bin/sh", "-c", command]) as screen:
-        ask_everything(screen)
-        screen.wait_for("Which memory backend?", "← back")
-        screen.press("up", "up", "enter")
+        choose_lucid_in_the_basics(screen)
         screen.wait_until(waiting.exists, "lucid started")
         screen.press("down", "up", "x")
         screen.wait_until(lambda: "Testing Lucid" in screen.text, "the test")
         done.write_text("go\n")
-        screen.wait_for("✓ Lucid", "Step 2 ")
+        screen.wait_for("✓ Lucid", "What now?")
         assert b"^[" not in screen.raw
         screen.press("ctrl+c")
         screen.wait_for("Stopped. Nothing was changed.", " echo ")
@@ -279,16 +288,12 @@ def test_ctrl_c_while_an_endpoint_keeps_silent_ends_at_once(home: Path) -> None:
     file = config_file(home, OLD.replace("markdown", "sqlite"))
     before = file.read_bytes()
     with serving(after(600, embeddings(3))) as endpoint, Terminal(WIZARD, lines=40) as screen:
-        ask_everything(screen)
-        for number in range(1, 8):
-            screen.wait_until(lambda: place(screen) == number, f"question {number}")  # noqa: B023
-            screen.press("enter")
-        screen.wait_for("Embedding provider?", "← back")
-        screen.press("up", "up", "enter")
-        type_in(screen, 9, f"{endpoint.base}/v1", "enter")
-        for number in (10, 11):
-            screen.wait_until(lambda: place(screen) == number, f"question {number}")  # noqa: B023
-            screen.press("enter")
+        screen.wait_for("Which settings do you want to", "❯ Basics")
+        screen.press("enter")
+        screen.wait_for("❯ SQLite  (now)", "← back")
+        screen.press("enter")
+        type_in(screen, 2, "enter")
+        type_in(screen, 3, "ctrl+u", f"{endpoint.base}/v1", "enter")
         screen.wait_for("Testing Embeddings")
         screen.press("ctrl+c")
         assert screen.wait_exit() == 130
@@ -328,7 +333,9 @@ def test_a_terminal_without_our_signs_gets_ascii_in_their_place(home: Path, term
 def test_the_end_of_the_input_in_a_line_is_a_wrong_use_that_says_how_to_do_without(home: Path) -> None:
     with Terminal(WIZARD) as screen:
         choose_backend(screen, "sqlite")
-        type_in(screen, 2, "\x04")
+        type_in(screen, 2, "x", "enter")
+        screen.wait_for("The answer must be a whole number from 0 to 300;")
+        screen.press("\x7f", "\x04")
         assert screen.wait_exit() == 2
         screen.wait_for("Stopped. Nothing was changed.", "--answers FILE")
     assert not config_file(home).exists()

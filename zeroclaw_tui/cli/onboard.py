@@ -5,24 +5,23 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.cli.options import Parser, likely
-from zeroclaw_tui.cli.output import BOLD, DIM, Styled, document, error_as_json, note, styled_by_name, write_lines
-from zeroclaw_tui.cli.plans import NOTHING_DONE, confirm, typed
-from zeroclaw_tui.memory.errors import DONE, REFUSED, WRONG_USE, InspectorError, NotFound, UsageError
-from zeroclaw_tui.memory.text import cut, mask_secrets, one_line, size_shown
+from zeroclaw_tui.cli.output import BOLD, Styled, document, error_as_json, note, styled_by_name, write_lines
+from zeroclaw_tui.cli.plans import NOTHING_DONE, confirm
+from zeroclaw_tui.memory.errors import DONE, REFUSED, InspectorError, NotFound, UsageError
+from zeroclaw_tui.memory.text import cut, mask_secrets, one_line
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from zeroclaw_tui.cli.output import Line
-    from zeroclaw_tui.config.save import Backup, Difference
+    from zeroclaw_tui.config.locations import Install
+    from zeroclaw_tui.config.save import Backup
     from zeroclaw_tui.onboard.plan import Plan
     from zeroclaw_tui.onboard.probes import Finding
     from zeroclaw_tui.onboard.prompts import Line as NamedLine
-    from zeroclaw_tui.onboard.situation import Candidate
 
 RESTORE_ASKS = ""
 """What `--restore` without a name means."""
@@ -45,9 +44,9 @@ Set up the agent's memory in config.toml, by questions or by options. Only the
 keys you choose change; everything else stays byte for byte. A dated backup is
 made first."""
 _EPILOG = """\
-Each setting comes from the first source that has it: --memory and --set, the
-environment, --answers, the current config.toml, the default. Without a
-terminal nothing is asked.
+Each setting comes from the first source that has it: --memory and --set,
+--answers, the current config.toml, the default. Without a terminal nothing is
+asked.
 
 Every other argument (--api-key, --provider, --channels-only, a section such
 as channels) belongs to the real zeroclaw, which then runs the whole command,
@@ -165,170 +164,92 @@ def _path(text: str) -> Path:
         raise UsageError(f"No home directory found for {one_line(text)}.", hint="Write the full path.") from error
 
 
-class Version(NamedTuple):
-    """A backup next to today's file: `difference` is what putting it back would do."""
-
-    backup: Backup
-    raw: bytes
-    difference: Difference
-    is_today: bool
-
-
-def restore(candidate: Candidate, given: argparse.Namespace) -> int:
+def restore(install: Install, given: argparse.Namespace) -> int:
     """List the backups, or put one back; the exit code. Raises InspectorError kinds."""
-    from zeroclaw_tui.config.locations import command_at, read_config
     from zeroclaw_tui.config.save import list_backups
 
-    config_file = candidate.install.config_file
+    config_file = install.config_file
     assert config_file is not None, "a candidate always has a config dir"
-    today = read_config(config_file)
-    backups = list_backups(candidate.install.own_dir)
+    backups = list_backups(install.own_dir)
     if not backups:
         raise NotFound(
             f"No backups of {config_file}.", hint="`zeroclaw onboard` makes one each time it changes the file."
         )
     if given.restore:
-        version = _compared_with_today(_named(given.restore, backups), today, config_file)
-        return _put_back(candidate, version, today, given)
-    versions = [_compared_with_today(backup, today, config_file) for backup in backups]
+        return _put_back(install, config_file, _named(given.restore, backups), given)
     if given.json:
-        shown = [_as_json(version) for version in versions]
+        shown = [{"name": backup.name, "path": str(backup.path), "when": backup.when.isoformat()} for backup in backups]
         document({"config_file": str(config_file), "backups": shown, "restored": None, "dry_run": given.dry_run})
         return DONE
-    if given.dry_run or not _can_ask():
-        write_lines(_list_lines(config_file, versions))
-        if given.dry_run:
-            return DONE
-        command = command_at(candidate.install, os.environ, "zeroclaw onboard", "--restore NAME --yes")
-        note(f"zeroclaw: Name a backup, because stdin is not a terminal: `{command}`")
-        return WRONG_USE
-    chosen = _choose(config_file, versions)
-    return REFUSED if chosen is None else _put_back(candidate, chosen, today, given)
-
-
-def _put_back(candidate: Candidate, version: Version, today: bytes | None, given: argparse.Namespace) -> int:
-    from datetime import datetime
-
-    from zeroclaw_tui.config.locations import command_at
-    from zeroclaw_tui.config.save import save_config
-    from zeroclaw_tui.onboard.review import command_line, counted_lines, difference_lines
-
-    config_file = candidate.install.config_file
-    assert config_file is not None
-    if version.is_today:
-        same = f"{one_line(str(config_file))} already equals {version.backup.name}."
-        return _print_restored(version, config_file, given, [[("", same)]])
-    shown = [
-        [("title", one_line(str(config_file))), ("dim", f"    {counted_lines(version.difference)}")],
-        *difference_lines(version.difference),
-    ]
-    if given.dry_run:
-        code = _print_restored(version, config_file, given, shown)
-        note(NOTHING_DONE)
-        return code
-    if not given.yes:
-        if not _can_ask():
-            raise UsageError(
-                "--restore needs confirmation, but stdin is not a terminal.",
-                hint="Pass --yes to proceed or --dry-run to see the plan.",
-            )
-        if not confirm(f"Restore {version.backup.name}?", styled_by_name(shown)):
-            return REFUSED
-        shown = []
-    saved = save_config(config_file, today, version.raw, candidate.install.own_dir, datetime.now().astimezone())
-    shown.append([("good", "✓ "), ("", f"Restored {one_line(str(config_file))} from {version.backup.name}.")])
-    if saved is None:
-        shown.append([("", "  The file did not exist before.")])
-    else:
-        command = command_at(candidate.install, os.environ, "zeroclaw onboard", "--restore", saved.name)
-        shown.append([("", "  To undo the restore:")])
-        shown.append(command_line(command))
-    return _print_restored(version, config_file, given, shown, restored=True, saved=saved)
-
-
-def _print_restored(
-    version: Version,
-    config_file: Path,
-    given: argparse.Namespace,
-    lines: Iterable[NamedLine],
-    *,
-    restored: bool = False,
-    saved: Backup | None = None,
-) -> int:
-    from zeroclaw_tui.onboard.review import difference_text
-
-    if given.json:
-        document(
-            {
-                "config_file": str(config_file),
-                "restored": version.backup.name if restored else None,
-                "backup": saved.name if saved else None,
-                "dry_run": given.dry_run,
-                "lines": {"changed": version.difference.differing, "kept": version.difference.unchanged},
-                "diff": difference_text(version.difference),
-            }
-        )
-    else:
-        _write(lines)
+    write_lines([(Styled(f"Backups of {one_line(str(config_file))}, newest first", BOLD),)])
+    write_lines((f"  {backup.name}",) for backup in backups)
+    write_lines([("--restore NAME restores one; with --dry-run it shows the lines that would change.",)])
     return DONE
 
 
 def _named(name: str, backups: Sequence[Backup]) -> Backup:
-    if name == LATEST:
-        return backups[0]
-    found = next((backup for backup in backups if backup.name == name), None)
+    found = backups[0] if name == LATEST else next((backup for backup in backups if backup.name == name), None)
     if found is None:
-        shown, there = repr(cut(one_line(name), _LONGEST_NAME_SHOWN)), ", ".join(backup.name for backup in backups)
-        raise NotFound(f"No backup named {shown}.", hint=f"Backups: {there}. `latest` is the newest.")
+        there = ", ".join(backup.name for backup in backups)
+        shown = cut(one_line(name), _LONGEST_NAME_SHOWN)
+        raise NotFound(f"No backup named {shown!r}.", hint=f"Backups: {there}. `latest` is the newest.")
     return found
 
 
-def _compared_with_today(backup: Backup, today: bytes | None, config_file: Path) -> Version:
-    from zeroclaw_tui.config.save import any_difference, read_backup
+def _put_back(install: Install, config_file: Path, backup: Backup, given: argparse.Namespace) -> int:
+    from datetime import datetime
 
-    raw = read_backup(backup)
-    return Version(backup, raw, any_difference(today or b"", raw, config_file), is_today=raw == today)
+    from zeroclaw_tui.config.locations import command_at, read_config
+    from zeroclaw_tui.config.save import read_backup, save_config
+    from zeroclaw_tui.onboard.review import command_line
 
-
-def _choose(config_file: Path, versions: Sequence[Version]) -> Version | None:
-    """The version a person names by its number; None for an empty answer."""
-    shown: list[Line] = [*_list_lines(config_file, versions)]
-    while answer := typed(f"Which backup (1 to {len(versions)}, empty to cancel)? ", shown):
-        if answer.isdecimal() and 1 <= int(answer) <= len(versions):
-            return versions[int(answer) - 1]
-        shown = [(f"{one_line(answer)[:20]!r} is not in the list.",)]
-    note(NOTHING_DONE)
-    return None
-
-
-def _list_lines(config_file: Path, versions: Sequence[Version]) -> Iterator[Line]:
-    from zeroclaw_tui.onboard.review import counted_lines
-
-    yield (Styled(f"Backups of {one_line(str(config_file))}, newest first", BOLD),)
-    for number, version in enumerate(versions, start=1):
-        when = version.backup.when.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-        differs = "same as now" if version.is_today else counted_lines(version.difference)
-        yield (f"{number:>3}  ", Styled(version.backup.name, BOLD), "  ", Styled(differs, DIM))
-        # On a line of its own, for all together would break at 80 columns.
-        yield (Styled(f"     {when}  {size_shown(len(version.raw))}", DIM),)
-    yield ("--restore NAME --dry-run shows the lines that would change.",)
-
-
-def _as_json(version: Version) -> dict[str, Any]:
-    from zeroclaw_tui.onboard.review import difference_text
-
-    return {
-        "name": version.backup.name,
-        "path": str(version.backup.path),
-        "when": version.backup.when.isoformat(),
-        "size": len(version.raw),
-        "lines": {"changed": version.difference.differing, "kept": version.difference.unchanged},
-        "diff": difference_text(version.difference),
-    }
+    today, raw = read_config(config_file), read_backup(backup)
+    shape: dict[str, Any] = {"config_file": str(config_file), "restored": None, "backup": None}
+    shown, compared = _compared(today, raw, config_file)
+    shape |= {**compared, "dry_run": given.dry_run}
+    if today == raw:
+        shown = [[("", f"{one_line(str(config_file))} already equals {backup.name}.")]]
+    elif given.dry_run:
+        note(NOTHING_DONE)
+    else:
+        if not given.yes:
+            if not (sys.stdin.isatty() and sys.stderr.isatty()):
+                raise UsageError(
+                    "--restore needs confirmation, but stdin is not a terminal.",
+                    hint="Pass --yes to proceed or --dry-run to see the plan.",
+                )
+            if not confirm(f"Restore {backup.name}?", styled_by_name(shown)):
+                return REFUSED
+            shown = []
+        saved = save_config(config_file, today, raw, install.own_dir, datetime.now().astimezone())
+        shape |= {"restored": backup.name, "backup": saved.name if saved else None}
+        shown.append([("good", "✓ "), ("", f"Restored {one_line(str(config_file))} from {backup.name}.")])
+        if saved is not None:
+            command = command_at(install, os.environ, "zeroclaw onboard", "--restore", saved.name)
+            shown += [[("", "  To undo the restore:")], command_line(command)]
+    if given.json:
+        document(shape)
+    else:
+        _write(shown)
+    return DONE
 
 
-def _can_ask() -> bool:
-    return sys.stdin.isatty() and sys.stderr.isatty()
+def _compared(today: bytes | None, raw: bytes, config_file: Path) -> tuple[list[NamedLine], dict[str, Any]]:
+    """What restoring changes, as lines and for JSON; a file that is no TOML is not compared."""
+    from zeroclaw_tui.config.document import ConfigDocument
+    from zeroclaw_tui.config.save import difference
+    from zeroclaw_tui.memory.errors import BrokenConfig
+    from zeroclaw_tui.onboard.review import counted_lines, difference_lines, difference_text
+
+    title = ("title", one_line(str(config_file)))
+    try:
+        before, after = (ConfigDocument.from_bytes(each or b"", config_file) for each in (today, raw))
+    except BrokenConfig as problem:
+        return [[title], [("", f"The lines are not compared: {problem.message}")]], {"lines": None, "diff": None}
+    found = difference(before, after)
+    lines = [[title, ("dim", f"    {counted_lines(found)}")], *difference_lines(found)]
+    counts = {"changed": found.differing, "kept": found.unchanged}
+    return lines, {"lines": counts, "diff": difference_text(found)}
 
 
 class TestFailed(InspectorError):
@@ -341,7 +262,7 @@ def onboard(given: argparse.Namespace) -> int:
     """Restore, ask or answer; the exit code. Raises InspectorError kinds."""
     check_fits(given)
     if given.restore is not None:
-        return restore(_the_candidate(given), given)
+        return restore(_the_install(given), given)
     in_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if in_terminal and (given.interactive or not is_quiet(given)):
         return _ask(given)
@@ -390,7 +311,7 @@ def _answer(given: argparse.Namespace) -> int:
     from zeroclaw_tui.onboard.review import after_lines, export_lines, plan_document, review_lines
     from zeroclaw_tui.onboard.situation import situation_at
 
-    situation = asyncio.run(situation_at(_the_candidate(given), os.environ))
+    situation = asyncio.run(situation_at(_the_install(given), os.environ))
     answers = gather(
         situation,
         memory=given.memory,
@@ -458,7 +379,7 @@ def _failed(finding: Finding, *, dry_run: bool) -> TestFailed:
     return error
 
 
-def _the_candidate(given: argparse.Namespace) -> Candidate:
+def _the_install(given: argparse.Namespace) -> Install:
     """The place that wins; any other one that could be meant is named on stderr."""
     from zeroclaw_tui.config.locations import home_folder
     from zeroclaw_tui.onboard.situation import candidates
@@ -466,6 +387,6 @@ def _the_candidate(given: argparse.Namespace) -> Candidate:
     home = home_folder(os.environ, given.config_dir)
     taken, *others = candidates(os.environ, home, config_dir=given.config_dir, workspace=given.workspace)
     if others:
-        used, *also = (f"{each.install.config_dir} ({each.install.rule})" for each in (taken, *others))
+        used, *also = (f"{each.config_dir} ({each.rule})" for each in (taken, *others))
         note(f"zeroclaw: Using {used}. Also found: {', '.join(also)}. Choose another with --config-dir.")
     return taken

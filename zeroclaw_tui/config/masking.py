@@ -24,7 +24,6 @@ _ASSIGNED_NAME = re.compile(r"(?<![A-Za-z0-9_.\-])([A-Za-z0-9_.\-]++)[\"']?\s*+(
 _QUOTED = re.compile(r"\"(?:\\.|[^\"\\])*\"|'[^']*'")
 _WORD = re.compile(r"[^\s\"']+")
 _ORDINARY = re.compile(r"true|false|[-+]?[\d.,_]+|\$\{?\w+\}?")
-_KEY_OF_LINE = re.compile(r"""\s*[A-Za-z0-9_\-."' ]+=""")
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.\-]*://\S+")
 
 
@@ -51,21 +50,6 @@ def masked_secret(value: str) -> str:
 def masked_toml(text: str) -> str:
     """A valid TOML text with every secret replaced by four dots; each line stays a line."""
     return "".join(map(_masked_statement, statements_of(text)))
-
-
-def masked_line(line: str) -> str:
-    """A line of a text that is not valid TOML, its secrets hidden.
-
-    A line without a header, comment or key can be part of a secret of several lines, so all of it is hidden.
-    """
-    stripped = line.strip()
-    if not stripped.startswith(("[", "#")):
-        if stripped and not _KEY_OF_LINE.match(line):
-            return HIDDEN
-        name, equals, _ = line.partition("=")
-        if equals and is_secret_name(name.strip().rpartition(".")[2].strip(" \"'")):
-            return f"{name}= {HIDDEN}"
-    return _masked_prose(line)
 
 
 def _masked_statement(statement: Statement) -> str:

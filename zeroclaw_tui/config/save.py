@@ -6,7 +6,7 @@ import errno
 import fcntl
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from zeroclaw_tui.config.document import ConfigDocument
-from zeroclaw_tui.config.locations import BYTE_ORDER_MARK, read_config
-from zeroclaw_tui.config.masking import masked_line, masked_toml
+from zeroclaw_tui.config.locations import read_config
+from zeroclaw_tui.config.masking import masked_toml
 from zeroclaw_tui.config.toml import KeyPath
 from zeroclaw_tui.files.disk import (
     PRIVATE_FILE,
@@ -28,7 +28,7 @@ from zeroclaw_tui.files.disk import (
     translate_os_errors,
     write_temp_file,
 )
-from zeroclaw_tui.memory.errors import BrokenConfig, Refused, Unreadable
+from zeroclaw_tui.memory.errors import Refused, Unreadable
 from zeroclaw_tui.memory.text import shell_word
 from zeroclaw_tui.memory.text_difference import equal_blocks
 
@@ -267,15 +267,24 @@ class Difference:
 
 def difference(before: ConfigDocument, after: ConfigDocument) -> Difference:
     """Compare two documents; secrets are four dots."""
-    return _compared(_lines_of(before), _lines_of(after))
-
-
-def any_difference(before: bytes, after: bytes, path: Path) -> Difference:
-    """Compare two versions by their bytes: as TOML, or by lines where one of them cannot be read."""
-    try:
-        return difference(ConfigDocument.from_bytes(before, path), ConfigDocument.from_bytes(after, path))
-    except BrokenConfig:
-        return _compared(_lines_of_bytes(before), _lines_of_bytes(after))
+    old, new = _lines_of(before), _lines_of(after)
+    lines: list[DiffLine] = []
+    replaced = added = removed = at_old = at_new = 0
+    header = ""
+    blocks = equal_blocks([line.text for line in old], [line.text for line in new])
+    for start_old, start_new, length in [*blocks, (len(old), len(new), 0)]:
+        gone, come = old[at_old:start_old], new[at_new:start_new]
+        changed: list[tuple[Kind, _Line]] = [("removed", line) for line in gone]
+        for kind, line in [*changed, *(("added", line) for line in come)]:
+            if line.path and line.header not in ("", header):
+                lines.append(DiffLine("section", line.header))
+            if line.path or line.shown.strip() == line.header:
+                header = line.header
+            lines.append(DiffLine(kind, line.shown, line.path))
+        pairs = min(len(gone), len(come))
+        replaced, added, removed = replaced + pairs, added + len(come) - pairs, removed + len(gone) - pairs
+        at_old, at_new = start_old + length, start_new + length
+    return Difference(tuple(lines), replaced, added, removed, len(old) - replaced - removed)
 
 
 class _Line(NamedTuple):
@@ -283,61 +292,24 @@ class _Line(NamedTuple):
 
     text: str
     shown: str
-    is_header: bool
-    is_statement: bool
-    path: KeyPath = ()
+    header: str
+    """The header of its section, as it is shown."""
+    path: KeyPath
+    """The key that it sets, empty for every other line."""
 
 
 def _lines_of(document: ConfigDocument) -> list[_Line]:
     shown = iter(_split(masked_toml(document.text)))
-    return [
-        _Line(
-            line,
-            next(shown),
-            statement.is_header and number == 0,
-            statement.kind != "other",
-            statement.path if statement.kind == "key" else (),
-        )
-        for statement in document.statements
-        for number, line in enumerate(_split(statement.text))
-    ]
-
-
-def _lines_of_bytes(raw: bytes) -> list[_Line]:
-    """The lines of a file that is not TOML: what looks like a header or a statement is taken for one."""
-    lines = _split(raw.removeprefix(BYTE_ORDER_MARK).decode("utf-8", "replace"))
-    return [
-        _Line(line, masked_line(line), line.lstrip()[:1] == "[", line.lstrip()[:1] not in ("", "#")) for line in lines
-    ]
+    lines: list[_Line] = []
+    header = ""
+    for statement in document.statements:
+        for number, text in enumerate(_split(statement.text)):
+            masked = next(shown)
+            header = masked.strip() if statement.is_header and number == 0 else header
+            lines.append(_Line(text, masked, header, statement.path if statement.kind == "key" else ()))
+    return lines
 
 
 def _split(text: str) -> list[str]:
     """The lines of a text without their ends."""
     return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")] if text else []
-
-
-def _compared(old: Sequence[_Line], new: Sequence[_Line]) -> Difference:
-    lines: list[DiffLine] = []
-    replaced = added = removed = at_old = at_new = 0
-    blocks = equal_blocks([line.text for line in old], [line.text for line in new])
-    header: _Line | None = None
-    for start_old, start_new, length in [*blocks, (len(old), len(new), 0)]:
-        removed_lines, added_lines = old[at_old:start_old], new[at_new:start_new]
-        # A block that begins with a header of its own needs no other one above it.
-        begins_section = any(
-            next((line.is_header for line in side if line.is_statement), False) for side in (removed_lines, added_lines)
-        )
-        if header is not None and not begins_section and (removed_lines or added_lines):
-            lines.append(DiffLine("section", header.shown.strip()))
-            header = None
-        lines += [DiffLine("removed", line.shown, line.path) for line in removed_lines]
-        lines += [DiffLine("added", line.shown, line.path) for line in added_lines]
-        pairs = min(len(removed_lines), len(added_lines))
-        replaced, added, removed = (
-            replaced + pairs,
-            added + len(added_lines) - pairs,
-            removed + len(removed_lines) - pairs,
-        )
-        at_old, at_new = start_old + length, start_new + length
-        header = next((line for line in reversed(old[start_old:at_old]) if line.is_header), header)
-    return Difference(tuple(lines), replaced, added, removed, len(old) - replaced - removed)

@@ -115,14 +115,6 @@ def variable_of(name: str, target: Target, alias: str = DEFAULT_ALIAS) -> str | 
     return "ZEROCLAW_" + "__".join((section, kind, *([alias] if section == "storage" else []), *rest))
 
 
-def reading_words(name: str) -> str:
-    """Which versions read a setting: "0.8.4 and later", "0.1.2 to 0.7.5", "0.1.8"."""
-    setting = SETTINGS[name]
-    if setting.until is None:
-        return f"{setting.since} and later"
-    return setting.until if setting.since == setting.until else f"{setting.since} to {setting.until}"
-
-
 def setting_name(written: str) -> str:
     """The name of a setting in any spelling. Raises UsageError for an unknown one, with the one probably meant."""
     name = _without_alias(written.strip())
@@ -293,7 +285,9 @@ def _checked_text(setting: Setting, text: str) -> str:
         return text
     if word in _EMBEDDING_PROVIDERS:
         return word
-    if text.startswith("custom:") or re.fullmatch(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+", text):
+    if word.startswith(("http://", "https://")):
+        return f"custom:{text}"
+    if re.fullmatch("custom:.+", text) or re.fullmatch(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+", text):
         return text
     raise UsageError(
         f'"{shown(text)}" is not an embedding provider; ZeroClaw would use none.',

@@ -1,8 +1,7 @@
-"""The answers and their sources: flags > environment > answers file > current config > default."""
+"""The answers and their sources: flags > answers file > current config > default."""
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -12,7 +11,7 @@ from typing import Any, Literal
 
 from zeroclaw_tui.backends.factory import backend_info, keeps_nothing
 from zeroclaw_tui.config.locations import read_toml
-from zeroclaw_tui.config.memory_config import Notes, shown
+from zeroclaw_tui.config.memory_config import shown
 from zeroclaw_tui.config.schema import (
     BACKENDS_WITH_DEFAULTS,
     DAYS_BY_CATEGORY,
@@ -35,21 +34,22 @@ from zeroclaw_tui.config.setting_names import (
     is_left_out,
     is_read,
     parsed_value,
-    reading_words,
     setting_name,
     variable_of,
     written_value,
 )
-from zeroclaw_tui.config.storage import OTHERS_DB_URL, OUR_DB_URLS, given, source_of, value_of_variable
+from zeroclaw_tui.config.storage import given
 from zeroclaw_tui.memory.errors import BrokenConfig, UsageError
 from zeroclaw_tui.onboard.situation import Situation
 
-Source = Literal["flag", "environment", "answers file", "answered", "config", "default"]
+Source = Literal["flag", "answers file", "answered", "config", "default"]
 AUTO_SAVE = "memory.auto_save"
 VECTOR_WEIGHT = "memory.vector_weight"
 KEYWORD_WEIGHT = "memory.keyword_weight"
 PROVIDER_SETTING = "memory.embedding_provider"
 DB_URL = "storage.postgres.db_url"
+NEEDED = {"postgres": DB_URL, "qdrant": "storage.qdrant.url"}
+"""The setting that a backend cannot do without."""
 PROFILE_SETTINGS = (
     AUTO_SAVE,
     "memory.hygiene_enabled",
@@ -68,13 +68,12 @@ BACKEND_TITLES = {
 }
 """The backends that ZeroClaw knows, in the order of its own list."""
 _QDRANT_SINCE = (0, 1, 7)
-_NEEDED = {"postgres": DB_URL, "qdrant": "storage.qdrant.url"}
 _SECTIONS = ("memory", "storage")
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """One answer that somebody gave. `origin` says in words where: "--set", "environment ZEROCLAW_DB_URL"."""
+    """One answer that somebody gave. `origin` says in words where: "--set", "answers file x.toml"."""
 
     value: Any = field(repr=False)
     source: Source
@@ -88,12 +87,6 @@ def is_tightened(name: str, before: Any, after: Any) -> bool:
     if name.endswith(("_after_days", "_retention_days")) or name.startswith(DAYS_BY_CATEGORY):
         return bool(after) and (not before or after < before)
     return False
-
-
-def check_weights(vector: float, keyword: float, hint: str) -> None:
-    """Raise UsageError where both scores would count nothing."""
-    if vector == 0 and keyword == 0:
-        raise UsageError("Both weights are 0, so every hybrid score would be 0.", hint=hint)
 
 
 def known_backends(target: Target) -> tuple[str, ...]:
@@ -117,26 +110,17 @@ def backend_answer(text: str, target: Target) -> str:
     kind = profile.key if profile else written.strip().lower()
     known = known_backends(target)
     if kind not in known:
-        near = [] if profile else difflib.get_close_matches(kind, known, n=1)
-        why = f". Did you mean {near[0]}?" if near else " and would silently use Markdown."
-        version = f" {shown(target.version)}" if kind in BACKEND_TITLES and target.version else ""
         raise UsageError(
-            f"ZeroClaw{version} does not know the backend {shown(kind) or '(nothing)'}{why}",
+            f"ZeroClaw does not know the backend {shown(kind) or '(nothing)'} and would silently use Markdown.",
             hint=f"Choose one of {', '.join(known)}.",
         )
     if not dot:
         return kind
-    if not target.has_aliases:
+    if not target.has_aliases or keeps_nothing(kind) or not re.fullmatch(r"[A-Za-z0-9_-]+", alias):
         raise UsageError(
-            f"{kind}.{shown(alias)} needs ZeroClaw 0.8.0 or later. With this config an older one would silently use "
-            "Markdown.",
+            f"{kind}.{shown(alias)} is no backend here. A name with a dot needs ZeroClaw 0.8.0 or later, a backend "
+            "that stores something, and an alias of letters, digits, _ and -.",
             hint=f"Use {kind}.",
-        )
-    if keeps_nothing(kind):
-        raise UsageError("The backend none has no alias.", hint="Use none.")
-    if not re.fullmatch(r"[A-Za-z0-9_-]+", alias):
-        raise UsageError(
-            f'Invalid alias "{shown(alias)}". Use letters, digits, _ and -.', hint=f"For example {kind}.default."
         )
     return f"{kind}.{alias}"
 
@@ -172,30 +156,21 @@ class Answers:
         in_use, dot, alias = (self.current(BACKEND) or "").partition(".")
         if in_use.strip().lower() == wanted == self.backend() == self.situation.backend:
             return alias or DEFAULT_ALIAS
-        aliases = self.aliases(wanted)
-        return aliases[0] if len(aliases) == 1 else DEFAULT_ALIAS
-
-    def aliases(self, kind: str) -> tuple[str, ...]:
-        """The aliases of a kind that the file has a `[storage.<kind>.<alias>]` for."""
-        table = self.situation.document.get(("storage", kind))
+        table = self.situation.document.get(("storage", wanted))
         found = table.items() if isinstance(table, Mapping) else ()
-        return tuple(str(name) for name, below in found if name and isinstance(below, Mapping))
+        aliases = [str(name) for name, below in found if name and isinstance(below, Mapping)]
+        return aliases[0] if len(aliases) == 1 else DEFAULT_ALIAS
 
     def changes_backend(self) -> bool:
         """Whether the kind differs from the one in use, or is asked for where there is no [memory] yet."""
         if self.backend() != self.situation.backend:
             return True
-        is_due = self.is_asked(BACKEND) or self.situation.has_no_key
+        is_due = BACKEND in self.given or self.situation.has_no_key
         return is_due and not self.situation.document.has(("memory",))
 
     def writes_defaults(self) -> bool:
         """Whether all defaults of the backend are written: the file has no key yet, or --defaults asks for them."""
         return self.changes_backend() and (self.with_defaults or self.situation.has_no_key)
-
-    def is_asked(self, name: str) -> bool:
-        """Whether somebody answered this, and not the environment alone."""
-        answer = self.given.get(name)
-        return answer is not None and answer.source != "environment"
 
     def current(self, name: str) -> Any:
         """What the file says, a secret as plain text where it can be read; None when nothing."""
@@ -247,59 +222,35 @@ class Answers:
 
     def with_given(self, name: str, given: Given) -> Answers:
         """A copy with one more answer. Raises UsageError for a value, a backend or a setting that cannot be here."""
-        checked = self._checked(name, given)
-        return replace(self, given={**self._own(), name: checked}).with_environment()
-
-    def without(self, name: str) -> Answers:
-        """A copy in which nobody answered this by hand."""
-        own = self._own()
-        own.pop(name, None)
-        return replace(self, given=own).with_environment()
-
-    def _own(self) -> dict[str, Given]:
-        return {name: answer for name, answer in self.given.items() if answer.source != "environment"}
-
-    def _checked(self, name: str, given: Given) -> Given:
         target = self.situation.target
         if not is_read(name, target) and environment_variable(name, target) is None:
+            setting = SETTINGS[name]
+            until = "" if setting.until is None else f" to {setting.until}"
             raise UsageError(
-                f"{name} has no effect here. It needs ZeroClaw {reading_words(name)}, and "
-                f"{target.reading_version} reads this config.",
+                f"{name} has no effect here: ZeroClaw {target.reading_version} reads this config, and only "
+                f"{setting.since}{until or ' and later'} knows the setting.",
                 hint="Leave the setting out.",
             )
         value = checked_value(name, given.value, target.reading_version)
-        return replace(given, value=backend_answer(value, target) if name == BACKEND else value)
+        checked = replace(given, value=backend_answer(value, target) if name == BACKEND else value)
+        return replace(self, given={**self.given, name: checked})
 
-    def with_environment(self) -> Answers:
-        """A copy with what the environment says of this backend, above the answers file and below everything else.
+    def without(self, name: str) -> Answers:
+        """A copy in which nobody answered this."""
+        return replace(self, given={key: answer for key, answer in self.given.items() if key != name})
 
-        Raises UsageError for a backend this ZeroClaw does not know, or a value that cannot be read.
-        """
-        answers, target, environ = self, self.situation.target, self.situation.environ
-        variable = str(variable_of(BACKEND, target))
-        if given(environ, variable) and answers._is_open(BACKEND):
-            try:
-                backend = self._checked(BACKEND, Given(given(environ, variable), "environment", source_of(variable)))
-            except UsageError as problem:
-                raise _unusable(variable, problem) from problem
-            answers = replace(answers, given={**answers.given, BACKEND: backend})
-        found = settings_in_environment(environ, target, answers.backend(), answers.alias())
-        more = {name: answer for name, answer in found.items() if answers._is_open(name)}
-        return replace(answers, given={**answers.given, **more})
-
-    def _is_open(self, name: str) -> bool:
-        """Whether the environment counts: nobody answered, or an answers file did."""
-        answer = self.given.get(name)
-        return answer is None or answer.source == "answers file"
+    def in_effect(self, name: str) -> str:
+        """The text of an answer; where there is none, that of the variable or the key that ZeroClaw uses today."""
+        situation = self.situation
+        variable = variable_of(name, situation.target, self.alias()) or ""
+        value = str(self.value(name) or "").strip()
+        fills = SETTINGS[name].variable_fills and not situation.target.is_modern
+        return value if name in self.given or (fills and value) else given(situation.environ, variable) or value
 
     def missing(self) -> tuple[str, ...]:
-        """The settings without a value that the backend cannot do without; so is a provider `custom:` without URL."""
-        needed = _NEEDED.get(self.backend())
-        missing = [needed] if needed and not str(self.value(needed) or "").strip() else []
-        scheme, colon, url = str(self.value(PROVIDER_SETTING)).partition(":")
-        if scheme.strip() == "custom" and colon and not url.strip():
-            missing.append(PROVIDER_SETTING)
-        return tuple(missing)
+        """The setting that the backend cannot do without, where neither config nor environment has a value."""
+        needed = NEEDED.get(self.backend())
+        return (needed,) if needed and not self.in_effect(needed) else ()
 
 
 @cache
@@ -318,23 +269,20 @@ def gather(
     answers_file: Path | None = None,
     with_defaults: bool = False,
 ) -> Answers:
-    """The answers of `--memory`, `--set KEY=VALUE`, the environment and an answers file.
+    """The answers of `--memory`, `--set KEY=VALUE` and an answers file.
 
-    DATABASE_URL is often another program's and is never taken unasked. Raises UsageError for what cannot be read, and
-    BrokenConfig for a broken answers file.
+    Raises UsageError for what cannot be read, and BrokenConfig for a broken answers file.
     """
     flags, aliases = _flag_answers(memory, assignments)
     collected = {**(_file_answers(answers_file, situation.target) if answers_file else {}), **flags}
     answers = Answers(situation, with_defaults=with_defaults)
-    # The backend first, because the environment and the aliases depend on it.
-    for name, answer in sorted(collected.items(), key=lambda item: item[0] != BACKEND):
+    for name, answer in collected.items():
         try:
             answers = answers.with_given(name, answer)
         except UsageError as problem:
-            if answer.source != "answers file":
-                raise
-            raise UsageError(f"In the {answer.origin}: {problem.message}", hint=problem.hint) from problem
-    answers = answers.with_environment()
+            if answer.source == "answers file":
+                problem.message = f"In the {answer.origin}: {problem.message}"
+            raise
     for kind, alias in aliases:
         used = answers.alias(kind)
         # What is set for a table that nothing points to would have no effect.
@@ -369,47 +317,6 @@ def _flag_answers(memory: str | None, assignments: tuple[str, ...]) -> tuple[dic
         if alias is not None:
             aliases.append((name.split(".")[1], alias))
     return answers, aliases
-
-
-def settings_in_environment(environ: Mapping[str, str], target: Target, kind: str, alias: str) -> dict[str, Given]:
-    """What the environment says about memory and about the store of one backend; nothing about other stores.
-
-    Raises UsageError for a value that cannot be read.
-    """
-    answers: dict[str, Given] = {}
-    for name in SETTINGS:
-        is_of_store = name.startswith(("memory.", f"storage.{kind}.")) and name != BACKEND
-        if is_of_store and (is_read(name, target) or environment_variable(name, target)):
-            variables = [variable_of(name, target, alias), *(OUR_DB_URLS if name == DB_URL else ())]
-            variable = next((variable for variable in variables if variable and given(environ, variable)), None)
-            value = _value_of(name, variable, environ, target) if variable else None
-            if value is not None:
-                answers[name] = Given(value, "environment", source_of(str(variable)))
-    return answers
-
-
-def _value_of(name: str, variable: str, environ: Mapping[str, str], target: Target) -> Any:
-    """The value of a variable; None for one that ZeroClaw up to 0.7.5 ignores."""
-    try:
-        if target.is_modern or variable != SETTINGS[name].variable:
-            return parsed_value(name, given(environ, variable), target.reading_version)
-        value = value_of_variable(SETTINGS[name], environ, Notes())
-        return None if value is None else checked_value(name, value, target.reading_version)
-    except UsageError as problem:
-        raise _unusable(variable, problem) from problem
-
-
-def _unusable(variable: str, problem: UsageError) -> UsageError:
-    return UsageError(
-        f"The environment variable {variable} cannot be used: {problem.message}",
-        hint=f"Fix the variable or unset it. {problem.hint}",
-    )
-
-
-def others_database(environ: Mapping[str, str], target: Target) -> str | None:
-    """The PostgreSQL database that DATABASE_URL names, which is often another program's; None where it names none."""
-    is_postgres = given(environ, OTHERS_DB_URL).startswith(("postgres://", "postgresql://"))
-    return _value_of(DB_URL, OTHERS_DB_URL, environ, target) if is_postgres else None
 
 
 def read_answers(path: Path) -> dict[str, Any]:

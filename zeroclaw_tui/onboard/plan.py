@@ -10,7 +10,6 @@ from typing import Any
 
 from zeroclaw_tui.backends.factory import has_database, keeps_nothing
 from zeroclaw_tui.config.document import ConfigDocument
-from zeroclaw_tui.config.memory_config import shown
 from zeroclaw_tui.config.save import save_config
 from zeroclaw_tui.config.schema import SETTINGS
 from zeroclaw_tui.config.secrets import (
@@ -27,15 +26,13 @@ from zeroclaw_tui.config.secrets import (
     seal,
 )
 from zeroclaw_tui.config.setting_names import environment_lines, is_read
-from zeroclaw_tui.config.storage import OTHERS_DB_URL
 from zeroclaw_tui.config.toml import KeyPath
 from zeroclaw_tui.config.validate import check_change
 from zeroclaw_tui.memory.errors import UsageError
-from zeroclaw_tui.onboard.answers import DB_URL, KEYWORD_WEIGHT, VECTOR_WEIGHT, Answers, check_weights, others_database
+from zeroclaw_tui.onboard.answers import KEYWORD_WEIGHT, VECTOR_WEIGHT, Answers
 from zeroclaw_tui.onboard.plan_notes import is_switched, may_hold_memories, notes_of
 from zeroclaw_tui.onboard.situation import Situation, warnings_then
 from zeroclaw_tui.onboard.wanted import (
-    NEEDED_FOR,
     all_wanted,
     before_of,
     first_key,
@@ -44,12 +41,6 @@ from zeroclaw_tui.onboard.wanted import (
     new_document,
     path_of,
 )
-
-_EXAMPLES = {
-    DB_URL: "postgres://user:password@host:5432/zeroclaw",
-    "storage.qdrant.url": "http://localhost:6333",
-    "memory.embedding_provider": "custom:https://host/v1",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +92,7 @@ def make_plan(answers: Answers) -> Plan:
         if is_changed(answers, name, value)
     )
     if any(change.name in (VECTOR_WEIGHT, KEYWORD_WEIGHT) and change.after == 0 for change in changes):
-        hint = f"Raise one of them: --set {VECTOR_WEIGHT}={SETTINGS[VECTOR_WEIGHT].default}."
-        check_weights(answers.value(VECTOR_WEIGHT), answers.value(KEYWORD_WEIGHT), hint)
+        _check_weights(answers)
     stored = {name: answers.value(name) for name in SETTINGS if name.startswith(f"storage.{answers.backend()}.")}
     only_exported = {name: value for name, value in stored.items() if not is_read(name, situation.target)}
     exports = environment_lines(only_exported, situation.target)
@@ -149,19 +139,21 @@ def _is_secret(name: str) -> bool:
 
 
 def _check_complete(answers: Answers) -> None:
-    """Raise UsageError for what is missing; a URL that nobody asks about may be in ZeroClaw's own environment."""
-    situation, kind = answers.situation, answers.backend()
-    missing = [name for name in answers.missing() if is_backend_asked(answers) or name.startswith("memory.")]
-    if not missing:
-        return
-    needs = " and ".join(NEEDED_FOR.get(name, name) for name in missing)
-    hint = "Pass " + " ".join(f"--set {name}={_EXAMPLES.get(name, 'VALUE')}" for name in missing)
-    if situation.target.has_aliases and missing[0].startswith("storage."):
-        tables = [f"--memory {kind}.{shown(alias)}" for alias in answers.aliases(kind) if alias != answers.alias()]
-        hint += f", or choose a table: {' or '.join(tables)}" if tables else ""
-    if DB_URL in missing and others_database(situation.environ, situation.target) is not None:
-        hint += f'. {OTHERS_DB_URL} may belong to another program; to use it: --set db_url="${OTHERS_DB_URL}"'
-    raise UsageError(f"The backend {kind} needs {needs}.", hint=hint, title="An answer is missing")
+    """Raise UsageError for what is missing where the backend is answered for."""
+    for name in answers.missing() if is_backend_asked(answers) else ():
+        raise UsageError(
+            f"The backend {answers.backend()} needs {name}.",
+            hint=f"Pass --set {name}=URL",
+            title="An answer is missing",
+        )
+
+
+def _check_weights(answers: Answers) -> None:
+    if not answers.value(VECTOR_WEIGHT) and not answers.value(KEYWORD_WEIGHT):
+        raise UsageError(
+            "Both weights are 0, so every hybrid score would be 0.",
+            hint=f"Raise one of them: --set {VECTOR_WEIGHT}={SETTINGS[VECTOR_WEIGHT].default}.",
+        )
 
 
 def _encrypted(

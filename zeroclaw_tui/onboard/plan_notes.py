@@ -1,4 +1,4 @@
-"""The sentences about a plan: what stays and why, what is lost, what overrides it."""
+"""The sentences about a plan: what is lost, what is deleted sooner, and what overrides it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from typing import Any
 
 from zeroclaw_tui.backends.factory import has_database, keeps_nothing
 from zeroclaw_tui.config.schema import DAYS_BY_CATEGORY, SETTINGS
-from zeroclaw_tui.config.setting_names import BACKEND, parsed_value, variable_of
+from zeroclaw_tui.config.setting_names import BACKEND, variable_of
 from zeroclaw_tui.config.storage import given
-from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.onboard.answers import (
-    AUTO_SAVE,
     BACKEND_TITLES,
     DB_URL,
     PROFILE_SETTINGS,
@@ -21,7 +19,7 @@ from zeroclaw_tui.onboard.answers import (
     is_tightened,
 )
 from zeroclaw_tui.onboard.situation import Situation
-from zeroclaw_tui.onboard.wanted import PROVIDER, in_force, is_backend_asked, is_same, needed_settings
+from zeroclaw_tui.onboard.wanted import PROVIDER, in_force, is_same
 
 _HYGIENE = "memory.hygiene_enabled"
 _WHY_NO_HYGIENE = {
@@ -39,16 +37,13 @@ def notes_of(answers: Answers, after: Mapping[str, Any], changed: frozenset[str]
 
     `after` has each setting that was wanted in plain text, and `changed` names those that differ from the file.
     """
-    notes = [
+    return (
         *_of_the_switch(answers, after, changed),
-        *_of_unasked_keys(answers, changed),
-        *_of_the_profile(answers),
         *_of_retention(answers, after, changed),
         *_of_vectors(answers, after, changed),
         *_of_postgres(answers, after, changed),
-        *_of_the_environment(answers, after, changed),
-    ]
-    return tuple(dict.fromkeys(notes))
+        *_of_the_environment(answers, changed),
+    )
 
 
 def is_switched(answers: Answers, changed: frozenset[str]) -> bool:
@@ -73,49 +68,12 @@ def _of_the_switch(answers: Answers, after: Mapping[str, Any], changed: frozense
             yield "The memories stay in use because SQLite and Lucid share one database."
         else:
             yield f"The memories in {BACKEND_TITLES[old]} are not moved, and no longer recalled."
-    if answers.situation.is_new:
-        return
-    followed = [
-        name
-        for name in PROFILE_SETTINGS
-        if name in after and name not in answers.given and not is_same(after[name], in_force(answers, name))
-    ]
+    followed = [name for name in PROFILE_SETTINGS if name in changed and name not in answers.given]
     if _HYGIENE in followed and after[_HYGIENE] is False and new in _WHY_NO_HYGIENE:
         yield f"Hygiene is turned off because {_WHY_NO_HYGIENE[new]}."
-    if followed:
-        values = ", ".join(f"{name.removeprefix('memory.')} = {_shown(after[name])}" for name in followed)
+    if followed and not answers.situation.is_new:
+        values = ", ".join(f"{name.removeprefix('memory.')} = {str(after[name]).lower()}" for name in followed)
         yield f"Switching the backend also sets {values}."
-
-
-def _of_unasked_keys(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
-    """Why keys are added to an existing file although nobody asked for them."""
-    if answers.situation.is_new:
-        return
-    if answers.writes_defaults():
-        if answers.situation.has_no_key:
-            title = BACKEND_TITLES[answers.backend()]
-            yield f"config.toml has no settings yet, so all defaults for {title} are added."
-        return
-    unasked = [name for name in needed_settings(answers) if name in changed and not answers.is_asked(name)]
-    if unasked:
-        keys = _listed([name.removeprefix("memory.") for name in unasked])
-        are, them = ("is", "it") if len(unasked) == 1 else ("are", "them")
-        fails = "0.8.0 ignores a [memory]" if answers.situation.target.is_modern else "up to 0.7.5 does not start"
-        yield f"{keys} {are} added because ZeroClaw {fails} without {them}."
-
-
-def _of_the_profile(answers: Answers) -> Iterator[str]:
-    """What the backend's profile would turn on or shorten, and the plan does not, because nobody asked for it."""
-    for name in PROFILE_SETTINGS if answers.changes_backend() else ():
-        value, wished = answers.value(name), answers.proposed(name)
-        if name in answers.given:
-            continue
-        if name == AUTO_SAVE and wished and not value:
-            yield f"auto_save stays off. `--set {name}=true` turns it on."
-        elif is_tightened(name, value, wished) and name == _HYGIENE:
-            yield f"Hygiene stays off because it deletes old memories. `--set {name}=true` turns it on."
-        elif is_tightened(name, value, wished):
-            yield f"{name} stays at {_days(value)}. `--set {name}={wished}` deletes sooner."
 
 
 def _of_retention(answers: Answers, after: Mapping[str, Any], changed: frozenset[str]) -> Iterator[str]:
@@ -138,16 +96,16 @@ def _of_retention(answers: Answers, after: Mapping[str, Any], changed: frozenset
 
 
 def _of_vectors(answers: Answers, after: Mapping[str, Any], changed: frozenset[str]) -> Iterator[str]:
-    provider = after.get(PROVIDER_SETTING, answers.value(PROVIDER_SETTING))
+    provider = answers.value(PROVIDER_SETTING)
     is_off = provider in (None, "", "none")
-    if answers.backend() == "qdrant" and is_backend_asked(answers) and is_off:
+    if answers.backend() == "qdrant" and BACKEND in changed and is_off:
         yield "Qdrant stores nothing without an embedding provider, and memory.embedding_provider is none."
     differing = [
         name for name in _VECTOR_SETTINGS if name in changed and not is_same(after[name], in_force(answers, name))
     ]
     if differing and answers.situation.has_vectors and not (is_off and PROVIDER_SETTING in changed):
         yield (
-            f"The stored embeddings no longer fit after changing {_listed(differing)}. Create new ones with "
+            f"The stored embeddings no longer fit after changing {', '.join(differing)}. Create new ones with "
             "`zeroclaw memory reindex` (ZeroClaw 0.7.5 and later)."
         )
 
@@ -166,43 +124,15 @@ def _of_postgres(answers: Answers, after: Mapping[str, Any], changed: frozenset[
         )
 
 
-def _of_the_environment(answers: Answers, after: Mapping[str, Any], changed: frozenset[str]) -> Iterator[str]:
-    """What is written because of a variable, and the variables that override what is written."""
-    situation, kind = answers.situation, answers.backend()
-    for name in sorted(changed & set(answers.given)):
-        answer = answers.given[name]
-        # A missing memory.backend is written as the file alone means it.
-        if answer.source == "environment" and (name != BACKEND or answers.changes_backend()):
-            yield f"{name} is taken from the environment variable {answer.origin.removeprefix('environment ')}."
-    for name, setting in SETTINGS.items():
+def _of_the_environment(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
+    """The variables that override what is written."""
+    situation = answers.situation
+    for name in sorted(changed & set(SETTINGS)):
         variable = variable_of(name, situation.target, answers.alias())
-        fills = setting.variable_fills and not situation.target.is_modern
-        if not variable or fills or not name.startswith(("memory.", f"storage.{kind}.")):
-            continue
-        text = given(situation.environ, variable)
-        value = after[name] if name in after else answers.value(name)
-        if name == BACKEND and not situation.target.has_aliases:
-            value = kind
-        if text and not _means(name, text, value):
+        fills = SETTINGS[name].variable_fills and not situation.target.is_modern
+        if variable and not fills and given(situation.environ, variable):
             yield f"The environment variable {variable} is set and overrides {name}."
-
-
-def _means(name: str, text: str, value: Any) -> bool:
-    """Whether a variable's text means this value."""
-    try:
-        parsed = parsed_value(name, text)
-    except UsageError:
-        return False
-    return str(parsed).lower() == str(value).lower() if name == BACKEND else is_same(parsed, value)
-
-
-def _shown(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else f"{value:,}"
 
 
 def _days(value: Any) -> str:
     return "0 (never)" if not value else counted(value, "day")
-
-
-def _listed(names: list[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -6,29 +6,24 @@ import asyncio
 import copy
 import os
 import shutil
-import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from zeroclaw_tui.backends.dns import has_address
-from zeroclaw_tui.backends.drivers import install_command
 from zeroclaw_tui.backends.factory import create_memory, create_probe, has_database
-from zeroclaw_tui.backends.health import StartCheck, StartProbe
+from zeroclaw_tui.backends.health import StartCheck
 from zeroclaw_tui.backends.program import run_program
 from zeroclaw_tui.config.load import LOCAL, read_embedding, read_memory
-from zeroclaw_tui.config.locations import Install, has_markdown
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, Form, MemoryConfig, Notes, shown, to_third_schema
 from zeroclaw_tui.config.secrets import SecretUnreadable, reveal
 from zeroclaw_tui.config.storage import apply_generic
 from zeroclaw_tui.embeddings.base import ApiKeyError, InputRejectedError, WrongDimensionError
 from zeroclaw_tui.embeddings.endpoint import is_loopback
 from zeroclaw_tui.embeddings.factory import create_embedder, why_no_embedder
-from zeroclaw_tui.files.disk import is_folder, names_in, status_of
+from zeroclaw_tui.files.disk import is_folder, status_of
 from zeroclaw_tui.memory.errors import (
-    ASKED_READ_ONLY,
     NOT_REACHABLE,
     REFUSED,
     WRONG_USE,
@@ -36,12 +31,10 @@ from zeroclaw_tui.memory.errors import (
     DriverMissing,
     EmbeddingFailed,
     InspectorError,
-    NotReachable,
     Refused,
 )
-from zeroclaw_tui.memory.text import counted, one_line
+from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.onboard.answers import DB_URL, Answers
-from zeroclaw_tui.scoring.profiles import SCHEMA_VERSIONS
 
 Verdict = Literal["good", "bad", "not tested"]
 SECONDS = 8.0
@@ -53,10 +46,8 @@ _STORED_VECTORS = frozenset(("memory.embedding_provider", "memory.embedding_dime
 _PROVIDER = "memory.embedding_provider"
 _LUCID_BINARY = "storage.lucid.binary_path"
 _QDRANT_URL, _QDRANT_KEY = "storage.qdrant.url", "storage.qdrant.api_key"
-_LITTLE_SPACE = 100 * 10**6
 _AS_ZEROCLAW = "Run this as the user who runs ZeroClaw, or fix the permissions."
 _POSTGRES_SETTINGS = ("schema", "table", "connect_timeout_secs")
-_URL_SHAPE = "It should look like postgres://user:password@host:5432/database."
 _NO_VECTORS = "ZeroClaw cannot store anything in Qdrant without an embedding provider"
 _FALL_BACK = "Without lucid, ZeroClaw uses only its own SQLite database."
 _SENT_TEXT = "Who prefers tea?"
@@ -105,20 +96,16 @@ def _concerns(backend: str, changed: Collection[str] | None) -> bool:
 
 
 async def run_probe(subject: str, answers: Answers, *, seconds: float = SECONDS) -> Finding:
-    """Test one subject; never writes anything, never raises for what it finds, ends within the limit."""
+    """Test one subject; never writes anything, never raises for what it finds, ends within a little over the limit."""
     try:
-        return await _PROBES[subject](answers, seconds)
+        async with asyncio.timeout(seconds + 1):
+            return await _PROBES[subject](answers, seconds)
     except SecretUnreadable as error:
         return Finding(subject, "not tested", f"{error.message} {error.hint}".strip())
     except InspectorError as error:
         return Finding(subject, "bad", error.message, hint=error.hint, exit_code=error.exit_code)
-
-
-class HostUnknown(InspectorError):
-    """A name that no name server here knows."""
-
-    title = "Host not found"
-    exit_code = NOT_REACHABLE
+    except TimeoutError:
+        return Finding(subject, "bad", f"There was no answer within {seconds:g} s.", hint="Try again later.")
 
 
 def plain_answer(answers: Answers, name: str) -> str:
@@ -126,8 +113,7 @@ def plain_answer(answers: Answers, name: str) -> str:
 
     Raises SecretUnreadable for a value that is not the secret itself and cannot be opened here.
     """
-    value = answers.value(name)
-    text = value.strip() if isinstance(value, str) else ""
+    text = answers.in_effect(name)
     if text.startswith("${"):
         raise SecretUnreadable(f"{name} is a placeholder for a variable.", hint="Test it where that variable is set.")
     return reveal(text, answers.situation.config_dir).strip()
@@ -138,33 +124,18 @@ class _NotWritable(InspectorError):
 
 
 async def _probe_files(answers: Answers, seconds: float) -> Finding:
-    """The database and its folder, or the folder of MEMORY.md and memory/: looked at and opened for reading, never
-    made."""
-    backend, install = answers.backend(), answers.situation.install
-    is_database = has_database(backend)
-    try:
-        async with asyncio.timeout(seconds):
-            return await (_sqlite(install) if is_database else _markdown(install, _agent_folders(answers)))
-    except TimeoutError:
-        place = one_line(str(install.database if is_database else install.root))
-        sentence = f"{place} could not be read within {seconds:g} s."
-        return Finding(backend, "bad", sentence, hint="Check the disk, and whether another program locks the file.")
-
-
-async def _sqlite(install: Install) -> Finding:
+    """The database, or the folder of MEMORY.md and memory/: looked at and opened for reading, never made."""
     from zeroclaw_tui.files.database import why_not_writable
 
+    backend, install = answers.backend(), answers.situation.install
+    if not has_database(backend):
+        _check_folder(install.root)
+        return Finding(backend, "good", f"{one_line(str(install.root))} can be written")
     database = install.database
     status = status_of(database)
     if status is None or status.st_size == 0:
-        _check_link(database)
-        folder = _check_folder(database.parent)
-        sentence = (
-            f"{one_line(str(database))} will be created"
-            if status is None
-            else "the database is empty and can be filled"
-        )
-        return Finding("sqlite", "good", sentence, facts=(_free_space(folder),))
+        _check_folder(database.parent)
+        return Finding(backend, "good", f"{one_line(str(database))} will be created")
     memory = create_memory(MemoryConfig(install, backend="sqlite", read_only=True))
     try:
         await memory.open()
@@ -176,93 +147,18 @@ async def _sqlite(install: Install) -> Finding:
                 memory.about.not_opened_because,
                 hint="Move it and MEMORY_SNAPSHOT.md to a safe place, or set memory.auto_hydrate = false.",
             )
-        count = await memory.count()
     finally:
         await memory.close()
-    versions = SCHEMA_VERSIONS[memory.about.generation or ""]
-    facts = [f"holds {counted(count)}", f"tables of ZeroClaw {versions}", _free_space(database.parent)]
-    if (because := memory.why_not.get("write")) not in (None, ASKED_READ_ONLY):
-        facts.append(because)
-    return Finding("sqlite", "good", "the database can be written", facts=tuple(facts))
+    return Finding(backend, "good", "the database can be written")
 
 
-def _agent_folders(answers: Answers) -> dict[str, Path]:
-    """Where each agent keeps notes of its own (ZeroClaw >= 0.8.0), as far as it has begun to."""
-    if not answers.situation.target.is_modern:
-        return {}
-    agents = answers.situation.config_dir / "agents"
-    folders = {alias: agents / alias / "workspace" for alias in names_in(agents)}
-    there = {alias: folder for alias, folder in folders.items() if is_folder(folder)}
-    return {**there, **answers.situation.agent_folders}
-
-
-async def _markdown(install: Install, agents: Mapping[str, Path]) -> Finding:
-    root = install.root
-    for own in agents.values():
-        _check_folder(own)
-    folder = _check_folder(root)
-    if folder != root:
-        return Finding("markdown", "good", f"{one_line(str(root))} will be created", facts=(_free_space(folder),))
-    _check_folder(root / "memory")
-    notes = root / "MEMORY.md"
-    _check_link(notes)
-    status = status_of(notes)
-    if status is not None and not os.access(notes, os.W_OK):
-        raise _NotWritable(f"This user cannot write {one_line(str(notes))}.", hint=_AS_ZEROCLAW)
-    facts = [_free_space(root)]
-    if has_markdown(root) or any(has_markdown(own) for own in agents.values()):
-        memory = create_memory(_of_notes(install, agents))
-        await memory.open()
-        facts.insert(0, f"holds {counted(await memory.count())}")
-        await memory.close()
-    return Finding("markdown", "good", f"{one_line(str(root))} can be written", facts=tuple(facts))
-
-
-def _of_notes(install: Install, agents: Mapping[str, Path]) -> MemoryConfig:
-    """The notes of an install and of these agents, whatever layout they have so far."""
-    return MemoryConfig(
-        install._replace(layout="data"),
-        backend="markdown",
-        agents=dict.fromkeys(agents, ()),
-        agent_workspaces={alias: str(folder.absolute()) for alias, folder in agents.items()},
-        read_only=True,
-    )
-
-
-def _check_folder(folder: Path) -> Path:
-    """The folder, or the nearest one above it that is there. Raises _NotWritable or Unreadable."""
-    for place in (folder, *folder.parents):
-        _check_link(place)
-        if status_of(place) is None:
-            continue
-        if not place.is_dir():
-            raise _NotWritable(f"{one_line(str(place))} is not a directory.", hint="Move the file elsewhere.")
-        if os.statvfs(place).f_flag & os.ST_RDONLY:
-            raise _NotWritable(
-                f"The file system of {one_line(str(place))} is mounted read-only.",
-                hint="Mount it for writing, or choose another directory with --config-dir.",
-            )
-        if not os.access(place, os.W_OK | os.X_OK):
-            what = "write to" if place == folder else "create directories in"
-            raise _NotWritable(f"This user cannot {what} {one_line(str(place))}.", hint=_AS_ZEROCLAW)
-        return place
-    raise _NotWritable(f"Directory not found: {one_line(str(folder))}.", hint="Give an absolute path.")
-
-
-def _check_link(path: Path) -> None:
-    if status_of(path) is None and path.is_symlink():
-        raise _NotWritable(
-            f"{one_line(str(path))} is a link to {one_line(os.readlink(path))}, which does not exist.",
-            hint="Create the target, or remove the link.",
-        )
-
-
-def _free_space(folder: Path) -> str:
-    system = os.statvfs(folder)
-    free = system.f_bavail * system.f_frsize
-    if free < _LITTLE_SPACE:
-        return f"only {free / 10**6:.0f} MB free on its disk"
-    return f"{free / 10**9:,.1f} GB free on its disk"
+def _check_folder(folder: Path) -> None:
+    """Raise _NotWritable unless this user can write to the folder, or make it."""
+    place = next(place for place in (folder, *folder.parents) if status_of(place) is not None)
+    if not is_folder(place):
+        raise _NotWritable(f"{one_line(str(place))} is not a directory.", hint="Move the file elsewhere.")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise _NotWritable(f"This user cannot write to {one_line(str(place))}.", hint=_AS_ZEROCLAW)
 
 
 def _bad(subject: str, error: InspectorError, wrong: str = "", facts: tuple[str, ...] = ()) -> Finding:
@@ -271,28 +167,18 @@ def _bad(subject: str, error: InspectorError, wrong: str = "", facts: tuple[str,
 
 async def _probe_postgres(answers: Answers, seconds: float) -> Finding:
     """Connect as ZeroClaw does and look at the rights; nothing is ever written, made or locked."""
-    url = plain_answer(answers, DB_URL)
-    if not url:
-        sentence = "The database URL is missing."
-        return Finding("postgres", "bad", sentence, hint=_URL_SHAPE, exit_code=WRONG_USE, wrong=(DB_URL,))
-    settings = {name: answers.value(f"storage.postgres.{name}") for name in _POSTGRES_SETTINGS}
+    storage = {name: answers.value(f"storage.postgres.{name}") for name in _POSTGRES_SETTINGS}
+    storage["db_url"] = plain_answer(answers, DB_URL)
     try:
-        found = await postgres_probe(url, answers, settings).run(seconds)
-    except DriverMissing:
-        hint = f"Install it: `{install_command('postgres')}`"
-        missing = Finding("postgres", "bad", "The PostgreSQL driver is not installed.", hint=hint, exit_code=REFUSED)
-        return replace(missing, remedy="Install the driver")
+        probe = create_probe(MemoryConfig(answers.situation.install, backend="postgres", storage=storage))
+        found = await probe.run(seconds)
+    except DriverMissing as error:
+        return replace(_bad("postgres", error), remedy="Install the driver")
     except AccessDenied as error:
         return replace(_bad("postgres", error, DB_URL), exit_code=REFUSED)
     except InspectorError as error:
         return _bad("postgres", error, DB_URL)
     return _of_server("postgres", found, DB_URL)
-
-
-def postgres_probe(url: str, answers: Answers, settings: dict[str, Any] | None = None) -> StartProbe:
-    """What tries the database of a URL. Raises UsageError for a URL or a name that cannot be."""
-    config = MemoryConfig(answers.situation.install, backend="postgres", storage={"db_url": url, **(settings or {})})
-    return create_probe(config)
 
 
 def _of_server(subject: str, found: StartCheck, setting: str, more: tuple[str, ...] = ()) -> Finding:
@@ -309,26 +195,21 @@ async def _probe_qdrant(answers: Answers, seconds: float) -> Finding:
     url = plain_answer(answers, _QDRANT_URL)
     # ZeroClaw up to 0.7.5 sends the key literally, whatever it begins with.
     is_modern = answers.situation.target.is_modern
-    key = plain_answer(answers, _QDRANT_KEY) if is_modern else str(answers.value(_QDRANT_KEY) or "").strip()
+    key = plain_answer(answers, _QDRANT_KEY) if is_modern else answers.in_effect(_QDRANT_KEY)
     config, _ = effective_embedding(answers)
     has_vectors = config.is_on and create_embedder(config)[0] is not None and config.provider != LOCAL
-    probe = create_probe(
-        MemoryConfig(
-            answers.situation.install,
-            backend="qdrant",
-            storage={"url": url, "api_key": key, "collection": answers.value("storage.qdrant.collection")},
-            embedding=config if has_vectors else EmbeddingConfig(),
-            read_only=True,
-        )
-    )
     facts = (*_open_key_facts(url, key), *(() if has_vectors else (_NO_VECTORS,)))
     try:
-        async with asyncio.timeout(seconds):
-            await _check_host(url)
+        probe = create_probe(
+            MemoryConfig(
+                answers.situation.install,
+                backend="qdrant",
+                storage={"url": url, "api_key": key, "collection": answers.value("storage.qdrant.collection")},
+                embedding=config if has_vectors else EmbeddingConfig(),
+                read_only=True,
+            )
+        )
         found = await probe.run(seconds)
-    except TimeoutError:
-        late = f"{shown(urlsplit(url).hostname or '')} could not be looked up within {seconds:g} s."
-        return Finding("qdrant", "bad", late, facts, "Check that DNS works here.", wrong=(_QDRANT_URL,))
     except InspectorError as error:
         return _bad("qdrant", error, _QDRANT_KEY if isinstance(error, Refused) else _QDRANT_URL, facts)
     return _of_server("qdrant", found, "storage.qdrant.collection", facts)
@@ -336,31 +217,21 @@ async def _probe_qdrant(answers: Answers, seconds: float) -> Finding:
 
 async def _probe_lucid(answers: Answers, seconds: float) -> Finding:
     """Run `lucid version`."""
-    command = str(answers.value(_LUCID_BINARY) or "").strip() or "lucid"
+    command = answers.in_effect(_LUCID_BINARY) or "lucid"
     program = shutil.which(command, path=answers.situation.environ.get("PATH", os.defpath))
     if program is None:
-        return _not_found(command, answers)
-    began = time.perf_counter()
+        how = _LUCID_BINARY if answers.situation.target.is_modern else "ZEROCLAW_LUCID_CMD"
+        sentence = f"{shown(command)} was not found, or cannot be run by this user."
+        hint = f"Install lucid-memory, or set its path with {how}."
+        finding = Finding("lucid", "bad", sentence, (_FALL_BACK,), hint, remedy="Install Lucid")
+        return replace(finding, wrong=(_LUCID_BINARY,), remedy="") if "/" in command else finding
     try:
         output = await run_program(program, ["version"], round(seconds * 1000))
-    except NotReachable as failure:
+    except InspectorError as failure:
         hint = f"Run `{shown(command)} version` in a terminal to see why."
         return Finding("lucid", "bad", f"{failure.message.rstrip('.')}.", (_FALL_BACK,), hint)
-    milliseconds = (time.perf_counter() - began) * 1000
     version = shown(output.strip().partition("\n")[0])
-    answer = f"{shown(command)} answers in {milliseconds:.0f} ms{f': {version}' if version else ''}"
-    return Finding("lucid", "good", answer, facts=(shown(program),))
-
-
-def _not_found(command: str, answers: Answers) -> Finding:
-    how = _LUCID_BINARY if answers.situation.target.is_modern else "ZEROCLAW_LUCID_CMD"
-    hint = f"Install lucid-memory, or set its path with {how}."
-    if "/" not in command:
-        sentence = f"{shown(command)} was not found on your PATH."
-        return Finding("lucid", "bad", sentence, (_FALL_BACK,), hint, remedy="Install Lucid")
-    problem = "is a directory" if Path(command).is_dir() else "cannot be run by this user"
-    sentence = f"{shown(command)} {problem}." if os.path.exists(command) else f"File not found: {shown(command)}."
-    return Finding("lucid", "bad", sentence, (_FALL_BACK,), hint, wrong=(_LUCID_BINARY,))
+    return Finding("lucid", "good", f"{shown(command)} answers: {version}")
 
 
 async def _probe_embedding(answers: Answers, seconds: float) -> Finding:
@@ -379,27 +250,18 @@ async def _probe_embedding(answers: Answers, seconds: float) -> Finding:
     # The URL of a hosted provider is not the person's answer, so no other answer can repair it.
     wrong = _PROVIDER if config.provider.startswith("custom:") and not is_routed else ""
     try:
-        async with asyncio.timeout(seconds):
-            await _check_host(embedder.url)
-            vector = await embedder.embed(_SENT_TEXT)
+        vector = await embedder.embed(_SENT_TEXT)
     except WrongDimensionError as error:
         finding = replace(_bad("embedding", error, facts=facts), exit_code=WRONG_USE)
         if is_routed:
             hint = f"Set dimensions of the embedding route to {error.found}, or choose another model."
             return replace(finding, hint=hint)
         return replace(finding, corrections={"memory.embedding_dimensions": error.found} if error.found else {})
-    except HostUnknown as error:
-        finding = _bad("embedding", error, wrong, facts)
-        return finding if wrong else replace(finding, hint="Check your network connection, and that DNS works here.")
     except ApiKeyError as error:
         return replace(_bad("embedding", error, "memory.embedding_api_key", facts), exit_code=REFUSED)
     except EmbeddingFailed as error:
         wrong = "memory.embedding_model" if isinstance(error, InputRejectedError) else wrong
         return replace(_bad("embedding", error, wrong, facts), exit_code=NOT_REACHABLE)
-    except TimeoutError:
-        host = shown(urlsplit(embedder.url).hostname or "")
-        late = f"The embedding endpoint on {host} did not answer within {seconds:g} s."
-        return Finding("embedding", "bad", late, facts, "Try again later.", wrong=(wrong,) if wrong else ())
     finally:
         await embedder.close()
     return Finding("embedding", "good", f"answers with {len(vector):,} dimensions", facts)
@@ -436,22 +298,6 @@ def _open_key_facts(url: str, key: str | None) -> tuple[str, ...]:
     if not key or parts.scheme != "http" or is_loopback(parts.hostname or ""):
         return ()
     return (f"the API key is sent to {shown(parts.hostname or '')} over plain HTTP, without encryption",)
-
-
-async def _check_host(url: str) -> None:
-    """Look the host up first, which a slow name server cannot stretch. Raises HostUnknown.
-
-    Behind a proxy the proxy looks it up.
-    """
-    import urllib.request
-
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    proxies = urllib.request.getproxies()
-    if (parts.scheme in proxies or "all" in proxies) and not urllib.request.proxy_bypass(host):
-        return
-    if not await has_address(host):
-        raise HostUnknown(f"Host not found: {shown(host)}.", hint="Check the spelling, and that DNS works here.")
 
 
 _PROBES: Mapping[str, Callable[[Answers, float], Awaitable[Finding]]] = {

@@ -11,9 +11,8 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from zeroclaw_tui.config.real_binary import runnable, runnable_command
-from zeroclaw_tui.config.setting_names import DEFAULT_ALIAS, place_of
 from zeroclaw_tui.memory.errors import UsageError
-from zeroclaw_tui.memory.text import cells, cut, display_text, mask_secrets, one_line, padded
+from zeroclaw_tui.memory.text import cells, cut, display_text, one_line
 from zeroclaw_tui.onboard.answers import DB_URL, Answers
 from zeroclaw_tui.onboard.question import Choice, Question, shown_value
 
@@ -35,15 +34,14 @@ _BACK_ROW = "← back"
 _SIGNS = "❯←─–·•…✓✗"
 _IN_ASCII = str.maketrans(_SIGNS, "><--.*~+!")
 """What our own signs become where the encoding of the terminal lacks them."""
-_YES_OR_NO = (Choice("yes", "Yes"), Choice("no", "No"))
 _LETTERS = {"y": "yes", "n": "no"}
 _UNUSED_KEYS = ("c-s", "c-o", "c-r", "c-q", "c-z")
 """Keys that search earlier lines or type control characters in a prompt."""
 _LONGEST_ECHO = 60
-_NARROW = 76
-"""Below this many columns a list shows its titles only, and the description of the pointed row below."""
 _WIDEST = 100
-_PASSWORD = re.compile(r"^\s*[A-Za-z][\w+.\-]*://[^:/?#]*:(?P<secret>.*(?=@)|(?!\d{0,5}(?:[/?#]|$)).*)", re.DOTALL)
+_PASSWORD = re.compile(
+    r"^\s*(?:custom:)?[A-Za-z][\w+.\-]*://[^:/?#]*:(?P<secret>.*(?=@)|(?!\d{0,5}(?:[/?#]|$)).*)", re.DOTALL
+)
 """The password of a URL, also while its end is still to come: up to the last "@", for a password may have one."""
 _SECRET_PARAMETER = re.compile(r"(?i)[?&;](?:[a-z_\-]*pass[a-z]*|[a-z_\-]*(?:key|token|secret))=(?P<secret>[^&;]*)")
 _ESCAPES = re.compile(
@@ -72,7 +70,7 @@ _STYLES = {
     "text": "",
     "qmark": "",
     "instruction": _GREY,
-    "validation-toolbar": "",
+    "validation-toolbar": f"bg:default {_RED}",
 }
 _PLAIN = dict.fromkeys(_STYLES, "") | {"question": "bold", "title": "bold", "selected": "noreverse bold"}
 
@@ -148,7 +146,10 @@ class _TerminalAsker:
 
     def ask(self, question: Question, answers: Answers, step: int | None) -> str | Move:
         self.say(_heading(question, answers, step))
-        return self._ask_list(question, answers) if question.is_list else self._ask_line(question, answers)
+        choices, present = question.choices(answers), question.present(answers)
+        if not choices:
+            return self._ask_line(question, answers)
+        return self._list(choices, present, back=True, mark=_word_for_present(question, answers))
 
     def choose(
         self, title: str, choices: Sequence[Choice], *, preset: str | None = None, back: bool = True
@@ -173,60 +174,46 @@ class _TerminalAsker:
         with console.status(_drawn(one_line(text)), spinner=spinner) if console.is_terminal else nullcontext():
             return work()
 
-    def _ask_list(self, question: Question, answers: Answers) -> str | Move:
-        preset = question.present(answers)
-        mark = (preset, _word_for_present(question, answers))
-        while True:
-            chosen = self._list(question.choices(answers) or _YES_OR_NO, preset, back=True, mark=mark)
-            complaint = None if isinstance(chosen, Move) else _complaint(question, answers, chosen)
-            if isinstance(chosen, Move) or complaint is None:
-                return chosen
-            self.say([[("bad", f"✗ {complaint}")]])
-            preset = chosen
-
     def _ask_line(self, question: Question, answers: Answers) -> str | Move:
         is_hidden = question.kind == "secret" and question.setting != DB_URL
         present = question.present(answers)
-        text = "" if is_hidden else present
-        complaint: str | None = None
-        while True:
-            typed = self._line(text, complaint=complaint, is_hidden=is_hidden)
-            if isinstance(typed, Move):
-                self._echo(_BACK_ROW)
-                return typed
-            text = typed.strip()
-            answer = present if is_hidden and not text else text
-            complaint = _complaint(question, answers, answer)
-            if complaint is None:
-                is_secret = question.kind == "secret" and answer
-                shown = shown_value(question.setting, question.read(answers, answer)) if is_secret else answer
-                self._echo(mask_secrets(shown) or question.default(answers) or "none")
-                return answer
-            text = "" if is_hidden else text
+
+        def answer_of(typed: str) -> str:
+            text = _ESCAPES.sub("", typed).strip()
+            return present if is_hidden and not text else text
+
+        typed = self._line(
+            "" if is_hidden else present,
+            lambda text: _complaint(question, answers, answer_of(text)) or True,
+            is_hidden=is_hidden,
+        )
+        if isinstance(typed, Move):
+            self._echo(_BACK_ROW)
+            return typed
+        answer = answer_of(typed)
+        shown = shown_value(question.setting, question.read(answers, answer)) if answer else ""
+        self._echo(shown or question.default(answers) or "none")
+        return answer
 
     def _echo(self, text: str) -> None:
         """Show the answer in place of the prompt."""
         self.say([[("accent", f"{_POINTER} {cut(one_line(text), _width() - 4)}")]])
 
-    def _list(
-        self,
-        choices: Sequence[Choice],
-        preset: str | None,
-        *,
-        back: bool,
-        mark: tuple[str, str] = ("", ""),
-    ) -> str | Move:
-        """`mark` is the present value and the word to show next to it."""
+    def _list(self, choices: Sequence[Choice], preset: str | None, *, back: bool, mark: str = "") -> str | Move:
+        """`mark` is the word to show next to the present value."""
         import questionary
 
         titles = {choice.value: choice.title for choice in choices}
-        is_narrow = _width() < _NARROW
         chosen: Any = None
         # A key that accepts the hidden line behind the list leaves nothing chosen.
         while chosen not in titles and chosen is not Move.BACK:
             rows: list[Any] = [
-                questionary.Choice(_drawn(row), value=choice.value, description=_drawn(one_line(choice.about)) or None)
-                for row, choice in zip(_rows(choices, mark, is_narrow=is_narrow), choices, strict=True)
+                questionary.Choice(
+                    _drawn(one_line(choice.title) + (f"  ({mark})" if mark and choice.value == preset else "")),
+                    value=choice.value,
+                    description=_drawn(one_line(choice.about)) or None,
+                )
+                for choice in choices
             ]
             if back:
                 rows.append(questionary.Choice(_drawn(_BACK_ROW), value=Move.BACK))
@@ -238,7 +225,6 @@ class _TerminalAsker:
                 pointer=_drawn(_POINTER),
                 instruction=" ",
                 style=_style(),
-                show_description=is_narrow,
                 color_depth=_color_depth(),
                 erase_when_done=True,
             )
@@ -247,24 +233,23 @@ class _TerminalAsker:
         self._echo(_BACK_ROW if chosen is Move.BACK else titles[chosen])
         return chosen  # type: ignore[no-any-return]
 
-    def _line(self, preset: str, *, complaint: str | None, is_hidden: bool) -> str | Move:
-        """Ask for a text. The complaint about the previous text goes with the prompt, so that none pile up."""
+    def _line(self, preset: str, check: Callable[[str], str | bool], *, is_hidden: bool) -> str | Move:
         import questionary
 
-        rows = _rows_of([("", f"✗ {complaint}")]) if complaint else []
-        complaint_text = "".join(f"{''.join(text for _, text in row)}\n " for row in rows)
         prompt = questionary.text(
-            _drawn(f"{complaint_text}{_POINTER}"),
+            _drawn(_POINTER),
             default=preset,
             qmark="",
-            style=_style(question="bad" if complaint else "question"),
+            style=_style(),
             is_password=is_hidden,
+            validate=check,
+            validate_while_typing=False,
             input_processors=[] if is_hidden else [_hidden_secrets()],
             color_depth=_color_depth(),
             erase_when_done=True,
         )
         answer = self._answer(prompt, {"c-b": Move.BACK})
-        return answer if isinstance(answer, Move) else _ESCAPES.sub("", str(answer))
+        return answer if isinstance(answer, Move) else str(answer)
 
     @staticmethod
     def _answer(prompt: Any, answers_by_key: Mapping[str, str | Move]) -> Any:
@@ -277,26 +262,22 @@ class _TerminalAsker:
 
 
 def _heading(question: Question, answers: Answers, step: int | None) -> list[Line]:
-    lines: list[Line] = [
-        [],
-        [(RULE, question.group if step is None else f"Step {step} · {question.group}")],
-        [("title", question.text)],
-        [("dim", question.about(answers))],
-    ]
-    default = question.default(answers)
+    present, default = question.present(answers), question.default(answers)
     facts = []
-    if not question.is_list:
-        present = question.present(answers)
+    if not question.choices(answers):
         word = _word_for_present(question, answers)
         if present and word:
-            shown = shown_value(question.setting, present) if question.kind == "secret" else mask_secrets(present)
-            facts = [f"{word} {cut(one_line(shown), _LONGEST_ECHO)}"]
+            facts.append(f"{word} {cut(shown_value(question.setting, present), _LONGEST_ECHO)}")
         if default and default != present:
             facts.append(f"default {default}")
         facts.append(f"{'enter keep   ' if present else ''}ctrl+b back")
-    elif question.kind == "switch" and default != question.present(answers):
-        facts.append(f"default {default}")
-    return [*lines, [("dim", "  ·  ".join(facts))]] if facts else lines
+    return [
+        [],
+        [(RULE, question.group if step is None else f"Step {step} · {question.group}")],
+        [("title", question.text)],
+        [("dim", question.about)],
+        *([[("dim", "  ·  ".join(facts))]] if facts else []),
+    ]
 
 
 def _word_for_present(question: Question, answers: Answers) -> str:
@@ -308,28 +289,12 @@ def _word_for_present(question: Question, answers: Answers) -> str:
 
 
 def _complaint(question: Question, answers: Answers, text: str) -> str | None:
-    """Why an answer cannot be taken, with the setting as this config.toml spells it; None when it can."""
+    """Why an answer cannot be taken, in a sentence that fits on one line; None when it can."""
     try:
         question.read(answers, text)
     except UsageError as problem:
-        situation = answers.situation
-        alias = answers.alias() if question.setting.startswith("storage.") else DEFAULT_ALIAS
-        path = place_of(question.setting, situation.document, situation.target, alias)
-        return str(problem).replace(question.setting, ".".join(path))
+        return _drawn(problem.message.replace(question.setting, "The answer"))
     return None
-
-
-def _rows(choices: Sequence[Choice], mark: tuple[str, str], *, is_narrow: bool) -> list[str]:
-    """The titles, in a wide terminal with the description of each, aligned; no row is wider than the screen."""
-    longest = max(cells(one_line(choice.title)) for choice in choices)
-    rows = []
-    for choice in choices:
-        row = one_line(choice.title)
-        if choice.about and not is_narrow:
-            row = f"{padded(row, longest)}  {one_line(choice.about)}"
-        end = f"  ({mark[1]})" if mark[1] and choice.value == mark[0] else ""
-        rows.append(cut(row, _width() - 4 - len(end)) + end)
-    return rows
 
 
 def _bindings(answers_by_key: Mapping[str, str | Move]) -> KeyBindings:
@@ -385,11 +350,10 @@ def _hidden_secrets() -> Processor:
     return HiddenSecrets()
 
 
-def _style(question: str = "question") -> Style:
+def _style() -> Style:
     from prompt_toolkit.styles import Style
 
-    styles = _STYLES if _wants_colour() else _PLAIN
-    return Style.from_dict(styles | {"question": styles[question]})
+    return Style.from_dict(_STYLES if _wants_colour() else _PLAIN)
 
 
 def _color_depth() -> ColorDepth | None:

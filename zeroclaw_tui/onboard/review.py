@@ -10,7 +10,7 @@ from typing import Any, Literal
 from zeroclaw_tui.backends.factory import keeps_nothing
 from zeroclaw_tui.config.locations import command_at, config_dir_option
 from zeroclaw_tui.config.masking import masked_secret
-from zeroclaw_tui.config.save import Difference, DiffLine, difference
+from zeroclaw_tui.config.save import Difference, difference
 from zeroclaw_tui.config.secrets import KEY_FILE, is_encrypted
 from zeroclaw_tui.config.setting_names import BACKEND
 from zeroclaw_tui.config.toml import KeyPath
@@ -32,7 +32,6 @@ _LEAVE = Choice("leave", "Cancel without saving")
 _MARKS = {"good": ("good", "✓ "), "bad": ("bad", "✗ "), "not tested": ("dim", "– ")}
 _SIGNS = {"section": "  ", "removed": "- ", "added": "+ "}
 _MAX_NAMES = 4
-_MAX_LINE_LENGTH = 500
 _OF_MEMORY = frozenset({"schema_version", "default_temperature", "secrets", "memory", "storage"})
 """The top-level keys that say nothing about providers and channels."""
 
@@ -126,7 +125,7 @@ def finding_sentence(finding: Finding) -> str:
 def difference_lines(difference: Difference) -> Iterator[Line]:
     """A difference as lines: "- " removed, "+ " added, below the header of its table."""
     for line in difference.lines:
-        yield [(line.kind, _shown_line(line))]
+        yield [(line.kind, _SIGNS[line.kind] + line.text)]
 
 
 def after_lines(plan: Plan, backup: str | None) -> list[Line]:
@@ -182,17 +181,12 @@ def hand_off_text(situation: Situation, *, is_written: bool = False) -> str:
     """Who sets up providers and channels, and what that does to this file."""
     if situation.binary is None:
         return "This wizard only sets up memory. For providers and channels install ZeroClaw (not found on your PATH)."
-    version = parse_version(situation.target.reading_version)
-    if version >= (0, 8, 0):
-        effect = "sets memory.backend again to the backend chosen there"
-    elif version >= (0, 7, 3):
-        effect = "drops keys that it does not know"
-    else:
-        effect = "rewrites config.toml without its comments"
     if is_written:
-        return f"This wizard only sets up memory. For providers and channels run this command, which {effect}:"
+        return (
+            "This wizard only sets up memory. For providers and channels run this command, which may rewrite the file:"
+        )
     command = f"`zeroclaw --real {' '.join(real_arguments(situation))}`"
-    return f"This wizard only sets up memory. For providers and channels run {command} first, because it {effect}."
+    return f"This wizard only sets up memory. For providers and channels run {command} first: it may rewrite the file."
 
 
 def real_arguments(situation: Situation) -> tuple[str, ...]:
@@ -291,7 +285,7 @@ def _changed_lines(plan: Plan, difference: Difference, *, is_short: bool) -> Ite
             followed.add(line.path)
         else:
             is_encrypted = line.kind == "added" and line.path in encrypted
-            yield [(line.kind, _shown_line(line)), ("dim", "    encrypted" if is_encrypted else "")]
+            yield [(line.kind, _SIGNS[line.kind] + line.text), ("dim", "    encrypted" if is_encrypted else "")]
     more = [f"{counted(comments, 'line')} of comments and blanks"] if comments else []
     if defaults:
         is_listed = plan.answers.situation.is_new or len(defaults) <= _MAX_NAMES
@@ -306,13 +300,6 @@ def _is_unasked(plan: Plan, change: Change) -> bool:
     """True for what is written though nobody answered it, but for which backend it is."""
     is_of_memory = change.name.startswith(("memory.", "storage."))
     return is_of_memory and change.name not in (BACKEND, PROVIDER, *plan.answers.given)
-
-
-def _shown_line(line: DiffLine) -> str:
-    """One line with its sign; a very long one is cut."""
-    rest = len(line.text) - _MAX_LINE_LENGTH
-    shown = f"{line.text[:_MAX_LINE_LENGTH]}… ({rest:,} more characters)" if rest > 0 else line.text
-    return (_SIGNS[line.kind] + shown).rstrip()
 
 
 def _change_as_json(change: Change) -> dict[str, Any]:

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import (
-    CONFIG_NAME,
     Install,
     command_at,
     data_install,
-    database_of,
-    expand,
+    has_markdown,
     holds_anything,
     installs_meant,
     read_config,
-    workspace_install,
-    workspace_rule,
 )
 from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, MemoryConfig, Notes, agent_folders, form_of
 from zeroclaw_tui.config.real_binary import real_zeroclaw, zeroclaw_version
@@ -32,20 +28,13 @@ from zeroclaw_tui.config.schema import STORE_KINDS, kind_of
 from zeroclaw_tui.config.secrets import KEY_FILE, WAYS_WITHOUT_KEY, encrypted_names_in, missing_key_words
 from zeroclaw_tui.config.setting_names import Target
 from zeroclaw_tui.config.storage import OTHERS_DB_URL, OUR_DB_URLS
-from zeroclaw_tui.files.disk import exists, is_folder, names_in
+from zeroclaw_tui.files.disk import exists, is_folder
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, UsageError
 from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query
 from zeroclaw_tui.memory.text import counted, mask_secrets
-from zeroclaw_tui.scoring.profiles import SCHEMA_VERSIONS, parse_version
+from zeroclaw_tui.scoring.profiles import parse_version
 
 _ROWS_LOOKED_AT = 50
-
-
-class Candidate(NamedTuple):
-    """One place the wizard might write to: an install that is there, or the one that would be made."""
-
-    install: Install
-    found: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +52,11 @@ class Situation:
     backend: str = "sqlite"
     """The kind that counts today, overrides included."""
     found: tuple[str, ...] = ()
-    """Facts in words: "data/memory/brain.db: 2,431 memories, tables of ZeroClaw 0.8.3 or later"."""
+    """Facts in words: "data/memory/brain.db: 2,431 memories"."""
     warnings: tuple[str, ...] = ()
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     has_vectors: bool = False
     """Whether the newest memories of a database here have vectors."""
-    agent_folders: Mapping[str, Path] = field(default_factory=dict)
-    """The existing folders of notes of the agents that the config has."""
 
     @property
     def config_dir(self) -> Path:
@@ -94,89 +81,32 @@ class Situation:
 
 def candidates(
     environ: Mapping[str, str], home: Path, *, config_dir: Path | None = None, workspace: Path | None = None
-) -> tuple[Candidate, ...]:
-    """The places, the one that wins first, one for each config dir; never empty.
+) -> tuple[Install, ...]:
+    """The installs that the wizard might write to, the one that wins first, one for each config dir; never empty.
 
-    Where nothing is there yet, it is the place ZeroClaw itself would use. Raises UsageError for a store without a
-    config dir, and Unreadable.
+    Where nothing is there yet, it is the one ZeroClaw itself would make. Raises UsageError for a store without a config
+    dir, and Unreadable.
     """
-    if config_dir is None and workspace is not None:
-        installs = [_of_workspace(workspace, environ, home)]
-    else:
-        installs = list(installs_meant(environ, home, config_dir=config_dir, workspace=workspace))
+    installs = installs_meant(environ, home, config_dir=config_dir, workspace=workspace)
     first: dict[str, Install] = {}
     for install in [each for each in installs if holds_anything(each)] or installs[:1]:
         if install.config_dir is not None:
             first.setdefault(os.path.realpath(install.config_dir), install)
-    return tuple(Candidate(install, _names_found(install)) for install in first.values())
-
-
-def _of_workspace(workspace: Path, environ: Mapping[str, str], home: Path) -> Install:
-    folder = expand(str(workspace), home)
-    if not exists(folder) or (is_folder(folder) and not names_in(folder)):
-        # Nothing is there yet: ZeroClaw itself would go by the name alone.
-        return workspace_install(*workspace_rule(folder), "--workspace")
-    install = installs_meant(environ, home, workspace=workspace)[0]
-    if install.config_dir is None:
+    if not first:
         raise UsageError(
-            f"{folder} is a store without a config directory, and the wizard writes a config.toml.",
+            f"{installs[0].root} is a store without a config directory, and the wizard writes a config.toml.",
             hint="Pass the directory of its config.toml too: --config-dir DIR --workspace DIR.",
         )
-    return install
+    return tuple(first.values())
 
 
-class _Store(NamedTuple):
-    """A folder with memory in it, and what is there in words; `database` is None where there is none."""
-
-    root: Path
-    database: Path | None
-    database_name: str
-    notes: str
-
-
-def _stores(install: Install, more: Iterable[Path] = ()) -> list[_Store]:
-    """Every folder of a config dir that has memory, the one in use first, and of `more`. Raises Unreadable."""
-    config_dir = install.config_dir or install.root
-    agents = config_dir / "agents"
-    own = [agents / name / "workspace" for name in names_in(agents)] if install.layout == "data" else []
-    folders = (install.root, config_dir / "data", config_dir / "workspace", config_dir, *own, *more)
-    distinct: dict[str, Path] = {}
-    for folder in folders:
-        distinct.setdefault(os.path.realpath(folder), folder)
-    found = []
-    for root in distinct.values():
-        name = root.relative_to(config_dir) if root.is_relative_to(config_dir) else root
-        database = database_of(root)
-        day_notes = sum(file.endswith(".md") for file in names_in(root / "memory"))
-        parts = ["MEMORY.md"] if exists(root / "MEMORY.md") else []
-        parts += [f"{counted(day_notes, 'Markdown file')} in memory/"] if day_notes else []
-        where = "the config directory" if root == config_dir else str(name)
-        notes = f"{where}: {' and '.join(parts)}" if parts else ""
-        has_database = exists(database)
-        if has_database or notes:
-            database_name = str(name / database.relative_to(root)) if has_database else ""
-            found.append(_Store(root, database if has_database else None, database_name, notes))
-    return found
-
-
-def _names_found(install: Install) -> tuple[str, ...]:
-    """What is in a config dir, one fact each, without opening anything."""
-    config = install.config_file
-    facts = [CONFIG_NAME] if config is not None and exists(config) else []
-    for store in _stores(install):
-        facts += filter(None, (store.database_name, store.notes))
-    return tuple(facts)
-
-
-async def situation_at(candidate: Candidate, environ: Mapping[str, str]) -> Situation:
+async def situation_at(install: Install, environ: Mapping[str, str]) -> Situation:
     """Read the config and look at what is there; never writes. The version is asked of the real binary.
 
     Raises BrokenConfig for a config that the wizard must not touch, because it cannot be read or is of an unknown form.
     """
-    install = candidate.install
     config_file = install.config_file
-    if config_file is None:
-        raise UsageError(f"{install.root} has no config directory.", hint="Pass one: --config-dir DIR.")
+    assert config_file is not None, "a candidate always has a config dir"
     raw = read_config(config_file)
     try:
         document = ConfigDocument() if raw is None else ConfigDocument.from_bytes(raw, config_file)
@@ -193,8 +123,7 @@ async def situation_at(candidate: Candidate, environ: Mapping[str, str]) -> Situ
     if not is_folder(install.root):
         install = read
     config = load_config(read, _without_ours(environ), version=version, values=document.values)
-    folders = agent_folders(config)
-    found, has_vectors = await _look_at_stores(install, folders.values())
+    found, has_vectors = await _look_at_stores(config._replace(install=install))
     return Situation(
         config_file=config_file,
         install=install,
@@ -207,7 +136,6 @@ async def situation_at(candidate: Candidate, environ: Mapping[str, str]) -> Situ
         warnings=_warnings(config, document, config_file.parent),
         environ=environ,
         has_vectors=has_vectors,
-        agent_folders=folders,
     )
 
 
@@ -291,34 +219,28 @@ def _without_ours(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if name not in (*OUR_DB_URLS, OTHERS_DB_URL)}
 
 
-async def _look_at_stores(install: Install, more: Iterable[Path]) -> tuple[tuple[str, ...], bool]:
-    """What memory is in a config dir and in the folders of `more`, and whether its databases have vectors."""
+async def _look_at_stores(config: MemoryConfig) -> tuple[tuple[str, ...], bool]:
+    """What memory the install has, and whether its database has vectors."""
     facts: list[str] = []
     has_vectors = False
-    for store in _stores(install, more):
-        if store.database is not None:
-            fact, vectors = await _database_fact(install, store, store.database)
-            facts.append(fact)
-            has_vectors = has_vectors or vectors
-        if store.notes:
-            facts.append(store.notes)
+    if exists(config.install.database):
+        fact, has_vectors = await _store_fact(config, "sqlite", config.install.database)
+        facts.append(fact)
+    if has_markdown(config.install.root) or agent_folders(config):
+        facts.append((await _store_fact(config, "markdown", config.install.root))[0])
     return tuple(facts), has_vectors
 
 
-async def _database_fact(install: Install, store: _Store, database: Path) -> tuple[str, bool]:
-    """How many memories a database has and which version wrote them, or a sentence why that is unknown."""
-    here = install._replace(root=store.root, database=database)
-    memory = create_memory(MemoryConfig(here, backend="sqlite", read_only=True))
+async def _store_fact(config: MemoryConfig, backend: str, place: Path) -> tuple[str, bool]:
+    """How many memories a store has and whether the newest have vectors, or a sentence why that is unknown."""
+    memory = create_memory(config._replace(backend=backend, location=None, read_only=True))
     try:
         await memory.open()
         count = await memory.count()
         # Counting vectors would pass over every row; the newest ones say whether any are made.
         newest = await memory.rows(Query(EXCERPTS, MemoryFilter(), NEWEST_STORED, limit=_ROWS_LOOKED_AT))
     except InspectorError as problem:
-        sentence = problem.message.replace(str(database), store.database_name)
-        return sentence if sentence != problem.message else f"{store.database_name}: {sentence}", False
+        return problem.message, False
     finally:
         await memory.close()
-    versions = SCHEMA_VERSIONS.get(memory.about.generation or "")
-    by = f", tables of ZeroClaw {versions}" if versions else ""
-    return f"{store.database_name}: {counted(count)}{by}", any(entry.embedding_dimensions for entry in newest)
+    return f"{place}: {counted(count)}", any(entry.embedding_dimensions for entry in newest)

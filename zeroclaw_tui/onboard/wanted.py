@@ -21,13 +21,8 @@ from zeroclaw_tui.config.setting_names import (
 )
 from zeroclaw_tui.config.toml import KeyPath
 from zeroclaw_tui.memory.errors import BrokenConfig
-from zeroclaw_tui.onboard.answers import AUTO_SAVE, DB_URL, PROFILE_SETTINGS, Answers, backend_defaults
+from zeroclaw_tui.onboard.answers import AUTO_SAVE, DB_URL, NEEDED, PROFILE_SETTINGS, Answers, backend_defaults
 
-NEEDED_FOR = {
-    DB_URL: "a database URL",
-    "storage.qdrant.url": "the URL of Qdrant",
-    "memory.embedding_provider": "the URL of the embedding provider",
-}
 PROVIDER = f"{PROVIDER_CONFIG}.provider"
 """It names the backend above memory.backend in ZeroClaw <= 0.7.5, and is no setting of its own."""
 _PROVIDER_PATH: KeyPath = tuple(PROVIDER.split("."))
@@ -63,7 +58,7 @@ def _rank(name: str) -> int:
     """Where a setting is in its table; settings of one rank keep their order."""
     if not name.startswith("storage."):
         return 0
-    return 1 if name == PROVIDER else 2 if name in NEEDED_FOR else 3
+    return 1 if name == PROVIDER else 2 if name in NEEDED.values() else 3
 
 
 def is_changed(answers: Answers, name: str, value: Any) -> bool:
@@ -81,7 +76,7 @@ def before_of(answers: Answers, name: str) -> Any:
 
 def is_backend_asked(answers: Answers) -> bool:
     """Whether somebody answered for the backend here, or it changes."""
-    return answers.changes_backend() or answers.is_asked(BACKEND)
+    return answers.changes_backend() or BACKEND in answers.given
 
 
 def in_force(answers: Answers, name: str) -> Any:
@@ -163,9 +158,6 @@ def _is_to_write(answers: Answers, name: str) -> bool:
     is_written = _written_of(answers, name) is not None
     if not is_read(name, answers.situation.target):
         return False
-    if given.source == "environment" and not answers.changes_backend():
-        # A variable is no wish to have its value in the file, unless the file lacks it for the backend asked for.
-        return is_backend_asked(answers) and name.startswith("storage.") and not is_written
     if given.source in ("flag", "answers file"):
         return True
     if name.startswith("storage.") and not name.startswith(f"storage.{answers.backend()}."):
@@ -178,7 +170,7 @@ def _backend_value(answers: Answers) -> str | None:
     if not is_backend_asked(answers):
         return None
     kind, alias = answers.backend(), answers.alias()
-    full = _full_backend(answers, kind, alias)
+    full = _full_backend(answers, kind)
     written, dot, written_alias = str(_written_of(answers, BACKEND) or "").strip().partition(".")
     if written.lower() != kind:
         return full
@@ -186,10 +178,10 @@ def _backend_value(answers: Answers) -> str | None:
     return None if is_alias_same or not answers.situation.target.has_aliases or keeps_nothing(kind) else full
 
 
-def _full_backend(answers: Answers, kind: str, alias: str) -> str:
+def _full_backend(answers: Answers, kind: str) -> str:
     """The name as this file spells it. Below schema 3 the alias `default` is left out, because a name with a dot would
     make ZeroClaw <= 0.7.5 switch to Markdown."""
-    target = answers.situation.target
+    target, alias = answers.situation.target, answers.alias(kind)
     is_alias_needed = target.schema >= NEWEST_SCHEMA or alias != DEFAULT_ALIAS
     return f"{kind}.{alias}" if target.has_aliases and is_alias_needed and not keeps_nothing(kind) else kind
 
@@ -198,15 +190,13 @@ def needed_settings(answers: Answers) -> dict[str, Any]:
     """What the file lacks of the keys that a [memory] has to have: ZeroClaw <= 0.7.5 does not start without `backend`
     and `auto_save`, and 0.8.0 drops the section without `backend`."""
     needed: dict[str, Any] = {}
-    target, given = answers.situation.target, answers.given.get(BACKEND)
+    target = answers.situation.target
     starts_without = target.version is not None and version_numbers(target.version) >= (0, 8, 1)
     if _written_of(answers, BACKEND) is None and not starts_without:
-        kind, alias = answers.backend(), answers.alias()
-        if given is not None and given.source == "environment" and not is_backend_asked(answers):
-            # What the environment says is not written: the file alone means another backend.
-            named = "" if target.is_modern else (_written_of(answers, PROVIDER) or "").strip().lower()
-            kind, alias = named or str(SETTINGS[BACKEND].default), DEFAULT_ALIAS
-        needed[BACKEND] = _full_backend(answers, kind, alias)
+        # Where nobody answered, what the file alone means, whatever the environment says.
+        named = "" if target.is_modern else (_written_of(answers, PROVIDER) or "").strip().lower()
+        kind = answers.backend() if is_backend_asked(answers) else named or "sqlite"
+        needed[BACKEND] = _full_backend(answers, kind)
     if _written_of(answers, AUTO_SAVE) is None and not target.is_modern:
         needed[AUTO_SAVE] = answers.value(AUTO_SAVE)
     return needed

@@ -145,8 +145,7 @@ def valid_texts(moment: Moment) -> Iterator[str]:
     """Texts that the question takes, those that say something else than what is offered."""
     assert moment.question is not None
     assert moment.answers is not None
-    present = moment.preset or ""
-    for text in (*moment.values, *_numbers(present), *_TEXTS):
+    for text in moment.values or (*_numbers(moment.preset or ""), *_TEXTS):
         try:
             value = moment.question.read(moment.answers, text)
         except UsageError:
@@ -173,7 +172,7 @@ def everything(backend: str, moment: Moment) -> Reply:
     if moment.question is None or moment.question.setting == "memory.backend":
         return with_backend(backend, moment)
     if moment.values:
-        more = [value for value in ("yes", "custom", "hybrid") if value in moment.values]
+        more = [value for value in ("yes", "hybrid") if value in moment.values]
         return more[0] if more else ENTER
     return other(moment)
 

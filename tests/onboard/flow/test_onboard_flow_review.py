@@ -10,20 +10,8 @@ from onboard_flow_world import FORMS, OLD, PASSWORD, FakeProbes, World, given, w
 from support.scripted_asker import ENTER, Reply, ScriptedAsker, answering
 
 from zeroclaw_tui.onboard.flow import FlowResult, walk
-from zeroclaw_tui.onboard.questions import (
-    question_of,
-)
 
 MakeWorld = Callable[..., World]
-
-
-def id_of(setting: str) -> str:
-    question = question_of(setting)
-    assert question is not None
-    return question.id
-
-
-THRESHOLD, BACKEND, AUTO_SAVE = map(id_of, ("memory.min_relevance_score", "memory.backend", "memory.auto_save"))
 
 
 def reviewed(
@@ -37,7 +25,8 @@ def test_changing_an_answer_asks_again_from_the_start_and_offers_what_was_answer
     make_world: MakeWorld, probes: FakeProbes
 ) -> None:
     walked, asker = reviewed(
-        make_world(FORMS["old"]), {"review": ["change", "write"], AUTO_SAVE: ["no", ENTER], THRESHOLD: [ENTER, "0.5"]}
+        make_world(FORMS["old"]),
+        {"review": ["change", "write"], "auto_save": ["no", ENTER], "min_relevance_score": [ENTER, "0.5"]},
     )
     names = asker.names()
     assert names == names[: len(names) // 2] * 2

@@ -13,12 +13,7 @@ from support.scripted_asker import ENTER, Moment, Reply, ScriptedAsker, answerin
 from zeroclaw_tui.backends.drivers import install_command
 from zeroclaw_tui.onboard.answers import Answers
 from zeroclaw_tui.onboard.flow import walk
-from zeroclaw_tui.onboard.probes import Finding
-from zeroclaw_tui.onboard.prompts import Move
-from zeroclaw_tui.onboard.questions import (
-    asked,
-    question_of,
-)
+from zeroclaw_tui.onboard.questions import asked
 
 MakeWorld = Callable[..., World]
 WITH_EMBEDDINGS = OLD.replace('embedding_provider = "none"', 'embedding_provider = "custom:http://127.0.0.1:1/v1"')
@@ -27,40 +22,14 @@ API_KEY = "memory.embedding_api_key"
 DB_URL = "storage.postgres.db_url"
 
 
-def id_of(setting: str) -> str:
-    question = question_of(setting)
-    assert question is not None
-    return question.id
-
-
-def settings_asked(asker: ScriptedAsker) -> list[str]:
-    return [moment.question.setting for moment in asker.moments if moment.question]
-
-
-def test_a_test_runs_once_going_back_and_forth_and_again_when_the_answer_changes(
+def test_a_test_runs_once_for_the_same_answers_and_again_when_they_change(
     make_world: MakeWorld, probes: FakeProbes
 ) -> None:
-    url, after = id_of("storage.postgres.db_url"), id_of("memory.auto_save")
-    stage = "there"
-
-    def script(moment: Moment) -> Reply:
-        nonlocal stage
-        if moment.name == after and stage == "there":
-            stage = "back"
-        elif moment.name == after and stage == "there again":
-            stage = "back to change"
-        elif moment.name == id_of("memory.backend") and stage == "back":
-            stage = "there again"
-        if moment.name == url and stage == "back to change":
-            stage = "changed"
-            return POSTGRES_URL.replace("/memory", "/second")
-        if stage in ("back", "back to change"):
-            return Move.BACK
-        return with_backend("postgres", moment)
-
-    asker = ScriptedAsker(script)
+    other = POSTGRES_URL.replace("/memory", "/second")
+    replies = {"review": ["change", "change", "write"], "postgres.db_url": [POSTGRES_URL, ENTER, other]}
+    asker = ScriptedAsker(answering(replies, lambda moment: with_backend("postgres", moment)))
     walk(asker, make_world(FORMS["old"]).answers())
-    assert asker.names().count(url) == 4, "there, back, there again, changed"
+    assert asker.names().count("postgres.db_url") == 3
     assert probes.tested == ["postgres", "postgres"]
 
 
@@ -75,34 +44,12 @@ def test_a_bad_test_kept_anyway_continues_and_is_in_the_review(make_world: MakeW
     assert given(walked.answers) == {}
 
 
-def test_an_address_is_tested_as_soon_as_it_is_typed_and_again_once_it_is_put_right(
-    make_world: MakeWorld, probes: FakeProbes
-) -> None:
-    probes.findings["postgres"] = [bad("postgres", wrong=(DB_URL,))]
-    asker = ScriptedAsker(answering({"bad test": "change"}, lambda moment: with_backend("postgres", moment)))
-    walk(asker, make_world(FORMS["old"]).answers())
-    assert probes.tested == ["postgres", "postgres"]
-    names = [moment.name for moment in asker.moments]
-    menu = names.index("bad test")
-    assert names[menu + 1] == id_of("storage.postgres.db_url")
-    settings = settings_asked(asker)
-    assert settings.count("storage.postgres.db_url") == 2
-    assert settings.count("storage.postgres.table") == 1
-    assert names[menu - 1] == id_of("storage.postgres.db_url")
-
-
-def wrong_dimensions() -> Finding:
-    return bad("embedding", corrections={DIMENSIONS: 768})
-
-
-def test_a_correction_is_offered_recorded_and_not_tested_again(make_world: MakeWorld, probes: FakeProbes) -> None:
-    probes.findings["embedding"] = [wrong_dimensions()]
+def test_a_correction_is_offered_recorded_and_tested(make_world: MakeWorld, probes: FakeProbes) -> None:
+    probes.findings["embedding"] = [bad("embedding", corrections={DIMENSIONS: 768})]
     asker = ScriptedAsker(answering({"bad test": "correct"}))
     walked = walk(asker, make_world(WITH_EMBEDDINGS).answers())
-    assert probes.tested.count("embedding") == 1
+    assert probes.tested == ["sqlite", "embedding", "embedding"]
     assert given(walked.answers) == {DIMENSIONS: 768}
-    assert walked.plan is not None
-    assert "embedding_dimensions = 768" in walked.plan.after.text
     menu = next(moment for moment in asker.moments if moment.name == "bad test")
     assert menu.values == ("correct", "again", "keep", "elsewhere")
 
@@ -143,8 +90,7 @@ def test_changing_a_wrong_answer_in_the_basics_asks_for_that_alone_and_stays_in_
     assert asker.names() == ["backend", "postgres.db_url", "postgres.db_url"]
     assert probes.tested == ["postgres", "postgres"]
     menu = next(moment for moment in asker.moments if moment.name == "bad test")
-    assert menu.titles == ("Change the URL and test again", "Keep it", "Choose another backend")
-    assert [moment.step for moment in asker.moments if moment.question] == [1, 2, 2]
+    assert menu.titles == ("Change the answer and test again", "Keep it", "Choose another backend")
 
 
 def test_a_refused_key_is_asked_for_although_the_basics_do_not(make_world: MakeWorld, probes: FakeProbes) -> None:
@@ -172,8 +118,8 @@ def test_lucid_that_is_not_installed_can_be_installed_and_tested_again(make_worl
     walk(asker, basics(world))
     menu = next(moment for moment in asker.moments if moment.name == "bad test")
     assert menu.titles == ("Install Lucid and test again", "Keep it", "Choose another backend")
-    assert "lucid was not found on your PATH." in asker.all_said
-    assert "✓ Lucid: lucid answers in" in asker.all_said
+    assert "lucid was not found" in asker.all_said
+    assert "✓ Lucid: lucid answers" in asker.all_said
     assert len(asker.names()) == len(set(asker.names())), "no question is asked twice"
 
 
@@ -187,7 +133,7 @@ def test_without_a_driver_the_command_that_installs_it_is_shown_first_and_nothin
     walk(asker, basics(make_world(FORMS["new"])))
     menu = next(moment for moment in asker.moments if moment.name == "bad test")
     assert menu.titles == ("Install the driver and test again", "Keep it", "Choose another backend")
-    assert f"Install it: `{install_command('postgres')}`" in asker.all_said
+    assert install_command("postgres") in asker.all_said
 
 
 def test_a_provider_without_a_network_is_tested_again_or_another_is_chosen(

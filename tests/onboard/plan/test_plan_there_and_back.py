@@ -82,27 +82,8 @@ def test_a_missing_backend_is_what_the_file_alone_means(
     tmp_path: Path, text: str, layout: str, variable: str, backend: str
 ) -> None:
     world = world_of(tmp_path, text, layout, **{variable: "markdown"})
-    plan = world.write("vector_weight=0.5")
+    world.write("vector_weight=0.5")
     assert world.values["memory"]["backend"] == backend
-    assert not any("is taken from" in note for note in plan.notes)
-
-
-def test_several_stores_of_a_kind_are_named_in_the_hint(tmp_path: Path) -> None:
-    text = "schema_version = 3\n" + SQLITE + ALIASED + ALIASED.replace("work", "home") + ALIASED.replace("work", "''")
-    world = world_of(tmp_path, text, "data")
-    with pytest.raises(UsageError) as raised:
-        world.plan(memory="postgres")
-    assert raised.value.hint.endswith("or choose a table: --memory postgres.work or --memory postgres.home")
-    world.write(memory="postgres.home")
-    assert world.loaded().alias == "home"
-
-
-@pytest.mark.parametrize("variable", ["ZEROCLAW_STORAGE_DB_URL", "ZEROCLAW_DB_URL", "DATABASE_URL"])
-def test_bytes_in_a_variable_that_are_no_text_are_refused(tmp_path: Path, variable: str) -> None:
-    world = world_of(tmp_path, SQLITE, "workspace", **{variable: "postgres://h/\udcff"})
-    with pytest.raises(UsageError, match=f"The environment variable {variable} cannot be used"):
-        world.plan(memory="postgres")
-    assert world.file.read_text() == SQLITE
 
 
 def test_days_of_a_category_asked_by_name_are_reported_from_what_holds_today(tmp_path: Path) -> None:

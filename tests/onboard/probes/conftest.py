@@ -38,21 +38,6 @@ def no_name_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", answered)
 
 
-@pytest.fixture
-def slow_name_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
-    """No name is answered for until the test is over; the event tells that one was."""
-    may_answer, has_answered = threading.Event(), threading.Event()
-
-    def slow(*arguments: Any, **named: Any) -> Any:
-        may_answer.wait(30)
-        has_answered.set()
-        raise socket.gaierror("too late")
-
-    monkeypatch.setattr(socket, "getaddrinfo", slow)
-    yield has_answered
-    may_answer.set()
-
-
 @pytest.fixture(scope="session")
 def certificate() -> Iterator[tuple[Path, Path]]:
     with tempfile.TemporaryDirectory() as folder:

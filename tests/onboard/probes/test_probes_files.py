@@ -64,19 +64,7 @@ def test_a_database_that_is_not_there_yet_is_not_made(tmp_path: Path) -> None:
     found = look(tmp_path / "config", "sqlite")
     assert found.verdict == "good"
     assert found.sentence.endswith("brain.db will be created")
-    assert found.facts[-1].endswith("free on its disk")
     assert os.listdir(tmp_path / "config") == ["config.toml"]
-
-
-@pytest.mark.parametrize(
-    ("generation", "version"),
-    [("G1", "0.1.2 to 0.5.6"), ("G2", "0.5.7 to 0.7.5"), ("G3", "0.8.0 to 0.8.2"), ("G4", "0.8.3 and later")],
-)
-def test_a_database_is_reported_with_generation_and_count(tmp_path: Path, generation: str, version: str) -> None:
-    make(brain(tmp_path / "config"), generation, [{"key": "a"}, {"key": "b"}])
-    found = look(tmp_path / "config", "sqlite")
-    assert (found.verdict, found.sentence) == ("good", "the database can be written")
-    assert found.facts[:2] == ("holds 2 memories", f"tables of ZeroClaw {version}")
 
 
 def test_looking_changes_no_byte(tmp_path: Path) -> None:
@@ -128,44 +116,3 @@ def test_a_database_this_user_may_only_read(shared: Path) -> None:
     found = look_as_another_user(shared, "sqlite")
     assert (found.verdict, found.exit_code) == ("bad", 3)
     assert found.sentence == f"You have no permission to write to {path}."
-
-
-@pytest.mark.parametrize(
-    ("free", "told"),
-    [(99_000_000, "only 99 MB free on its disk"), (2_500_000_000, "2.5 GB free on its disk")],
-)
-def test_little_space_is_reported(tmp_path: Path, free: int, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    _with_file_system(monkeypatch, free=free)
-    assert told in look(tmp_path / "config", "sqlite").facts
-
-
-def _with_file_system(monkeypatch: pytest.MonkeyPatch, flags: int = 0, free: int = 10**9) -> None:
-    """Mounting needs rights no test has, so the system's word for a mount is put in its mouth."""
-    real = os.statvfs
-
-    def answered(path: Any) -> os.statvfs_result:
-        fields = list(real(path))
-        fields[1], fields[4], fields[8] = 1000, free // 1000, flags
-        return os.statvfs_result(fields)
-
-    monkeypatch.setattr(os, "statvfs", answered)
-
-
-def test_markdown_notes_are_counted(tmp_path: Path) -> None:
-    root = tmp_path / "config/workspace"
-    (root / "memory").mkdir(parents=True)
-    (root / "MEMORY.md").write_text("# Long-Term Memory\n\n- **a**: b\n")
-    found = look(tmp_path / "config", "markdown")
-    assert found.verdict == "good"
-    assert found.facts[0] == "holds 1 memory"
-
-
-def test_notes_of_an_agent_count_from_0_8_0(tmp_path: Path) -> None:
-    own = tmp_path / "config/agents/cleo/workspace"
-    own.mkdir(parents=True)
-    (own / "MEMORY.md").write_text("- **a**: b\n- **c**: d\n")
-    (tmp_path / "config/data").mkdir()
-    modern = 'schema_version = 3\n[memory]\nbackend = "markdown.default"\n'
-    found = probed("markdown", make_answers(tmp_path / "config", modern))
-    assert found.verdict == "good"
-    assert found.facts[0] == "holds 2 memories"

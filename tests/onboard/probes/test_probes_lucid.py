@@ -43,9 +43,7 @@ def until_ended(number: int) -> None:
 def test_a_lucid_that_answers(tmp_path: Path) -> None:
     found = look(tmp_path, 'test "$*" = version && printf "\\n  lucid-memory 0.6.5 \\nmore\\n"')
     assert found.verdict == "good"
-    assert found.sentence.startswith("lucid answers in ")
-    assert found.sentence.endswith(": lucid-memory 0.6.5")
-    assert found.facts[0][:30] == str(tmp_path / "bin/lucid")[:30]
+    assert found.sentence == "lucid answers: lucid-memory 0.6.5"
 
 
 def test_what_it_prints_cannot_steer_the_terminal_and_is_cut(tmp_path: Path) -> None:
@@ -57,7 +55,7 @@ def test_what_it_prints_cannot_steer_the_terminal_and_is_cut(tmp_path: Path) -> 
 def test_no_lucid_on_the_path(tmp_path: Path) -> None:
     found = probed("lucid", make_answers(tmp_path / "config", CONFIG))
     assert (found.verdict, found.exit_code) == ("bad", 3)
-    assert found.sentence == "lucid was not found on your PATH."
+    assert found.sentence == "lucid was not found, or cannot be run by this user."
     assert "ZEROCLAW_LUCID_CMD" in found.hint
     assert (found.remedy, found.wrong) == ("Install Lucid", ())
 
@@ -81,16 +79,13 @@ def test_a_path_of_the_config_counts_from_0_8_4(tmp_path: Path) -> None:
     assert probed("lucid", answers).sentence.endswith(": mine")
 
 
-@pytest.mark.parametrize(
-    ("name", "told"), [("missing", "File not found: "), ("folder", " is a directory."), ("plain", " cannot be run ")]
-)
-def test_a_path_that_cannot_be_run(tmp_path: Path, name: str, told: str) -> None:
-    (tmp_path / "folder").mkdir()
+@pytest.mark.parametrize("name", ["missing", "plain"])
+def test_a_path_that_cannot_be_run(tmp_path: Path, name: str) -> None:
     (tmp_path / "plain").write_text("text")
     config = f'{MODERN}[storage.lucid.default]\nbinary_path = "{tmp_path / name}"\n'
     found = probed("lucid", make_answers(tmp_path / "config", config))
     assert (found.verdict, found.exit_code) == ("bad", 3)
-    assert told in found.sentence
+    assert found.wrong == ("storage.lucid.binary_path",)
     assert "storage.lucid.binary_path" in found.hint
 
 

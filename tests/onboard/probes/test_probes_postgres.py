@@ -168,7 +168,7 @@ def test_a_url_that_asks_for_tls(place: Place, option: str) -> None:
 
 def test_no_url_at_all(tmp_path: Path) -> None:
     found = probed("postgres", make_answers(tmp_path / "config", memory__backend="postgres"))
-    assert (found.sentence, found.exit_code) == ("The database URL is missing.", 2)
+    assert (found.verdict, found.exit_code) == ("bad", 2)
 
 
 @pytest.mark.parametrize("url", ["op://vault/item/field", "${ZEROCLAW_TEST_URL}", "enc2:00ff"])

@@ -81,7 +81,3 @@ def ids(answers: Answers) -> list[str]:
 def question(id: str) -> Question:
     """A question by its id."""
     return next(question for question in QUESTIONS if question.id == id)
-
-
-def about(answers: Answers, id: str) -> str:
-    return question(id).about(answers)

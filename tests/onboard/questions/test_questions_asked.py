@@ -6,15 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
-from question_samples import BACKENDS, FORMS, about, all_starts, answering, everything_on, ids, start
+from question_samples import BACKENDS, FORMS, all_starts, answering, everything_on, ids, start
 
 from zeroclaw_tui.config.setting_names import is_read
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.onboard.answers import Answers
-from zeroclaw_tui.onboard.question import (
-    Question,
-    shown_value,
-)
+from zeroclaw_tui.onboard.question import Question
 from zeroclaw_tui.onboard.questions import (
     asked,
 )
@@ -85,7 +82,6 @@ def test_settings_that_this_zeroclaw_takes_from_elsewhere_or_not_at_all_are_not_
     assert "search_mode" not in ids(start(tmp_path / "before", FORMS["old"], "0.6.2"))
     before = answering(start(tmp_path / "pg", FORMS["old"], "0.5.7"), backend="postgres")
     assert "postgres.vector_enabled" not in ids(before)
-    assert "response_cache_enabled" not in ids(start(tmp_path / "first", FORMS["old"], "0.4.2"))
 
 
 @pytest.mark.parametrize(
@@ -114,10 +110,8 @@ def test_embeddings_are_asked_about_where_vectors_are_searched_and_in_detail_onc
         assert ("embedding_provider" in plain) == searches
         assert not set(details) & set(plain)
         assert ("embedding_model" in full) == searches
-        assert ("embedding_address" in full) == searches
         assert ("embedding_cache_size" in full) == (backend in ("sqlite", "lucid"))
     hosted = ids(answering(answers, embedding_provider="openai"))
-    assert "embedding_address" not in hosted
     assert [one for one in hosted if one in details] == details
     older = start(tmp_path / "older", FORMS["old"])
     assert "embedding_api_key" not in ids(answering(older, embedding_provider="openai"))
@@ -141,15 +135,13 @@ def test_every_question_asked_is_about_a_setting_that_is_read(starts: list[tuple
 def test_texts_are_short_questions_and_their_help_short_sentences(
     starts: list[tuple[str, Answers, Question]],
 ) -> None:
-    for name, answers, one in starts:
-        text, said = one.text, one.about(answers)
+    for name, _, one in starts:
+        text, said = one.text, one.about
         where = f"{name}: {one.id}: {text} {said}"
         assert text.endswith("?") or text.partition(" (")[0].endswith("?"), where
         assert len(text) <= 60, where
         assert said.endswith("."), where
-        # What weights and threshold mean is the scoring's own sentence.
-        is_own = one.group != "Search"
-        assert not is_own or all(len(sentence.split()) <= 20 for sentence in re.split(r"[.;] ", said)), where
+        assert all(len(sentence.split()) <= 20 for sentence in re.split(r"[.;] ", said)), where
         assert said[0].isupper(), where
         assert len(said) <= LONGEST, where
 
@@ -166,7 +158,7 @@ def test_taking_what_is_offered_gives_the_value_that_holds(starts: list[tuple[st
 
 def test_a_default_is_shown_and_an_empty_line_means_it(starts: list[tuple[str, Answers, Question]]) -> None:
     for name, answers, one in starts:
-        if one.kind in ("choice", "switch") or one.id in (*REQUIRED, "embedding_address"):
+        if one.kind in ("choice", "switch") or one.id in REQUIRED:
             continue
         default = one.default(answers)
         assert default, (name, one.id)
@@ -179,73 +171,7 @@ def test_a_default_is_shown_and_an_empty_line_means_it(starts: list[tuple[str, A
 def test_lists_hold_what_is_in_use_and_every_choice_can_be_taken(starts: list[tuple[str, Answers, Question]]) -> None:
     for name, answers, one in starts:
         choices = one.choices(answers)
-        assert bool(choices) == (one.kind == "choice"), (name, one.id)
-        values = [choice.value for choice in choices]
-        assert len(set(values)) == len(values)
-        assert not choices or one.present(answers) in values, (name, one.id)
+        assert bool(choices) == (one.kind in ("choice", "switch")), (name, one.id)
+        assert not choices or one.present(answers) in [choice.value for choice in choices], (name, one.id)
         for choice in choices:
-            assert choice.title
-            assert choice.about
             one.read(answers, choice.value)
-
-
-@pytest.mark.parametrize(
-    ("setting", "value", "words"),
-    [
-        ("memory.auto_save", True, "on"),
-        ("memory.auto_save", False, "off"),
-        ("memory.archive_after_days", 0, "never"),
-        ("memory.archive_after_days", 7, "7 days"),
-        ("memory.purge_after_days", 1, "1 day"),
-        ("memory.conversation_retention_days", 0, "keep"),
-        ("memory.response_cache_ttl_minutes", 60, "60 minutes"),
-        ("storage.lucid.recall_timeout_ms", 500, "500 ms"),
-        ("storage.postgres.connect_timeout_secs", 15, "15 seconds"),
-        ("storage.postgres.connect_timeout_secs", None, "not set"),
-        ("memory.vector_weight", 0.7, "0.7"),
-        ("memory.embedding_cache_size", 10000, "10000"),
-        ("memory.embedding_api_key", "sk-not-for-the-eyes-123", "••••"),
-        ("storage.postgres.db_url", "postgres://me:hunter2@db/x", "postgres://me:••••@db/x"),
-        ("memory.backend", "postgres.work", "PostgreSQL (work)"),
-        ("memory.backend", "sqlite", "SQLite"),
-        ("memory.embedding_provider", "custom:", "custom, without a URL"),
-        ("memory.embedding_provider", "custom:http://me:hunter2@h/v1", "custom:http://me:••••@h/v1"),
-        ("storage.postgres.table", "a\x1b[2Jb", "a␛[2Jb"),
-    ],
-)
-def test_values_are_shown_in_words_and_secrets_never(setting: str, value: object, words: str) -> None:
-    assert shown_value(setting, value) == words
-
-
-@pytest.mark.parametrize(
-    ("version", "said"),
-    [
-        ("0.6.2", "Next to vector hits a keyword-only hit can reach at most 0.30 and the threshold is 0.40"),
-        ("0.7.5", "Next to vector hits a keyword-only hit can reach at most 0.30 and the threshold is 0.40"),
-        ("0.8.3", "Next to vector hits a keyword-only hit can reach at most 0.30 and the threshold is 0.40"),
-        ("0.8.4", "one common word can reach 1.00 and pass the threshold of 0.40"),
-    ],
-)
-def test_the_threshold_is_reported_in_the_terms_of_the_version(tmp_path: Path, version: str, said: str) -> None:
-    form = "aliased" if version.startswith("0.8") else "old"
-    answers = answering(start(tmp_path, FORMS[form], version), embedding_provider="openai")
-    assert said in about(answers, "min_relevance_score")
-    assert about(answers, "vector_weight").startswith("Weight of the vector score. A hit with only one") == (
-        version == "0.8.4"
-    )
-
-
-def test_a_file_that_searches_vectors_it_does_not_have_is_asked_how_to_search(tmp_path: Path) -> None:
-    answers = start(tmp_path, f'{FORMS["old"]}search_mode = "embedding"\n')
-    assert "search_mode" in ids(answers)
-    assert "search_mode" in ids(answering(answers, search_mode="hybrid")), "the answer must not take its question away"
-
-
-def test_how_a_secret_is_kept_is_reported(tmp_path: Path) -> None:
-    old = answering(start(tmp_path / "old", FORMS["old"]), backend="qdrant")
-    assert "plain text" in about(old, "qdrant.api_key")
-    assert "encrypted" in about(old, "postgres.db_url")
-    modern = answering(start(tmp_path / "modern", FORMS["aliased"]), backend="qdrant")
-    assert "encrypted" in about(modern, "qdrant.api_key")
-    open_one = start(tmp_path / "open", f"{FORMS['old']}\n[secrets]\nencrypt = false\n")
-    assert "plain text" in about(open_one, "postgres.db_url")

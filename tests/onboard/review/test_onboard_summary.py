@@ -147,7 +147,6 @@ def test_what_was_found() -> None:
     ]
     new = rows(found_lines(Answers(situation(None))))
     assert new[0] == "Config     ~/.zeroclaw/config.toml (new)  for ZeroClaw 0.7.5 (not on PATH)"
-    assert any("0.8.0 or later" in row for row in rows(found_lines(Answers(situation(modern=True)))))
     here = situation()
     elsewhere = replace(here, install=here.install._replace(rule="ZEROCLAW_CONFIG_DIR"))
     assert rows(found_lines(Answers(elsewhere)))[0].endswith("chosen by ZEROCLAW_CONFIG_DIR")
