@@ -93,16 +93,6 @@ def test_a_single_row_is_summed_in_order_too() -> None:
         assert _index(rows).search(query, 5) == _reference(rows, query, 5, [0])
 
 
-def test_rows_can_be_added_beyond_the_capacity() -> None:
-    chance = np.random.default_rng(1)
-    rows = chance.standard_normal((3000, 8)).astype(np.float32)
-    index = _index(rows[:10])
-    index.append(np.arange(11, 3001), rows[10:])
-    query = chance.standard_normal(8).astype(np.float32)
-    assert len(index) == 3000
-    assert index.search(query, 50) == _reference(rows, query, 50, list(range(3000)))
-
-
 def test_another_length_or_nothing_finds_nothing() -> None:
     index = _index(np.ones((3, 4), dtype=np.float32))
     assert index.search(np.ones(5, dtype=np.float32), 3) == []

@@ -72,12 +72,15 @@ class ReadWorkerPool:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._running: set[CancellableTask] = set()
+        self._is_closed = False
 
     async def run(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
         """Give the result of `work`; cancelling the await interrupts its statement.
 
-        Raises InspectorError kinds, and SearchInterrupted after `stop`.
+        Raises InspectorError kinds, and SearchInterrupted if it is stopped or closed.
         """
+        if self._is_closed:
+            raise SearchInterrupted
         task = CancellableTask()
 
         def read() -> Answer:
@@ -93,6 +96,11 @@ class ReadWorkerPool:
             return await task.run(read)
         finally:
             self._running.remove(task)
+
+    async def close(self) -> None:
+        """Interrupt everything, and run nothing more."""
+        self._is_closed = True
+        await self.stop()
 
     async def stop(self) -> None:
         """Interrupt everything that runs, and wait until its connections are closed."""

@@ -364,8 +364,6 @@ def _ranked(
     vector = vector_hits(evidence, scope) if scope.vector_live else none_of(evidence)
     if mode != "embedding" and scope.stage_limit:
         notes += evidence.keyword_notes
-    if scope.vector_live:
-        notes += [vector.failure] if vector.failure else evidence.vector_notes
     masks = masks_of(evidence)
     order = fused(keyword, vector, scope.stage_limit, masks.id_ranks, profile, settings)
     decided = _through(evidence, scope, masks, order, tuple(notes))

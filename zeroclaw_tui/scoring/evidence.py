@@ -82,15 +82,6 @@ class LikeEvidence:
 
 
 @dataclass(frozen=True, slots=True)
-class VectorFaults:
-    """Why the vector stage may find nothing: `handles` are the rows, int64, whose stored vector is no BLOB; where the
-    stage meets one it fails, and `failure` says why."""
-
-    handles: np.ndarray
-    failure: str
-
-
-@dataclass(frozen=True, slots=True)
 class StageEvidence:
     """The hits of the stages of ZeroClaw's hybrid search for one query: all of them, whoever's and of whatever session,
     or those that one recall looks at (`cut_for`).
@@ -100,7 +91,7 @@ class StageEvidence:
     first eight words, in the order of the LIKE fall-back; `recent`: all rows in the order of the list of the newest
     (only for a query that lists them). Shapes (hits,), handles int64. `rows` knows at least every row named here.
     `vector_live` says that a query vector takes part. `expression` is what FTS5 was asked: with a profile that makes
-    another one of the query, other evidence is needed. `notes` are for people, and so are those of the two stages.
+    another one of the query, other evidence is needed. `notes` are for people, and so are those of the keyword stage.
     """
 
     query: str
@@ -119,7 +110,6 @@ class StageEvidence:
     """The length of the query's vector."""
     notes: tuple[str, ...] = ()
     keyword_notes: tuple[str, ...] = ()
-    vector_notes: tuple[str, ...] = ()
     has_agents: bool = True
     has_times: bool = True
     """Whether the store keeps agents and times of creation at all."""
@@ -130,7 +120,6 @@ class StageEvidence:
     durable_order: ScanOrder = "stored"
     agent_order: ScanOrder = "stored"
     """How rows are read for the vector stage of ZeroClaw >= 0.8.4: of one session, and of some agents."""
-    faults: VectorFaults | None = None
     cut_for: object | None = None
     """The store's request, profile and search mode that its stages are cut for, to 2 x the limit, with the filters of
     their statements applied; None where every hit is there."""
@@ -483,13 +472,12 @@ class StageHits:
     """The hits a stage may see, best first.
 
     `positions` are places in the row table, int64, `scores` float32, shapes (hits,); `places` has shape (rows,), int64:
-    each row's place among the hits from 1, 0 for a row that is none of them. `failure` tells why the stage failed.
+    each row's place among the hits from 1, 0 for a row that is none of them.
     """
 
     positions: np.ndarray
     scores: np.ndarray
     places: np.ndarray
-    failure: str | None = None
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -508,9 +496,6 @@ def vector_hits(evidence: StageEvidence, scope: Scope) -> StageHits:
     masks, in_sql = masks_of(evidence), scope.profile.filters_in_sql
     session, agents = scope.request.session_id, scope.agent_ids if in_sql else None
     seen = masks.in_stage(session, agents, durable=in_sql)
-    failure = _failure(evidence, seen)
-    if failure is not None:
-        return none_of(evidence, failure)
     found = _hits(evidence, masks.positions["vector_handles"], evidence.vector_scores, seen)
     order = evidence.agent_order if agents is not None else evidence.durable_order
     if in_sql and seen is not None and order != "stored":
@@ -518,12 +503,12 @@ def vector_hits(evidence: StageEvidence, scope: Scope) -> StageHits:
     return found
 
 
-def none_of(evidence: StageEvidence, failure: str | None = None) -> StageHits:
+def none_of(evidence: StageEvidence) -> StageHits:
     """A stage that finds nothing."""
     import numpy as np
 
     nothing = np.zeros(0, dtype=np.int64)
-    return StageHits(nothing, nothing.astype(np.float32), np.zeros(len(evidence.rows.handles), dtype=np.int64), failure)
+    return StageHits(nothing, nothing.astype(np.float32), np.zeros(len(evidence.rows.handles), dtype=np.int64))
 
 
 def scan_keys(evidence: StageEvidence, masks: RowMasks, order: ScanOrder, session: str | None) -> np.ndarray:
@@ -570,18 +555,3 @@ def _in_scan_order(
     groups = np.concatenate([[0], np.cumsum(is_new)])
     keys = scan_keys(evidence, masks, order, session)[hits.positions]
     return _placed(evidence, hits.positions[np.lexsort((keys, groups))], hits.scores)
-
-
-def _failure(evidence: StageEvidence, seen: np.ndarray | None) -> str | None:
-    import numpy as np
-
-    faults = evidence.faults
-    if faults is None or not len(faults.handles):
-        return None
-    if seen is None:
-        return faults.failure
-    rows = evidence.rows.handles
-    at = np.searchsorted(rows, faults.handles)
-    known = at < len(rows)
-    known[known] = rows[at[known]] == faults.handles[known]
-    return faults.failure if seen[at[known]].any() else None

@@ -14,7 +14,6 @@ _FLOAT64_EPSILON = 2.0**-52
 _MIN_SURE_NORM = 1e-12
 _MAX_SURE_NORM = 1e18
 _BLOCK = 512
-_SPARE = 256
 
 
 def plain_cosines(query: np.ndarray, vectors: np.ndarray) -> np.ndarray:
@@ -183,11 +182,9 @@ class VectorIndex:
 
         self.dimensions = dimensions
         self._count = 0
-        # Memory that is never written to costs nothing, so some spare rows make appending cheap.
-        rows = capacity + max(_SPARE, capacity // 8)
-        self._matrix: np.ndarray = np.empty((rows, dimensions), dtype="<f4")
-        self._norms: np.ndarray = np.empty(rows, dtype=np.float32)
-        self._handles: np.ndarray = np.empty(rows, dtype=np.int64)
+        self._matrix: np.ndarray = np.empty((capacity, dimensions), dtype="<f4")
+        self._norms: np.ndarray = np.empty(capacity, dtype=np.float32)
+        self._handles: np.ndarray = np.empty(capacity, dtype=np.int64)
 
     def __len__(self) -> int:
         return self._count
@@ -195,8 +192,6 @@ class VectorIndex:
     def append(self, handles: np.ndarray, vectors: np.ndarray) -> None:
         """Add rows after all others; shapes (rows,), int64, and (rows, dimensions), float32."""
         start, self._count = self._count, self._count + len(handles)
-        if self._count > len(self._handles):
-            self._grow()
         self._matrix[start : self._count] = vectors
         self._norms[start : self._count] = _rough_norms(vectors)
         self._handles[start : self._count] = handles
@@ -244,21 +239,6 @@ class VectorIndex:
                 scores[start:stop] = query.cosines(self._matrix[start:stop])
         best = _best(scores, self._count)
         return self._handles[best], scores[best]
-
-    def _grow(self) -> None:
-        """Make room for `_count` rows, and some more."""
-        self._matrix, self._norms, self._handles = (
-            _longer(values, self._count + max(_SPARE, self._count // 4))
-            for values in (self._matrix, self._norms, self._handles)
-        )
-
-
-def _longer(values: np.ndarray, length: int) -> np.ndarray:
-    import numpy as np
-
-    longer = np.empty((length, *values.shape[1:]), dtype=values.dtype)
-    longer[: len(values)] = values
-    return longer
 
 
 def _best(scores: np.ndarray, count: int) -> np.ndarray:

@@ -26,7 +26,6 @@ from zeroclaw_tui.scoring.evidence import (
     ScanOrder,
     Scope,
     StageEvidence,
-    VectorFaults,
     served,
 )
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, ScoringSettings, mode_in, profile_for
@@ -147,7 +146,6 @@ class Hits:
     handles: np.ndarray
     scores: np.ndarray
     notes: tuple[str, ...] = ()
-    faults: VectorFaults | None = None
 
     @classmethod
     def from_pairs(cls, pairs: Sequence[Hit] = (), notes: tuple[str, ...] = ()) -> Hits:
@@ -232,23 +230,21 @@ def _refusals(scope: SqlScope) -> Iterator[list[str]]:
 
 
 def gather(
-    scope: SqlScope, vectors: Hits, known: KnownRows | None, connection: sqlite3.Connection
+    scope: SqlScope, vectors: Hits, known: KnownRows | None, version: int, connection: sqlite3.Connection
 ) -> tuple[StageEvidence, KnownRows | None]:
     """Gather the whole evidence for a query, in one state of the database but for the vectors, and the table of all
     rows where that is known now."""
     import numpy as np
 
     nothing = np.zeros(0, dtype=np.int64)
-    with _one_state(connection):
+    with one_state(connection):
         keyword, word_hits = _search_all_keywords(scope, connection), _search_each_word(scope, connection)
         is_listing = keywords.words(scope.request.query) in ([], ["*"])
         recent = _newest(connection, SqliteSelect(scope.schema), -1) if is_listing else nothing
         like, like_facts = _like(connection, scope)
         (store_rows,) = connection.execute(_COUNT).fetchone()
-        (version,) = connection.execute("PRAGMA data_version").fetchone()
         if known is None or known.version != version:
-            faulty = nothing if vectors.faults is None else vectors.faults.handles
-            rows = _rows(connection, scope.schema, (keyword.handles, vectors.handles, like, recent, faulty))
+            rows = _rows(connection, scope.schema, (keyword.handles, vectors.handles, like, recent))
             known = KnownRows(version, rows) if len(rows.handles) == store_rows else None
         else:
             rows = known.rows
@@ -259,7 +255,6 @@ def gather(
         like_facts=None if like_facts is None else replace(like_facts, order=like_order),
         durable_order=durable_order,
         agent_order=agent_order,
-        faults=vectors.faults,
         word_hits=word_hits,
     )
     return evidence, known
@@ -274,7 +269,7 @@ def gather_cut(
     import numpy as np
 
     search = keywords.like_search(scope.request.query, scope.profile)
-    with _one_state(connection):
+    with one_state(connection):
         recent = np.zeros(0, dtype=np.int64)
         if keywords.lists_recent(scope.request.query, scope.profile):
             recent = _newest(connection, scope.recent_select(), scope.recent_limit)
@@ -308,7 +303,6 @@ def _evidence(scope: SqlScope, keyword: Hits, vectors: Hits, rows: RowTable, rec
         vector_live=scope.vector_live,
         has_sessions=scope.schema.has("session_id"),
         keyword_notes=keyword.notes,
-        vector_notes=vectors.notes,
         has_agents=scope.schema.has("agent_id"),
         has_times=scope.schema.has("created_at"),
     )
@@ -342,7 +336,7 @@ def _with_like(
 
 
 @contextmanager
-def _one_state(connection: sqlite3.Connection) -> Iterator[None]:
+def one_state(connection: sqlite3.Connection) -> Iterator[None]:
     """Let several statements see one state of the database."""
     connection.execute("BEGIN")
     try:

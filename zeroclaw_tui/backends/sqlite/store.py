@@ -42,7 +42,7 @@ from zeroclaw_tui.files.database import (
 )
 from zeroclaw_tui.files.disk import exists, file_size
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, Corrupt, Refused, Unreadable
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, Corrupt, Refused, SearchInterrupted, Unreadable
 from zeroclaw_tui.memory.query import EVERYTHING, VERSIONS, MemoryFilter, Query
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, generation_made_by, profile_for
 
@@ -77,8 +77,8 @@ _TAKEN_BACK = "A program ended in the middle of a write to this database. The un
 class SqliteMemory(SqlMemory):
     """A brain.db of any ZeroClaw version. Only the verbs that write change a byte of it.
 
-    Listings use one connection kept open, searching another, and long passes and changes one of their own in a thread
-    each, so that none waits for the other.
+    Listings use one connection kept open, and searches, long passes and changes one of their own in a thread each, so
+    that none waits for the other.
     """
 
     name = "sqlite"
@@ -157,8 +157,7 @@ class SqliteMemory(SqlMemory):
         self.why_not = missing_in(schema) | ({"write": because} if because else {})
         if earlier is not None:
             await earlier.close()
-            # A search on a file that was damaged in the meantime stays one, whatever is there now.
-            await self._close_search()
+            self._search = None
 
     async def make(self, profile: ScoringProfile, *, dry_run: bool = False) -> None:
         """Make the database with the tables of that version, where there is no file or an empty one. Raises Refused."""
@@ -177,11 +176,11 @@ class SqliteMemory(SqlMemory):
         """
         for writing in self._writings:
             writing.stop()
-        await self._reads.stop()
-        await self._close_search()
+        await self._reads.close()
         # A connection that is being reopened must not outlive the store.
         async with self._looking:
             connection, self._connection = self._connection, None
+            self._reads, self._search = ReadWorkerPool(self.path), None
         if connection is not None:
             await connection.close()
         if self._has_written:
@@ -194,7 +193,6 @@ class SqliteMemory(SqlMemory):
         """Hold no connection within this, so that this process is not in its own way; the file is reopened after."""
         async with self._looking:
             await self._reads.stop()
-            await self._close_search()
             connection, self._connection = self._connection, None
             if connection is not None:
                 await connection.close()
@@ -292,13 +290,15 @@ class SqliteMemory(SqlMemory):
 
     async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> Evidence:
         """The hits of the keyword, vector and LIKE stages: all, or cut as ZeroClaw's statements cut them."""
-        return await self._searching().gathered(trial, vector, deep=deep)
+        search, version = await self._searching()
+        return await search.gathered(trial, vector, version, deep=deep)
 
     async def near(self, to: MemoryEntry | np.ndarray | str, limit: int) -> Near | None:
         """By cosine among all vectors of that length, or by the words."""
         if isinstance(to, str):
             return await super().near(to, limit)
-        return await self._searching().near(to.handle if isinstance(to, MemoryEntry) else to, limit)
+        search, version = await self._searching()
+        return await search.near(to.handle if isinstance(to, MemoryEntry) else to, limit, version)
 
     async def forget(self, key: str) -> bool:
         """Delete the memory of that key. Raises Refused with the agents' names when several have one."""
@@ -337,22 +337,19 @@ class SqliteMemory(SqlMemory):
     async def _fetch(self, statement: str, values: Sequence[Any] = ()) -> Sequence[Any]:
         """The rows of a statement that reads."""
         if self._connection is None:
-            raise RuntimeError("open() comes first")
+            raise SearchInterrupted
         with translate_sqlite_errors(self.path):
             return list(await self._connection.execute_fetchall(statement, values))
 
-    async def _close_search(self) -> None:
-        """Stop every search and let go of its connections and vectors."""
-        search, self._search = self._search, None
-        if search is not None:
-            await search.close()
-
-    def _searching(self) -> SqliteSearch:
-        """The search of this store, made at the first use: who only browses pays nothing for it."""
+    async def _searching(self) -> tuple[SqliteSearch, int]:
+        """The search of this store, made at the first use, and the version of the database."""
         from zeroclaw_tui.backends.sqlite.search import SqliteSearch
 
-        self._search = self._search or SqliteSearch(self.path, self.schema)
-        return self._search
+        version = await self.version() or 0
+        if self._connection is None:
+            raise SearchInterrupted
+        self._search = self._search or SqliteSearch(self._reads, self.schema)
+        return self._search, version
 
     async def _find(self, work: Callable[[Connection], T], filter: MemoryFilter) -> T:
         """Read with the functions that compare a text with those of the filter."""
