@@ -1,14 +1,12 @@
-"""The text ZeroClaw puts before a message: as it is sent, by both rules, and why there is none."""
+"""The text ZeroClaw puts before a message: as it is sent, and why there is none."""
 
 from __future__ import annotations
 
-from support.screens import WIDE, line_with, said, screen_text, screen_words
+from support.screens import said, screen_text, screen_words
 from support.settling import press, running
 from why_samples import HOSTILE_MESSAGE, Kitchen
 
 FIRST = "- dinner_plans: What does she like to eat on Friday? Dumplings."
-LONG = "What does she like to eat? " * 60 + "Dumplings."
-ALL = (1.0, 0.0, 0.0, 0.0)
 
 
 async def test_the_prompt_is_shown_as_it_is_sent_and_copied_exactly(kitchen: Kitchen) -> None:
@@ -19,30 +17,11 @@ async def test_the_prompt_is_shown_as_it_is_sent_and_copied_exactly(kitchen: Kit
         at = lines.index(" [Memory context]")
         assert lines[at + 1] == f" {FIRST}"
         assert " [/Memory context]" in lines
-        assert "3 entries · 243 characters · about 61 tokens · rule of the CLI agent" in screen_words(app)
-        assert "the rule of the channels makes the same text" in screen_words(app)
+        assert "3 entries · 243 characters · about 61 tokens · rule: CLI" in screen_words(app)
         await press(pilot, "y")
     assert app.clipboard.startswith(f"[Memory context]\n{FIRST}\n")
     assert app.clipboard.endswith("[/Memory context]\n\n")
     assert len(app.clipboard) == 243
-
-
-async def test_the_other_rule_cuts_what_is_long_and_holds_in_the_other_tabs(kitchen: Kitchen) -> None:
-    """Uncut it scrolls."""
-    kitchen.meal("long_list", LONG, ALL)
-    async with running(kitchen.room("prompt", "cutlery")) as (app, pilot):
-        assert "the rule of the channels makes another text (tab)" in screen_words(app)
-        assert "[/Memory context]" not in screen_text(app)
-        await press(pilot, "G")
-        assert "[/Memory context]" in screen_text(app)
-        await press(pilot, "y", "tab", "y")
-        assert "rule of the channels" in line_with(app, "scoring")
-        assert LONG not in app.clipboard
-        assert f"- long_list: {LONG[:800].rstrip()}...\n" in app.clipboard
-        await press(pilot, "x", "y")
-        assert "channel rule" in app.clipboard
-        await press(pilot, "P", "tab", "y")
-        assert f"- long_list: {LONG}\n" in app.clipboard
 
 
 async def test_what_is_tried_changes_the_text(kitchen: Kitchen) -> None:
@@ -52,22 +31,6 @@ async def test_what_is_tried_changes_the_text(kitchen: Kitchen) -> None:
         assert "modified: threshold 1.00" in screen_text(app)
         await press(pilot, "backslash")
         assert FIRST in screen_text(app)
-
-
-async def test_where_both_rules_are_one_it_says_so_and_another_one_is_named(kitchen: Kitchen) -> None:
-    """That of a turn without a channel."""
-    async with running(kitchen.room("prompt", rule="cron"), WIDE) as (app, pilot):
-        assert "rule of cron and the heartbeat" in screen_text(app)
-        await press(pilot, "tab")
-        assert "rule of the channels" in line_with(app, "scoring")
-    kitchen.profile = "0.8.4"
-    async with running(kitchen.room("prompt"), WIDE) as (app, pilot):
-        assert "from 0.8.3 the CLI agent and the channels inject the same" in screen_text(app)
-        await press(pilot, "tab")
-        assert "inject the same" in said(app)
-        await pilot.resize_terminal(40, 20)
-        await press(pilot, "r")
-        assert "from 0.8.3 the CLI agent and the channels inject the same" in screen_words(app)
 
 
 async def test_an_empty_prompt_says_why_and_what_helps(kitchen: Kitchen) -> None:

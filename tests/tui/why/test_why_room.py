@@ -42,7 +42,7 @@ async def test_each_tab_is_a_key_and_a_click_away_with_message_and_memory(kitche
         assert "put before “eat xwps”" in screen_text(app)
         await press(pilot, "slash", "right", "s", "down", "w")
         assert " ❯ eat xwpss" in screen_text(app)
-        assert "What would be recalled" in screen_text(app) or "recalled of" in screen_text(app)
+        assert "settings not modified" in screen_text(app) or "Nothing is recalled" in screen_text(app)
         await press(pilot, "slash", "escape")
         assert app.given == []
         await press(pilot, "escape")
@@ -54,7 +54,11 @@ async def test_the_list_opens_each_tab_with_its_message_and_follows_another_scor
     async with running(browsing(kitchen), WIDE) as (app, pilot):
         await press(pilot, "slash", "=eat", "enter")
         assert "scoring 0.7.5" in screen_text(app)
-        for key, words in {"x": "for “eat”", "w": "recalled of", ":prompt": "before “eat”"}.items():
+        for key, words in {
+            "x": "for “eat”",
+            "w": "recalled · settings not modified",
+            ":prompt": "before “eat”",
+        }.items():
             await press(pilot, key)
             assert isinstance(app.screen, WhyRoom)
             assert words in screen_text(app)
@@ -72,14 +76,10 @@ async def test_the_list_opens_each_tab_with_its_message_and_follows_another_scor
     assert not said(app).startswith("Not here")
 
 
-async def test_s_leaves_for_the_list_with_what_is_similar(kitchen: Kitchen) -> None:
-    """From the list itself it does the same; a message that is typed next is a recall again."""
+async def test_s_lists_what_is_similar(kitchen: Kitchen) -> None:
+    """A message that is typed next is a recall again."""
     async with running(browsing(kitchen), WIDE) as (app, pilot):
-        await press(pilot, "slash", "=eat", "enter", "x", "s")
-        assert app.screen is app.screen_stack[0]
-        assert "similar" in lit_mode(app)
-        assert "compared by their vectors" in screen_words(app)
-        await press(pilot, "escape", "slash", "=cutlery", "tab", "enter", "s")
+        await press(pilot, "slash", "=cutlery", "tab", "enter", "s")
         assert lit_mode(app) == "similar"
         assert "Bought new chopsticks." in line(app, 2)
         assert "compared by rare words · This memory has no vector." in screen_words(app)
@@ -181,25 +181,6 @@ async def test_a_failure_at_first_says_what_to_do(kitchen: Kitchen, monkeypatch:
             assert "The store did not answer." in screen_text(app)
         await press(pilot, "r")
         assert "for “eat”" in screen_text(app)
-
-
-async def test_what_takes_long_says_what_is_asked(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
-    kitchen.pace = Pace(debounce=0, poll=None, patience=0.01)
-    monkeypatch.setattr(type(kitchen.embedder), "is_remote", True)
-    async with running(kitchen.room("stages", "cutlery", "")) as (app, pilot):
-        assert app.library is not None
-        waits, evidence = asyncio.Event(), app.library.memory.search
-
-        async def slowly(*given: Any, **named: Any) -> Any:
-            await waits.wait()
-            return await evidence(*given, **named)
-
-        monkeypatch.setattr(app.library.memory, "search", slowly)
-        await pilot.press("e", "a", "t", "enter")
-        await until(pilot, lambda: "getting the query vector from 127.0.0.1 …" in screen_words(app))
-        waits.set()
-        await settled(pilot)
-        assert "for the vector" not in screen_words(app)
 
 
 async def test_another_scoring_version_applies_in_all_tabs_and_afterwards(kitchen: Kitchen) -> None:

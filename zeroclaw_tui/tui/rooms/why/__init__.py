@@ -13,17 +13,15 @@ from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, SearchInterrupted
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import shell_word
-from zeroclaw_tui.scoring.phrases import quoted
 from zeroclaw_tui.tui.actions import StoreRoom, re_embed, written_words
 from zeroclaw_tui.tui.commands import Command, changing, common_commands, inform, saying, start_work, warn
 from zeroclaw_tui.tui.dialogs import profile_question, review_question
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_words
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom, why_dimmed
-from zeroclaw_tui.tui.rooms.panes import GOES_BY
 from zeroclaw_tui.tui.rooms.why.pane import Pane, Tab
-from zeroclaw_tui.tui.rooms.why.prompt import RULES, PromptPane, other_rule
-from zeroclaw_tui.tui.rooms.why.stages import ExplanationBlock, StagesPane
+from zeroclaw_tui.tui.rooms.why.prompt import PromptPane
+from zeroclaw_tui.tui.rooms.why.stages import StagesPane
 from zeroclaw_tui.tui.rooms.why.trial import Inquiry
 from zeroclaw_tui.tui.rooms.why.what_if import WhatIfPane
 from zeroclaw_tui.tui.view import Pace, View
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.memory.entry import MemoryEntry
 
-_ASKING, _CLICK = "why", "why-click"
+_ASKING = "why"
 _TABS = (TabName("stages", "x", "stages"), TabName("what_if", "w", "what-if"), TabName("prompt", "P", "prompt"))
 
 COMMANDS = (
@@ -56,26 +54,22 @@ COMMANDS = (
             shell="recall {query} --set memory.vector_weight={number}"),
     Command("prompt", "P", "prompt", "The text ZeroClaw puts before this message", synonyms="injected context block",
             shell="prompt {query}"),
-    Command("similar", "s", "similar", "Leave for the list, and find similar memories",
-            synonyms="near neighbours related vector", shell="similar {key}"),
     Command("scoring", "p", "scoring", "Choose the ZeroClaw version for scoring", True,
             synonyms="profile version rules", shell="recall {query} --profile {version}"),
-    Command("rule", "", "rule", "Inject by the rule of the CLI agent, or of the channels"),
-    Command("other_pane", "tab,shift+tab", "pane", "From settings to list, or to the other rule"),
+    Command("other_pane", "tab,shift+tab", "pane", "From the settings to the list, and back"),
     Command("re_embed", "R", "re-embed", "Re-embed this memory", writes=True, synonyms="vector embedding reindex",
             shell="reindex"),
     Command("edit", "e", "edit", "Edit this memory", True, writes=True, synonyms="change fix correct",
             shell="edit {key}"),
     Command("filter", "F", "filter", "Leave for the list, and recall for others", shell="list {filter}"),
-    Command("copy", "y", "copy", "Copy what is shown: the stages, the result or the prompt", True,
-            synonyms="clipboard", shell="get {key}"),
+    Command("copy", "y", "copy", "Copy the prompt as it is", True, synonyms="clipboard", shell="prompt {query}"),
     Command("reload", "r", "reload", "Reload; after a failure: retry", synonyms="refresh retry"),
     *common_commands(out="One step out; modified settings are not saved"),
 )  # fmt: skip
 _ONLY_IN: dict[str, tuple[Tab, ...]] = {
-    **dict.fromkeys(("less", "more", "reset", "choose", "open"), ("what_if",)),
-    **dict.fromkeys(("re_embed", "edit", "filter", "similar"), ("stages",)),
-    "other_pane": ("what_if", "prompt"),
+    **dict.fromkeys(("less", "more", "reset", "choose", "open", "other_pane"), ("what_if",)),
+    **dict.fromkeys(("re_embed", "edit", "filter"), ("stages",)),
+    "copy": ("prompt",),
 }
 """The commands that are offered in some tabs only."""
 _WHILE_TYPING = frozenset({"leave_message", "step_out", "keys"})
@@ -112,29 +106,27 @@ class WhyRoom(StoreRoom):
         self.inquiry = Inquiry(library, entry, request, clock)
         self.tab = tab
         self._line = PromptLine(pace.debounce, request.query, "what would you say to the agent?", id="message")
-        self._stages, self._what_if = StagesPane(self.inquiry), WhatIfPane(self.inquiry)
-        self._version: int | None = None
-        """The version of the store that was asked last."""
+        self._stages, self._what_if, self._prompt = (
+            StagesPane(self.inquiry), WhatIfPane(self.inquiry), PromptPane(self.inquiry)
+        )  # fmt: skip
 
     def compose(self) -> ComposeResult:
         yield self._line
         yield TabLine(_TABS)
         yield Banner(id="failure")
         yield StatusBar(id="as-of")
-        yield from (self._stages, self._what_if, PromptPane(self.inquiry))
+        yield from (self._stages, self._what_if, self._prompt)
         yield StatusBar(id="status")
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """Ask, or wait for a message to be typed; look for what other programs write from then on."""
+        """Ask, or wait for a message to be typed."""
         self.query_one("#as-of", StatusBar).say(self._as_of)
         self._show_tab(self.tab)
         entry, query = self.inquiry.entry, self.inquiry.request.query.strip().casefold()
         # A search for the key of the memory is no message to an agent, so one is typed next.
         if not query or (entry is not None and entry.key.casefold() == query):
             self.action_message()
-        if self.pace.poll is not None:
-            start_work(self, "why-poll", self._follow_store, self.pace.poll)
 
     @property
     def pane(self) -> Pane:
@@ -168,7 +160,7 @@ class WhyRoom(StoreRoom):
             return False
         if self.tab not in _ONLY_IN.get(action, (self.tab,)):
             return False
-        if action in ("filter", "similar") and self._list_below is None:
+        if action == "filter" and self._list_below is None:
             return False
         if self.tab == "what_if" and action == ("choose" if self._what_if.is_in_list else "open"):
             return False
@@ -186,14 +178,7 @@ class WhyRoom(StoreRoom):
 
     def on_tab_line_wanted(self, event: TabLine.Wanted) -> None:
         command = "explain" if event.tab == "stages" else event.tab
-        start_work(self, _CLICK, self.run_command, command)
-
-    def on_explanation_block_help_wanted(self, event: ExplanationBlock.HelpWanted) -> None:
-        if self._is_typing:
-            self.set_focus(self.pane.reader)
-        bound = self.active_bindings.get(event.key)
-        if bound is not None and bound.binding.id is not None:
-            start_work(self, _CLICK, self.run_command, bound.binding.id)
+        start_work(self, "why-click", self.run_command, command)
 
     def on_table_list_row_opened(self, event: TableList.RowOpened) -> None:
         if event.table is self._what_if.settings:
@@ -260,10 +245,7 @@ class WhyRoom(StoreRoom):
         self._show_tab("prompt")
 
     def action_other_pane(self) -> None:
-        if self.tab == "prompt":
-            self.action_rule()
-        else:
-            self._what_if.other_pane()
+        self._what_if.other_pane()
 
     def action_open(self) -> None:
         """Show the stages of the memory under the cursor."""
@@ -296,26 +278,6 @@ class WhyRoom(StoreRoom):
             self.action_leave()
             below.call_later(below.run_action, "filter")
 
-    async def action_similar(self) -> None:
-        below, entry = self._list_below, self.inquiry.entry
-        if below is not None and entry is not None and not self.is_writing:
-            self.action_leave()
-            below.call_later(below.panes.find_similar, entry)
-
-    def action_rule(self) -> None:
-        """The rule of the CLI agent, or that of the channels."""
-        if self.inquiry.trial.profile.one_injection_rule:
-            inform(self, "In this version the CLI agent and the channels inject the same.")
-            return
-        was_read = self.focused is None or self.focused is self.pane.reader
-        rule = other_rule(self.inquiry.trial.request.rule)
-        self.inquiry.drop("injection rule")
-        self.inquiry.ask_about(rule=rule)
-        self.load()
-        if was_read:
-            self.set_focus(None)
-            self.set_focus(self.pane.reader)
-
     def action_scoring(self) -> None:
         start_work(self, "change", self._choose_profile, exclusive=False)
 
@@ -325,17 +287,19 @@ class WhyRoom(StoreRoom):
             self.library.with_profile(version)
             self.has_changed = True
             self.post_message(BrowserRoom.ProfileChosen(version))
-            self.inquiry.drop("scoring profile")
+            tried = self.inquiry.tried
+            # The version is no longer a trial.
+            self.inquiry.tried = tried._replace(now=tried.now._replace(profile=tried.before.profile))
             self.inquiry.ask_about()
             self.load()
 
     async def action_copy(self) -> None:
-        """Copy what the tab shows."""
-        text = self.pane.copied
-        if text is None:
+        """Copy the prompt as it is, control characters and all."""
+        prompt = self._prompt.prompt
+        if prompt is None or not prompt.text:
             warn(self, "Nothing to copy here yet.")
         else:
-            inform(self, await copy_text(self.app, text))
+            inform(self, await copy_text(self.app, prompt.text))
 
     def action_step_out(self) -> None:
         """From the message to the answer, from the list to the settings, from there out."""
@@ -362,13 +326,7 @@ class WhyRoom(StoreRoom):
 
     @changing
     async def action_re_embed(self, library: Library) -> None:
-        entry, embedder = self._entry_here(), library.embedder
-        if embedder is not None and embedder.is_remote:
-            self.say(f"Sending the text of this memory to {library.embedding_host} …")
-        try:
-            is_done, sentence = await re_embed(library, entry)
-        finally:
-            self.say()
+        is_done, sentence = await re_embed(library, self._entry_here())
         (inform if is_done else warn)(self, sentence)
         if is_done:
             self.has_changed = True
@@ -397,10 +355,8 @@ class WhyRoom(StoreRoom):
         if newer is not None:
             self.inquiry.entry = newer
             self.load()
-        elif entry is not None and entry.superseded_by:
-            warn(self, f"The memory that replaced this one, {quoted(entry.superseded_by)}, no longer exists.")
         else:
-            warn(self, "The store does not record which memory replaced this one.")
+            warn(self, "The memory that replaced this one is not in the store.")
 
     def _entry_here(self) -> MemoryEntry:
         """The memory that a change is about. Raises NotFound where none is chosen."""
@@ -444,8 +400,7 @@ class WhyRoom(StoreRoom):
         """The scoring version for the message, and the modified settings."""
         choice, trial, tried = self.library.profile, self.inquiry.trial, self.inquiry.tried
         source = choice.source if trial.profile == choice.profile else "tried"
-        rule = () if trial.profile.one_injection_rule else (RULES[trial.request.rule],)
-        self._line.show_facts(f"scoring {trial.profile.version} ({source})", *rule)
+        self._line.show_facts(f"scoring {trial.profile.version} ({source})")
         notes: tuple[str, ...] = ("not saved. Press W to save",)
         if self.tab != "what_if":
             notes = (f"modified: {tried.changed_words}", "modified") if tried.changed else ()
@@ -453,9 +408,7 @@ class WhyRoom(StoreRoom):
 
     async def _ask(self, pane: Pane) -> None:
         try:
-            with saying(self, self.pace.patience, self._say_asking):
-                if self.pace.poll is not None:
-                    self._version = await self.library.memory.version()
+            with saying(self, self.pace.patience, lambda: self.say("Reading the store …")):
                 await pane.ask()
         except SearchInterrupted:
             # The store is being closed.
@@ -476,32 +429,3 @@ class WhyRoom(StoreRoom):
         if self.pane.answered is None:
             keys = (("r", "try again"), ("/", "another message"), ("esc", "out"))
             self.pane.show_empty(("The store did not answer.", "", keys))
-
-    def _say_asking(self) -> None:
-        library, query = self.library, self.inquiry.request.query
-        embedder = library.embedder if library.why_no_vectors is None else None
-        if embedder is not None and (embedder.is_remote or library.waits_for(query)):
-            self.say(f"Reading the store and getting the query vector from {library.embedding_host} …")
-        else:
-            self.say("Reading the store …")
-
-    async def _follow_store(self, seconds: float) -> None:
-        """Ask again whenever another program has written, or the store has come back."""
-        is_away = False
-        while True:
-            await asyncio.sleep(seconds)
-            if self.pane.answered is None:
-                continue
-            try:
-                if is_away and not await self.library.memory.health_check():
-                    continue
-                version = await self.library.memory.version()
-            except SearchInterrupted:
-                continue
-            except InspectorError as error:
-                is_away = isinstance(error, GOES_BY)
-                self._fail(error)
-                continue
-            if is_away or (self._version is not None and version != self._version):
-                self._version, is_away = version, False
-                self.action_reload()

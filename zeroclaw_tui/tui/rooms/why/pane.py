@@ -1,4 +1,4 @@
-"""One tab of the room: what it asks the store, and how it shows the answer."""
+"""What the three tabs have in common, so that the room can ask any of them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ Tab = Literal["stages", "what_if", "prompt"]
 EmptyWords = tuple[str, str, Sequence[KeyHint]]
 """A fact, a sentence, and the keys that help."""
 WAITING: EmptyWords = ("Reading the store …", "", ())
+NO_MESSAGE: EmptyWords = (
+    "For which message?",
+    "Type a message to see why this memory is or is not in the prompt.",
+    (("/", "type the message"), ("esc", "out")),
+)
 
 
 class Pane(Container):
     """A tab. It is hidden while another one is shown."""
 
     tab: ClassVar[Tab]
-    no_message: ClassVar[EmptyWords]
-    """What to say without a message."""
 
     class Changed(Message):
         """The modified settings or their results have changed."""
@@ -39,7 +42,7 @@ class Pane(Container):
     @property
     def missing(self) -> EmptyWords | None:
         """What has to be chosen or typed before anything can be asked; None when nothing has."""
-        return None if self.inquiry.request.query.strip() else self.no_message
+        return None if self.inquiry.request.query.strip() else NO_MESSAGE
 
     @property
     def question(self) -> Any:
@@ -56,17 +59,12 @@ class Pane(Container):
         raise NotImplementedError
 
     def paint(self) -> None:
-        """Show what is known without asking: titles, and what depends on the width."""
+        """Show what is known without asking."""
         raise NotImplementedError
 
     @property
     def reader(self) -> Widget | None:
         """What takes the focus when the message is typed; None while there is nothing to read."""
-        raise NotImplementedError
-
-    @property
-    def copied(self) -> str | None:
-        """The text to copy; None where there is none."""
         raise NotImplementedError
 
     def show_missing(self, words: EmptyWords) -> None:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from textual.app import ComposeResult, RenderResult
 from textual.content import Content
-from textual.events import Click
 from textual.geometry import Size
-from textual.message import Message
 from textual.widget import Widget
 
 from zeroclaw_tui.backends.lookup import whole_entry
@@ -18,7 +14,7 @@ from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.scoring.explain_lines import ExplanationLine, Look, explanation_lines, title_of
 from zeroclaw_tui.scoring.explanation import Advice, Explanation
 from zeroclaw_tui.scoring.profiles import Trial
-from zeroclaw_tui.tui.format import fit, shown_line, wrapped
+from zeroclaw_tui.tui.format import shown_line, wrapped
 from zeroclaw_tui.tui.rooms.why.pane import WAITING, EmptyWords, Pane
 from zeroclaw_tui.tui.rooms.why.trial import Inquiry
 from zeroclaw_tui.tui.themes import MUTED, STRONG, STRONG_ACCENT, score_colours
@@ -27,24 +23,18 @@ from zeroclaw_tui.tui.widgets.header import Empty
 from zeroclaw_tui.tui.widgets.lines import TitleLine
 from zeroclaw_tui.tui.widgets.score_lines import DOT
 
-_COPIED_WIDTH = 100
 _MAX_PART = 400
+_NO_ENTRY: EmptyWords = (
+    "Which memory?",
+    "Choose one in a list of memories to see every stage on its way to the prompt.",
+    (("w", "what is recalled for the message"), ("esc", "out")),
+)
 
 
 class StagesPane(Pane):
     """The way of a memory to the prompt, stage by stage."""
 
     tab = "stages"
-    no_message = (
-        "For which message?",
-        "Type a message to see why this memory is or is not in the prompt.",
-        (("/", "type the message"), ("esc", "out")),
-    )
-    no_entry: EmptyWords = (
-        "Which memory?",
-        "Choose one in a list of memories to see every stage on its way to the prompt.",
-        (("w", "what is recalled for the message"), ("esc", "out")),
-    )
 
     def __init__(self, inquiry: Inquiry) -> None:
         super().__init__(inquiry)
@@ -60,7 +50,7 @@ class StagesPane(Pane):
     @property
     def missing(self) -> EmptyWords | None:
         """Needs a memory and a message."""
-        return self.no_entry if self.inquiry.entry is None else super().missing
+        return _NO_ENTRY if self.inquiry.entry is None else super().missing
 
     @property
     def question(self) -> tuple[int, Handle, Trial] | None:
@@ -74,17 +64,6 @@ class StagesPane(Pane):
         return None if self.has_class("-empty") else self.query_one(ReadingPane)
 
     @property
-    def copied(self) -> str | None:
-        """The whole explanation as plain text."""
-        explanation = self.explanation
-        if explanation is None or self.answered is None:
-            return None
-        trial, source = explanation.trial, explanation.profile_source
-        scoring = f"scoring {trial.profile.version} ({source}), {trial.request.rule} rule"
-        lines = [line.plain.rstrip() for line in explanation_lines(explanation, wrapped, _COPIED_WIDTH)]
-        return "\n".join((title_of(explanation), scoring, "", *lines, ""))
-
-    @property
     def advice(self) -> Advice | None:
         """The settings that were proved to put this memory in the prompt."""
         advice = self.explanation.advice if self.explanation is not None and self.is_answered else None
@@ -95,54 +74,42 @@ class StagesPane(Pane):
         inquiry, question = self.inquiry, self.question
         assert inquiry.entry is not None
         entry = await whole_entry(inquiry.library.memory, inquiry.entry.handle)
-        explanation = await explain(inquiry.library, entry, inquiry.trial)
-        before = self.explanation if self.answered is not None else None
-        inquiry.entry, self.answered, self.explanation = entry, question, explanation
+        self.explanation = await explain(inquiry.library, entry, inquiry.trial)
+        inquiry.entry, self.answered = entry, question
         self.remove_class("-empty")
-        self.query_one(ExplanationBlock).show(explanation)
-        if before is None or (before.entry.handle, before.query) != (entry.handle, explanation.query):
-            self.query_one(ReadingPane).scroll_home(animate=False)
+        self.query_one(ExplanationBlock).show(self.explanation)
         self.paint()
 
     def paint(self) -> None:
-        """As much of key and message as fits."""
-        width, entry = self.app.size.width - 2, self.inquiry.entry
+        """The verdict and the memory."""
+        entry = self.inquiry.entry
         if self.answered is not None and (entry is None or self.answered[1] != entry.handle):
             self.answered = None
         if self.answered is None and self.missing is None:
             self.show_empty(WAITING)
-        title, facts = "Why a memory is recalled, or not", ""
+        title, facts = "Why a memory is recalled, or not", list[str]()
         if entry is not None:
             title = f"Why “{shown_line(entry.key, _MAX_PART)}” is recalled, or not"
-            category, content = shown_line(entry.category, _MAX_PART), shown_line(entry.content, _MAX_PART)
-            facts = DOT.join([category or "no category", absolute_time(entry.when), content or "(blank)"])
+            content = shown_line(entry.content, _MAX_PART) or "(blank)"
+            facts = [shown_line(entry.category, _MAX_PART), absolute_time(entry.when), content]
         if self.explanation is not None and self.answered is not None:
             title = title_of(self.explanation)
-        self.query_one("#verdict", TitleLine).update(Content.styled(fit(title, width).rstrip(), STRONG))
-        self.query_one("#memory", TitleLine).update(Content.styled(fit(facts, width).rstrip(), MUTED))
+        self.query_one("#verdict", TitleLine).say(title)
+        self.query_one("#memory", TitleLine).update(Content.styled(DOT.join(facts), MUTED))
 
 
 class ExplanationBlock(Widget):
-    """As high as its lines need at its width; a click on what helps does it."""
+    """As high as its lines need at its width."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
     ExplanationBlock { width: 1fr; height: auto; text-wrap: nowrap; text-overflow: clip; }
     """
-
-    @dataclass
-    class HelpWanted(Message):
-        """What a stage offers was clicked; `key` is the key that does it."""
-
-        key: str
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._explanation: Explanation | None = None
+    explanation: Explanation | None = None
 
     def show(self, explanation: Explanation) -> None:
         """Show another explanation."""
-        self._explanation = explanation
+        self.explanation = explanation
         self.refresh(layout=True)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
@@ -150,25 +117,15 @@ class ExplanationBlock(Widget):
 
     def render(self) -> RenderResult:
         colours = {name: colour.css for name, colour in score_colours(self.app).items()}
+        bad = f"bold {colours['bad']}"
         styles: dict[Look, str] = {
-            "": colours["text"],
-            "bold": STRONG,
-            "good": colours["good"],
-            "bad": f"bold {colours['bad']}",
-            "quiet": MUTED,
+            "": colours["text"], "bold": STRONG, "good": colours["good"], "bad": bad, "quiet": MUTED,
             "key": STRONG_ACCENT,
-        }
+        }  # fmt: skip
         lines = self._lines(self.content_size.width)
         return Content("\n").join(
             Content.assemble(*((text, styles[look]) for text, look in line.pieces)) for line in lines
         )
 
-    def on_click(self, event: Click) -> None:
-        """Do what the line under the mouse offers."""
-        lines = self._lines(self.content_size.width)
-        if event.y < len(lines) and lines[event.y].key:
-            event.stop()
-            self.post_message(self.HelpWanted(lines[event.y].key))
-
     def _lines(self, width: int) -> list[ExplanationLine]:
-        return [] if self._explanation is None else list(explanation_lines(self._explanation, wrapped, width))
+        return [] if self.explanation is None else list(explanation_lines(self.explanation, wrapped, width))

@@ -5,17 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from zeroclaw_tui.curation.recall import trial_of, turn_limit
-from zeroclaw_tui.curation.setting_change import complaints_of
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.recall import RecallRequest, Rule
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.evidence import Evidence, StageEvidence
-from zeroclaw_tui.scoring.injection import RECALL_LIMIT, follows_channel_rule
+from zeroclaw_tui.scoring.injection import RECALL_LIMIT
 from zeroclaw_tui.scoring.keywords import lists_recent
 from zeroclaw_tui.scoring.profiles import LANDMARKS, RerankStrategy, SearchMode, Trial, parse_version, profile_for
 
@@ -24,12 +23,12 @@ if TYPE_CHECKING:
 
 Name = Literal[
     "vector weight", "keyword weight", "threshold", "search mode", "limit",
-    "scoring profile", "session", "decay on day", "injection rule",
+    "scoring profile", "session", "injection rule",
     "rerank", "rerank strategy", "mmr lambda", "mmr from", "importance", "recency", "candidates",
 ]  # fmt: skip
 _MOST_RECALLED = 100
 """How many memories a trial recalls at most; ZeroClaw recalls 5 for a message."""
-_RULES: dict[Rule, str] = {"cli": "CLI", "channel": "channels", "cron": "cron", "library": "embedded"}
+RULES: dict[Rule, str] = {"cli": "CLI", "channel": "channels", "cron": "cron", "library": "embedded"}
 _DECIMALS = 6
 
 
@@ -91,12 +90,12 @@ class Setting:
     """
 
     name: Name
-    about: str
     get: Get
     put: Put
     range: Range | None = None
     choices: Callable[[Tried, Sequence[str]], Sequence[Any]] = lambda tried, sessions: ()
     shown: Callable[[Any], str] = str
+    about: str = ""
 
     def get_before(self, tried: Tried) -> Any:
         """The value that is not modified."""
@@ -107,7 +106,7 @@ class Setting:
         if self.range is None:
             return one_line(self.shown(value))
         if self.range.is_whole:
-            return f"+{value}" if self.name == "decay on day" and value else f"{value:,}"
+            return f"{value:,}"
         short = f"{value:.2f}"
         return short if not math.isfinite(value) or float(short) == value else f"{value:.{_DECIMALS}g}"
 
@@ -163,17 +162,6 @@ def _request(field_name: str) -> tuple[Get, Put]:
     return (lambda tried: getattr(tried.now.request, field_name)), put
 
 
-def _days(tried: Tried) -> int:
-    """How far time decay counts on from the recall as it is."""
-    now, before = (datetime.fromisoformat(trial.request.as_of) for trial in (tried.now, tried.before))
-    return (now - before).days
-
-
-def _on_day(tried: Tried, days: int) -> Tried:
-    moment = datetime.fromisoformat(tried.before.request.as_of) + timedelta(days=days)
-    return tried.with_request(as_of=moment.isoformat())
-
-
 def _with_rule(tried: Tried, rule: Rule) -> Tried:
     """A turn of this kind; the embedded agent may have a limit of its own."""
     request, limit = tried.now.request, tried.limits.get(rule, RECALL_LIMIT)
@@ -200,132 +188,67 @@ def _one_of(words: object) -> Callable[[Tried, Sequence[str]], Sequence[Any]]:
 
 
 SETTINGS: tuple[Setting, ...] = (
-    Setting(
-        "vector weight", "Weight of the vector score (similar meaning) in the final score.",
-        *_score("vector_weight"), _SCORE,
-    ),
-    Setting(
-        "keyword weight", "Weight of the keyword score (same words) in the final score.",
-        *_score("keyword_weight"), _SCORE,
-    ),
-    Setting(
-        "threshold", "The final score a memory must reach to be injected.",
-        *_score("threshold"), _SCORE,
-    ),
-    Setting(
-        "search mode", "Keywords and vectors (hybrid), keywords only (bm25), or vectors only (embedding).",
-        *_score("search_mode"), choices=_one_of(SearchMode),
-    ),
-    Setting(
-        "limit", "How many memories are recalled. ZeroClaw uses 5, unless an embedded agent's profile sets another.",
-        *_request("limit"), Range(1, 1, _MOST_RECALLED, True),
-    ),
-    Setting(
-        "scoring profile", "The ZeroClaw version whose scoring rules apply. Press enter to see all.",
-        lambda tried: tried.now.profile.version, _with_profile, choices=_versions,
-    ),
-    Setting(
-        "session", "Only memories of this session are recalled. Press enter to see all.",
-        *_request("session_id"), choices=_session_choices, shown=lambda value: "any" if value is None else str(value),
-    ),
-    Setting(
-        "decay on day", "Decay this many days from now. Scores halve every 7 days, except for core memories.",
-        _days, _on_day, Range(1, 0, 3650, True),
-    ),
-    Setting(
-        "injection rule", "Which agent recalls: the CLI agent, a channel (Telegram, …), cron, or the embedded agent.",
-        lambda tried: tried.now.request.rule, _with_rule, choices=_one_of(Rule), shown=lambda rule: _RULES[rule],
-    ),
-    Setting(
-        "rerank", "Recalls more, adds importance and age to the score, drops duplicates and keeps the best.",
-        *_rerank("enabled"), choices=lambda tried, sessions: (False, True),
-        shown=lambda value: "on" if value else "off",
-    ),
-    Setting(
-        "rerank strategy", "mmr moves down memories that repeat an earlier one; none keeps the order of the scores.",
-        *_rerank("strategy"), choices=_one_of(RerankStrategy),
-    ),
-    Setting(
-        "mmr lambda", "For mmr: 1 uses only the score, 0 only how much a memory repeats.",
-        *_rerank("mmr_lambda"), _SHARE,
-    ),
-    Setting(
-        "mmr from", "How many memories mmr needs before it reorders them.",
-        *_rerank("threshold"), Range(1, 0, _MOST_RECALLED, True),
-    ),
-    Setting(
-        "importance", "Weight of a memory's importance in rerank. The recall score gets the rest.",
-        *_rerank("importance_weight"), _SHARE,
-    ),
-    Setting(
-        "recency", "Weight of recency in rerank. It halves every 7 days, except for core memories.",
-        *_rerank("recency_weight"), _SHARE,
-    ),
-    Setting(
-        "candidates", "How many candidates rerank gets, as a multiple of the limit.",
-        *_rerank("candidate_multiplier"), Range(1, 1, 20, True),
-    ),
+    Setting("vector weight", *_score("vector_weight"), _SCORE,
+            about="Weight of the vector score (similar meaning) in the final score."),
+    Setting("keyword weight", *_score("keyword_weight"), _SCORE,
+            about="Weight of the keyword score (same words) in the final score."),
+    Setting("threshold", *_score("threshold"), _SCORE,
+            about="The final score a memory must reach to be injected."),
+    Setting("search mode", *_score("search_mode"), choices=_one_of(SearchMode),
+            about="Keywords and vectors (hybrid), keywords only (bm25), or vectors only (embedding)."),
+    Setting("limit", *_request("limit"), Range(1, 1, _MOST_RECALLED, True),
+            about="How many memories are recalled. ZeroClaw uses 5, unless an embedded agent's profile sets another."),
+    Setting("scoring profile", lambda tried: tried.now.profile.version, _with_profile, choices=_versions,
+            about="The ZeroClaw version whose scoring rules apply. Press enter to see all."),
+    Setting("session", *_request("session_id"),
+            choices=_session_choices, shown=lambda value: "any" if value is None else str(value),
+            about="Only memories of this session are recalled. Press enter to see all."),
+    Setting("injection rule", lambda tried: tried.now.request.rule, _with_rule,
+            choices=_one_of(Rule), shown=lambda rule: RULES[rule],
+            about="Which agent recalls: the CLI agent, a channel (Telegram, …), cron, or the embedded agent."),
+    Setting("rerank", *_rerank("enabled"),
+            choices=lambda tried, sessions: (False, True), shown=lambda value: "on" if value else "off",
+            about="Recalls more, adds importance and age to the score, drops duplicates and keeps the best."),
+    Setting("rerank strategy", *_rerank("strategy"), choices=_one_of(RerankStrategy),
+            about="mmr moves down memories that repeat an earlier one; none keeps the order of the scores."),
+    Setting("mmr lambda", *_rerank("mmr_lambda"), _SHARE,
+            about="For mmr: 1 uses only the score, 0 only how much a memory repeats."),
+    Setting("mmr from", *_rerank("threshold"), Range(1, 0, _MOST_RECALLED, True),
+            about="How many memories mmr needs before it reorders them."),
+    Setting("importance", *_rerank("importance_weight"), _SHARE,
+            about="Weight of a memory's importance in rerank. The recall score gets the rest."),
+    Setting("recency", *_rerank("recency_weight"), _SHARE,
+            about="Weight of recency in rerank. It halves every 7 days, except for core memories."),
+    Setting("candidates", *_rerank("candidate_multiplier"), Range(1, 1, 20, True),
+            about="How many candidates rerank gets, as a multiple of the limit."),
 )  # fmt: skip
 """Every setting of a trial, in the order they are on the screen."""
-_NO_SCORES = ("no scores", "This message lists the newest memories, which have no score.")
+_RERANK = frozenset(("rerank strategy", "mmr lambda", "mmr from", "importance", "recency", "candidates"))
+_WEIGHTS = ("vector weight", "keyword weight")
 
 
-@dataclass(frozen=True, slots=True)
-class StoreFacts:
-    """What of a store decides which settings do something. `own_rule` is the name of a backend that ranks by one."""
-
-    own_rule: str | None
-    has_vectors: bool
-    why_no_vectors: str | None
-    has_sessions: bool
-
-    @classmethod
-    def of(cls, library: Library, evidence: Evidence | None) -> StoreFacts:
-        """From the evidence; without evidence, from the store."""
-        why = library.why_no_vectors
-        sessions = "sessions" not in library.memory.why_not
-        if isinstance(evidence, StageEvidence):
-            return cls(None, evidence.vector_live, why, sessions and evidence.has_sessions)
-        return cls(None if evidence is None else library.memory.name, why is None, why, sessions)
-
-
-def idle_because(name: Name, trial: Trial, store: StoreFacts) -> tuple[str, str] | None:
-    """Why a setting does nothing in this trial, in a few words and in a sentence; None when it does something."""
+def idle_because(name: Name, trial: Trial, library: Library, evidence: Evidence | None) -> str:
+    """Why a setting does nothing in this trial of a store, in a few words; "" when it does something."""
     profile, settings, query = trial.profile, trial.settings, trial.request.query
-    is_list = bool(query.strip()) and lists_recent(query, profile)
-    is_channel = follows_channel_rule(profile, trial.request.rule)
-    match name:
-        case "vector weight" | "keyword weight" | "search mode" if store.own_rule:
-            return "own rule", f"The backend {store.own_rule} uses its own ranking."
-        case "vector weight" | "keyword weight" | "threshold" if is_list:
-            return _NO_SCORES
-        case "vector weight" | "keyword weight" if not store.has_vectors:
-            why = f" {store.why_no_vectors}" if store.why_no_vectors else ""
-            return "no vectors", f"Without vectors there are only keyword scores, so weights have no effect.{why}"
-        case "vector weight" | "keyword weight" if profile.search_modes and settings.search_mode != "hybrid":
-            mode = settings.search_mode
-            return f"mode {mode}", f"The search mode {mode} uses only one kind of score, so weights have no effect."
-        case "search mode" if not profile.search_modes:
-            return "since 0.6.3", "ZeroClaw reads the search mode from 0.6.3 on."
-        case "session" if not store.has_sessions:
-            return "no sessions", "This store has no sessions."
-        case "decay on day" if not (profile.decays_channel if is_channel else profile.decays_cli):
-            where = "in its channels" if is_channel else "on the command line"
-            return "no decay", f"ZeroClaw {profile.version} applies no decay {where}."
-        case "rerank" | "rerank strategy" | "mmr lambda" | "mmr from" | "importance" | "recency" | "candidates":
-            if not profile.reranks:
-                return "since 0.8.4", "ZeroClaw reranks injected memories from 0.8.4 on."
-            if name != "rerank" and not settings.rerank.enabled:
-                return "off", "The rerank stage is switched off."
-            if name in ("mmr lambda", "mmr from") and settings.rerank.strategy != "mmr":
-                return "no mmr", "Only the strategy mmr reorders."
-    return None
-
-
-def complaint_sentences(library: Library, trial: Trial, store: StoreFacts) -> tuple[str, ...]:
-    """Which settings cannot work with these values; weights without effect say so on their own line."""
-    is_idle = idle_because("vector weight", trial, store) is not None
-    return complaints_of(library, trial, {"threshold", "mode", "rerank", *(() if is_idle else ("weights",))})
+    is_own_rule = evidence is not None and not isinstance(evidence, StageEvidence)
+    has_vectors = evidence.vector_live if isinstance(evidence, StageEvidence) else library.why_no_vectors is None
+    if is_own_rule and name in (*_WEIGHTS, "search mode"):
+        return "own rule"
+    if name in (*_WEIGHTS, "threshold") and query.strip() and lists_recent(query, profile):
+        return "no scores"
+    if name in _WEIGHTS and not has_vectors:
+        return "no vectors"
+    if name in _WEIGHTS and profile.search_modes and settings.search_mode != "hybrid":
+        return f"mode {settings.search_mode}"
+    if name == "search mode" and not profile.search_modes:
+        return "since 0.6.3"
+    if name == "session" and "sessions" in library.memory.why_not:
+        return "no sessions"
+    if (name == "rerank" or name in _RERANK) and not profile.reranks:
+        return "since 0.8.4"
+    if name in _RERANK and not settings.rerank.enabled:
+        return "off"
+    return "no mmr" if name in ("mmr lambda", "mmr from") and settings.rerank.strategy != "mmr" else ""
 
 
 @dataclass(slots=True)
@@ -362,7 +285,3 @@ class Inquiry:
         """The same of a store that may have changed."""
         self.number += 1
         self.ask_about()
-
-    def drop(self, name: Name) -> None:
-        """Try that setting no more."""
-        self.tried = self.tried.without(next(one for one in SETTINGS if one.name == name))

@@ -16,6 +16,7 @@ from textual.widgets import Static
 
 from zeroclaw_tui.backends.lookup import count_facets
 from zeroclaw_tui.curation.recall import GatheredEvidence, gather_evidence
+from zeroclaw_tui.curation.setting_change import complaints_of
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
 from zeroclaw_tui.memory.query import MemoryFilter
@@ -23,19 +24,11 @@ from zeroclaw_tui.memory.recall import RecallResult
 from zeroclaw_tui.scoring.profiles import Trial
 from zeroclaw_tui.scoring.what_if import ComparedRow, Comparison, compare
 from zeroclaw_tui.tui.commands import show_failure, start_work, warn
-from zeroclaw_tui.tui.dialogs import Answer, Field, Form, choice, profile_question
+from zeroclaw_tui.tui.dialogs import Answer, Field, Form, choice
 from zeroclaw_tui.tui.format import fit, score_text, shown_line, shown_words
 from zeroclaw_tui.tui.rooms.why.pane import Pane
-from zeroclaw_tui.tui.rooms.why.trial import (
-    SETTINGS,
-    Inquiry,
-    Setting,
-    StoreFacts,
-    Tried,
-    complaint_sentences,
-    idle_because,
-)
-from zeroclaw_tui.tui.themes import MUTED, STRONG, WARNING
+from zeroclaw_tui.tui.rooms.why.trial import SETTINGS, Inquiry, Setting, Tried, idle_because
+from zeroclaw_tui.tui.themes import MUTED, WARNING
 from zeroclaw_tui.tui.widgets.growing_text import GrowingText
 from zeroclaw_tui.tui.widgets.header import Empty
 from zeroclaw_tui.tui.widgets.lines import TitleLine
@@ -49,7 +42,6 @@ _MOVES = {
     "gone": ("○ gone", "faint"),
 }
 _STAYS = ("✓ stays", "muted")
-_NO_LONGER = "no longer recalled"
 _MOVE, _SETTING = 8, 15
 _MOVES_FROM = 50
 """Cells of the list from which it has the words of moves."""
@@ -59,11 +51,6 @@ class WhatIfPane(Pane):
     """The settings and the list that follows them: evidence is gathered once a message, and judged at every key."""
 
     tab = "what_if"
-    no_message = (
-        "No message yet.",
-        "Type a message to see what other settings would recall for it.",
-        (("/", "type a message"), ("esc", "out")),
-    )
 
     def __init__(self, inquiry: Inquiry) -> None:
         super().__init__(inquiry)
@@ -71,11 +58,10 @@ class WhatIfPane(Pane):
         """The recall with the settings as they are; None before an answer."""
         self.gathered: tuple[GatheredEvidence, ...] = ()
         self.comparison: Comparison | None = None
-        self.memories = 0
         self.sessions: Sequence[str] = ()
         """The sessions that can be tried, the busiest first."""
         columns = (
-            Column[Setting]("setting", self._name_of, width=_SETTING),
+            Column[Setting]("setting", lambda setting: setting.name, width=_SETTING, look="muted"),
             Column[Setting]("value", self._value_of, flex=True),
         )
         self.settings: TableList[Setting] = TableList(columns, SETTINGS, id="settings")
@@ -105,10 +91,8 @@ class WhatIfPane(Pane):
 
     def go_to_first(self) -> None:
         """Choose the first setting that is tried, else the first that does something here."""
-        tried, store = self.inquiry.tried, self.store
-        shown = tried.changed or SETTINGS
-        works = (at for at, one in enumerate(SETTINGS) if one in shown and not idle_because(one.name, tried.now, store))
-        self.settings.cursor = next(works, 0)
+        shown = self.inquiry.tried.changed or SETTINGS
+        self.settings.cursor = next((at for at, one in enumerate(SETTINGS) if one in shown and not self._idle(one)), 0)
 
     @property
     def question(self) -> tuple[int, Trial]:
@@ -126,11 +110,6 @@ class WhatIfPane(Pane):
         return self.settings
 
     @property
-    def copied(self) -> str | None:
-        """The result in one line."""
-        return self.effect or None
-
-    @property
     def is_in_list(self) -> bool:
         """Whether keys go to the memories; the list itself learns of its focus only later than the next key comes."""
         return self.screen.focused is self.rows
@@ -145,12 +124,6 @@ class WhatIfPane(Pane):
     def setting(self) -> Setting:
         """The setting that is chosen."""
         return SETTINGS[self.settings.cursor]
-
-    @property
-    def store(self) -> StoreFacts:
-        """What of this store decides which settings do something."""
-        gathered = self._serving or next(iter(self.gathered), None)
-        return StoreFacts.of(self.inquiry.library, None if gathered is None else gathered.evidence[0])
 
     @property
     def effect(self) -> str:
@@ -172,7 +145,7 @@ class WhatIfPane(Pane):
         if not any(one.serves(tried.now) for one in gathered):
             gathered.append(await gather_evidence(library, tried.now))
         self.sessions = tuple(name for name in facets.session or () if name)
-        self.answered, self.before, self.gathered, self.memories = question, before, tuple(gathered), facets.total
+        self.answered, self.before, self.gathered = question, before, tuple(gathered)
         self.judge()
 
     def judge(self) -> None:
@@ -195,54 +168,44 @@ class WhatIfPane(Pane):
             show_failure(self, error)
             return
         self.comparison = compare(before, after)
-        if self.comparison.rows or after.withheld:
-            self.remove_class("-empty")
-            self._ranking = _ranking(self.comparison)
-            self._compared = {row.result.entry.id: row for row in self.comparison.rows}
-            wanted = None if self.inquiry.entry is None else self.inquiry.entry.id
-            rows = self._ranking.lines
-            ids = [row.result.entry.id if isinstance(row, RankedRow) else None for row in rows]
-            self._lay_out()
-            self.rows.set_rows(rows, cursor=ids.index(wanted) if wanted in ids and wanted is not None else 0)
-        else:
+        self._ranking = _ranking(self.comparison)
+        self._compared = {row.result.entry.id: row for row in self.comparison.rows}
+        wanted = None if self.inquiry.entry is None else self.inquiry.entry.id
+        rows = self._ranking.lines
+        ids = [row.result.entry.id if isinstance(row, RankedRow) else None for row in rows]
+        if not ids:
             if self.is_in_list:
                 self.screen.set_focus(self.settings)
-            self._say_nothing(tried, after)
-            self.rows.set_rows(())
+            sentence = after.notes[0] if after.notes else "No stage of the search finds a memory."
+            self.show_empty(("Nothing is recalled for this message.", sentence, (("/", "another message"),)))
+        else:
+            self.remove_class("-empty")
+        self._lay_out()
+        self.rows.set_rows(rows, cursor=ids.index(wanted) if wanted is not None and wanted in ids else 0)
         # That there are no vectors here at all is next to the weights.
         self.notes = tuple(note for note in after.notes if note != self.inquiry.library.why_no_vectors)
         self.paint()
         self.post_message(self.Changed())
-
-    def _say_nothing(self, tried: Tried, after: RecallResult) -> None:
-        sentence = after.notes[0] if after.notes else "No stage of the search finds a memory, so no setting can help."
-        if tried.now.request.session_id is not None:
-            sentence = "The recall is limited to one session. Set session to any."
-        back = (("\\", "reset the settings"),) if tried.changed else ()
-        self.show_empty(("Nothing is recalled for this message.", sentence, (("/", "another message"), *back)))
 
     def paint(self) -> None:
         """Settings, what the chosen one does, what is wrong with them, and their result."""
         if self.answered is None:
             self.before = self.comparison = None
             self.gathered = ()
-        tried, store = self.inquiry.tried, self.store
+        tried = self.inquiry.tried
         self.settings.refresh()
-        idle = idle_because(self.setting.name, tried.now, store)
-        about = shown_words(idle[1] if idle else self.setting.about)
-        self.query_one("#about", Static).update(Content.styled(about, MUTED))
-        sentences = () if self.missing else complaint_sentences(self.inquiry.library, tried.now, store)
+        self.query_one("#about", Static).update(Content.styled(self.setting.about, MUTED))
+        judged = {"threshold", "mode", "rerank", *(() if self._idle(SETTINGS[0]) else ("weights",))}
+        sentences = () if self.missing else complaints_of(self.inquiry.library, tried.now, judged)
         complaints = self.query_one("#complaints", Static)
-        complaints.update(Content("\n").join(Content.styled(f"▲ {shown_words(one)}", WARNING) for one in sentences))
+        complaints.update(Content.styled("\n".join(f"▲ {shown_words(one)}" for one in sentences), WARNING))
         complaints.display = bool(sentences)
-        headline = Content.styled("What would be recalled with other settings", STRONG)
+        headline, facts = "What would be recalled with other settings", list[str]()
         if self.comparison is not None:
             after = self.comparison.after
-            words = self.comparison.words if tried.changed else f"injected {after.injected}"
-            recalled = f" · {len(after.results)} recalled of {self.memories:,} memories"
-            remark = "" if tried.changed else " · settings not modified"
-            headline = Content.assemble((words, STRONG), (f"{recalled}{remark}", MUTED))
-        self.query_one("#headline", TitleLine).update(headline)
+            headline = self.effect or f"injected {after.injected}"
+            facts = [f"{len(after.results)} recalled", "" if tried.changed else "settings not modified"]
+        self.query_one("#headline", TitleLine).say(headline, *facts)
 
     def other_pane(self) -> None:
         """From the settings to the list, and back."""
@@ -252,12 +215,8 @@ class WhatIfPane(Pane):
     def choose(self) -> None:
         """Type a number, or choose from all there is."""
         setting, tried = self.setting, self.inquiry.tried
-        if self._is_idle():
+        if self._warns_of_idle():
             return
-
-        def take(value: Any) -> None:
-            if value is not None:
-                self.try_out(setting.put(tried, value))
 
         def below(typed: Mapping[str, str]) -> Content:
             setting.parsed(typed["number"])
@@ -266,9 +225,9 @@ class WhatIfPane(Pane):
         if setting.range is not None:
             field = Field("number", setting.name, str(setting.get(tried)))
             form = Form(f"The {setting.name}: {setting.takes}", None, [field], below)
-            self.app.push_screen(form, lambda typed: take(setting.parsed(typed["number"]) if typed else None))
-        elif setting.name == "scoring profile":
-            self.app.push_screen(profile_question(tried.now.profile.version), take)
+            self.app.push_screen(
+                form, lambda typed: self.try_out(setting.put(tried, setting.parsed(typed["number"]))) if typed else None
+            )
         else:
             values = list(setting.choices(tried, self.sessions))
             answers = [Answer("", setting.words(value), at) for at, value in enumerate(values)]
@@ -286,7 +245,7 @@ class WhatIfPane(Pane):
 
     def step(self, way: int) -> None:
         """The chosen setting a step on."""
-        if not self._is_idle():
+        if not self._warns_of_idle():
             self.try_out(self.setting.moved(self.inquiry.tried, way, self.sessions))
 
     def reset(self) -> None:
@@ -298,24 +257,25 @@ class WhatIfPane(Pane):
         self.inquiry.tried = tried
         self.judge()
 
-    def _name_of(self, setting: Setting) -> Content:
-        is_idle = idle_because(setting.name, self.inquiry.trial, self.store) is not None
-        return Content.styled(setting.name, "faint" if is_idle else "muted")
-
     def _value_of(self, setting: Setting) -> Content:
-        """What it was and is, or why it does nothing."""
-        tried = self.inquiry.tried
-        now, idle = setting.words(setting.get(tried)), idle_because(setting.name, tried.now, self.store)
+        """What it was and is, and why it does nothing."""
+        tried, idle = self.inquiry.tried, self._idle(setting)
         was = f"{setting.words(setting.get_before(tried))} → " if setting in tried.changed else ""
-        if idle is not None:
-            return Content.styled(f"{was}{now}  {idle[0]}", "faint")
+        now = setting.words(setting.get(tried))
+        if idle:
+            return Content.styled(f"{was}{now}  {idle}", "faint")
         return Content.assemble((was, "muted"), (now, "final" if was else "text"))
 
-    def _is_idle(self) -> bool:
-        idle = idle_because(self.setting.name, self.inquiry.trial, self.store)
-        if idle is not None:
-            warn(self, idle[1])
-        return idle is not None
+    def _idle(self, setting: Setting) -> str:
+        gathered = self._serving or next(iter(self.gathered), None)
+        evidence = None if gathered is None else gathered.evidence[0]
+        return idle_because(setting.name, self.inquiry.trial, self.inquiry.library, evidence)
+
+    def _warns_of_idle(self) -> bool:
+        idle = self._idle(self.setting)
+        if idle:
+            warn(self, f"The {self.setting.name} has no effect here: {idle}.")
+        return bool(idle)
 
     def _threshold_line(self, row: RankedRow | float) -> str | None:
         """The line between what reaches the threshold and what does not; None for a memory."""
@@ -344,7 +304,8 @@ def _ranking(comparison: Comparison) -> Ranking:
     ranking = Ranking.of(comparison.after)
     shown = {row.result.entry.id for row in ranking.rows}
     left_out = [row.result for row in comparison.rows if row.result.entry.id not in shown]
-    return replace(ranking, rows=(*ranking.rows, *(RankedRow(result, True, _NO_LONGER) for result in left_out)))
+    lost = (RankedRow(result, True, "no longer recalled") for result in left_out)
+    return replace(ranking, rows=(*ranking.rows, *lost))
 
 
 def _draw_memory(row: RankedRow, cells: int, styles: Styles) -> Pieces:
