@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from textual.app import ComposeResult
 from textual.content import Content
 
-from zeroclaw_tui.backends.lookup import count_matching, entries_with_key
+from zeroclaw_tui.backends.lookup import entries_with_key
 from zeroclaw_tui.curation.profile_choice import ProfileChoice
 from zeroclaw_tui.curation.turn_comparison import ComparedTurn, compare
 from zeroclaw_tui.curation.turn_trace import Turn, keys_of_block
@@ -20,19 +20,18 @@ from zeroclaw_tui.curation.turns import TurnLog, follow, recorded
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
-from zeroclaw_tui.memory.query import EXCERPTS, MemoryFilter, Query, Sort, SortField
-from zeroclaw_tui.memory.text import counted, display_text, first_names, mask_secrets
+from zeroclaw_tui.memory.text import counted, display_text, mask_secrets
 from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
 from zeroclaw_tui.tui.actions import StoreRoom
 from zeroclaw_tui.tui.commands import Command, common_commands, guarded, inform, start_work, warn
 from zeroclaw_tui.tui.dialogs import review_question
 from zeroclaw_tui.tui.external import copy_text
-from zeroclaw_tui.tui.format import shown_line, shown_words
+from zeroclaw_tui.tui.format import shown_line
 from zeroclaw_tui.tui.rooms.reader import local_time
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.widgets.detail import AboutPane, ListAndDetail
 from zeroclaw_tui.tui.widgets.header import Empty
-from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, TitleLine
+from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, StatusBar, TitleLine
 from zeroclaw_tui.tui.widgets.table_list import Column, Look, TableList
 
 if TYPE_CHECKING:
@@ -54,7 +53,8 @@ _MAX_TURNS = 500
 """How many turns are shown, the newest; `zeroclaw memory tail` prints all."""
 _WRITING = "live-write"
 _MAX_MESSAGE, _MAX_FACT = 2000, 60
-_MAX_NAMED = 6
+_COMPARED = 20
+"""How many of the newest turns are compared by themselves: each costs a recall."""
 State = Literal["equal", "differs", "unknown", "waiting"]
 _MARKS: dict[State, tuple[str, Look]] = {
     "equal": ("=", "good"),
@@ -62,22 +62,16 @@ _MARKS: dict[State, tuple[str, Look]] = {
     "unknown": ("?", "muted"),
     "waiting": ("·", "faint"),
 }
-_NAMES: dict[State, str] = {"equal": "as predicted", "differs": "not as predicted", "unknown": "not comparable"}
-_LEGEND = Content.assemble(("+ ", "$success"), ("sent   ", MUTED), ("- ", "$error"), ("predicted", MUTED))
+_NAMES: dict[State, str] = {"equal": "as predicted", "differs": "not as predicted"}
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A turn with what is known of it: the comparison, or why there is none; neither while it is being compared.
-
-    `written` has the keys of the newest memories made after it, `written_count` how many there are.
-    """
+    """A turn with what is known of it: the comparison, or why there is none; neither while it is being compared."""
 
     turn: Turn
     compared: ComparedTurn | None = None
     failure: str = ""
-    written: tuple[str, ...] = ()
-    written_count: int = 0
 
     @property
     def state(self) -> State:
@@ -107,10 +101,6 @@ class LiveRoom(StoreRoom):
     LiveRoom AboutPane {
         height: 62%;
     }
-    LiveRoom.-wide AboutPane {
-        width: 44%;
-        height: 1fr;
-    }
     LiveRoom #nothing, LiveRoom.-empty ListAndDetail {
         display: none;
     }
@@ -130,26 +120,21 @@ class LiveRoom(StoreRoom):
         )
         self._detail = AboutPane()
         self._turns: dict[str, Shown] = {}
-        self._log = TurnLog()
-        """What was read of the trace, without its turns."""
+        self._broken_lines = 0
         self._is_comparing = False
 
     def compose(self) -> ComposeResult:
         yield TitleLine("Live")
         yield Banner(id="failure")
-        yield Banner(id="unsent")
         yield Empty(id="nothing")
         with ListAndDetail("Turns", "Turn"):
             yield self._list
             yield self._detail
+        yield StatusBar(id="note")
         yield KeyLine()
 
     def on_mount(self) -> None:
-        self.watch(self._list, "scroll_y", self._compare, init=False)
         self.action_reload()
-
-    def on_resize(self) -> None:
-        self._compare()
 
     def on_table_list_row_highlighted(self) -> None:
         shown = self._list.selected
@@ -195,7 +180,7 @@ class LiveRoom(StoreRoom):
 
     def action_reload(self) -> None:
         self.query_one("#failure", Banner).hide()
-        self._turns, self._log = {}, TurnLog()
+        self._turns, self._broken_lines = {}, 0
         start_work(self, "live-follow", self._follow)
 
     def action_step_out(self) -> None:
@@ -217,13 +202,7 @@ class LiveRoom(StoreRoom):
 
     def _show_log(self, log: TurnLog) -> None:
         """Show what is recorded, and later what is new."""
-        self._log = replace(
-            log,
-            turns=(),
-            broken_lines=self._log.broken_lines + log.broken_lines,
-            why_nothing=log.why_nothing or self._log.why_nothing,
-            problems=log.problems or self._log.problems,
-        )
+        self._broken_lines += log.broken_lines
         every = {**self._turns, **{turn.id: Shown(turn) for turn in log.turns}}
         newest = sorted(every.values(), key=lambda shown: shown.turn.at)[-_MAX_TURNS:]
         self._turns = {shown.turn.id: shown for shown in newest}
@@ -233,35 +212,34 @@ class LiveRoom(StoreRoom):
         self.set_class(not newest, "-empty")
         if not newest:
             keys = [("W", "enable recording, after a diff of config.toml"), ("r", "reload"), ("esc", "back")]
-            sentence = (
-                "ZeroClaw can record each turn: the message, and the memories it put before it. "
-                "New turns then appear here, compared with a recall made now."
-            )
-            self.query_one(Empty).show(self._log.why_nothing or "No turn is recorded.", sentence, keys)
+            sentence = "New turns appear here, compared with a recall made now."
+            self.query_one(Empty).show(log.why_nothing or "No turn is recorded.", sentence, keys)
         elif self.focused is None:
             self.set_focus(self._list)
+        problem = next(iter(log.problems), "")
+        if not problem and newest and all(shown.turn.sent is None for shown in newest):
+            problem = "What was sent is not recorded. Press W to enable recording."
+        self.query_one("#note", StatusBar).say(problem)
         self._paint()
         self._compare()
         self.refresh_bindings()
 
     def _compare(self) -> None:
-        """Compare the turns that are visible: a turn that is not visible costs no recall."""
+        """Compare the turn under the cursor, and the newest."""
         if not self._is_comparing and self._next() is not None:
             self._is_comparing = True
             start_work(self, "live-compare", self._compare_all)
 
     def _next(self) -> Shown | None:
-        """The turn to be compared next: the one under the cursor, then the newest visible one."""
-        top = self._list.scroll_offset.y
-        visible = self._list.rows[top : top + self._list.lines_in_sight]
-        wanted = (self._list.selected, *reversed(visible))
+        """The turn to be compared next."""
+        wanted = (self._list.selected, *reversed(self._list.rows[-_COMPARED:]))
         return next((shown for shown in wanted if shown is not None and shown.state == "waiting"), None)
 
     async def _compare_all(self) -> None:
         try:
             while (shown := self._next()) is not None:
                 try:
-                    known = await self._compared(shown)
+                    known = replace(shown, compared=await compare(self.library, shown.turn))
                 except SearchInterrupted:
                     # An interruption meant for an older question can hit a newer one on the same connection.
                     await asyncio.sleep(0)
@@ -276,33 +254,11 @@ class LiveRoom(StoreRoom):
         finally:
             self._is_comparing = False
 
-    async def _compared(self, shown: Shown) -> Shown:
-        """The turn compared, with what was stored after it."""
-        compared = await compare(self.library, shown.turn)
-        memory, since = self.library.memory, MemoryFilter(newer_than=shown.turn.at)
-        written = await memory.rows(Query(EXCERPTS, since, Sort(SortField.AGE), limit=_MAX_NAMED))
-        count = await count_matching(memory, since)
-        return replace(shown, compared=compared, written=tuple(one.key for one in written), written_count=count)
-
     def _paint(self) -> None:
-        turns = list(self._turns.values())
-        states = Counter(shown.state for shown in turns)
-        head = counted(len(turns), "turn") if turns else "Nothing is recorded"
-        if states["waiting"]:
-            head = f"{head}, {len(turns) - states['waiting']} compared"
+        states = Counter(shown.state for shown in self._turns.values())
         facts = [f"{states[state]} {name}" for state, name in _NAMES.items() if states[state]]
-        broken = self._log.broken_lines
-        facts += [f"{counted(broken, 'line')} could not be read"] if broken else []
-        facts.append("following" if self.pace.poll is not None else "not followed")
-        self.query_one(TitleLine).say(head, *facts)
-        unsent = self.query_one("#unsent", Banner)
-        if self._log.problems:
-            unsent.show("quiet", shown_words(self._log.problems[0]), "r", "tries again", "reload")
-        elif turns and all(shown.turn.sent is None for shown in turns):
-            sentence = "What was sent is not recorded, so only a recall made now is shown."
-            unsent.show("quiet", sentence, "W", "enables recording", "record")
-        else:
-            unsent.hide()
+        facts += [f"{counted(self._broken_lines, 'line')} could not be read"] if self._broken_lines else []
+        self.query_one(TitleLine).say(counted(len(self._turns), "turn"), *facts)
 
     async def _open_why(self, shown: Shown) -> None:
         """Open Why as of the turn, with a memory that only one side has, or else the first that was sent."""
@@ -320,9 +276,7 @@ class LiveRoom(StoreRoom):
                 break
         if compared.trial.profile != library.profile.profile:
             library = replace(library, profile=ProfileChoice(compared.trial.profile, "of that turn"))
-        as_of = f"As of {local_time(turn.at, self.clock())}"
-        if shown.written_count:
-            as_of += f" · {counted(shown.written_count)} stored since then, not included"
+        as_of = f"As of {local_time(turn.at, self.clock())}, without what was stored since then"
         tab: Tab = "prompt" if entry is None else "stages"
         room = WhyRoom(library, tab, entry, compared.trial.request, lambda: turn.moment, self.pace, as_of=as_of)
         self.app.push_screen(room, self._after_why)
@@ -367,11 +321,10 @@ def _short_time(at: str, now: datetime) -> str:
 
 
 def _turn_content(shown: Shown, now: datetime) -> Content:
-    """The message, where it came from, how it compares with a recall made now, and what was changed since."""
+    """The message, where it came from, and how it compares with a recall made now."""
     turn, compared = shown.turn, shown.compared
     message = display_text(mask_secrets(turn.query[:_MAX_MESSAGE])).strip() or "(The message is not recorded.)"
-    sender, version = f"from {turn.sender}" if turn.sender else "", f"ZeroClaw {turn.version}" if turn.version else ""
-    facts = [shown_line(part, _MAX_FACT) for part in (turn.agent, turn.session, turn.channel, sender, version) if part]
+    facts = [shown_line(part, _MAX_FACT) for part in (turn.agent, turn.session, turn.channel, turn.version) if part]
     parts: list[str | tuple[str, str]] = [
         (message, STRONG),
         (f"\n{' · '.join([local_time(turn.at, now), *facts])}\n\n", MUTED),
@@ -382,16 +335,9 @@ def _turn_content(shown: Shown, now: datetime) -> Content:
         return Content.assemble(*parts)
     colour = {"equal": "$success", "differs": "$error"}.get(shown.state, MUTED)
     parts += [(f"{sign} ", colour), shown_line(compared.sentence())]
-    since = []
-    if shown.written_count:
-        names = first_names(shown.written, shown.written_count, most=_MAX_NAMED, longest=24)
-        since.append(f"{shown.written_count:,} stored ({names})")
-    if compared.changed_since:
-        since.append(f"edited or deleted: {first_names(compared.changed_since, most=_MAX_NAMED, longest=24)}")
-    content = Content.assemble(*parts)
     if turn.sent is not None and compared.predicted not in (None, turn.sent):
-        content += Content("\n") + _LEGEND
-    return content + Content.styled(f"\nSince then: {', '.join(since)}.", MUTED) if since else content
+        parts.append(("\n+ sent   - predicted", MUTED))
+    return Content.assemble(*parts)
 
 
 def _block_lines(shown: Shown) -> list[DiffLine]:
