@@ -40,7 +40,7 @@ def test_explain_a_row_and_read_the_prompt(tmp_path: Path, version: str, columns
         screen.press("prompt")
         screen.wait_for("The text ZeroClaw puts")
         screen.press("enter")
-        screen.wait_for("Before which message?")
+        screen.wait_for("For which message?")
         screen.press("charlie", "enter")
         screen.wait_for("before “charlie”")
         screen.press("escape")
