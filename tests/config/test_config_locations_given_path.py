@@ -115,8 +115,6 @@ def test_folder_with_several_databases_asks_which(tmp_path: Path) -> None:
         (["memory/2026-01-01.md"], "memory", ""),
         (["memory/2026-01-01.md"], "memory/2026-01-01.md", ""),
         (["MEMORY.md"], "MEMORY.md", ""),
-        (["loose.md", "two.md"], "", ""),
-        (["loose.md"], "loose.md", ""),
     ],
 )
 def test_markdown_folder(tmp_path: Path, files: list[str], given: str, root: str) -> None:
@@ -128,22 +126,16 @@ def test_markdown_folder(tmp_path: Path, files: list[str], given: str, root: str
     assert load_config(install, {}).backend == "markdown"
 
 
-def test_loose_notes_are_no_workspace(tmp_path: Path) -> None:
-    """Neither one by a file in it, nor one by its config, nor one that was asked for as such."""
+def test_notes_elsewhere_are_no_memory(tmp_path: Path) -> None:
+    """A workspace without memory is known by its other files, or by its config."""
     (tmp_path / "loose.md").write_text("- a\n")
-    assert at(tmp_path).is_loose
-    assert not install_at(tmp_path, {}, Path("/home/nobody"), is_workspace=True).is_loose
-    assert not at(tmp_path, ZEROCLAW_WORKSPACE=str(tmp_path)).is_loose
-    for name in ("SOUL.md", "AGENTS.md", "MEMORY_SNAPSHOT.md", "MEMORY.md", "memory/2026-01-01.md"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text("- a\n")
-        assert not at(tmp_path).is_loose, name
-        (tmp_path / name).unlink()
-    (tmp_path / "z/agents/ada/workspace").mkdir(parents=True)
+    for given in (tmp_path, tmp_path / "loose.md"):
+        with pytest.raises(Unreadable, match="memory"):
+            at(given)
+    (tmp_path / "SOUL.md").write_text("- a\n")
+    assert at(tmp_path).root == tmp_path
+    (tmp_path / "z/workspace").mkdir(parents=True)
     (tmp_path / "z/config.toml").write_text(CONFIG)
-    (tmp_path / "z/agents/ada/workspace/loose.md").write_text("- a\n")
-    assert not at(tmp_path / "z/agents/ada/workspace").is_loose
-    (tmp_path / "z/workspace").mkdir()
     (tmp_path / "z/workspace/loose.md").write_text("- a\n")
     assert at(tmp_path / "z/workspace").config_dir == tmp_path / "z"
 

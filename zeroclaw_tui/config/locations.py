@@ -73,8 +73,6 @@ class Install(NamedTuple):
     """What chose the install, in words."""
     own_dir: Path
     """Where this program keeps its own files for the install."""
-    is_loose: bool = False
-    """Whether `root` is a folder of loose notes that a person named, and no workspace."""
 
     @property
     def config_file(self) -> Path | None:
@@ -178,30 +176,20 @@ def database_of(root: Path) -> Path:
     return plain if not exists(brain) and exists(plain) else brain
 
 
-def has_loose_markdown(folder: Path) -> bool:
+def _has_notes(folder: Path) -> bool:
     """Whether a `*.md` is directly in the folder."""
     return any(name.endswith(".md") for name in names_in(folder))
 
 
 def has_markdown(root: Path) -> bool:
     """Whether the folder has a MEMORY.md or a `memory/*.md`."""
-    return exists(root / CORE_NAME) or has_loose_markdown(root / DAILY_FOLDER)
-
-
-def holds_loose_notes(folder: Path) -> bool:
-    """Whether `*.md` lie in a folder that is no workspace, neither by what is in it nor by a config around it."""
-    if not has_loose_markdown(folder) or _is_root(folder):
-        return False
-    agents = folder.parent.parent
-    is_of_agent = folder.name == "workspace" and agents.name == "agents" and exists(agents.parent / CONFIG_NAME)
-    is_of_install = folder.name in ("workspace", "data") and exists(folder.parent / CONFIG_NAME)
-    is_workspace = any(exists(folder / name) for name in (*WORKSPACE_FILES, CONFIG_NAME))
-    return not (is_of_agent or is_of_install or is_workspace)
+    return exists(root / CORE_NAME) or _has_notes(root / DAILY_FOLDER)
 
 
 def notes_root(given: Path) -> Path:
-    """The folder that a named one belongs to: the one above `memory/` with notes in it, else itself."""
-    return given.parent if given.name == "memory" and has_loose_markdown(given) else given
+    """The folder that a named file or folder belongs to: the one above `memory/` with notes in it, else itself."""
+    folder = given.parent if given.suffix == ".md" else given
+    return folder.parent if folder.name == DAILY_FOLDER and _has_notes(folder) else folder
 
 
 def holds_anything(install: Install) -> bool:
@@ -269,19 +257,11 @@ def _without_store(installs: list[Install]) -> Install:
     return found or (installs[0] if _is_third_schema(installs[0].own_dir.parent) else installs[-1])
 
 
-def install_at(
-    path: Path,
-    environ: Mapping[str, str],
-    home: Path,
-    *,
-    rule: str = "the path given",
-    is_workspace: bool = False,
-) -> Install:
+def install_at(path: Path, environ: Mapping[str, str], home: Path, *, rule: str = "the path given") -> Install:
     """The install a path belongs to, with its config where one is found; else the store alone (layout "lone").
 
     The path is a config dir, its config.toml, a workspace or data folder, its `memory/`, a database file, a folder
-    with MEMORY.md or `memory/*.md`, one of these files, or a folder of loose `*.md` files. `is_workspace` says that a
-    workspace was asked for, whose `*.md` are no loose notes. Raises Unreadable where there is none of these.
+    with MEMORY.md or `memory/*.md`, or one of these files. Raises Unreadable where there is none of these.
     """
     given = expand(str(path), home)
     status = status_of(given)
@@ -290,12 +270,10 @@ def install_at(
         raise Unreadable(f"{given} {what}.", hint=_WHAT_TO_GIVE)
     place = _Place(given, environ, home, rule)
     if stat.S_ISDIR(status.st_mode):
-        install = place.of_folder()
-    elif stat.S_ISREG(status.st_mode):
-        install = place.of_file()
-    else:
-        raise Unreadable(f"{given} is neither a file nor a directory.", hint=_WHAT_TO_GIVE)
-    return install._replace(is_loose=install.is_loose and not is_workspace)
+        return place.of_folder()
+    if stat.S_ISREG(status.st_mode):
+        return place.of_file()
+    raise Unreadable(f"{given} is neither a file nor a directory.", hint=_WHAT_TO_GIVE)
 
 
 def install_to_be(path: Path, environ: Mapping[str, str], home: Path, *, is_folder: bool) -> Install:
@@ -319,7 +297,10 @@ class _Place(NamedTuple):
         if given.name == CONFIG_NAME:
             return installs_in(given.parent, self.rule)[0]
         if given.suffix == ".md":
-            return self.of_notes(given.parent.parent if given.parent.name == "memory" else given.parent)
+            root = given.parent.parent if given.parent.name == "memory" else given.parent
+            if not has_markdown(root):
+                raise Unreadable(f"{given} is no memory: ZeroClaw reads {CORE_NAME} and {DAILY_FOLDER}/*.md alone.")
+            return self.of_root(root)
         root = given.parent
         if given.name == "brain.db" and root.name == "memory":
             root = root.parent
@@ -333,7 +314,7 @@ class _Place(NamedTuple):
         install = self.of_config_dir()
         if install is not None:
             return install
-        if given.name == "memory" and (exists(given / "brain.db") or has_loose_markdown(given)):
+        if given.name == "memory" and (exists(given / "brain.db") or _has_notes(given)):
             return self.of_root(given.parent)
         if _is_root(given):
             return self.of_root(given)
@@ -345,11 +326,11 @@ class _Place(NamedTuple):
             raise Unreadable(f"{given} holds several databases: {names}.", hint="Give the path of one of them.")
         # A workspace or data folder in which nothing was stored yet.
         attached = self.attached(given)
-        if attached is None and not has_loose_markdown(given):
+        if attached is None and not any(exists(given / name) for name in WORKSPACE_FILES):
             raise Unreadable(
-                f"{given} has no config.toml, no database and no Markdown files in it.", hint=_WHAT_TO_GIVE
+                f"{given} has no config.toml, no database and no Markdown memory in it.", hint=_WHAT_TO_GIVE
             )
-        return self.of_notes(given) if attached is None or holds_loose_notes(given) else attached
+        return attached or self.of_root(given)
 
     def of_config_dir(self) -> Install | None:
         is_config_dir = exists(self.given / CONFIG_NAME) or any(
@@ -360,11 +341,6 @@ class _Place(NamedTuple):
     def of_root(self, root: Path) -> Install:
         database = database_of(root)
         return self.attached(root) or self.lone(root, database, identity=database if exists(database) else root)
-
-    def of_notes(self, folder: Path) -> Install:
-        named = self.environ.get("ZEROCLAW_WORKSPACE")
-        is_loose = holds_loose_notes(folder) and not (named and expand(named, self.home) == folder)
-        return self.lone(folder, folder / "memory" / "brain.db", identity=folder)._replace(is_loose=is_loose)
 
     def attached(self, root: Path) -> Install | None:
         """The install whose workspace or data folder this is, found by its config.toml."""
@@ -399,7 +375,7 @@ def find_installs(
         return (found[0], *filter(_holds_store, found[1:]))
     if config_dir is not None and workspace is None and has_markdown(expand(str(config_dir), home)):
         place = _Place(expand(str(config_dir), home), environ, home, "--config-dir")
-        return (place.of_notes(place.given),)
+        return (place.of_root(place.given),)
     searched = [install.config_dir or install.root for install in meant] if is_default else []
     searched += [] if is_default else [install.root for install in meant]
     places = ", ".join(dict.fromkeys(map(str, searched)))
@@ -419,7 +395,7 @@ def installs_meant(
     Raises Unreadable when a folder on the way cannot be entered, or when `workspace` alone is no part of an install.
     """
     if config_dir is None and workspace is not None:
-        return (install_at(workspace, environ, home, rule="--workspace", is_workspace=True),)
+        return (install_at(workspace, environ, home, rule="--workspace"),)
     if config_dir is not None and workspace is not None:
         place = expand(str(config_dir), home)
         return (workspace_install(place, expand(str(workspace), home), "--config-dir and --workspace"),)

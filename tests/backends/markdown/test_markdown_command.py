@@ -62,35 +62,6 @@ def test_a_workspace_without_memory_is_empty_and_takes_the_first(tmp_path: Path,
     assert json.loads(listed(*where, "list", "--json").stdout)["total"] == 1
 
 
-@pytest.mark.parametrize("options", [("--location",), ("--backend", "markdown", "--location")])
-def test_loose_notes_are_looked_at_and_no_memory(tmp_path: Path, options: tuple[str, ...]) -> None:
-    (tmp_path / "garden.md").write_text("- beans for Steph\n")
-    where = (*options, str(tmp_path))
-    assert json.loads(listed(*where, "list", "--json").stdout)["total"] == 1
-    recalled = listed(*where, "recall", "Steph", "--json")
-    (result,) = json.loads(recalled.stdout)["results"]
-    assert result["injected"] is None
-    assert result["not_injected_because"] == "Loose notes: no agent reads these as memory."
-    prompt = listed(*where, "prompt", "Steph", "--json")
-    document = json.loads(prompt.stdout)
-    assert (document["text"], document["entries"], document["results"][0]["injected"]) == ("", 0, None)
-    assert "no agent reads these as memory" in document["why_empty"]
-    assert "no agent reads these as memory" in prompt.stderr
-    assert "no agent reads these as memory" in listed(*where, "health").stdout
-    for verb in (
-        ("clear", "--yes"),
-        ("forget", "garden:0", "--yes"),
-        ("edit", "garden:0", "--content", "peas"),
-        ("store", "lang", "Rust"),
-        ("audit",),
-        ("explain", "garden:0", "--query", "Steph"),
-    ):
-        refused = listed(*where, *verb)
-        assert (refused.returncode, refused.stdout) == (1, ""), verb
-        assert "Loose notes" in refused.stderr
-    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("garden.md", "- beans for Steph\n")]
-
-
 def test_a_config_dir_of_notes_alone_opens(tmp_path: Path) -> None:
     (tmp_path / "MEMORY.md").write_text("- **lang**: Rust\n")
     document = json.loads(listed("--config-dir", str(tmp_path), "list", "--json").stdout)

@@ -14,7 +14,7 @@ from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.lookup import count_facets, entries_with_key, whole_entry
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.curation.hygiene import plan_hygiene
-from zeroclaw_tui.memory.errors import NotFound, Refused
+from zeroclaw_tui.memory.errors import NotFound
 from zeroclaw_tui.memory.query import MemoryFilter, Sort
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
@@ -95,27 +95,6 @@ async def test_any_name_in_memory_is_read_newest_first_and_nothing_below_it(tmp_
         "daily",
         "daily",
     ]
-
-
-async def test_loose_files_are_read_where_a_person_asks_for_them_alone(tmp_path: Path) -> None:
-    """They can be looked at; ZeroClaw reads none of them, and nothing is written to them."""
-    write(tmp_path, trip="- Kyoto\n", garden="- beans\n")
-    assert await (await opened(tmp_path)).list() == []
-    memory = await opened(tmp_path, is_loose=True)
-    assert [(entry.key, entry.category) for entry in await memory.list()] == [
-        ("trip:0", "daily"),
-        ("garden:0", "daily"),
-    ]
-    assert memory.about.not_read_because in sentences(memory.about.notices)
-    assert "write" in memory.why_not
-    with pytest.raises(Refused, match="no agent's memory"):
-        await memory.forget("trip:0")
-
-
-async def test_one_file_alone_can_be_read(tmp_path: Path) -> None:
-    write(tmp_path, trip="- Kyoto\n", garden="- beans\n")
-    memory = await opened(tmp_path / "trip.md")
-    assert [entry.content for entry in await memory.list()] == ["Kyoto"]
 
 
 DAYS = {

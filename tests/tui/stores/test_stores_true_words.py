@@ -179,21 +179,6 @@ async def test_rows_marked_keep_their_mark_while_another_memory_comes_to_their_p
         assert len(marks) == 0
 
 
-async def test_loose_notes_are_shown_as_no_agents_memory(tmp_path: Path) -> None:
-    """In the header, and of what a search finds there; nothing is injected or not."""
-    (tmp_path / "garden.md").write_text("- beans for Steph\n")
-    store = MarkdownMemory(tmp_path, is_loose=True)
-    await store.open()
-    async with running(Known(tmp_path, {"markdown": store}, embeds=False).app(), WIDE) as (app, pilot):
-        assert "loose notes: no agent reads these as memory" in line(app, 1).lower()
-        await pilot.press("slash", *"beans", "enter")
-        await until(pilot, lambda: "1 shown" in screen_text(app))
-        assert "injected" not in screen_text(app)
-        await pilot.press("d")
-        await until(pilot, lambda: "not changed here" in screen_text(app))
-    assert (tmp_path / "garden.md").read_text() == "- beans for Steph\n"
-
-
 async def test_a_day_in_a_name_is_an_age(tmp_path: Path) -> None:
     """The facet leaves exactly what it counts; the detail says whose reading the day is."""
     (tmp_path / "memory").mkdir()

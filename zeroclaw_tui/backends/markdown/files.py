@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,9 +19,9 @@ from zeroclaw_tui.files.disk import names_in, read_bytes
 from zeroclaw_tui.memory.change import Change, Draft, Row, RowVersion, Value
 from zeroclaw_tui.memory.days import date_of_note
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import Refused
+from zeroclaw_tui.memory.errors import Refused, Unreadable
 from zeroclaw_tui.memory.query import Sort, SortField
-from zeroclaw_tui.memory.text import WHITE_SPACE
+from zeroclaw_tui.memory.text import is_unicode
 
 CORE = "core"
 WHY_NOT = {
@@ -45,33 +44,16 @@ WHY_NOT = {
 
 @dataclass(frozen=True, slots=True)
 class NoteFolder:
-    """A folder of notes: the install's own (`agent` None) or one agent's.
-
-    `only` names a single file in it. `is_loose` says that its own `*.md` are meant, which ZeroClaw does not read: no
-    link in it is followed, and front matter is none of its memories.
-    """
+    """A folder of notes: the install's own (`agent` None) or one agent's."""
 
     root: Path
     agent: str | None = None
-    only: str | None = None
-    is_loose: bool = False
 
     def names(self) -> list[str]:
-        """MEMORY.md and every memory/*.md, or of a loose folder every *.md directly in it. Missing: none.
-
-        Links that lead nowhere and folders named `x.md` are among them, so that reading can say what is wrong.
-        Raises Unreadable when a folder cannot be listed.
-        """
-        if self.only is not None:
-            return [self.only]
-        if self.is_loose:
-            return _markdown_names(self.root)
+        """MEMORY.md and every memory/*.md. Raises Unreadable when a folder cannot be listed."""
+        daily = [name for name in reversed(names_in(self.root / DAILY_FOLDER)) if Path(name).suffix == ".md"]
         core = [CORE_NAME] if os.path.lexists(self.root / CORE_NAME) else []
-        return [*core, *(f"{DAILY_FOLDER}/{name}" for name in _markdown_names(self.root / DAILY_FOLDER))]
-
-
-def _markdown_names(folder: Path) -> list[str]:
-    return [name for name in reversed(names_in(folder)) if Path(name).suffix == ".md"]
+        return [*core, *(f"{DAILY_FOLDER}/{name}" for name in daily)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +64,8 @@ class NoteFile:
     name: str
     """Its path in the folder."""
     agent: str | None
-    is_loose: bool
     label: str
-    """What begins the ids of its lines: its stem, or more where another file has that stem too."""
+    """What begins the ids of its lines: its stem with the agent, or its path where another file has that stem too."""
 
     @property
     def category(self) -> str:
@@ -99,7 +80,7 @@ class NoteFile:
     @property
     def shown(self) -> str:
         """Its name for people."""
-        return _shown(self.name, self.agent)
+        return self.name if self.agent is None else f"agent {self.agent}: {self.name}"
 
     @property
     def heading(self) -> bytes:
@@ -183,22 +164,12 @@ def find_files(folders: Iterable[NoteFolder]) -> list[NoteFile]:
 
 def _note_in(folder: NoteFolder, name: str, taken: Iterable[str]) -> NoteFile:
     path, agent = folder.root / name, folder.agent
-    stem = _stem_of(path)
-    labels = (stem if agent is None else f"{agent}/{stem}", f"{agent or ''}/{_shown(name, agent)}")
-    label = next((label for label in labels if label not in taken), str(path))
-    return NoteFile(path, name, agent, folder.is_loose, label)
+    label = _stem_of(path) if agent is None else f"{agent}/{_stem_of(path)}"
+    return NoteFile(path, name, agent, str(path) if label in taken else label)
 
 
 def _stem_of(path: Path) -> str:
-    try:
-        path.stem.encode()
-    except UnicodeEncodeError:
-        return "unknown"
-    return path.stem
-
-
-def _shown(name: str, agent: str | None) -> str:
-    return name if agent is None else f"agent {agent}: {name}"
+    return path.stem if is_unicode(path.stem) else "unknown"
 
 
 def signature(files: Iterable[NoteFile]) -> object:
@@ -249,38 +220,15 @@ def read_notes(files: Sequence[NoteFile]) -> Notes:
 
 def _read_file(note: NoteFile) -> tuple[Sequence[str], str | None]:
     """The contents of a file's lines, and what is wrong with it."""
-    if note.is_loose and note.path.is_symlink():
-        return (), f"{note.shown} is a link, which is not followed."
-    behind = "" if note.is_loose else "; ZeroClaw fails to read any note while it is there"
     try:
-        status = note.path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            kind = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
-            return (), f"{note.shown} is {kind}{behind}."
-        data = note.path.read_bytes()
-    except OSError as error:
-        if note.path.is_symlink() and isinstance(error, FileNotFoundError):
-            return (), f"{note.shown} is a link that leads nowhere{'' if note.category == CORE else behind}."
-        return (), f"{note.shown} cannot be read ({error.strerror}){behind}."
-    problem = None
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        text = data.decode("utf-8", "surrogateescape")
-        problem = f"{note.shown} is not UTF-8 (byte {error.start}){behind}."
-    return parse(_without_front_matter(text) if note.is_loose else text), problem
-
-
-def parse(text: str) -> tuple[str, ...]:
-    """Every line that is neither blank nor begins with `#` is an entry, without its leading "- "."""
-    return tuple(entry for line in text.split("\n") if (entry := entry_text(line)) is not None)
-
-
-def _without_front_matter(text: str) -> str:
-    lines = [line.strip(WHITE_SPACE) for line in text.split("\n")]
-    if len(lines) < 2 or lines[0] != "---" or not lines[1]:
-        return text
-    return "\n".join(lines[next((at + 1 for at, line in enumerate(lines) if at and line in ("---", "...")), 0) :])
+        data = read_bytes(note.path) or b""
+    except Unreadable as error:
+        return (), f"{error.message} ZeroClaw fails to read any note while it is there."
+    text = data.decode("utf-8", "surrogateescape")
+    contents = [entry for line in text.split("\n") if (entry := entry_text(line)) is not None]
+    if is_unicode(text):
+        return contents, None
+    return contents, f"{note.shown} is not UTF-8; ZeroClaw fails to read any note while it is there."
 
 
 class Sources:
@@ -334,7 +282,7 @@ class Sources:
         if folder is None:
             raise Refused(f"Agent {agent!r} has no notes here.", hint="Name an agent that has notes.")
         day = stem or self._clock().astimezone().date().isoformat()
-        return self._note(folder, folder.only or (CORE_NAME if category == CORE else f"{DAILY_FOLDER}/{day}.md"))
+        return self._note(folder, CORE_NAME if category == CORE else f"{DAILY_FOLDER}/{day}.md")
 
     def _note(self, folder: NoteFolder, name: str) -> NoteFile:
         known = (note for note in self.labelled.values() if note.path == folder.root / name)

@@ -36,10 +36,9 @@ from zeroclaw_tui.backends.markdown.files import (
 from zeroclaw_tui.backends.markdown.recall import SCALE, STAGE, recall_lines, recall_of_agents
 from zeroclaw_tui.backends.markdown.write import NoteChanges
 from zeroclaw_tui.backends.upkeep import Upkeep
-from zeroclaw_tui.config.locations import CORE_NAME, DAILY_FOLDER, has_loose_markdown, holds_loose_notes, notes_root
+from zeroclaw_tui.config.locations import CORE_NAME, notes_root
 from zeroclaw_tui.config.memory_config import agent_folders
-from zeroclaw_tui.files.database import is_database
-from zeroclaw_tui.files.disk import exists, make_folder
+from zeroclaw_tui.files.disk import is_folder, make_folder
 from zeroclaw_tui.memory.change import (
     ApplyResult,
     Change,
@@ -67,20 +66,12 @@ if TYPE_CHECKING:
     from zeroclaw_tui.config.memory_config import MemoryConfig
 
 
-LOOSE_NOTES = "Loose notes: no agent reads these as memory."
-LOOSE_UNCHANGED = (
-    "Loose notes are a person's own and no agent's memory: they are not changed here; `memory copy` brings"
-    " them into a store."
-)
-
-
 class MarkdownMemory(LoadedMemory):
     """Each line of MEMORY.md (core) and memory/*.md (daily) is a memory; its key is "<file stem>:<line>".
 
-    `root` is the folder that holds them, or one .md file. `agents` maps an alias to that agent's own folder
-    (ZeroClaw >= 0.8). Without an agent named, all folders are read as one. `is_makeable` says that ZeroClaw makes the
-    folder at its first start where it is missing. `is_loose` says that these are a person's notes, which no agent reads
-    as memory: the *.md of the folder itself, or one file. They are only looked at.
+    `root` is the folder that holds them. `agents` maps an alias to that agent's own folder (ZeroClaw >= 0.8). Without
+    an agent named, all folders are read as one. `is_makeable` says that ZeroClaw makes the folder at its first start
+    where it is missing.
     """
 
     name = "markdown"
@@ -93,15 +84,15 @@ class MarkdownMemory(LoadedMemory):
         agents: Mapping[str, Path] | None = None,
         read_only: bool = False,
         is_makeable: bool = False,
-        is_loose: bool = False,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self.about = replace(self.about, location=str(root), not_read_because=LOOSE_NOTES if is_loose else None)
-        self._root, self._is_makeable, self._is_loose, self._clock = root, is_makeable, is_loose, clock
-        self._agents = tuple(NoteFolder(folder, alias) for alias, folder in (agents or {}).items())
-        self.why_not = {name: reason for name, reason in WHY_NOT.items() if name != "agents" or not self._agents}
-        if is_loose or read_only:
-            self.why_not |= {"write": LOOSE_UNCHANGED if is_loose else ASKED_READ_ONLY}
+        self.about = replace(self.about, location=str(root))
+        self._root, self._is_makeable, self._clock = root, is_makeable, clock
+        agents = agents or {}
+        self._folders = (NoteFolder(root), *(NoteFolder(folder, alias) for alias, folder in agents.items()))
+        self.why_not = {name: reason for name, reason in WHY_NOT.items() if name != "agents" or not agents}
+        if read_only:
+            self.why_not |= {"write": ASKED_READ_ONLY}
         self._signature: object = None
         self._notes = Notes()
         self._version = 0
@@ -110,19 +101,9 @@ class MarkdownMemory(LoadedMemory):
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> MarkdownMemory:
-        """The notes of an install, or of the folder or file given, with each agent's own folder (ZeroClaw >= 0.8).
-
-        Raises Refused for a file of a workspace that ZeroClaw does not read as memory.
-        """
-        install = config.install
-        root = notes_root(Path(config.location).expanduser()) if config.location else install.root
-        return cls(
-            root,
-            agents=agent_folders(config),
-            read_only=config.read_only,
-            is_makeable=not config.location,
-            is_loose=_are_loose(root, config) if config.location else install.is_loose,
-        )
+        """The notes of an install, or of the folder given, with each agent's own folder (ZeroClaw >= 0.8)."""
+        root = notes_root(Path(config.location).expanduser()) if config.location else config.install.root
+        return cls(root, agents=agent_folders(config), read_only=config.read_only, is_makeable=not config.location)
 
     async def open(self) -> None:
         if not await self.health_check():
@@ -132,10 +113,6 @@ class MarkdownMemory(LoadedMemory):
                 )
             raise Unreadable(
                 f"There is no directory {self._root}.", hint="Pass the directory that holds MEMORY.md or memory/."
-            )
-        if await asyncio.to_thread(self._is_database):
-            raise Unreadable(
-                f"{self._root} is a SQLite database, and holds no notes.", hint="--backend sqlite opens it."
             )
         if "write" not in self.why_not and (because := await asyncio.to_thread(self._not_writable)) is not None:
             self.why_not = {**self.why_not, "write": because}
@@ -192,7 +169,7 @@ class MarkdownMemory(LoadedMemory):
         depth, found = depth_of(request, deep=deep), list[ScoredEntry]()
         if request.namespace not in (None, "default"):
             notes.append(f"{WHY_NOT['namespaces']} All count as 'default'.")
-        elif request.agents is None or not self._agents or profile.agent_scope == "none":
+        elif request.agents is None or len(self._folders) == 1 or profile.agent_scope == "none":
             found = await asyncio.to_thread(recall_lines, entries, replace(request, limit=depth), profile)
         else:
             wanted = replace(request, limit=depth)
@@ -209,7 +186,7 @@ class MarkdownMemory(LoadedMemory):
         return [entry for entry in (await self._read()).entries if category is None or entry.category == category]
 
     async def health_check(self) -> bool:
-        return await asyncio.to_thread(lambda: any(map(exists, (self._root, *(own.root for own in self._agents)))))
+        return await asyncio.to_thread(lambda: any(is_folder(folder.root) for folder in self._folders))
 
     async def version(self) -> int | None:
         await self._read()
@@ -241,9 +218,8 @@ class MarkdownMemory(LoadedMemory):
     async def as_stored(self, rows: Sequence[Row]) -> Sequence[Row]:
         """Each row as the line that ZeroClaw writes, with the stem of its file as its time."""
         check_writable(self)
-        only = self._root.stem if await asyncio.to_thread(self._root.is_file) else None
-        agents = {folder.agent for folder in self._agents}
-        return await asyncio.to_thread(lambda: [_as_line(row, only, agents) for row in rows])
+        agents = {folder.agent for folder in self._folders}
+        return await asyncio.to_thread(lambda: [_as_line(row, agents) for row in rows])
 
     async def apply(
         self,
@@ -273,21 +249,16 @@ class MarkdownMemory(LoadedMemory):
         return await wait_until_done(asyncio.ensure_future(asyncio.to_thread(write)), stop.set)
 
     def _findings(self, notes: Notes) -> tuple[str, ...]:
-        if self._is_loose:
-            return (LOOSE_NOTES, *notes.problems)
         if not notes.files:
             return (f"{self._root} has no MEMORY.md and no memory/*.md: this store has no memories yet.",)
         return notes.problems
 
     def _sources(self) -> Sources:
-        return Sources(tuple(self._folders()), self._clock)
-
-    def _is_database(self) -> bool:
-        return self._root.is_file() and os.access(self._root, os.R_OK) and is_database(self._root)
+        return Sources(self._folders, self._clock)
 
     def _not_writable(self) -> str | None:
         """A sentence about the first folder or file that this user may not write."""
-        for folder in self._folders():
+        for folder in self._folders:
             notes = [folder.root / name for name in folder.names()]
             for path in (folder.root, *(Path(os.path.realpath(note)).parent for note in notes), *notes):
                 if path.exists() and not os.access(path, os.W_OK):
@@ -300,25 +271,18 @@ class MarkdownMemory(LoadedMemory):
     def _refresh(self) -> Notes:
         """Read the files again if one of them has changed."""
         with self._lock:
-            files = find_files(self._folders())
+            files = find_files(self._folders)
             now = signature(files)
             if now != self._signature:
                 self._notes, self._signature = read_notes(files), now
                 self._version += 1
             return self._notes
 
-    def _folders(self) -> Iterable[NoteFolder]:
-        if self._root.is_file():
-            return (NoteFolder(self._root.parent, only=self._root.name),)
-        return (NoteFolder(self._root, is_loose=self._is_loose), *self._agents)
 
-
-def _as_line(row: Row, only: str | None, agents: Collection[str | None]) -> Row:
-    """Core memories go to MEMORY.md, the others to the file of their day; `only` is the stem of a store in one file."""
+def _as_line(row: Row, agents: Collection[str | None]) -> Row:
+    """Core memories go to MEMORY.md, the others to the file of their day."""
     entry, is_known, core_stem = row.entry(), is_line(row), Path(CORE_NAME).stem
-    if only is not None:
-        stem = only
-    elif is_known:
+    if is_known:
         stem = entry.timestamp
     elif entry.category in ("", CORE):
         stem = core_stem
@@ -332,23 +296,3 @@ def _as_line(row: Row, only: str | None, agents: Collection[str | None]) -> Row:
         "created_at": stem,
     }
     return Row("", values, None, row.agent if row.agent in agents else None)
-
-
-def _are_loose(given: Path, config: MemoryConfig) -> bool:
-    """Whether a folder or file that a person named is loose notes: no memory of an agent, and in no workspace.
-
-    Raises Refused for a file of a workspace that is no memory.
-    """
-    is_file = given.is_file()
-    if is_file and (given.name == CORE_NAME or given.parent.name == DAILY_FOLDER):
-        return False
-    folder = given.parent if is_file else given
-    known = [config.install.root] if config.install.layout != "lone" else []
-    known += agent_folders(config._replace(location=None)).values()
-    loose = holds_loose_notes(folder) and not any(exists(path) and path.samefile(folder) for path in known)
-    if is_file and not loose and has_loose_markdown(folder):
-        raise Refused(
-            f"{given} is no memory: of its folder ZeroClaw reads {CORE_NAME} and {DAILY_FOLDER}/*.md alone.",
-            hint=f"--location {folder} opens the memory there.",
-        )
-    return loose

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.backends.factory import foreign_file, forwards_writes, has_database, has_notes
-from zeroclaw_tui.config.locations import CORE_NAME, DAILY_FOLDER, holds_loose_notes, notes_root, read_toml
+from zeroclaw_tui.config.locations import CORE_NAME, DAILY_FOLDER, notes_root, read_toml
 from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
 from zeroclaw_tui.curation.traces.places import PLACES, Form, Kind, Place, Under
@@ -230,10 +230,6 @@ class PlacedFiles:
 def _notes(config: MemoryConfig) -> list[Path]:
     """The notes of a store in Markdown; those of agents are in folders of their own."""
     root = notes_root(Path(config.location).expanduser()) if config.location is not None else config.install.root
-    if root.is_file():
-        return [root]
-    if holds_loose_notes(root):
-        return [root / name for name in names_in(root) if name.endswith(".md")]
     daily = root / DAILY_FOLDER
     return [root / CORE_NAME, *(daily / name for name in names_in(daily) if name.endswith(".md"))]
 

@@ -90,6 +90,6 @@ class Target:
         """The store that is not there yet; a folder that was named is made too."""
         memory = create_memory(self.config)
         if memory.about.keeps_lines and self.config.location is not None:
-            alone = self.config.install._replace(root=Path(memory.about.location), layout="lone", is_loose=False)
+            alone = self.config.install._replace(root=Path(memory.about.location), layout="lone")
             return create_memory(self.config._replace(install=alone, location=None))
         return memory
