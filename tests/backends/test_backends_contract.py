@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,14 +15,12 @@ from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.lookup import (
     count_facets,
     count_matching,
-    entry_with_id,
     fill_vectors,
     make_store,
     versions,
-    versions_at,
 )
 from zeroclaw_tui.backends.none import NoneMemory
-from zeroclaw_tui.memory.change import Draft, NewVector, RowChange, Vector
+from zeroclaw_tui.memory.change import Draft, NewVector, Vector
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused, Unreadable
 from zeroclaw_tui.memory.query import EXCERPTS, MemoryFilter, Query, Sort
@@ -145,41 +142,6 @@ async def test_a_recall_may_return_plain_memories() -> None:
         (SAMPLES[0].id, 1, None, "plain"),
         (SAMPLES[1].id, 2, None, "plain"),
     ]
-
-
-async def test_every_field_of_a_memory_comes_back_in_memory() -> None:
-    full = replace(
-        SAMPLES[0], namespace="work", importance=0.5, superseded_by="x", kind="semantic:fact", pinned=True,
-        agent="ada", embedding_dimensions=3, tenant_id="t", handle=77,
-    ).whole(SAMPLES[0].content)  # fmt: skip
-    memory, journal = InMemory([full, replace(SAMPLES[1], kind="episodic")]), JournalRecorder()
-    before = [await entry_with_id(memory, entry.id) for entry in SAMPLES[:2]]
-    stamps = await versions_at(memory, [77, (before[1] or full).handle])
-    assert (await delete(memory, stamps, journal)).written == 2
-    await undo(memory, journal.changes[::-1], JournalRecorder())
-    assert [await entry_with_id(memory, entry.id) for entry in SAMPLES[:2]] == before
-    assert before[0] == full
-
-
-class ThreadJournal(JournalRecorder):
-    """Notes on which threads it records."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.threads: set[int] = set()
-
-    def record(self, changes: Sequence[RowChange]) -> None:
-        self.threads.add(threading.get_ident())
-        super().record(changes)
-
-
-@pytest.mark.parametrize("kind", [InMemory, Plain])
-async def test_the_journal_never_blocks_the_event_loop(kind: Callable[[Sequence[MemoryEntry]], Memory]) -> None:
-    memory, journal = kind(SAMPLES), ThreadJournal()
-    await create(memory, Draft("key", "content"), journal)
-    await delete(memory, await versions(memory, MemoryFilter()), journal)
-    assert journal.threads
-    assert threading.get_ident() not in journal.threads
 
 
 async def test_fields_that_the_trait_loses_are_noted() -> None:

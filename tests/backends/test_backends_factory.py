@@ -11,17 +11,12 @@ import pytest
 from zeroclaw_tui.backends.factory import BACKENDS, CLASSES, backend_info, create_memory
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.memory.errors import Refused, Unreadable, UsageError
+from zeroclaw_tui.memory.errors import Refused, UsageError
 
 
 def config_of(root: Path, backend: str, *, layout: str = "workspace", **rest: object) -> MemoryConfig:
     install = Install(root.parent, root, root / "memory" / "brain.db", layout, "a test", root.parent / "zeroclaw-tui")  # type: ignore[arg-type]
     return MemoryConfig(install, backend=backend, **rest)  # type: ignore[arg-type]
-
-
-def write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
 
 
 SERVERS = {
@@ -33,20 +28,10 @@ FILES = {"rmem": "/nowhere/rustmem.db", "memory-rs": "/nowhere/export.json"}
 
 
 @pytest.mark.parametrize("name", [profile.key for profile in BACKENDS])
-def test_every_known_backend_opens_or_says_why_not(name: str, tmp_path: Path) -> None:
-    profile = backend_info(name)
-    assert profile is not None
-    assert (profile.key in CLASSES) != profile.is_past
-    config = config_of(tmp_path, name, location=(SERVERS | FILES).get(name))
-    if not profile.is_past:
-        memory = create_memory(config)
-        assert memory.name == name
-        assert "hunter2" not in memory.about.location
-        return
-    with pytest.raises(Refused) as refusal:
-        create_memory(config)
-    assert refusal.value.message.endswith(".")
-    assert refusal.value.hint
+def test_every_known_backend_is_made(name: str, tmp_path: Path) -> None:
+    memory = create_memory(config_of(tmp_path, name, location=(SERVERS | FILES).get(name)))
+    assert memory.name == name
+    assert "hunter2" not in memory.about.location
 
 
 @pytest.mark.parametrize(("name", "driver"), [("postgres", "asyncpg"), ("redis", "redis")])
@@ -63,21 +48,11 @@ async def test_a_driver_that_is_not_installed_names_its_extra(
     assert "hunter2" not in str(refusal.value)
 
 
-@pytest.mark.parametrize(
-    ("name", "meant"), [("sqlit", "'sqlite'"), ("markdwon", "'markdown'"), ("postgre", "'postgres'")]
-)
-def test_an_unknown_name_gets_the_nearest_known_one(name: str, meant: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=f"There is no memory backend '{name}'") as error:
-        create_memory(config_of(tmp_path, name))
-    assert f"Did you mean {meant}?" in error.value.hint
+def test_an_unknown_name_gets_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="There is no memory backend 'sqlit'") as error:
+        create_memory(config_of(tmp_path, "sqlit"))
+    assert "Known are sqlite, lucid" in error.value.hint
     assert "ZeroClaw itself would use Markdown here, which --backend markdown opens" in error.value.hint
-
-
-def test_a_missing_database_next_to_notes_points_at_the_notes(tmp_path: Path) -> None:
-    write(tmp_path / "memory" / "2026-01-02.md", "- one\n")
-    with pytest.raises(Unreadable, match="There is no database") as error:
-        create_memory(config_of(tmp_path, "sqlite"))
-    assert "--backend markdown" in error.value.hint
 
 
 def test_defaults_follow_the_backend() -> None:

@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 
 from zeroclaw_tui.backends import matching
 from zeroclaw_tui.backends.matching import (
-    Needle,
     TextSearch,
     compiled,
-    folded,
     matches,
 )
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -54,25 +52,14 @@ def test_a_text_is_found_in_any_case_and_alphabet(wanted: str, text: str) -> Non
 
 
 @given(texts, texts)
-def test_a_needle_is_in_a_text_exactly_where_its_spans_are(wanted: str, text: str) -> None:
-    """Each span is the needle in some case; without spans it is not in there."""
+def test_a_text_is_found_exactly_where_its_spans_are(wanted: str, text: str) -> None:
+    """Each span is the text in some case; without spans it is not in there."""
     if not wanted:
         return
-    needle = Needle(wanted)
-    spans = list(needle.spans(text))
-    assert bool(spans) == needle.is_in(text)
-    assert all(folded(text[start:end]) == folded(wanted) for start, end in spans)
-
-
-@given(texts)
-def test_the_other_cases_of_a_needle_are_all_there_are(text: str) -> None:
-    """A store that only replaces letters one by one finds what is found here."""
-    needle = Needle(text)
-    others, letters = needle.other_cases()
-    table = str.maketrans(others, letters)
-    for shown in (text, text.upper(), text.swapcase()):
-        if len(shown) == len(text):
-            assert (needle.text in shown.translate(table)) == needle.is_in(shown)
+    search = TextSearch(MemoryFilter(contains=wanted))
+    spans, _ = search.spans(text, 5.0, 100)
+    assert bool(spans) == search.finds("", text)
+    assert all(TextSearch(MemoryFilter(contains=wanted)).finds("", text[start:end]) for start, end in spans)
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from zeroclaw_tui.cli.health import settings_shown
-from zeroclaw_tui.cli.options import inspector_parser, open_options
+from zeroclaw_tui.cli.options import open_options
 from zeroclaw_tui.cli.verbs import memory_arguments
 from zeroclaw_tui.config.load import CONFIRMED, READ_ONLY, foreign_store, store_to_confirm
 from zeroclaw_tui.config.locations import OpenOptions, without_password
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.config.settings import confirm_store, confirmed_stores, save_theme, settings_file
+from zeroclaw_tui.config.settings import confirm_store, confirmed_stores, settings_file
 from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.memory.errors import UsageError
 
@@ -48,15 +48,6 @@ def test_a_url_alone_is_a_store_with_a_folder_of_its_own(tmp_path: Path, url: st
     assert config.warnings == ()
 
 
-def test_the_inspector_takes_a_url_in_place_of_a_path(tmp_path: Path) -> None:
-    parser = inspector_parser()
-    options = open_options(parser.parse_args(["postgres://h/d"]))
-    assert (options.path, options.location) == (None, "postgres://h/d")
-    assert configs_for(options, {"HOME": str(tmp_path)})[0].backend == "postgres"
-    with pytest.raises(UsageError, match="name two stores"):
-        open_options(parser.parse_args(["postgres://h/d", "--location", "redis://h"]))
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -64,8 +55,6 @@ def test_the_inspector_takes_a_url_in_place_of_a_path(tmp_path: Path) -> None:
         (("--location", "http://h:6333"), "http:// URL alone does not name the backend."),
         (("--location", "://x"), "--location is not a valid URL."),
         (("--backend", "sqlite", "--location", "postgres://ada:hunter2@h"), "sqlite does not use postgres://"),
-        (("--backend", "postgres", "--location", "redis://:hunter2@h"), "postgres does not use redis:// URLs"),
-        (("--backend", "markdown", "--location", "file:///x"), "markdown does not use file:// URLs"),
         (("--backend", "postgres", "--location", "host=h password=hunter2 user=ada"), "A PostgreSQL store needs a URL"),
         (("--location", "dbname = d password='hunter2 x'"), "A PostgreSQL store needs a URL"),
     ],
@@ -75,19 +64,6 @@ def test_a_url_that_fits_no_backend_is_wrong_use(tmp_path: Path, arguments: tupl
         config_of(tmp_path, *arguments)
     assert said in error.value.message
     assert SECRET not in str(error.value)
-
-
-def test_a_connection_string_given_as_the_path_is_not_shown(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="A PostgreSQL store needs a URL") as error:
-        configs_for(OpenOptions(path=Path("host=h password=hunter2")), {"HOME": str(tmp_path)})
-    assert SECRET not in str(error.value)
-
-
-def test_a_named_server_is_not_that_of_the_environment(tmp_path: Path) -> None:
-    config = config_of(tmp_path, "--location", "postgres://h/d", DATABASE_URL="postgres://other/d")
-    assert not config.read_only
-    assert config.warnings == ()
-    assert "db_url" not in config.storage
 
 
 @pytest.mark.parametrize(
@@ -127,16 +103,6 @@ def test_the_database_of_everybody_is_read_only_until_it_is_confirmed(tmp_path: 
     assert (store_to_confirm(confirmed), foreign_store(confirmed)) == (None, name)
     assert foreign(tmp_path, "postgres://ada@h/another").read_only
     assert foreign(tmp_path, read_only=True).read_only
-
-
-def test_a_confirmation_leaves_the_other_settings_as_they_are(tmp_path: Path) -> None:
-    install = foreign(tmp_path).install
-    save_theme(install, "dark")
-    confirm_store(install, "postgres://h/d public.memories")
-    confirm_store(install, "postgres://h/e public.memories")
-    save_theme(install, "light")
-    assert len(confirmed_stores(install)) == 2
-    assert 'theme = "light"' in settings_file(install).read_text()
 
 
 SOURCES = (

@@ -16,14 +16,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.backends.health import StartProbe
     from zeroclaw_tui.config.memory_config import MemoryConfig
 
-_OTHER_NAMES = {
-    "hybrid": "sqlite_qdrant_hybrid",
-    "cortex": "cortex-mem",
-    "cortex_mem": "cortex-mem",
-    "cortexmem": "cortex-mem",
-    "postgresql": "postgres",
-    "md": "markdown",
-}
+_OTHER_NAMES = {"postgresql": "postgres", "md": "markdown"}
 
 
 class BackendInfo(NamedTuple):
@@ -56,8 +49,6 @@ class BackendInfo(NamedTuple):
     """Whether it gives what is stored to another program too, which keeps it."""
     has_quotas: bool = False
     """Whether ZeroClaw counts what is stored against the quotas of its policy."""
-    is_past: bool = False
-    """Whether only old ZeroClaw versions know it, and this program does not open it."""
 
     @property
     def title(self) -> str:
@@ -139,14 +130,11 @@ BACKENDS: tuple[BackendInfo, ...] = (
         place="this process",
     ),
     BackendInfo("none", "None: nothing is remembered", auto_save=False, keeps_nothing=True, place="nowhere"),
-    BackendInfo("mem0", "mem0: a server that ZeroClaw 0.5.5 and 0.5.6 used", is_past=True),
-    BackendInfo("sqlite_qdrant_hybrid", "SQLite with Qdrant: ZeroClaw 0.1.8 only", is_past=True),
-    BackendInfo("cortex-mem", "Cortex-Mem: ZeroClaw 0.1.8 only", is_past=True),
 )
 
 
 def backend_info(name: str) -> BackendInfo | None:
-    """Find a backend by its name or another spelling of it; None if nobody knows it."""
+    """Find a backend by its name; None if nobody knows it."""
     wanted = name.strip().lower()
     wanted = _OTHER_NAMES.get(wanted, wanted)
     return next((profile for profile in BACKENDS if profile.key == wanted), None)
@@ -227,18 +215,12 @@ _WITH_DRIVER = ("postgres", "redis")
 def create_memory(config: MemoryConfig) -> Memory:
     """The store a config names, not yet opened.
 
-    A name of ours wins; only another one is looked for among the plug-ins. Raises Refused for a backend that this
-    release does not open or whose driver or package is not usable, UsageError for a name nobody knows, and what the
-    backend's `from_config` raises.
+    A name of ours wins; only another one is looked for among the plug-ins. Raises Refused for a backend whose driver
+    or package is not usable, UsageError for a name nobody knows, and what the backend's `from_config` raises.
     """
     profile = backend_info(config.backend)
     if profile is None:
         return _from_plugin(config)
-    if profile.is_past:
-        raise Refused(
-            f"This program does not open {profile.key}, which only old versions of ZeroClaw know.",
-            hint="--backend sqlite opens a local brain.db, --backend NAME with --location PATH any other store.",
-        )
     module, name = CLASSES[profile.key].split(":")
     try:
         backend: type[Memory] = getattr(import_module(module), name)
@@ -308,13 +290,9 @@ def _from_plugin(config: MemoryConfig) -> Memory:
 
 
 def _unknown_backend(config: MemoryConfig) -> UsageError:
-    import difflib
-
-    known = [*(profile.key for profile in BACKENDS), *plugin_names()]
-    near = difflib.get_close_matches(config.backend.strip().lower(), known, n=1, cutoff=0.5)
-    meant = f"Did you mean {near[0]!r}? " if near else f"Known are {', '.join(known)}. "
+    known = ", ".join((*(profile.key for profile in BACKENDS), *plugin_names()))
     return UsageError(
         f"There is no memory backend {config.backend!r}.",
-        hint=f"{meant}ZeroClaw itself would use Markdown here, which --backend markdown opens.",
+        hint=f"Known are {known}. ZeroClaw itself would use Markdown here, which --backend markdown opens.",
         title="Unknown backend",
     )

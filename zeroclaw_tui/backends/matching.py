@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import islice
@@ -38,65 +38,28 @@ LONGEST_PATTERN = 10_000
 _ASCII_LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
 
 
-def folded(text: str) -> str:
-    """A text of the same length in which letters that differ only in case are the same.
+def plain_text(filter: MemoryFilter) -> str | None:
+    """The text that a filter looks for, in small letters; None for none, or one with a case beyond ASCII's letters.
 
-    What Unicode folds into several letters stays one: ß is found by ß and by its capital, not by ss.
+    A text or bytes of which only the ASCII letters are lowered can be compared with it.
     """
-    if text.isascii():
-        return text.lower()
-    shown = text.casefold()
-    # Folding never shortens: at the same length every character has become one character.
-    return shown if len(shown) == len(text) else "".join(map(_folded_one, text))
+    text = filter.contains
+    if not text or not is_unicode(text) or any(map(_has_case, text)):
+        return None
+    return _lowered(text)
 
 
-def _folded_one(character: str) -> str:
-    return next(shown for shown in (character.casefold(), character.lower(), character) if len(shown) == 1)
+def _lowered(text: str) -> str:
+    return text.lower() if text.isascii() else text.translate(_ASCII_LOWER)
 
 
-class Needle:
-    """A text to find, in any case.
-
-    `is_plain` says that only its ASCII letters have a case, so that bytes can be compared with those alone lowered.
-    """
-
-    def __init__(self, text: str) -> None:
-        self._typed = text
-        self.is_plain = is_unicode(text) and not any(map(_has_case, text))
-        self.text = self._comparable(text)
-
-    def is_in(self, text: str) -> bool:
-        """Whether a text contains it."""
-        return self.text in self._comparable(text)
-
-    def spans(self, text: str) -> Iterator[Span]:
-        """Where it is in a text, from left to right; matches do not overlap."""
-        comparable, at = self._comparable(text), 0
-        while (at := comparable.find(self.text, at)) >= 0:
-            yield at, at + len(self.text)
-            at += len(self.text)
-
-    def other_cases(self) -> tuple[str, str]:
-        """Give letters in other cases and, at the same places, the letters of `text` that they stand for."""
-        forms = {form for letter in {*self._typed, *self.text} for form in (letter, letter.upper(), letter.title())}
-        if "σ" in self.text:
-            forms.add("ς")
-        pairs = [(form, folded(form)) for form in sorted(forms) if len(form) == 1 and form != folded(form)]
-        return "".join(form for form, _ in pairs), "".join(letter for _, letter in pairs)
-
-    def _comparable(self, text: str) -> str:
-        if text.isascii():
-            return text.lower()
-        return text.translate(_ASCII_LOWER) if self.is_plain else folded(text)
+def has_patterns(filter: MemoryFilter) -> bool:
+    """Whether a filter looks for anything but a plain text."""
+    return bool(filter.regex or (filter.contains and plain_text(filter) is None))
 
 
 def _has_case(character: str) -> bool:
     return not character.isascii() and (character.casefold() != character or character.upper() != character)
-
-
-def needle_of(filter: MemoryFilter) -> Needle | None:
-    """The text that a filter looks for, if any."""
-    return Needle(filter.contains) if filter.contains else None
 
 
 @lru_cache(maxsize=8)
@@ -121,6 +84,14 @@ def compiled(pattern: str) -> regex.Pattern[str]:
         raise _too_big() from None
 
 
+@lru_cache(maxsize=8)
+def _compiled_text(text: str) -> regex.Pattern[str]:
+    """A pattern that is one text in any case; ß is SS too."""
+    import regex
+
+    return regex.compile(regex.escape(text), regex.IGNORECASE | regex.FULLCASE)
+
+
 def _too_big() -> UsageError:
     return UsageError("The pattern is too deep or too big to be matched.", hint="Look for something simpler.")
 
@@ -133,8 +104,10 @@ class TextSearch:
     """
 
     def __init__(self, filter: MemoryFilter, clock: Callable[[], float] = time.perf_counter) -> None:
-        self.needle = needle_of(filter)
-        self.pattern = compiled(filter.regex) if filter.regex else None
+        self._plain = plain_text(filter)
+        self._patterns = [compiled(filter.regex)] if filter.regex else []
+        if filter.contains and self._plain is None:
+            self._patterns.append(_compiled_text(filter.contains))
         self._seconds_left, self._clock = REGEX_SECONDS, clock
         self._is_stopped = False
 
@@ -142,18 +115,19 @@ class TextSearch:
         """Whether a memory has the text and the pattern somewhere in its key or in its content."""
         if self._is_stopped:
             raise SearchInterrupted
-        if self.needle is not None and not (self.needle.is_in(content) or self.needle.is_in(key)):
+        if self._plain is not None and not any(self._plain in _lowered(text) for text in (content, key)):
             return False
-        return self.pattern is None or self.matches_pattern(content, key)
+        return self.matches_patterns(content, key)
 
-    def matches_pattern(self, *texts: str) -> bool:
-        """Whether the pattern matches anywhere in any of these texts. Raises UsageError when the time is over."""
+    def matches_patterns(self, *texts: str) -> bool:
+        """Whether each pattern matches anywhere in any of these texts. Raises UsageError when the time is over."""
         start, seconds = self._clock(), min(self._seconds_left, SECONDS_A_TEXT)
         try:
             if seconds <= 0:
                 raise TimeoutError
-            return self.pattern is not None and any(
-                self.pattern.search(text, concurrent=True, timeout=seconds) is not None for text in texts
+            return all(
+                any(pattern.search(text, concurrent=True, timeout=seconds) is not None for text in texts)
+                for pattern in self._patterns
             )
         except TimeoutError:
             limit = REGEX_SECONDS if seconds < SECONDS_A_TEXT else SECONDS_A_TEXT
@@ -172,11 +146,14 @@ class TextSearch:
 
         Also whether matching the pattern took longer than `seconds`: then the rest is missing.
         """
-        found = [] if self.needle is None else list(islice(self.needle.spans(text), most))
-        is_over = False
-        if self.pattern is not None:
+        found: list[Span] = []
+        comparable, end, is_over = _lowered(text), 0, False
+        while self._plain and len(found) < most and (start := comparable.find(self._plain, end)) >= 0:
+            end = start + len(self._plain)
+            found.append((start, end))
+        for pattern in self._patterns:
             try:
-                matches = self.pattern.finditer(text, concurrent=True, timeout=seconds)
+                matches = pattern.finditer(text, concurrent=True, timeout=seconds)
                 found += islice((match.span() for match in matches if match.end() > match.start()), most)
             except (TimeoutError, MemoryError, RecursionError):
                 is_over = True

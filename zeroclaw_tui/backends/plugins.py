@@ -44,22 +44,17 @@ class Plugin(NamedTuple):
         # Imported here, because a page of help, which names the plug-ins, shall not take longer for it.
         from dataclasses import replace
 
-        from zeroclaw_tui.backends.base import Memory
-
         backend = self._load()
         try:
             memory = backend.from_config(config)
+            # A plug-in need not write more than the verbs of ZeroClaw's trait.
+            memory.name = memory.name or self.name
+            location = memory.about.location or mask_secrets(config.location or f"package {self.package}")
+            memory.about = replace(memory.about, location=location)
         except InspectorError:
             raise
         except Exception as error:
             raise self._broken(f"cannot be made: {_describe(error)}") from error
-        if not isinstance(memory, Memory):
-            raise self._broken(f"gives {type(memory).__name__} in place of a Memory")
-        # A plug-in need not write more than the verbs of ZeroClaw's trait.
-        memory.name = memory.name or self.name
-        if not memory.about.location:
-            location = mask_secrets(config.location or f"package {self.package}")
-            memory.about = replace(memory.about, location=location)
         return memory
 
     def _load(self) -> type[Memory]:
@@ -70,11 +65,9 @@ class Plugin(NamedTuple):
         except (Exception, SystemExit) as error:
             # A module of another package may raise anything while it is imported.
             raise self._broken(f"cannot be imported: {_describe(error)}") from error
-        if not (isinstance(found, type) and issubclass(found, Memory)):
+        if not (isinstance(found, type) and issubclass(found, Memory) and not found.__abstractmethods__):
             value = one_line(self.entry_point.value)
-            raise self._broken(f"names {value}, which is no class of zeroclaw_tui.backends.base.Memory")
-        if missing := sorted(found.__abstractmethods__):
-            raise self._broken(f"lacks {', '.join(missing)}")
+            raise self._broken(f"names {value}, which is no class with the seven verbs of Memory")
         return found
 
     def _broken(self, problem: str) -> Refused:

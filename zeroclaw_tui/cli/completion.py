@@ -71,7 +71,7 @@ def _add_values(parser: argparse.ArgumentParser) -> None:
         elif action.choices is not None:
             continue
         elif action.dest in ("backend", "to"):
-            action.choices = [profile.key for profile in BACKENDS if not profile.is_past]
+            action.choices = [profile.key for profile in BACKENDS]
         elif action.dest == "memory":
             action.choices = BACKENDS_WITH_DEFAULTS
         elif action.dest == "topic":

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from zeroclaw_tui.backends.lucid import (
     CLOSING,
@@ -93,29 +91,3 @@ def test_a_label_is_a_category(label: str, category: str) -> None:
 def test_only_items_between_the_tags_count(text: str, contents: list[str]) -> None:
     """Lines end at a line feed alone; blanks around count nowhere; text is kept as it came."""
     assert [row.entry.content for row in read(text)] == contents
-
-
-LINES = st.one_of(
-    st.sampled_from([OPENING, CLOSING, "- [bug] x", "- [", "- []", "-[x] y", "- [a] ]", " - [Visual, image] v "]),
-    st.text(max_size=20),
-)
-
-
-@given(st.lists(LINES, max_size=12).map("\n".join))
-def test_whatever_is_printed_only_lines_between_the_tags_are_taken(text: str) -> None:
-    """Any text is read without an error, and each content is on a line between the tags."""
-    lines = text.split("\n")
-    tags = [line.strip() for line in lines]
-    start = tags.index(OPENING) + 1 if OPENING in tags else len(lines)
-    end = tags.index(CLOSING) if CLOSING in tags else len(lines)
-    within = [line for line in lines[start:end] if "- [" in line]
-    found = items_in(text)
-    assert len(found) <= len(within)
-    for (label, content), line in zip(found, [line for line in within if _is_item(line)], strict=True):
-        assert content
-        assert content in line
-        assert label in line
-
-
-def _is_item(line: str) -> bool:
-    return bool(items_in(block(line))) and line.strip() not in (OPENING, CLOSING)

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from support.lucid_program import LucidProgram, until, wait_for_end, write_program, write_saying
+from support.lucid_program import LucidProgram, until, wait_for_end, write_program
 
 from zeroclaw_tui.backends.program import run_program
 from zeroclaw_tui.memory.errors import NotReachable
@@ -41,22 +41,6 @@ async def test_arguments_reach_the_program_as_they_are(tmp_path: Path) -> None:
     assert program.calls == [arguments]
 
 
-async def test_a_program_on_the_path_is_found_and_has_the_environment(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A name without a slash is looked for on PATH; variables are passed on."""
-    script(tmp_path / "lucid-of-a-test", "#!/bin/sh\necho $LUCID_CLIENT\n")
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    monkeypatch.setenv("LUCID_CLIENT", "mine")
-    assert (await run_program("lucid-of-a-test", [], PATIENT)) == "mine\n"
-
-
-async def test_output_that_is_no_utf_8_is_read_all_the_same(tmp_path: Path) -> None:
-    """What cannot be decoded becomes U+FFFD; escape sequences stay for those who show them to clean."""
-    program = write_saying(tmp_path, "a\udcff\udcfeb \x1b[31m")
-    assert (await run_program(str(program.path), ["context"], PATIENT)) == "a\ufffd\ufffdb \x1b[31m"
-
-
 async def test_a_program_that_fails_says_why_on_one_clean_line(tmp_path: Path) -> None:
     """The exit code and the first line of its error output, without escape sequences."""
     program = write_program(tmp_path, "failing")
@@ -86,20 +70,6 @@ async def test_a_cancelled_call_leaves_nothing_behind(tmp_path: Path) -> None:
     for number in numbers:
         wait_for_end(number)
     await until(lambda: len(os.listdir("/proc/self/fd")) <= len(before))
-
-
-async def test_a_call_cancelled_at_once_leaves_nothing_behind(tmp_path: Path) -> None:
-    """Also while the program is being started."""
-    program = write_program(tmp_path, "hanging")
-    for turns in range(6):
-        running = asyncio.ensure_future(run_program(str(program.path), ["context", "tea"], PATIENT))
-        for _ in range(turns):
-            await asyncio.sleep(0)
-        running.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await running
-    for number in program.hanging:
-        wait_for_end(number)
 
 
 async def test_a_child_that_keeps_the_output_open_is_ended_at_the_time_out(tmp_path: Path) -> None:

@@ -81,14 +81,6 @@ async def test_after_a_failure_lucid_rests_for_15_seconds(bridge: OpenBridge, tm
     assert len(program.calls) == 2
 
 
-async def test_garbage_gives_no_rows(bridge: OpenBridge, tmp_path: Any) -> None:
-    """It is no failure for ZeroClaw, so there is no rest."""
-    memory = await bridge(write_program(tmp_path / "bin", "garbage"), TEA[:1])
-    found = await search(memory)
-    assert contents(found) == ["tea of kind 0"]
-    assert found.notes[0] == "Lucid was asked and gave 0 memories."
-
-
 @pytest.mark.parametrize(
     ("version", "query", "given", "found"),
     [("0.7.5", "*", "", 1), ("0.7.5", " ", "", 1), ("0.7.4", "*", "*", 0), ("0.7.4", " ", " ", 1)],

@@ -88,24 +88,6 @@ async def test_a_config_leads_to_a_bridge_with_its_workspace(tmp_path: Path) -> 
     assert len(notes) == 1
 
 
-async def test_a_database_by_option_is_opened_by_lucid_as_by_sqlite(tmp_path: Path) -> None:
-    """`--backend lucid --location PATH`: its own folder, or the one around its `memory`, is the project."""
-    program = write_program(tmp_path / "bin")
-    place = tmp_path / "elsewhere" / "memory"
-    place.mkdir(parents=True)
-    make(place / "brain.db", "G2", [])
-    options = OpenOptions(backend="lucid", location=str(place / "brain.db"))
-    (found,) = configs_for(options, {"HOME": str(tmp_path)})
-    memory = create_memory(found)
-    assert (memory.name, memory.about.location, memory.about.identity) == ("lucid", str(place / "brain.db"), "sqlite")
-    assert isinstance(memory, LucidMemory)
-    bridge = LucidMemory(
-        memory.path, config=LucidConfig({"binary_path": str(program.path), "recall_timeout_ms": 60_000}, {})
-    )
-    calls, _ = await called(bridge, program, "0.7.5")
-    assert calls[0][-1] == f"--project={tmp_path}/elsewhere"
-
-
 async def test_health_says_which_program_and_what_holds(tmp_path: Path) -> None:
     """The program is looked for and not run; one that is missing is a finding, no failure."""
     path = make(tmp_path / "brain.db", "G2", [])

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
 from lucid_samples import OpenBridge
-from support.lucid_program import until, wait_for_end, write_program, write_saying
+from support.lucid_program import write_program, write_saying
 
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.lookup import entry_with_id, row_with_id, versions_at
@@ -16,7 +15,7 @@ from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import ROWS, Query
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
-from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, edit, fill, recall_of, undo
+from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, edit, recall_of, undo
 
 KEEPS = "Lucid keeps its own copy: its program has no command to delete."
 CONTEXT = "<lucid-context>\n- [decision] theirs\n</lucid-context>\n"
@@ -50,18 +49,6 @@ async def test_a_program_that_fails_costs_a_note_and_no_memory(bridge: OpenBridg
     assert program is None or len(program.calls) == 2
 
 
-async def test_a_program_that_takes_too_long_is_ended(bridge: OpenBridge, tmp_path: Any) -> None:
-    """The store's own time-out holds, and the memory is there before it has passed."""
-    program = write_program(tmp_path / "bin", "hanging")
-    memory = await bridge(program, store_timeout_ms=1200)
-    running = asyncio.ensure_future(create(memory, Draft("tea", "green"), JournalRecorder()))
-    await until(lambda: len(program.hanging) == 2)
-    assert await memory.get("tea") is not None
-    assert "did not answer within 1200 ms" in (await running).notes[0]
-    for number in program.hanging:
-        wait_for_end(number)
-
-
 async def test_what_is_not_stored_is_not_handed_over(bridge: OpenBridge, tmp_path: Any) -> None:
     """A key that is taken, and a disk that is full."""
     program = write_program(tmp_path / "bin")
@@ -72,16 +59,6 @@ async def test_what_is_not_stored_is_not_handed_over(bridge: OpenBridge, tmp_pat
     with pytest.raises(Refused):
         await create(memory, Draft("coffee", "black"), full)
     assert program.calls == []
-
-
-async def test_a_batch_stays_local(bridge: OpenBridge, tmp_path: Any) -> None:
-    """A program run for each of thousands would take minutes; the notice says that it does not happen."""
-    program = write_program(tmp_path / "bin")
-    memory = await bridge(program)
-    await fill(memory, [Draft(f"tea{number}", "green") for number in range(5)])
-    assert await memory.count() == 5
-    assert program.calls == []
-    assert any("imports and copies are not passed on" in notice for notice in sentences(memory.about.notices))
 
 
 async def test_notes_say_what_lucid_does_not_get(bridge: OpenBridge, tmp_path: Any) -> None:

@@ -62,12 +62,6 @@ def test_a_workspace_without_memory_is_empty_and_takes_the_first(tmp_path: Path,
     assert json.loads(listed(*where, "list", "--json").stdout)["total"] == 1
 
 
-def test_a_config_dir_of_notes_alone_opens(tmp_path: Path) -> None:
-    (tmp_path / "MEMORY.md").write_text("- **lang**: Rust\n")
-    document = json.loads(listed("--config-dir", str(tmp_path), "list", "--json").stdout)
-    assert (document["backend"], document["total"]) == ("markdown", 1)
-
-
 def test_an_undo_lists_the_memories_and_not_their_file(tmp_path: Path) -> None:
     (tmp_path / "memory").mkdir()
     (tmp_path / "MEMORY.md").write_text("# Long-Term Memory\n\n- one\n- two\n")

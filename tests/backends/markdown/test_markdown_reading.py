@@ -69,11 +69,6 @@ async def test_windows_line_ends_and_odd_blanks_are_trimmed_as_by_rust(tmp_path:
     assert [entry.content for entry in await memory.list()] == ["one", "two", "\x1c three"]
 
 
-async def test_a_byte_order_mark_makes_the_heading_an_entry(tmp_path: Path) -> None:
-    memory = await opened(write(tmp_path, MEMORY="\ufeff# Title\n- one\n"))
-    assert [entry.content for entry in await memory.list()] == ["\ufeff# Title", "one"]
-
-
 async def test_any_name_in_memory_is_read_newest_first_and_nothing_below_it(tmp_path: Path) -> None:
     write(
         tmp_path,
@@ -132,14 +127,6 @@ async def test_the_day_in_a_name_is_the_age_of_its_lines(tmp_path: Path) -> None
         assert len(await handles_of(memory, wanted, Sort())) == count
     hits = await recalled(memory, "0.8.4", "tea", 20, since="2026-04-01T00:00:00Z")
     assert {key.rpartition(":")[0] for key, _ in hits} == {*entries} - {"2026-03-07", "2026-3-8"}
-
-
-async def test_a_folder_without_notes_is_empty_and_says_so(tmp_path: Path) -> None:
-    memory = await opened(tmp_path)
-    assert await memory.count() == 0
-    assert await memory.list() == []
-    assert "this store has no memories yet" in sentences(memory.about.notices)[0]
-    assert (await memory.health()).findings == sentences(memory.about.notices)
 
 
 async def test_a_file_that_is_not_utf_8_is_read_and_named(tmp_path: Path) -> None:

@@ -201,12 +201,6 @@ def test_an_address_by_option_wins_and_the_key_stays_with_its_server(
     assert configured_address(storage, location)[1] == (KEY if has_key else "")
 
 
-@pytest.mark.parametrize("key", ["schlüssel", "a\nb"])
-def test_a_key_no_header_can_carry(tmp_path: Path, key: str) -> None:
-    with pytest.raises(UsageError, match="an HTTP header cannot carry"):
-        create_memory(configured(tmp_path, url="http://one:6333", api_key=key))
-
-
 @pytest.mark.parametrize(
     ("url", "key", "is_warned"),
     [

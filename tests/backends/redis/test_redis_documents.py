@@ -140,13 +140,6 @@ async def test_a_document_that_cannot_be_written_back_is_not_edited(memory: Redi
     assert server.value("memory:huge") == text
 
 
-async def test_text_that_is_not_utf8_is_refused(memory: RedisMemory) -> None:
-    for key, content in (("\ud800", "text"), ("key", "\ud800")):
-        with pytest.raises(Refused, match="UTF-8"):
-            await memory.store(key, content, "core")
-    assert await memory.count() == 0
-
-
 async def test_a_second_memory_with_the_same_id_is_reported_and_stays(memory: RedisMemory, server: RedisServer) -> None:
     server.put("memory:one", plain("one", id="same"))
     server.put("memory:two", plain("two", id="same"))

@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.rmem_file import BEES, BEES_KEY, BREAD, BREAD_KEY, WHITE_KEY, RMemFile, mila
+from support.rmem_file import BEES, BEES_KEY, BREAD_KEY, WHITE_KEY, RMemFile, mila
 from support.warm_start import run_memory
-
-from zeroclaw_tui.embeddings.local import local_vector
 
 Ask = Callable[..., Any]
 DATA = Path(__file__).resolve().parents[2] / "data" / "rmem"
@@ -42,15 +40,6 @@ def ask(file: RMemFile) -> Ask:
     return asked
 
 
-def test_get_reports_history_and_relations(ask: Ask) -> None:
-    got = ask("get", BREAD_KEY)
-    assert (got["id"], got["namespace"], got["embedding_dimensions"]) == (BREAD, "mila", 3)
-    assert got["history"] == [
-        {"action": "ADD", "old": None, "new": "Mila prefers rye bread", "at": "2026-04-11 09:00:00"}
-    ]
-    assert [one["content"] for one in got["related"]] == ["Mila prefers white bread", "Mila sells Honey"]
-
-
 def test_recall_names_its_rule_and_its_sources(ask: Ask) -> None:
     recalled = ask("recall", "honey bread")
     assert (recalled["mode"], recalled["limit"], recalled["layer"]) == ("rmem", 10, "store")
@@ -71,30 +60,9 @@ def test_explain_goes_to_what_rmem_returns_and_no_further(ask: Ask) -> None:
     assert "the archive is ranked by vectors alone" in archived["verdict"]
 
 
-def test_the_embedder_of_a_config_makes_the_vector_of_a_query(file: RMemFile, tmp_path: Path) -> None:
-    """Where its length is that of the vectors here: then R-Mem's whole rule is shown."""
-    for id, text in file.run("SELECT id, text FROM memories"):  # noqa: A001
-        file.run("UPDATE memories SET embedding = ? WHERE id = ?", local_vector(str(text), 64), id)
-    config = tmp_path / "install" / "config.toml"
-    config.parent.mkdir()
-    config.write_text('[memory]\nbackend = "sqlite"\nembedding_provider = "local"\nembedding_dimensions = 64\n')
-    place = ("--config-dir", str(config.parent), "--backend", "rmem", "--location", str(file.path), "--json")
-    recalled = json.loads(run_memory("recall", "roof with bees?", *place).stdout)
-    assert next(one["key"] for one in recalled["results"]) == BEES_KEY
-    assert recalled["results"][0]["vector_score"] > 0.5
-    listed = run_memory("list", *place)
-    assert json.loads(listed.stdout)["total"] == 3
-    config.write_text(config.read_text().replace("64", "32"))
-    told = run_memory("recall", "bees", *place)
-    assert "The query's vector has 32 numbers and those here have 64" in told.stderr
-    assert json.loads(told.stdout)["results"][0]["score"] is None
-
-
 CHANGES = (
     ("forget", BREAD_KEY, "--yes"),
-    ("edit", BREAD_KEY, "--content", "cake"),
     ("store", "tea", "Mila likes tea"),
-    ("purge", "--category", "personal", "--yes"),
     ("erase", "rye bread", "--yes"),
 )
 

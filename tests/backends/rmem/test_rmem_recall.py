@@ -74,7 +74,7 @@ async def test_a_relation_scores_nine_tenths_whatever_else_there_is(memory: RMem
     assert found.entries[1].vector_score is None
 
 
-@pytest.mark.parametrize("sign", [*"?!,.;'#$%&/=@[]\\|~", "++", '"', "("])
+@pytest.mark.parametrize("sign", ["?", "'", "("])
 async def test_every_sign_that_fts5_cannot_read_skips_the_keyword_stage(memory: RMemMemory, sign: str) -> None:
     found = await recalled(memory, f"bread{sign}")
     assert len(found.entries) >= 2

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from zeroclaw_tui.backends.matching import needle_of
+from zeroclaw_tui.backends.matching import plain_text
 from zeroclaw_tui.backends.postgres import sql
 from zeroclaw_tui.backends.postgres.schema import Table
 from zeroclaw_tui.backends.sql.select import SORTED_CHARACTERS, Select
@@ -79,18 +79,14 @@ class PostgresSelect(Select):
         return f"starts_with(m.key::text, {self.place(prefix)})" if sql.can_hold(prefix) else "FALSE"
 
     def contains(self) -> Sequence[str]:
-        needle = needle_of(self.filter)
-        if needle is None:
+        plain = plain_text(self.filter)
+        if plain is None:
             return []
-        if not sql.can_hold(needle.text):
+        if not sql.can_hold(plain):
             return ["FALSE"]
-        place = self.place(needle.text)
-        if needle.is_plain:
-            # Under the collation C lower() knows the ASCII letters only, and takes a tenth of the time of translate().
-            lowered = 'lower(m.{}::text COLLATE "C")'
-        else:
-            # Not lower(): at best it knows the letters of the server's own language.
-            lowered = f"translate(m.{{}}::text, {', '.join(map(self.place, needle.other_cases()))})"
+        place = self.place(plain)
+        # Under the collation C lower() knows the ASCII letters only, and takes a tenth of the time of translate().
+        lowered = 'lower(m.{}::text COLLATE "C")'
         return [f"({' OR '.join(f'position({place} IN {lowered.format(name)}) > 0' for name in ('content', 'key'))})"]
 
     def moment(self, when: datetime) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from zeroclaw_tui.backends.about import About, OwnRule
 from zeroclaw_tui.backends.base import Entries, Memory, Scored, T, check_writable
 from zeroclaw_tui.backends.health import Health
-from zeroclaw_tui.backends.matching import TextSearch
+from zeroclaw_tui.backends.matching import TextSearch, has_patterns
 from zeroclaw_tui.backends.postgres import search, sql
 from zeroclaw_tui.backends.postgres.address import SHAPE, USUAL_SCHEMA, USUAL_TABLE, PostgresAddress, read_url
 from zeroclaw_tui.backends.postgres.connect import (
@@ -208,14 +208,12 @@ class PostgresMemory(SqlMemory):
 
         In those `\\b` is a backspace, and `\\p{L}` and named groups are errors.
         """
-        if not filter.regex:
-            return PostgresSelect(self.table, filter)
-        select = PostgresSelect(self.table, filter.but(regex=None))
-        return select.named("id", await self._ids_matching(filter.regex, select))
+        select = PostgresSelect(self.table, filter)
+        return select.named("id", await self._ids_matching(filter, select)) if has_patterns(filter) else select
 
-    async def _ids_matching(self, pattern: str, select: PostgresSelect) -> Sequence[str]:
-        """The ids of the selected rows in whose key or content the pattern is found."""
-        search = await asyncio.to_thread(TextSearch, MemoryFilter(regex=pattern))
+    async def _ids_matching(self, filter: MemoryFilter, select: PostgresSelect) -> Sequence[str]:
+        """The ids of the selected rows in whose key or content the patterns are found."""
+        search = await asyncio.to_thread(TextSearch, filter)
         statement = select.statement("m.id::text, m.key::text, m.content")
         ids: list[str] = []
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.matching import TextSearch, needle_of
+from zeroclaw_tui.backends.matching import TextSearch, has_patterns, plain_text
 from zeroclaw_tui.backends.sql.select import SORTED_CHARACTERS, Select
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.files.database import as_text, bound
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 _FIELDS = 17
 # octet_length() knows the size without reading the value, but SQLite has it only from 3.43 on.
 _SIZE = "octet_length({})" if sqlite3.sqlite_version_info >= (3, 43) else "length(CAST({} AS BLOB))"
-_HOLDS = "holds_in_any_case"
 _MATCHES = "matches_pattern"
 _TEXTS = "CAST(m.content AS BLOB), CAST(m.key AS BLOB)"
 _INDEXED = (SortField.STORED, SortField.KEY, SortField.CATEGORY)
@@ -90,15 +89,13 @@ class SqliteSelect(Select):
 
     def contains(self) -> Sequence[str]:
         # Compared as bytes: LIKE would stop at a NUL and read % and _ as wildcards.
-        found, needle = [], needle_of(self.filter)
-        if needle is not None and needle.is_plain:
-            place = self.place(needle.text.encode())
+        found, plain = [], plain_text(self.filter)
+        if plain is not None:
+            place = self.place(plain.encode())
             found.append(
                 " OR ".join(f"instr(CAST(lower(m.{name}) AS BLOB), {place}) > 0" for name in ("content", "key"))
             )
-        elif needle is not None:
-            found.append(f"{_HOLDS}({_TEXTS})")
-        if self.filter.regex:
+        if has_patterns(self.filter):
             found.append(f"{_MATCHES}({_TEXTS})")
         return [f"({condition})" for condition in found]
 
@@ -282,7 +279,7 @@ def find_functions(connection: sqlite3.Connection, filter: MemoryFilter) -> Iter
 
     Raises UsageError for a pattern that cannot be read or is too slow.
     """
-    if not filter.looks_for_text:
+    if not has_patterns(filter):
         yield
         return
     search = TextSearch(filter)
@@ -290,17 +287,13 @@ def find_functions(connection: sqlite3.Connection, filter: MemoryFilter) -> Iter
 
     def matches(content: bytes | None, key: bytes | None) -> bool:
         try:
-            return search.matches_pattern(_decoded(content), _decoded(key))
+            return search.matches_patterns(_decoded(content), _decoded(key))
         except UsageError as error:
             # SQLite says of a function no more than that it failed.
             failed.append(error)
             raise
 
-    if search.needle is not None:
-        holds = search.needle.is_in
-        connection.create_function(_HOLDS, 2, lambda content, key: holds(_decoded(content)) or holds(_decoded(key)))
-    if search.pattern is not None:
-        connection.create_function(_MATCHES, 2, matches)
+    connection.create_function(_MATCHES, 2, matches)
     try:
         yield
     except sqlite3.OperationalError:
