@@ -13,7 +13,6 @@ from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.change import Change, Row
 from zeroclaw_tui.memory.query import ROWS, Query
-from zeroclaw_tui.testing.tools import JournalRecorder
 
 WHEN = "2026-01-01T00:00:00+00:00"
 
@@ -29,22 +28,6 @@ async def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     await made.open()
     yield made
     await made.close()
-
-
-async def test_what_is_in_the_way_is_left_out_and_not_counted(memory: Any) -> None:
-    journal = JournalRecorder()
-
-    async def bring(*changes: Change) -> int:
-        return (await memory.apply(changes, journal)).written
-
-    first, second = _row("1", "a", "first"), _row("2", "b", "second")
-    assert await bring(Change(None, first), Change(None, second)) == 2
-    journal.changes.clear()
-    of_its_key, of_its_id, new = _row("3", "a", "other"), _row("2", "c", "other"), _row("4", "d", "new")
-    assert await bring(*(Change(None, row) for row in (of_its_key, of_its_id, new))) == 1
-    assert await bring(Change(_row("1", "a", "what it was"), None)) == 0
-    assert {entry.key: entry.content for entry in await memory.list()} == {"a": "first", "b": "second", "d": "new"}
-    assert [change.row.id for change in journal.changes] == ["4"]
 
 
 async def test_a_key_is_not_free_where_the_row_that_should_leave_it_has_changed(memory: Any) -> None:

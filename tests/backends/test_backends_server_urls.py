@@ -120,25 +120,6 @@ SOURCES = (
             "storage.connect_timeout_secs": "environment ZEROCLAW_STORAGE_CONNECT_TIMEOUT_SECS",
         },
     ),
-    (
-        'schema_version = 3\n[memory]\nbackend = "postgres.work"\n[storage.postgres.work]\n'
-        'db_url = "postgres://ada:hunter2@h/d"\ntable = "t"\n',
-        {"ZEROCLAW_storage__postgres__work__schema": "s"},
-        {
-            "memory.backend": "config.toml",
-            "storage.db_url": "config.toml",
-            "storage.table": "config.toml",
-            "storage.schema": "environment ZEROCLAW_storage__postgres__work__schema",
-        },
-    ),
-    (
-        '[memory]\nbackend = "lucid"\n',
-        {"ZEROCLAW_LUCID_CMD": "/opt/lucid", "ZEROCLAW_LUCID_BUDGET": "99"},
-        {
-            "storage.binary_path": "environment ZEROCLAW_LUCID_CMD",
-            "storage.budget": "environment ZEROCLAW_LUCID_BUDGET",
-        },
-    ),
 )
 
 

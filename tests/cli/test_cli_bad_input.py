@@ -75,7 +75,7 @@ def test_a_database_that_is_named_is_opened_as_one_whatever_store_is_in_use(
     assert "User prefers Rust" in answer.out
     answer = run("memory", "list", "--location", str(database), "--backend", "markdown")
     _is_calm(answer, 3)
-    assert f"{database} is a SQLite database" in answer.err
+    assert f"There is no directory {database}" in answer.err
     assert "--backend sqlite opens it." in answer.err
 
 

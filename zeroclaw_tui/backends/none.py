@@ -43,12 +43,8 @@ class NoneMemory(LoadedMemory):
             notice = Notice(f"No memories yet{nothing}. ZeroClaw makes it at its first start; {MAKES_STORE}")
             self.about = replace(self.about, location=theirs.location, identity=theirs.identity, notices=(notice,))
             return
-        nothing, more = 'Nothing is stored, because memory.backend is "none".', _TURN_ON
-        if in_use != "none":
-            nothing, more = (
-                'Nothing is stored: the backend "none" keeps nothing.',
-                f"ZeroClaw itself uses {in_use} here.",
-            )
+        nothing = 'Nothing is stored: the backend "none" keeps nothing.'
+        more = _TURN_ON if in_use == "none" else f"ZeroClaw itself uses {in_use} here."
         self.why_not = dict.fromkeys(_PARTS, nothing)
         self.about = replace(self.about, notices=(Notice(f"{nothing} {more}"),))
 

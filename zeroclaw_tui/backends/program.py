@@ -41,36 +41,16 @@ def safe_output(text: str) -> str:
     return cut(one_line(mask_secrets(text)), 120)
 
 
-class _Output(asyncio.SubprocessProtocol):
-    """What a program writes; `is_complete` is set when it has ended and closed its output."""
-
-    def __init__(self) -> None:
-        self.by_descriptor = {1: b"", 2: b""}
-        self.is_complete = asyncio.Event()
-
-    def pipe_data_received(self, fd: int, data: bytes) -> None:
-        self.by_descriptor[fd] += data
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self.is_complete.set()
-
-
 async def _communicate(command: Sequence[str]) -> tuple[int, bytes, bytes]:
-    """Give the exit code, the output and the error output of a program."""
-    loop = asyncio.get_running_loop()
-    starting = asyncio.ensure_future(
-        loop.subprocess_exec(_Output, *command, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, start_new_session=True)
+    """Give the exit code, the output and the error output of a program; cancelled, it is ended with its group."""
+    process = await asyncio.create_subprocess_exec(
+        *command, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, start_new_session=True
     )
     try:
-        transport, output = await asyncio.shield(starting)
-        await output.is_complete.wait()
+        output, error = await process.communicate()
     except asyncio.CancelledError:
-        with suppress(OSError, ValueError):
-            transport, output = await starting
-            with suppress(ProcessLookupError):
-                os.killpg(transport.get_pid(), signal.SIGKILL)
-            # A child that left the group may hold the pipes for longer than the event loop runs.
-            transport.close()
-            await output.is_complete.wait()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
         raise
-    return transport.get_returncode() or 0, output.by_descriptor[1], output.by_descriptor[2]
+    return process.returncode or 0, output, error

@@ -33,10 +33,10 @@ from zeroclaw_tui.backends.tables import local_now
 from zeroclaw_tui.backends.writing import Operation, OwnedKey, RowWriter, Work, WriteConflict
 from zeroclaw_tui.memory.change import Draft, Edit, Row, RowVersion, Value
 from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, MemoryEntry, column_text
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NotReachable, Refused, UsageError
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NotReachable, Refused, UsageError
 from zeroclaw_tui.memory.query import ENTRIES, NEWEST_STORED, MemoryFilter, Query, SortField
 from zeroclaw_tui.memory.recall import ScoredEntry
-from zeroclaw_tui.memory.text import unicode_text
+from zeroclaw_tui.memory.text import cut, one_line, unicode_text
 from zeroclaw_tui.scoring.evidence import OwnEvidence, StoreRecall, depth_of, own_evidence
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ ANSWER_SECONDS = 10.0
 CONNECT_SECONDS = 5.0
 """How long a server may take to connect."""
 _PREFIX = b"memory:"
+_LONGEST_ANSWER = 200
 _TEXTS = ("id", "key", "content", "timestamp")
 _COLUMNS = {"key": "key", "content": "content", "category": "category", "timestamp": "created_at"}
 """Fields of a document, and the columns of a row for them."""
@@ -69,22 +70,6 @@ _CATEGORIES = {name.capitalize(): name for name in BUILT_IN_CATEGORIES}
 _STATE = ("run_id", "rdb_changes_since_last_save", "rdb_last_save_time", "expired_keys", "evicted_keys")
 """What INFO names that changes when somebody writes or a memory expires."""
 _URL = "redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE], rediss:// with TLS, or unix:///PATH?db=DATABASE"
-_ERRORS: tuple[tuple[type[Exception] | tuple[type[Exception], ...], type[InspectorError], str, str], ...] = (
-    (exceptions.AuthenticationError, NotReachable, "rejects this user and password", "Check the URL."),
-    (exceptions.BusyLoadingError, NotReachable, "is still loading its data", "Try again in a moment."),
-    ((exceptions.TimeoutError, TimeoutError), NotReachable, "does not answer in time", "Check if the server is busy."),
-    (
-        (exceptions.ConnectionError, OSError), NotReachable, "cannot be reached",
-        "Start Redis, or check host, port and scheme of the URL.",
-    ),
-    (
-        exceptions.NoPermissionError, NotReachable, "does not allow this command for this user",
-        "It needs INFO, and SCAN, MGET, PTTL, TYPE, EXISTS, WATCH, MULTI, SET, DEL and PEXPIREAT on memory:*.",
-    ),
-    (exceptions.ReadOnlyError, Refused, "is a copy of another server and takes no writes", "Name the other server."),
-    (exceptions.OutOfMemoryError, Refused, "is full", "Nothing was written; give it more memory."),
-)  # fmt: skip
-"""The driver's errors, each before those that include it: what Redis at an address does, and what to do then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,12 +258,19 @@ class RedisMemory(LoadedMemory):
             raise NotReachable(f"Redis at {self._server} is not connected.", hint="Try again when it is back.")
         try:
             yield self._client
-        except (exceptions.RedisError, OSError, TimeoutError) as error:
-            for kinds, raised, does, hint in _ERRORS:
-                if isinstance(error, kinds):
-                    raise raised(f"Redis at {self._server} {does}.", hint=hint) from None
+        except (exceptions.TimeoutError, TimeoutError):
             raise NotReachable(
-                f"Redis at {self._server} gives an error ({type(error).__name__}).", hint="Check that it is Redis."
+                f"Redis at {self._server} does not answer in time.", hint="Check if the server is busy."
+            ) from None
+        except (exceptions.ResponseError, exceptions.AuthenticationError, exceptions.BusyLoadingError) as error:
+            is_of_writing = isinstance(error, exceptions.ReadOnlyError | exceptions.OutOfMemoryError)
+            kind = Refused if is_of_writing else NotReachable
+            answer = cut(one_line(str(error)), _LONGEST_ANSWER)
+            raise kind(f"Redis at {self._server} refuses: {answer}.", hint="Check URL, user and server.") from None
+        except (exceptions.RedisError, OSError):
+            raise NotReachable(
+                f"Redis at {self._server} cannot be reached.",
+                hint="Start Redis, or check host, port and scheme of the URL.",
             ) from None
 
     async def _state(self) -> tuple[object, ...]:

@@ -60,14 +60,3 @@ def test_a_workspace_without_memory_is_empty_and_takes_the_first(tmp_path: Path,
     assert (workspace / "MEMORY.md").read_text() == "# Long-Term Memory\n\n- **lang**: Prefers Rust\n"
     assert {name: (workspace / name).read_text() for name in NO_MEMORY} == NO_MEMORY
     assert json.loads(listed(*where, "list", "--json").stdout)["total"] == 1
-
-
-def test_an_undo_lists_the_memories_and_not_their_file(tmp_path: Path) -> None:
-    (tmp_path / "memory").mkdir()
-    (tmp_path / "MEMORY.md").write_text("# Long-Term Memory\n\n- one\n- two\n")
-    where = ("--backend", "markdown", "--location", str(tmp_path))
-    assert listed(*where, "forget", "MEMORY:1", "--yes").returncode == 0
-    plan = json.loads(listed(*where, "undo", "--dry-run", "--json").stdout)
-    assert (plan["count"], [entry["key"] for entry in plan["entries"]]) == (1, ["MEMORY:1"])
-    (action,) = json.loads(listed(*where, "undo", "--list", "--json").stdout)["actions"]
-    assert (action["count"], action["open"]) == (1, 1)

@@ -82,13 +82,6 @@ async def test_what_its_tools_answer_is_read_too(tmp_path: Path, document: Any) 
     assert is_export(memory.path)
 
 
-async def test_an_empty_export_is_one_only_where_it_is_named(tmp_path: Path) -> None:
-    memory = await opened(tmp_path, [])
-    assert await memory.list() == []
-    assert any("`memory-cli export`" in notice for notice in sentences(memory.about.notices))
-    assert not is_export(memory.path)
-
-
 async def test_an_id_that_repeats_is_left_out_and_counted(tmp_path: Path) -> None:
     memory = await opened(tmp_path, [TEA, TEA, {**TEA, "content": "User likes coffee"}])
     assert [entry.content for entry in await memory.list()] == ["User likes tea"]

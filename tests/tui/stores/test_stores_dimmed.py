@@ -53,7 +53,7 @@ async def test_where_nothing_is_stored_each_key_says_so(tmp_path: Path) -> None:
         for key in ("slash", "F", "e", "d", "n", "u", "o", "y"):
             unsaid(app)
             await press(pilot, key)
-            assert said(app) == 'Not here: Nothing is stored, because memory.backend is "none".'
+            assert said(app) == 'Not here: Nothing is stored: the backend "none" keeps nothing.'
             assert "This backend stores no memories." in screen_text(app)
 
 

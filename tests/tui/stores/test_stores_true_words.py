@@ -9,16 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stores_samples import GONE, Away, Known, none, sqlite
+from stores_samples import GONE, Away, Known, sqlite
 from support.screens import WIDE, line, said, screen_text, screen_words
 from support.settling import press, running, settled, until
 from tui_samples import Inspector, SampleMemory, browser, sample_config, sample_library, sample_memories
 
-from zeroclaw_tui.backends.about import OwnRule, sentences
+from zeroclaw_tui.backends.about import OwnRule
 from zeroclaw_tui.backends.base import Memory, T
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
-from zeroclaw_tui.backends.none import NoneMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.query import Query
@@ -120,13 +119,6 @@ def test_an_address_is_shortened_between_its_parts(cells: int, shown: str) -> No
     assert shorten_path("postgres://zero@127.0.0.1:39081/zero · public.memories", cells) == shown
 
 
-async def test_none_chosen_to_look_at_it_does_not_say_that_the_config_asks_for_it(tmp_path: Path) -> None:
-    chosen = NoneMemory.from_config(sample_config(tmp_path, backend="none", zeroclaw_backend="sqlite"))
-    assert chosen.why_not["write"] == 'Nothing is stored: the backend "none" keeps nothing.'
-    assert "because memory.backend" not in " ".join((*sentences(chosen.about.notices), *chosen.why_not.values()))
-    configured = NoneMemory.from_config(sample_config(tmp_path, backend="none", zeroclaw_backend="none"))
-    assert configured.why_not == none().why_not
-    assert "because memory.backend is" in configured.why_not["write"]
 
 
 def test_an_empty_list_says_when_new_memories_appear() -> None:
