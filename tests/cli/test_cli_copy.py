@@ -76,7 +76,7 @@ def test_filters_choose_and_the_document_has_it_all(memory: Run, install: Path, 
     [
         (("--to", "sqlite", "--yes"), 2, "Source and target are the same store: "),
         (("--to", "sqlite"), 2, "needs confirmation"),
-        (("--to", "sqllite", "--yes"), 2, "Did you mean 'sqlite'?"),
+        (("--to", "sqllite", "--yes"), 2, "Known are sqlite, lucid"),
         (("--to", "none", "--yes"), 1, "Nothing is stored"),
         (("--to", "markdown", "--yes", "--read-only"), 1, "--read-only refuses every write."),
         (("--yes",), 2, "--to"),

@@ -43,14 +43,16 @@ def safe_output(text: str) -> str:
 
 async def _communicate(command: Sequence[str]) -> tuple[int, bytes, bytes]:
     """Give the exit code, the output and the error output of a program; cancelled, it is ended with its group."""
-    process = await asyncio.create_subprocess_exec(
-        *command, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, start_new_session=True
+    starting = asyncio.ensure_future(
+        asyncio.create_subprocess_exec(*command, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, start_new_session=True)
     )
     try:
+        process = await asyncio.shield(starting)
         output, error = await process.communicate()
     except asyncio.CancelledError:
-        with suppress(ProcessLookupError):
+        with suppress(OSError, ValueError):
+            process = await starting
             os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
+            await process.wait()
         raise
     return process.returncode or 0, output, error

@@ -119,8 +119,6 @@ def test_an_address_is_shortened_between_its_parts(cells: int, shown: str) -> No
     assert shorten_path("postgres://zero@127.0.0.1:39081/zero · public.memories", cells) == shown
 
 
-
-
 def test_an_empty_list_says_when_new_memories_appear() -> None:
     database = SqliteMemory(Path("brain.db"))
     assert "lost when it ends" in why_empty(View(), InMemory(), None)[1]
