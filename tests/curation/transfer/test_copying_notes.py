@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.small_store import blob, change
 
-from zeroclaw_tui.backends.markdown.files import parse
+from zeroclaw_tui.backends.markdown.lines import entry_text
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.files.database import bound
 from zeroclaw_tui.memory.note_lines import line_of
@@ -24,6 +24,11 @@ ROWS = [
     {"key": "trip", "content": "# packed", "category": "travel", "created_at": "2026-03-04T13:00:00+00:00"},
     {"key": "odd", "content": "no day", "category": "daily", "created_at": "some day"},
 ]
+
+
+def parse(text: str) -> tuple[str, ...]:
+    """The memories that the lines of a file are."""
+    return tuple(entry for line in text.split("\n") if (entry := entry_text(line)) is not None)
 
 
 @pytest.fixture(autouse=True)
