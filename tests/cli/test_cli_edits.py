@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from conftest import Brain
-from support.databases import create_database
 
 Run = Callable[..., Any]
 
@@ -48,18 +47,6 @@ def test_an_edit_says_what_changed_and_keeps_the_rest(memory: Run) -> None:
     assert (document["entry"]["key"], document["entry"]["session_id"], document["entry"]["id"]) == ("cat", None, "id-2")
 
 
-def test_an_edit_finds_odd_keys_and_changes_nothing_else(memory: Run) -> None:
-    assert memory("edit", "--id", "id-6", "--importance", "0.9").code == 0
-    assert memory("edit", "--category", "daily", "--", "--json").code == 0
-    entry = memory("get", "--id", "id-6", "--json").json
-    assert (entry["importance"], entry["category"]) == (0.9, "daily")
-    for wrong, sentence in ((("pe", "--category", "daily"), "for key: pe"), (("pet", "--key", "lang"), "'lang'")):
-        answer = memory("edit", *wrong)
-        assert (answer.code, answer.out, sentence in answer.err) == (1, "", True)
-    nothing = memory("edit", "pet", "--category", "core", "--json").json
-    assert (nothing["count"], nothing["action"], nothing["fields"]) == (0, None, [])
-
-
 def test_pinning_is_refused_where_the_generation_has_no_column(
     memory: Run, run: Run, brain: Brain, agents_install: Path
 ) -> None:
@@ -71,14 +58,6 @@ def test_pinning_is_refused_where_the_generation_has_no_column(
     place = ("--config-dir", str(agents_install))
     assert run("memory", "edit", "pen", "--pinned", "--json", *place).json["entry"]["pinned"] is True
     assert "pinned: yes → no" in run("memory", "edit", "pen", "--no-pinned", *place).out
-
-
-def test_ten_megabytes_go_in_and_come_out(memory: Run) -> None:
-    content = "all work and no play\n" * 500_000
-    assert memory("store", "long", "-", stdin=content.encode()).code == 0
-    assert memory("get", "long", "--json").json["content"] == content.removesuffix("\n")
-    assert memory("edit", "long", "--content", "short").code == 0
-    assert memory("get", "--history", "long").out.count("too long to compare here") == 1
 
 
 def _with_policy(install: Path, *lines: str) -> None:
@@ -142,14 +121,6 @@ def test_a_superseded_memory_is_shown_again_and_undo_hides_it_as_it_was(memory: 
     assert (again.code, again.out) == (0, "Nothing was changed.\n")
     assert "showed lang_old again" in memory("undo", "--yes").out
     assert brain.rows() == before
-
-
-def test_where_nothing_is_superseded_it_says_why(run: Run, tmp_path: Path) -> None:
-    create_database(tmp_path / "old.db", "G1")
-    assert run("memory", "store", "k", "c", "--location", str(tmp_path / "old.db")).code == 0
-    answer = run("memory", "edit", "k", "--unsupersede", "--location", str(tmp_path / "old.db"))
-    assert (answer.code, answer.out) == (1, "")
-    assert "This generation of ZeroClaw's schema has no mark for superseded" in answer.err
 
 
 def test_forget_deletes_one_and_undo_restores_it_whole(memory: Run, brain: Brain) -> None:

@@ -177,28 +177,6 @@ def test_changes_are_shown_on_the_clock_of_who_looks(memory: Run, monkeypatch: p
     assert [" ".join(line.split()[1:3]) for line in memory("trash", "list").out.splitlines()[1:3]] == here
 
 
-def test_redo_does_what_undo_undid_until_something_else_is_changed(memory: Run, brain: Brain) -> None:
-    first, second = (memory("forget", key, "--yes", "--json").json["action"] for key in ("tz", "pet"))
-    assert memory("redo", "--yes").code == 1
-    assert [memory("undo", "--yes").code for _ in range(2)] == [0, 0]
-    nothing = memory("undo", "--yes")
-    assert (nothing.code, nothing.out) == (1, "")
-    assert "Nothing to undo." in " ".join(nothing.err.split())
-    planned = memory("redo", "--dry-run", "--json").json
-    assert (planned["verb"], planned["dry_run"], planned["redone"]["number"]) == ("redo", True, first)
-    assert [entry["key"] for entry in planned["entries"]] == ["tz"]
-    assert "goes:  tz" in memory("redo", "--dry-run").out
-    done = memory("redo", "--yes", "--json").json
-    assert (done["count"], done["redone"]["summary"], done["next"]["number"]) == (1, "deleted tz", second)
-    assert "Redid: deleted pet. (1 change)" in memory("redo", "--yes").out
-    assert not brain.keys() & {"tz", "pet"}
-    memory("undo", "--yes")
-    memory("store", "new", "text")
-    assert "Nothing to redo." in memory("redo", "--yes").err
-    assert memory("redo", "--id", str(second), "--yes").code == 0
-    assert "is not undone" in memory("redo", "--id", str(second), "--yes").err
-
-
 def test_a_key_that_exists_again_stops_undo_and_restore_until_a_person_decides(memory: Run, brain: Brain) -> None:
     memory("forget", "pet", "--yes")
     present = memory("store", "pet", "Dog named Rex", "--json").json["entry"]["id"]

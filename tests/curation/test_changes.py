@@ -20,7 +20,7 @@ from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.purge_plan import plan_purge
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.change import ApplyResult, Conflicts, Draft, Edit, Row, Value, Vector
-from zeroclaw_tui.memory.errors import EmbeddingFailed, NotFound, NotReachable
+from zeroclaw_tui.memory.errors import EmbeddingFailed, NotReachable
 from zeroclaw_tui.memory.query import MemoryFilter
 
 IN_MEMORY = pytest.mark.parametrize("world", ["in-memory"], indirect=True)
@@ -169,22 +169,3 @@ async def test_content_is_embedded_and_a_failing_embedder_costs_the_vector_only(
     outcome = await store_memory(world.library, Draft("food", "text"))
     assert (outcome.count, outcome.notes) == (1, ("Not embedded: The endpoint does not answer.",))
     assert memory.seen is None
-
-
-class StoreThatKeepsNothingForNothing(InMemory):
-    """Keeps no change for a row that already is as it was before."""
-
-    async def apply(self, changes: Any, journal: Any, **options: Any) -> ApplyResult:
-        every = list(changes)
-        if any(change.reverses is not None for change in every):
-            return ApplyResult(len(every))
-        return await super().apply(every, journal, **options)
-
-
-@IN_MEMORY
-async def test_undo_that_had_nothing_to_do_is_not_offered_again(world: World) -> None:
-    world.library.memory = StoreThatKeepsNothingForNothing(clock=world.clock)
-    await edited(world, await stored(world, "lang"), "two")
-    assert [await undone(world) for _ in range(2)] == ["edit", "store"]
-    with pytest.raises(NotFound, match="Nothing to undo"):
-        await undo(world.library)

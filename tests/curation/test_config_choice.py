@@ -53,10 +53,6 @@ MODERN = 'schema_version = 3\n[memory]\nbackend = "postgres.work"\n[storage.post
         ("[memory]\n", {}, {}, "sqlite: the default, because memory.backend is not set."),
         (PROVIDER, {}, {}, 'postgres: [storage.provider.config] provider overrides memory.backend = "sqlite".'),
         (
-            PROVIDER, {"ZEROCLAW_STORAGE_PROVIDER": "markdown"}, {},
-            'markdown: environment ZEROCLAW_STORAGE_PROVIDER overrides memory.backend = "sqlite".',
-        ),
-        (
             PROVIDER, {}, {"backend": "markdown"},
             'markdown: --backend overrides memory.backend = "sqlite"; ZeroClaw itself would use postgres.',
         ),
@@ -65,7 +61,6 @@ MODERN = 'schema_version = 3\n[memory]\nbackend = "postgres.work"\n[storage.post
             'redis: the scheme of --location overrides memory.backend = "sqlite"; '
             "ZeroClaw itself would use postgres.",
         ),
-        ("[memory]\n", {}, {"backend": "sqlite"}, "sqlite: chosen by --backend."),
         (MODERN, {}, {}, 'postgres.work: memory.backend = "postgres.work" in config.toml.'),
         (MODERN, {"ZEROCLAW_memory__backend": "none"}, {}, "none: environment ZEROCLAW_memory__backend."),
         (
@@ -91,7 +86,6 @@ def test_a_choice_names_what_chose_the_backend_and_what_it_overrides(
     ("options", "line"),
     [
         ({"location": "postgres://h/d"}, "postgres: chosen by the scheme of --location."),
-        ({"location": "http://h:6333", "backend": "qdrant"}, "qdrant: chosen by --backend."),
     ],
 )
 def test_a_store_without_an_install_says_how_it_was_named(tmp_path: Path, options: dict[str, str], line: str) -> None:

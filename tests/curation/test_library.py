@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -80,19 +78,6 @@ async def test_a_missing_database_is_an_error_unless_it_may_be_missing(config: M
     with pytest.raises(NothingYet):
         async with opened_at(config._replace(location=str(config.database))):
             pass
-
-
-def test_the_process_ends_after_an_opening_that_failed(config: MemoryConfig) -> None:
-    script = (
-        "import asyncio, sys, pathlib\n"
-        "from zeroclaw_tui.curation.library import open_library\n"
-        "from zeroclaw_tui.config.locations import OpenOptions\n"
-        "from zeroclaw_tui.curation.config_choice import configs_for\n"
-        "asyncio.run(open_library(configs_for(OpenOptions(path=pathlib.Path(sys.argv[1])))[0], 'newest'))\n"
-    )
-    command = [sys.executable, "-c", script, str(config.database)]
-    answer = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert "'newest' is not a ZeroClaw version" in answer.stderr
 
 
 async def test_memories_are_scanned_by_their_full_content_if_the_version_scans(config: MemoryConfig) -> None:

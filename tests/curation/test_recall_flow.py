@@ -21,7 +21,6 @@ from zeroclaw_tui.curation.profile_choice import ProfileChoice
 from zeroclaw_tui.curation.recall import recall_memories
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import EmbeddingFailed
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry
 from zeroclaw_tui.scoring.evidence import OwnEvidence
 from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial, profile_for
@@ -56,19 +55,16 @@ class Shelf(InMemory):
 
 
 class TwoDimensions(Embedder):
-    """An embedder that counts its calls, or fails when told to."""
+    """An embedder that counts its calls."""
 
     name = "two"
     dimensions = 2
 
-    def __init__(self, fails: bool = False) -> None:
+    def __init__(self) -> None:
         self.texts: list[str] = []
-        self.fails = fails
 
     async def embed(self, text: str) -> np.ndarray:
         self.texts.append(text)
-        if self.fails:
-            raise EmbeddingFailed("The endpoint cannot be reached.", hint="Is it running?")
         return np.array([0.6, 0.8], dtype=np.float32)
 
 
@@ -129,57 +125,6 @@ async def test_the_answer_names_how_it_was_made() -> None:
     assert result.notes == ("No embeddings.", "the store says hello")
 
 
-async def test_the_agent_layer_drops_flagged_rows_and_lists_them() -> None:
-    memory = Shelf(rows(30, flagged=[1, 3, 12]))
-    result = await recalled(memory, RecallRequest("rust", limit=5))
-    assert memory.asked[0][0].limit == 20
-    assert result.request.limit == 5
-    assert ids(result.results) == ["id2", "id4", "id5", "id6", "id7"]
-    assert [scored.rank for scored in result.results] == [1, 2, 3, 4, 5]
-    assert [(scored.entry.id, scored.rank, scored.withheld) for scored in result.withheld] == [
-        ("id1", 1, "exfil_curl"),
-        ("id3", 3, "exfil_curl"),
-        ("id12", 12, "exfil_curl"),
-    ]
-    assert {scored.not_injected_because for scored in result.withheld} == {"withheld: exfil_curl"}
-    assert result.injected == 4
-
-
-@pytest.mark.parametrize(("scan", "kept"), [("off", 3), ("on", 2), ("strict", 1)])
-async def test_the_window_stays_when_the_scanner_is_off(scan: Any, kept: int) -> None:
-    memory = Shelf([row(1, SECRET), row(2, "authorized_keys"), row(3)])
-    result = await recalled(memory, settings=ScoringSettings(threat_scan=scan))
-    assert memory.asked[0][0].limit == 20
-    assert len(result.results) == kept
-
-
-@pytest.mark.parametrize(("version", "layer"), [("0.8.4", "store"), ("0.8.3", "agent"), ("0.1.7", "agent")])
-async def test_the_store_and_older_agents_see_the_stores_own_recall(version: str, layer: Any) -> None:
-    memory = Shelf(rows(30, flagged=[1]))
-    result = await recalled(memory, RecallRequest("rust", limit=5, layer=layer), version=version)
-    assert memory.asked[0][0].limit == 5
-    assert ids(result.results) == ["id1", "id2", "id3", "id4", "id5"]
-    assert result.withheld == ()
-
-
-async def test_every_part_of_the_request_reaches_the_store() -> None:
-    request = RecallRequest("rust", 3, "s1", ("mio",), "work", "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z")
-    memory = Shelf()
-    await recalled(memory, request)
-    asked = memory.asked[0][0]
-    assert replace(asked, limit=3, as_of="") == request
-
-
-async def test_the_query_is_embedded_once_for_a_store_with_vectors() -> None:
-    memory, embedder = Shelf(rows(1)), TwoDimensions()
-    result = await recalled(memory, embedder=embedder)
-    assert embedder.texts == ["rust"]
-    vector = memory.asked[0][1]
-    assert vector is not None
-    assert vector.tolist() == pytest.approx([0.6, 0.8])
-    assert result.notes == ("the store says hello",)
-
-
 @pytest.mark.parametrize(("length", "calls"), [(2, 0), (3, 1), (0, 1)])
 async def test_a_vector_the_store_holds_spares_the_embedder_when_its_length_fits(length: int, calls: int) -> None:
     memory, embedder = Shelf(rows(1), np.ones(length, np.float32)), TwoDimensions()
@@ -194,15 +139,10 @@ async def test_a_vector_the_store_holds_spares_the_embedder_when_its_length_fits
     ("query", "version", "mode", "is_embedded"),
     [
         ("", "0.8.4", "hybrid", False),
-        (" \n", "0.1.7", "hybrid", False),
         ("*", "0.7.5", "hybrid", False),
-        (" * ", "0.8.4", "embedding", False),
         ("*", "0.7.4", "hybrid", True),
-        ("**", "0.8.4", "hybrid", True),
-        ("rust", "0.8.4", "bm25", False),
         ("rust", "0.6.3", "bm25", False),
         ("rust", "0.6.2", "bm25", True),
-        ("rust", "0.8.4", "embedding", True),
     ],
 )
 async def test_which_queries_need_a_vector(query: str, version: str, mode: Any, is_embedded: bool) -> None:
@@ -225,14 +165,6 @@ async def test_a_store_without_vectors_is_not_worth_a_call_to_the_embedder() -> 
     assert why in result.notes
     assert ids(result.results) == ["id1"]
     assert result.mode == "in-memory"
-
-
-async def test_a_vector_that_cannot_be_had_leaves_keyword_hits_and_a_note() -> None:
-    memory = Shelf(rows(2))
-    result = await recalled(memory, embedder=TwoDimensions(fails=True))
-    assert ids(result.results) == ["id1", "id2"]
-    assert memory.asked[0][1] is None
-    assert result.notes[0] == "The endpoint cannot be reached. Keyword hits only. Is it running?"
 
 
 async def test_decay_counts_to_now_unless_the_request_names_a_moment() -> None:

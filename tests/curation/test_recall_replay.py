@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 from support.replaying import FixedEmbedder, library_of, trial
-from support.small_store import add, blob, change, make
+from support.small_store import blob, change, make
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.recall import gather_evidence
 from zeroclaw_tui.memory.errors import UsageError
-from zeroclaw_tui.scoring import decide
 from zeroclaw_tui.scoring.profiles import ScoringSettings
-from zeroclaw_tui.scoring.scanner import ScanMode
 
 ROWS = [{"content": f"rust number{at}", "embedding": blob(at, 1)} for at in range(40)]
 
@@ -51,24 +48,6 @@ async def test_evidence_by_words_alone_does_not_serve_a_search_with_vectors(memo
     both = await gather_evidence(library, trial("rust"))
     assert both.serves(by_words)
     assert (await both.replay(by_words)).mode == "keyword"
-
-
-async def test_long_contents_are_decided_in_a_thread(
-    memory: SqliteMemory, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The scanner takes a second for 20 MB: no key may wait for that."""
-    on_the_loop: list[bool] = []
-
-    def scan(content: str, threat_scan: ScanMode) -> str | None:
-        on_the_loop.append(threading.current_thread() is threading.main_thread())
-        return None
-
-    add(path, [{"content": "rust " * 60_000}], start=40)
-    monkeypatch.setattr(decide, "scan", scan)
-    evidence = await gather_evidence(library_of(memory), trial("rust"))
-    await evidence.replay(trial("rust"))
-    assert on_the_loop
-    assert not any(on_the_loop)
 
 
 async def test_a_row_deleted_in_the_meantime_is_left_out(memory: SqliteMemory, path: Path) -> None:

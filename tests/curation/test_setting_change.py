@@ -21,7 +21,7 @@ from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.recall import recall_memories
-from zeroclaw_tui.curation.setting_change import complaints_of, plan_settings_change, save_settings_change
+from zeroclaw_tui.curation.setting_change import plan_settings_change, save_settings_change
 from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import RerankSettings, Trial, profile_for
@@ -154,22 +154,3 @@ async def test_a_setting_that_a_variable_overrides_is_written_with_a_warning(mad
         with pytest.raises(Refused) as error:
             plan_settings_change(library, trial(library, vector_weight=0.5))
         assert warning in error.value.hint
-
-
-async def test_a_search_mode_is_written_if_the_version_of_the_trial_reads_it(made: MakeConfig) -> None:
-    """ZeroClaw reads it from 0.6.3 on."""
-    async with opened(made(), version="0.6.2") as library:
-        with pytest.raises(Refused):
-            plan_settings_change(library, trial(library, search_mode="bm25"))
-        change = plan_settings_change(library, trial(library, "0.7.5", search_mode="bm25"))
-        assert ("+", 'search_mode = "bm25"') in change.lines
-
-
-async def test_complaints_follow_the_store(tmp_path: Path) -> None:
-    """Markdown uses neither weights nor search mode."""
-    folder = tmp_path / "notes"
-    folder.mkdir()
-    (folder / "MEMORY.md").write_text("- **lang**: Prefers Rust\n")
-    async with opened(folder) as library:
-        found = complaints_of(library, trial(library, vector_weight=0.1, search_mode="bm25"))
-    assert [sentence.split(" does")[0].split(" do ")[0] for sentence in found] == ["The weights", "The search mode"]

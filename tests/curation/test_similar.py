@@ -91,34 +91,6 @@ async def test_a_text_is_compared_by_its_vector_if_there_is_an_embedder(opens: O
     assert (result.method, keys(result)[0]) == ("vector", "sushi")
 
 
-async def test_a_text_without_an_embedder_is_compared_by_words(opens: Opens) -> None:
-    result = await similar_memories(await opens(), text="noodles in the kitchen")
-    assert (result.method, keys(result)) == ("rare words", ["plain", "noodles"])
-    assert "no embeddings configured" in (result.reason or "")
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> Any:
-    """`zeroclaw memory` as a process."""
-    rows = (
-        {"key": "ramen", "content": "Likes ramen and rust coloured plates", "embedding": blob(1, 0)},
-        {"key": "noodles", "content": "Eats noodles", "embedding": blob(0.6, 0.8)},
-        {"key": "hostile", "content": "rust\x1b]0;owned\x07 \u202e coloured plates"},
-    )
-    store = make(tmp_path / "brain.db", "G1", rows)
-    return lambda *arguments, stdin="": run_memory("--location", str(store), *arguments, stdin=stdin)
-
-
-def test_the_command_prints_a_table_and_says_by_what_is_compared(run: Any) -> None:
-    by_vector, by_words = run("similar", "ramen"), run("similar", "hostile")
-    assert (by_vector.returncode, by_vector.stderr) == (0, "")
-    assert "2 compared by their vectors" in by_vector.stdout
-    assert "0.60" in by_vector.stdout
-    assert "Compared by rare words: This memory has no vector." in by_words.stderr
-    assert "both have " in by_words.stdout
-    assert not {"\x1b", "\u202e"} & set(by_words.stdout + run("similar", "--query", "-", stdin="plates\n").stdout)
-
-
 @pytest.mark.parametrize("asked", [("ramen",), ("--query", "noodles with tea")])
 def test_of_an_agent_the_nearest_are_found_behind_nearer_ones_of_others(tmp_path: Path, asked: tuple[str, ...]) -> None:
     own: list[dict[str, Any]] = [
@@ -130,18 +102,3 @@ def test_of_an_agent_the_nearest_are_found_behind_nearer_ones_of_others(tmp_path
     store = make(tmp_path / "agents.db", "G4", [*own, *others])
     answer = run_memory("--location", str(store), "similar", *asked, "--limit", "1", "--agent", "writer", "--json")
     assert [found["key"] for found in json.loads(answer.stdout)["results"]] == ["udon"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        ((), 2, "No memory given."),
-        (("ramen", "--query", "tea"), 2, "Both a memory and a text are given."),
-        (("--query", "  "), 2, "The text is blank."),
-        (("nobody",), 1, "nobody"),
-    ],
-)
-def test_wrong_use_is_a_sentence(run: Any, arguments: tuple[str, ...], code: int, message: str) -> None:
-    answer = run("similar", *arguments)
-    assert (answer.returncode, "Traceback" in answer.stderr) == (code, False)
-    assert message in answer.stderr

@@ -118,16 +118,13 @@ async def test_a_file_that_is_archived_and_deleted_in_one_run_is_one_item(make_p
     ("name", "early", "late"),
     [
         ("2026-3-1.md", (2026, 3, 1), (2026, 3, 1)),
-        ("26-03-01.md", (26, 3, 1), (26, 3, 1)),
         ("+2026-03-01.md", (2026, 3, 1), None),
         ("-5-03-01.md", (-5, 3, 1), (-5, 3, 1)),
         (" 2026- 3- 1.md", (2026, 3, 1), None),
         ("2026-02-30.md", None, None),
-        ("2024-02-29.md", (2024, 2, 29), (2024, 2, 29)),
         ("2026-03-01é.md", None, (2026, 3, 1)),
         ("2026-03-0é.md", None, None),
         ("99999-03-01.md", None, None),
-        ("2026-03-01.MD", None, None),
         ("٢٠٢٦-03-01.md", None, None),
     ],
 )
@@ -161,13 +158,6 @@ async def test_each_category_goes_by_its_own_date(make_place: Make, tmp_path: Pa
     assert plan.report()["pruned_core_rows"] == 1
     earlier = place_at(tmp_path / "earlier", "0.8.0", rows, daily_retention_days=30, core_retention_days=30)
     assert rules_and_names(await planned(earlier)) == [("conversation rows", "talk")]
-
-
-@pytest.mark.parametrize(("version", "spared"), [("0.8.2", False), ("0.8.3", True)])
-async def test_pinned_rows_stay_from_0_8_3_on(make_place: Make, version: str, spared: bool) -> None:
-    pinned = {"pinned": 1} if version >= "0.8.3" else {}
-    place = make_place(version, [row("talk", "conversation", OLD, **pinned)])
-    assert bool((await planned(place)).items) is not spared
 
 
 async def test_moments_are_compared_as_text_whatever_their_offset(

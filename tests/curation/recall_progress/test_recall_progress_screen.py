@@ -25,7 +25,6 @@ from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 ASKING = "2 injected so far · getting the query vector from 127.0.0.1 …"
-SIZES = [(80, 24), (140, 40)]
 
 
 @pytest.fixture(autouse=True)
@@ -35,10 +34,10 @@ def still_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @asynccontextmanager
-async def inspecting(folder: Path, base: str, size: tuple[int, int] = (140, 40)) -> AsyncIterator[Pilot[Any]]:
+async def inspecting(folder: Path, base: str) -> AsyncIterator[Pilot[Any]]:
     options = OpenOptions(config_dir=configured(folder, base))
     app = InspectorApp(options, clock=lambda: NOW, pace=Pace(debounce=0.0, poll=None, stopwatch=lambda: 0.0))
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=(140, 40)) as pilot:
         await until(pilot, lambda: has_rows(pilot, 4))
         await settled(pilot)
         yield pilot
@@ -84,12 +83,11 @@ def shown_keys(pilot: Pilot[Any]) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("size", SIZES, ids=["80x24", "140x40"])
 async def test_keyword_hits_are_shown_until_the_vector_is_there(
-    folder: Path, endpoint: HttpEndpoint, service: Service, size: tuple[int, int]
+    folder: Path, endpoint: HttpEndpoint, service: Service
 ) -> None:
     service.holds = True
-    async with inspecting(folder, endpoint.base, size) as pilot:
+    async with inspecting(folder, endpoint.base) as pilot:
         await searched(pilot, "tea")
         await until(pilot, lambda: service.asked and ASKING in screen_text(pilot))
         assert rows(pilot).row_count == 2
@@ -98,23 +96,6 @@ async def test_keyword_hits_are_shown_until_the_vector_is_there(
         assert "the query's vector" not in screen_text(pilot)
         assert "so far" not in screen_text(pilot)
     assert service.asked == [["tea"]]
-
-
-async def test_the_cursor_stays_on_its_memory_when_the_answer_comes(
-    folder: Path, endpoint: HttpEndpoint, service: Service
-) -> None:
-    service.holds = True
-    async with inspecting(folder, endpoint.base) as pilot:
-        await searched(pilot, "tea")
-        await until(pilot, lambda: service.asked and ASKING in screen_text(pilot))
-        await pilot.press("enter", "j")
-        chosen = rows(pilot).selected_entry
-        assert chosen is not None
-        service.may_answer.set()
-        await until(pilot, lambda: has_rows(pilot, 4))
-        now_chosen = rows(pilot).selected_entry
-        assert now_chosen is not None
-        assert now_chosen.key == chosen.key
 
 
 async def test_nothing_by_its_words_says_that_an_answer_is_to_come(
@@ -148,37 +129,6 @@ async def test_a_newer_query_ends_the_request_of_the_older(
         assert service.asked[2] == ["tea"], "what was cancelled was never kept"
 
 
-async def similar_to(pilot: Pilot[Any], text: str) -> None:
-    """Look for what is near to a text, typed all at once."""
-    await pilot.press("slash", "tab", "tab", "tab")
-    pilot.app.screen.query_one(Input).value = text
-    await pilot.pause()
-
-
-async def test_what_is_near_by_words_stays_when_the_endpoint_fails(
-    folder: Path, endpoint: HttpEndpoint, service: Service
-) -> None:
-    service.troubles = [(401, b"{}")]
-    async with inspecting(folder, endpoint.base) as pilot:
-        await similar_to(pilot, "tea")
-        await until(pilot, lambda: "compared by rare words" in screen_text(pilot))
-        await until(pilot, lambda: "so far" not in screen_text(pilot))
-        assert "401" in screen_text(pilot)
-        assert rows(pilot).row_count == 2
-
-
-async def test_r_asks_a_failed_endpoint_again(folder: Path, endpoint: HttpEndpoint, service: Service) -> None:
-    service.troubles = [(401, b"{}")]
-    async with inspecting(folder, endpoint.base) as pilot:
-        await searched(pilot, "tea")
-        await until(pilot, lambda: "Keyword hits only." in screen_text(pilot))
-        assert "refuses the API key" in screen_text(pilot)
-        await pilot.press("enter", "r")
-        await until(pilot, lambda: has_rows(pilot, 4))
-        assert "Keyword hits only." not in screen_text(pilot)
-    assert service.asked == [["tea"], ["tea"]]
-
-
 async def test_the_first_text_to_leave_this_machine_is_announced_once(
     folder: Path, endpoint: HttpEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,41 +155,3 @@ async def test_making_one_vector_again_says_what_was_sent(
         await until(pilot, lambda: asking in told(pilot))
         sent = "Its embedding now matches its content. Sent to embeddings.example: about 9 tokens"
         await until(pilot, lambda: sent in told(pilot))
-
-
-async def test_a_vector_that_cannot_be_made_again_is_one_sentence(
-    folder: Path, endpoint: HttpEndpoint, service: Service
-) -> None:
-    service.troubles = [(401, b"")]
-    async with inspecting(folder, endpoint.base) as pilot:
-        await pilot.app.screen.run_command("re_embed")  # type: ignore[attr-defined]
-        await until(pilot, lambda: "refuses the API key (HTTP 401)." in told(pilot))
-    assert len(service.asked) == 1
-
-
-async def test_what_if_names_an_endpoint_on_this_machine_while_it_is_waited_for(
-    folder: Path, endpoint: HttpEndpoint, service: Service
-) -> None:
-    service.holds = True
-    async with inspecting(folder, endpoint.base) as pilot:
-        await searched(pilot, "tea")
-        await until(pilot, lambda: service.asked and ASKING in screen_text(pilot))
-        await pilot.press("enter", "w")
-        await until(pilot, lambda: "getting the query vector from 127.0.0.1 …" in screen_text(pilot))
-        await pilot.press("right")
-        assert "0.70 → 0.75" in screen_text(pilot)
-        service.may_answer.set()
-        await until(pilot, lambda: "of 4 memories" in screen_text(pilot))
-        assert "getting the query vector" not in screen_text(pilot)
-        assert "0.70 → 0.75" in screen_text(pilot)
-
-
-async def test_a_vector_that_takes_long_to_make_is_announced(
-    folder: Path, endpoint: HttpEndpoint, service: Service
-) -> None:
-    service.holds = True
-    async with inspecting(folder, endpoint.base) as pilot:
-        await pilot.app.screen.run_command("re_embed")  # type: ignore[attr-defined]
-        await until(pilot, lambda: "Re-embedding " in told(pilot))
-        service.may_answer.set()
-        await until(pilot, lambda: "Its embedding now matches its content." in told(pilot))

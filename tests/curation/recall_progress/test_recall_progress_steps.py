@@ -49,16 +49,6 @@ async def test_keyword_hits_are_shown_until_the_vector_is_there(library: Library
     assert service.asked == [["tea"]]
 
 
-async def test_the_last_step_is_the_recall(library: Library) -> None:
-    assert (await steps(library))[-1] == await recall_memories(library, library.trial(TEA))
-
-
-async def test_the_request_is_under_way_while_the_first_step_is_looked_at(library: Library, service: Service) -> None:
-    async with aclosing(recall_steps(library, library.trial(TEA))) as taken:
-        assert (await anext(taken)).awaits_vector
-        assert await asyncio.to_thread(service.was_asked.wait, 10)
-
-
 async def test_leaving_after_the_first_step_ends_the_request(library: Library, service: Service) -> None:
     service.holds = True
     before = asyncio.all_tasks()
@@ -75,13 +65,6 @@ async def test_a_vector_at_hand_needs_one_step(library: Library, service: Servic
     (answer,) = await steps(library)
     assert not answer.awaits_vector
     assert len(service.asked) == 1
-
-
-@pytest.mark.parametrize("query", ["", "  ", "*"])
-async def test_a_query_without_a_vector_needs_one_step(library: Library, service: Service, query: str) -> None:
-    (answer,) = await steps(library, RecallRequest(query))
-    assert not answer.awaits_vector
-    assert service.asked == []
 
 
 async def test_an_endpoint_that_fails_leaves_the_keyword_hits_with_a_note(library: Library, service: Service) -> None:
