@@ -38,7 +38,7 @@ from zeroclaw_tui.scoring.store_steps import (
     vector_step,
     words_step,
 )
-from zeroclaw_tui.scoring.what_if import mixed_meanings, threshold_meaning, weights_meaning
+from zeroclaw_tui.scoring.what_if import keyword_meaning, mixed_meanings, threshold_meaning
 
 
 def explained(facts: Facts, profile_source: str) -> Explanation:
@@ -161,7 +161,7 @@ def _on_scores(facts: Facts) -> Iterator[str]:
         if facts.own_rule in ("markdown", "postgres", "qdrant"):
             yield threshold_meaning(facts.own_rule, profile, settings.threshold)
     elif placement.path == "keyword":
-        yield weights_meaning(profile, settings, has_vectors=False)[0]
+        yield keyword_meaning(profile, settings.threshold)
     elif placement.merged and mode_in(settings, profile) == "hybrid":
         sentences = mixed_meanings(profile, settings)
         is_by_words = placement.vector is None and placement.keyword_score is not None
