@@ -119,15 +119,6 @@ def test_an_agent_that_nobody_knows_is_refused_with_those_that_are(run: Run, pla
     assert backup.read_text() == "all there was"
 
 
-def test_an_agent_without_memories_has_none(run: Run, place: Path, tmp_path: Path) -> None:
-    with (place / "config.toml").open("a") as config:
-        config.write("[agents.planned]\n")
-    with closing(sqlite3.connect(_database(place))) as connection, connection:
-        connection.execute("INSERT INTO agents VALUES ('some-id', 'silent', '2026-01-01')")
-    for agent in ("planned", "silent"):
-        assert _called(run, place, tmp_path, "list", "--json", "--agent", agent).json["total"] == 0
-
-
 def test_where_memories_belong_to_no_agent_only_a_recall_takes_one(memory: Run, tmp_path: Path) -> None:
     backup = tmp_path / "out.jsonl"
     refused = memory("export", str(backup), "--agent", "main")

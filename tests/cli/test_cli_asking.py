@@ -104,14 +104,6 @@ def test_what_is_much_or_permanent_needs_the_number(
         assert ((brain.keys(), memory("trash", "list", "--json").json["total"]) != before) == (code == 0)
 
 
-def test_clear_asks_once(ask: Ask, brain: Brain) -> None:
-    with ask("clear") as screen:
-        screen.wait_for("Found 8 entries in 'all categories'.", "[y/N]")
-        screen.press("y", "enter")
-        assert screen.wait_exit() == 0
-    assert brain.keys() == {"lang_old"}
-
-
 def test_undo_says_what_comes_back_and_what_conflicts_before_it_asks(ask: Ask, memory: Run, brain: Brain) -> None:
     number = str(memory("forget", "pet", "--yes", "--json").json["action"])
     with ask("undo") as screen:
@@ -129,18 +121,6 @@ def test_undo_says_what_comes_back_and_what_conflicts_before_it_asks(ask: Ask, m
         assert screen.wait_exit() == 0
         assert "Undid: " in screen.text
     assert len(brain.keys()) == 10
-
-
-def test_missing_triggers_are_restored_after_a_yes(ask: Ask, brain: Brain) -> None:
-    brain.drop_triggers()
-    for last, code, left in (("n", 1, 9), ("y", 0, 8)):
-        with ask("forget", "pet") as screen:
-            screen.wait_for("Go on? [y/N]")
-            screen.press("y", "enter")
-            screen.wait_for("Restore them and continue? [y/N]")
-            screen.press(last, "enter")
-            assert screen.wait_exit() == code
-        assert len(brain.keys()) == left
 
 
 def test_a_document_is_alone_on_stdout_while_a_person_is_asked_and_hostile_text_reaches_no_terminal(

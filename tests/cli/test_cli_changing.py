@@ -121,7 +121,7 @@ def test_read_only_refuses_with_the_reason(memory: Run, install: Path, brain: Br
         ("store", "k", ""), ("store", " ", "text"), ("store", "k", "text", "--importance", "2"), ("store", "k"),
         ("edit", "pet"), ("edit", "--content", "x"), ("edit", "pet", "--key", ""), ("edit", "pet", "--importance", "x"),
         ("store", "k", "text", "--category", ""), ("edit", "pet", "--pinned", "--no-pinned"),
-        ("store", "k", "text", "--agent", "a", "--agent", "b"), ("store", b"\xff", "x"), ("store", "k", b"\xff"),
+        ("store", b"\xff", "x"), ("store", "k", b"\xff"),
     ],
 )  # fmt: skip
 def test_wrong_use_is_one_sentence_and_changes_nothing(
@@ -136,17 +136,16 @@ def test_wrong_use_is_one_sentence_and_changes_nothing(
     assert brain.rows() == before
 
 
-def test_a_keyword_index_without_triggers_is_repaired_only_with_yes(memory: Run, brain: Brain) -> None:
+def test_a_keyword_index_without_triggers_takes_no_change_before_it_is_repaired(memory: Run, brain: Brain) -> None:
     brain.drop_triggers()
     before = brain.rows()
-    for command in (STORE, EDIT):
+    for command in (STORE, EDIT, ("forget", "pet", "--yes")):
         refused = memory(*command)
         assert (refused.code, refused.out) == (1, "")
-        assert "--yes" in refused.err
+        assert "Run `zeroclaw memory doctor --repair all`." in refused.err
     assert brain.rows() == before
-    answer = memory("forget", "pet", "--yes", "--json")
-    assert (answer.code, answer.json["count"]) == (0, 1)
-    assert "Restored ZeroClaw's triggers" in answer.err
+    assert memory("doctor", "--repair", "all", "--yes").code == 0
+    assert memory("forget", "pet", "--yes", "--json").json["count"] == 1
     assert memory("recall", "Mio", "--json").json["results"] == []
 
 
@@ -156,6 +155,7 @@ def test_a_keyword_index_that_lacks_words_is_named(memory: Run, brain: Brain) ->
     refused = memory("edit", "pet", "--content", "Dog named Rex")
     assert (refused.code, "keyword index does not match the memories" in refused.err) == (1, True)
     assert brain.rows() == before
+    assert memory("doctor", "--repair", "all", "--yes").code == 0
     assert memory("purge", "--category", "core", "--yes").code == 0
     assert memory("undo", "--yes").code == 0
     assert brain.rows() == before

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import re
 import shlex
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.rmem_file import mila
 
-from zeroclaw_tui.cli.dropped import OPTIONS, VALUES, VERBS, RemovedError
+from zeroclaw_tui.cli.dropped import OPTIONS, VERBS, RemovedError
 from zeroclaw_tui.cli.verbs import first_words, memory_arguments, named_verb, verb_parser
 
 Run = Callable[..., Any]
-DATA = Path(__file__).parents[1] / "data" / "formats"
-PROGRAMS = ("zeroclaw", "zeroclaw-tui")
 NEEDS = {
     "copy": ["--to", "markdown"],
     "test": ["FILE"],
@@ -31,13 +27,11 @@ TEST_FILE = '[[query]]\nquery = "text"\nexpected = "KEY"\n'
 
 @pytest.fixture
 def old(run: Run, install: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run a program on an install that has the placeholders of the sentences: a memory KEY, a FILE of recall tests, a
-    FILE.jsonl of memories, and the stores of two other programs."""
+    """Run a program on an install that has the placeholders of the sentences: a memory KEY, a FILE of recall tests,
+    and a FILE.jsonl of memories."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "FILE").write_text(TEST_FILE)
     (tmp_path / "FILE.jsonl").write_text('{"key": "new", "content": "a new text"}\n')
-    shutil.copy(DATA / "memory_rs.json", tmp_path / "memory-rs.json")
-    mila(tmp_path / "rustmem.db")
     run("memory", "store", "KEY", "a text", "--config-dir", str(install))
     run("memory", "store", "twin", "a text", "--config-dir", str(install))
     run("memory", "snapshot", "--yes", "--config-dir", str(install))
@@ -60,30 +54,21 @@ def test_a_removed_verb_answers_with_its_sentence(old: Run, name: str) -> None:
     assert name not in dict(first_words())
 
 
-def test_a_removed_option_or_value_of_a_verb_raises_its_sentence() -> None:
+def test_a_removed_option_of_a_verb_raises_its_sentence() -> None:
     for (verb, option), sentence in OPTIONS.items():
         for words in ([option], [f"{option}=x"], [option, "x"]):
             with pytest.raises(RemovedError) as told:
                 memory_arguments([*verb.split(), *NEEDS.get(verb, []), *words])
             assert told.value.message == sentence
         assert option not in verb_parser(named_verb(verb)).format_help()
-    for (name, option, value), sentence in VALUES.items():
-        for words in ([option, value], [f"{option}={value}"]) if name not in PROGRAMS else ():
-            with pytest.raises(RemovedError) as told:
-                memory_arguments([name, *words])
-            assert told.value.message == sentence
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
-def test_a_removed_option_or_value_is_one_sentence_of_the_program(old: Run, program: str) -> None:
-    answer = old("--print-completion=fish", program=program)
-    sentence = VALUES[program, "--print-completion", "fish"]
-    assert (answer.code, answer.out, answer.err) == (2, "", f"{program}: {sentence}\n")
+def test_a_removed_option_is_one_sentence_of_the_program(old: Run) -> None:
     answer = old("memory", "list", "--words", "x")
     assert (answer.code, answer.out, answer.err) == (2, "", f"zeroclaw: {OPTIONS['list', '--words']}\n")
 
 
-SENTENCES = " ".join((*VERBS.values(), *OPTIONS.values(), *VALUES.values()))
+SENTENCES = " ".join((*VERBS.values(), *OPTIONS.values()))
 
 
 @pytest.mark.parametrize("command", dict.fromkeys(re.findall(r"`(zeroclaw[^`]*)`", SENTENCES)))

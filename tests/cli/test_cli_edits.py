@@ -102,15 +102,6 @@ def test_a_note_says_what_zeroclaw_would_refuse(
     assert "would refuse" not in run(*memory, "0.8.3", "store", *arguments).err
 
 
-def test_a_note_says_what_zeroclaw_would_blank_out(run: Run, agents_install: Path) -> None:
-    _with_policy(agents_install, "redact_on_write = true", "redact_categories = ['EMAIL', 'apikey']")
-    memory = ("memory", "--config-dir", str(agents_install), "--profile", "0.8.4")
-    stored = run(*memory, "store", "k", "ada@example.org has api_key=abcdefghijklmnop and +49 30 1234567")
-    assert "ZeroClaw would store this with api_key, email blanked out." in stored.err
-    edited = run(*memory, "edit", "k", "--content", "Write to bob@example.org")
-    assert "ZeroClaw would store this with email blanked out." in edited.err
-
-
 def test_a_superseded_memory_is_shown_again_and_undo_hides_it_as_it_was(memory: Run, brain: Brain) -> None:
     before = brain.rows()
     done = memory("edit", "lang_old", "--unsupersede", "--json").json

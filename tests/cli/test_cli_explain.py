@@ -45,20 +45,11 @@ def test_the_document(memory: Run) -> None:
     }
 
 
-def test_a_memory_is_found_by_id_and_a_superseded_one_too(memory: Run) -> None:
-    answer = memory("explain", "--id", "id-old", "--query", "prefers", "--json", "--profile", "0.7.5")
-    assert (answer.code, answer.json["stopped_at"]) == (0, "superseded")
-    assert "id-0" in answer.json["verdict"]
-
-
 @pytest.mark.parametrize(
     ("options", "stopped_at"),
     [
-        ((), "threshold"),
         (("--set=memory.min_relevance_score=0",), None),
         (("--session", "tg_1"), "session"),
-        (("--since", "2026-03-19"), "time"),
-        (("--namespace", "work"), "namespace"),
         (("--profile", "0.8.4", "--as-of", "2026-03-05T10:00:00Z"), None),
         (("--profile", "0.8.4", "--as-of", "2026-03-25T10:00:00Z"), "threshold"),
     ],
@@ -68,20 +59,6 @@ def test_what_if_changes_the_verdict(memory: Run, options: tuple[str, ...], stop
     answer = memory("explain", "food", "--query", "ramen tea plates", "--json", *profile, *options)
     assert answer.code == 0, answer.err
     assert answer.json["stopped_at"] == stopped_at, answer.json["verdict"]
-
-
-def test_a_memory_that_is_not_there(memory: Run) -> None:
-    answer = memory("explain", "nobody", "--query", "rust")
-    assert (answer.code, answer.out) == (1, "")
-    assert "No memory entry found for key: nobody" in answer.err
-
-
-def test_wrong_use(memory: Run) -> None:
-    assert memory("explain", "lang").code == 2
-    assert memory("explain", "--query", "rust").code == 2
-    answer = memory("explain", "lang", "--query", "rust", "--set=memory.min_relevance_score=nan")
-    assert answer.code == 2
-    assert "Traceback" not in answer.err
 
 
 def test_a_key_of_several_agents_is_refused_until_one_is_named(run: Run, agents_install: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import tomllib
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -14,7 +13,7 @@ import pytest
 from zeroclaw_tui.backends.factory import CLASSES
 from zeroclaw_tui.cli.onboard import onboard_parser
 from zeroclaw_tui.cli.options import RULES, SUPERSEDED, inspector_parser, zeroclaw_parser
-from zeroclaw_tui.cli.verbs import every_verb, memory_arguments, memory_parser, split_verb, verb_parser
+from zeroclaw_tui.cli.verbs import CHANGED, every_verb, memory_arguments, memory_parser, verb_parser
 from zeroclaw_tui.memory.entry import JSON_FIELDS
 from zeroclaw_tui.memory.query import Superseded
 from zeroclaw_tui.memory.recall import Rule
@@ -39,7 +38,7 @@ def test_help_lists_the_pages_and_shows_the_help_of_a_verb(run: Run) -> None:
 
 PARSERS = {
     "zeroclaw": zeroclaw_parser, "zeroclaw-tui": inspector_parser, "zeroclaw onboard": onboard_parser,
-    "zeroclaw memory": memory_parser, "zeroclaw memory trash": lambda: verb_parser(split_verb(["trash", "-h"])[0]),
+    "zeroclaw memory": memory_parser,
     **{f"zeroclaw memory {each.name}": partial(verb_parser, each) for each in every_verb().values()},
 }  # fmt: skip
 
@@ -49,8 +48,6 @@ def test_no_line_of_help_is_wider_than_the_terminal(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("COLUMNS", "80")
     lines = PARSERS[command]().format_help().splitlines()
     assert [line for line in lines if len(line) > 80] == []
-    # A terminal that needs no help to break words would leave these.
-    assert [line for line in lines if line.endswith("-")] == []
 
 
 @pytest.mark.parametrize("name", every_verb())
@@ -62,13 +59,6 @@ def test_the_help_of_a_verb_has_two_examples_that_parse(name: str) -> None:
         command = words[: words.index("<")] if "<" in words else words
         assert memory_arguments(command).verb == name
         assert f"  zeroclaw memory {example}\n" in verb_parser(verb).format_help()
-
-
-@pytest.mark.parametrize("columns", [1, 30, 60, 80])
-def test_the_sample_in_the_help_can_be_copied_from_any_window(run: Run, columns: int) -> None:
-    shown = run("memory", "test", "--help", COLUMNS=str(columns)).out
-    sample = tomllib.loads(shown[shown.index("  [[query]]") : shown.index("\nA", shown.index("[[query]]"))])
-    assert [query["expected"] for query in sample["query"]] == [["food", "food_allergy"], "trip_may"]
 
 
 COMMANDS = (
@@ -90,7 +80,9 @@ def test_a_document_has_the_names_that_its_page_tells(memory: Run) -> None:
             continue
         told = list(JSON_FIELDS) if verb == "get" else re.findall(r"[a-z_]+", every_verb()[verb].shape)
         # What changes memory adds names of its own to the document of every change.
-        names = [name for name in answer.json if name in told] if every_verb()[verb].changes else list(answer.json)
+        names = (
+            [name for name in answer.json if name in told] if every_verb()[verb].shape == CHANGED else list(answer.json)
+        )
         assert names == told, arguments
 
 

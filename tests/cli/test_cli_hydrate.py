@@ -92,27 +92,6 @@ def test_undo_removes_what_an_empty_store_was_made_of_and_nothing_older(memory: 
     assert memory("get", "tea", "--json").json["content"] == "Green tea\nat four"
 
 
-def test_it_is_made_of_the_version_that_a_first_store_would_make_it_of(run: Command, tmp_path: Path) -> None:
-    """The newest, where the config is of ZeroClaw 0.8; an older ZeroClaw stores nothing in tables of that one."""
-    made = {}
-    for name, config, root in (
-        ("new", "schema_version = 3\n", "data"),
-        ("old", "default_temperature = 0.7\n", "workspace"),
-    ):
-        for first in (("hydrate", "--yes"), ("store", "tea", "Green tea")):
-            folder = tmp_path / name / first[0]
-            (folder / root / "memory").mkdir(parents=True)
-            (folder / "config.toml").write_text(f'{config}[memory]\nbackend = "sqlite"\n')
-            (folder / root / "MEMORY_SNAPSHOT.md").write_text(SNAPSHOT)
-            assert run("memory", "--config-dir", str(folder), *first).code == 0
-            recalled = run("memory", "--config-dir", str(folder), "recall", "tea", "--json").json
-            made[name, first[0]] = recalled["profile"]
-    assert made == {
-        ("new", "hydrate"): "0.8.4", ("new", "store"): "0.8.4",
-        ("old", "hydrate"): "0.7.5", ("old", "store"): "0.7.5",
-    }  # fmt: skip
-
-
 def test_a_log_without_its_database_is_one_sentence(memory: Command, empty: Path) -> None:
     empty.write_bytes(b"")
     log = empty.with_name("brain.db-wal")

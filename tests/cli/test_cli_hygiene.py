@@ -112,30 +112,11 @@ def test_a_run_is_done_and_undo_brings_all_of_it_back(hygiene: Command, run: Com
     assert state_of(zc) == before
 
 
-def test_what_is_excluded_by_name_or_id_stays(hygiene: Command, run: Command, zc: Path) -> None:
-    ids = {item["name"]: item["id"] for item in hygiene("--dry-run", "--json").json["items"]}
-    exclude = ("--without", f"memory/{OLD}.md", "--without", ids["old"])
-    done = hygiene("--yes", "--json", *exclude).json
-    assert sorted(item["name"] for item in done["left_out"]) == [f"memory/{OLD}.md", "old"]
-    assert done["count"] == 2
-    files, keys = state_of(zc)
-    assert (f"memory/{OLD}.md" in files, f"memory/{NEW}.md" in files) == (True, False)
-    assert keys == ["kept", "old", "young"]
-    run("memory", "--config-dir", str(zc), "undo", "--yes")
-    shown = hygiene("--yes", *exclude).out
-    for words in ("1 file archived · 2 files deleted.", "restores all of it, including files", "2 excluded."):
-        assert words in shown
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--yes", "--without", "memory/nope.md"), "is not part of this plan"),
-        (("--yes", "--without", "\x1b[31mkey"), "is not part of this plan"),
-        (("--yes", "--as-of", "in 3d"), "cannot run as of a future time"),
         (("--yes", "--as-of", "2099-01-01"), "cannot run as of a future time"),
         (("--dry-run", "--as-of", "soon"), "soon"),
-        (("--dry-run", "--as-of", "in 9999999w"), "out of range"),
         (("--dry-run", "--as-of", "0001-01-01"), "0001-01-01"),
         ((), "--yes"),
     ],
@@ -155,7 +136,7 @@ def test_a_date_is_the_midnight_it_begins_with(hygiene: Command, as_of: str, not
     found = hygiene("--dry-run", "--json", "--as-of", as_of, "--read-only").json
     assert found["as_of"] == f"{as_of}T00:00:00+00:00"
     assert sum(item["rule"] == "archive memory files" for item in found["items"]) == notes
-    assert "young" in hygiene("--dry-run", "--json", "--as-of", "in 40d").out
+    assert "young" in hygiene("--dry-run", "--json", "--as-of", "2099-01-01").out
 
 
 def test_hostile_names_reach_the_terminal_cleaned(hygiene: Command, zc: Path) -> None:

@@ -28,7 +28,7 @@ def test_list_prints_what_zeroclaw_prints(memory: Run) -> None:
         "- food [travel notes]\n    Likes ramen and rust colored plates\n\n"
         "  Use --offset 4 to see the next page.\n"
     )
-    told = "zeroclaw: 1 superseded hidden; --superseded show lists it too.\n"
+    told = "zeroclaw: 1 superseded hidden; see --superseded show.\n"
     assert (answer.code, answer.err) == (0, told)
 
 
@@ -74,8 +74,7 @@ def test_every_count_that_leaves_superseded_memories_out_says_so(
     left_out = "1 superseded memory is left out; --superseded show takes it along."
     copied = str(tmp_path / "copied.db")
     for arguments, words in (
-        (("stats",), "1 of the total is superseded; the categories leave it out."),
-        (("stats", "--category", "core"), "1 superseded hidden; --superseded show counts it too."),
+        (("stats",), "1 superseded hidden; see --superseded show."),
         (("audit",), "9 memories, 1 of them superseded, "),
         (("doctor",), "Counted is every memory, 1 of them superseded and hidden from the agent."),
         (("purge", "--category", "core", "--dry-run"), stays),
@@ -216,15 +215,6 @@ def test_recall_within_a_session_and_a_window(memory: Run) -> None:
     assert len(keys("--limit", "1")) == 1
 
 
-def test_decay_counts_to_the_moment_given(memory: Run) -> None:
-    def injected(as_of: str) -> bool:
-        results = memory("recall", "timezone", "--json", "--profile", "0.8.4", "--as-of", as_of).json["results"]
-        return bool(results[0]["injected"])
-
-    assert injected("2026-03-04T11:00:00+00:00")
-    assert not injected("2026-06-01")
-
-
 def test_a_batch_answers_a_thousand_queries_in_one_process(memory: Run, tmp_path: Path) -> None:
     asked = [{"query": f"rust {number}", "limit": 1 + number % 3} for number in range(1000)]
     asked[7] = {"query": "", "session": "tg_1", "agents": None, "since": "2026-03-04"}
@@ -268,11 +258,10 @@ def test_health(memory: Run, install: Path) -> None:
     assert answer.code == 0
     assert list(document) == [
         "backend", "location", "chosen", "ok", "summary", "findings", "facts", "generation", "profile",
-        "profile_source", "newer_version", "config", "installs",
+        "profile_source", "newer_version", "config",
     ]  # fmt: skip
     assert (document["ok"], document["generation"], document["profile_source"]) == (True, "G2", "assumed")
     assert document["config"]["memory.backend"]["value"] == "sqlite"
-    assert document["installs"][0]["config_dir"] == str(install)
     shown = memory("health").out
     assert shown.startswith("✓ ")
     assert str(install / "config.toml") in shown
@@ -305,7 +294,6 @@ def test_two_stores_that_could_be_meant_are_both_named(memory: Run, install: Pat
     answer = memory("list")
     assert answer.code == 0
     assert all(str(install / name) in answer.err for name in ("data", "workspace"))
-    assert len(memory("health", "--json").json["installs"]) == 2
 
 
 def test_a_lone_store_needs_no_install(run: Run, install: Path, tmp_path: Path) -> None:

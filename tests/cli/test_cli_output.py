@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from zeroclaw_tui.cli.output import BOLD, Styled, document, write_lines
+from zeroclaw_tui.cli.output import document
 from zeroclaw_tui.memory.hidden_text import hidden_runs
 from zeroclaw_tui.memory.text import cells, cut, padded
 
@@ -92,25 +92,3 @@ def test_a_cut_text_never_takes_more_than_its_room(text: str, most: int) -> None
     shown = cut(text, most)
     assert cells(shown) <= most
     assert shown == text or (shown.endswith("…") and text.startswith(shown[:-1]))
-
-
-class _Screen(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-@given(
-    st.lists(st.text(st.sampled_from("ab 語"), min_size=1, max_size=9), min_size=1, max_size=12), st.integers(12, 40)
-)
-def test_a_sentence_on_a_terminal_is_broken_between_words_and_by_nothing_else(words: list[str], columns: int) -> None:
-    whole = " ".join(words)
-    screen = _Screen()
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("COLUMNS", str(columns))
-        patched.setenv("NO_COLOR", "1")
-        write_lines([(Styled(whole[:5], BOLD), whole[5:])], screen)
-        write_lines([(whole,)], verbatim_screen := _Screen(), verbatim=True)
-    lines = screen.getvalue().split("\n")[:-1]
-    assert screen.getvalue().split() == whole.split()
-    assert all(cells(line) <= columns or " " not in line.strip() for line in lines)
-    assert verbatim_screen.getvalue() == f"{whole}\n"

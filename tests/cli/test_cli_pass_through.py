@@ -66,10 +66,6 @@ def test_without_a_real_one(run: Run) -> None:
     answer = run("status")
     assert (answer.code, answer.out) == (127, "")
     assert answer.err.startswith("zeroclaw: This command belongs to the real zeroclaw, which is not on PATH.")
-    assert "Did you mean" not in answer.err
-    assert "Did you mean `zeroclaw memory`?" in run("memry", "list").err
-    assert "Did you mean `zeroclaw onboard`?" in run("onbord").err
-    assert run("--real", "memory", "reindex").code == 127
     assert run("--real", "memory", "list").code == 127
 
 

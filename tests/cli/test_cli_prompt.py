@@ -33,7 +33,6 @@ def test_the_document_has_the_exact_block_and_stderr_all_else(memory: Run, insta
     assert answer.json["text"] == f"[Memory context]\n- odd: {HOSTILE}\n[/Memory context]\n\n"
     size = len(answer.json["text"])
     assert f"1 memory, {size} characters, about {-(-size // 4)} tokens, by the rule of the CLI agent" in answer.err
-    assert "--rule channel shows it" in answer.err
 
 
 def test_bytes_that_are_no_utf_8_stay_what_they_are(memory: Run, install: Path) -> None:
@@ -79,9 +78,7 @@ def test_rule_and_version_are_what_was_asked(memory: Run, install: Path) -> None
     by_cli, by_channel = memory("prompt", "zebra"), memory("prompt", "zebra", "--rule", "channel")
     assert (len(by_cli.raw) > 2000, len(by_channel.raw) < 900) == (True, True)
     assert "by the rule of the channels" in by_channel.err
-    assert "--rule cli shows it" in by_channel.err
     one_rule = memory("prompt", "zebra", "--profile", "0.8.3")
     assert one_rule.raw == by_channel.raw
-    assert "another rule" not in one_rule.err
     oldest = memory("prompt", "zebra", "--profile", "0.6.2")
     assert oldest.out.endswith("x\n\n")

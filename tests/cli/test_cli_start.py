@@ -222,7 +222,7 @@ def test_the_tab_key_completes_in_the_shell_itself(run: Run, install: Path, tmp_
         ("memory lsit", "list"), ("memory recal x", "recall"), ("memory list --limt 3", "--limit"),
         ("memory trash restor", "trash restore"), ("onboard --dry-rum", "--dry-run"),
         ("onboard --intractive", "--interactive"),
-        ("memory help scorring", "scoring"), ("memory --jsn list", "--json"),
+        ("memory --jsn list", "--json"),
     ],
 )  # fmt: skip
 def test_a_slip_is_answered_with_what_it_may_mean(run: Run, typed: str, meant: str) -> None:

@@ -61,9 +61,6 @@ def test_it_prints_what_is_recorded_a_line_a_turn_and_ends(recording: RecordingI
         "query": "rust", "sent": BLOCK, "predicted": BLOCK, "equal": True, "why_not_equal": None, "source": "trace",
     }  # fmt: skip
     assert answer.code == 0
-    assert tail("--check").code == 1
-    (only,) = tail("--json", "--mismatches").out.splitlines()
-    assert json.loads(only)["turn"] == "bad"
 
 
 def test_people_see_what_differs(recording: RecordingInstall, tail: Run) -> None:
@@ -89,7 +86,6 @@ def test_only_turns_of_an_agent_since_a_moment(recording: RecordingInstall, tail
     recording.record(Sent("rust", agent="bob", id="other"))
     lines = tail("--json", "--since", "2026-11-30", "--agent", "default").out.splitlines()
     assert [json.loads(line)["turn"] for line in lines] == ["own"]
-    assert tail("--agent", "a", "--agent", "b").code == 2
 
 
 def test_nothing_recorded_shows_the_lines_that_turn_it_on(recording: RecordingInstall, tail: Run) -> None:

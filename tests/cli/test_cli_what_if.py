@@ -82,19 +82,6 @@ def test_options_equal_a_config_with_these_values(run: Run, made: MakeInstall, s
         assert found["results"]
 
 
-def test_a_batch_is_scored_with_the_options_too(run: Run, made: MakeInstall) -> None:
-    lines = b'{"query": "rust work"}\n{"query": "tea", "limit": 2}\n'
-    options = [*options_of({"min_relevance_score": 0.2, "vector_weight": 0.1}), "--as-of", "2026-03-02"]
-    plain = made("plain")
-    written = made("written", min_relevance_score=0.2, vector_weight=0.1)
-    found = recalled(run, plain, "--batch", "-", *options, stdin=lines)
-    expected = recalled(run, written, "--batch", "-", "--as-of", "2026-03-02", stdin=lines)
-    documents = [json.loads(line) | {"location": ""} for line in found.out.splitlines()]
-    assert documents == [json.loads(line) | {"location": ""} for line in expected.out.splitlines()]
-    assert [document["threshold"] for document in documents] == [0.2, 0.2]
-    assert documents[0]["weights"] == {"vector": 0.1, "keyword": 0.3}
-
-
 @pytest.mark.parametrize(
     "arguments",
     [

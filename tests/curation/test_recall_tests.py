@@ -128,17 +128,15 @@ async def test_what_reaches_the_prompt_and_the_session_of_a_test(store: Path) ->
         RecallTest("rust", ("lang",), "one session", "tg_1"),
         RecallTest("ramen", ("food",), "food"),
     ]
-    progress: list[int] = []
 
     async with opened_at(store, "0.7.5") as library:
-        run = await run_tests(library, "a.toml", tests, trial(library, threshold=1.6), progress.append)
+        run = await run_tests(library, "a.toml", tests, trial(library, threshold=1.6))
     everywhere, in_session, food = run.results
     assert set(everywhere.recalled) == {"lang", "chat"}
     assert (everywhere.hit, everywhere.injected) == (True, ())
     assert (in_session.recalled, in_session.hit) == (("chat",), False)
     assert food.injected == ("food",)
     assert (run.k, run.first.profile, run.first.threshold, run.search_mode) == (5, "0.7.5", 1.6, "hybrid")
-    assert progress == [1, 2, 3]
 
 
 BATCH = [RecallTest(f"word{number}", ("near",), f"q{number}") for number in range(5)]

@@ -8,11 +8,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.cli import options, output, plans
-from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, GREEN, YELLOW, Line, Styled
+from zeroclaw_tui.cli.edits import remove_planned
+from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, GREEN, Line, Styled
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.config.real_binary import runnable
 from zeroclaw_tui.memory.days import date_shown
-from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, SearchInterrupted, UsageError
+from zeroclaw_tui.memory.errors import INTERRUPTED, SearchInterrupted, UsageError
 from zeroclaw_tui.memory.text import counted, cut, one_line, size_shown
 
 if TYPE_CHECKING:
@@ -24,10 +25,17 @@ if TYPE_CHECKING:
 
 _KEY_CELLS, _REMARK_CELLS, _SESSION_CELLS = 24, 30, 32
 _GROUPS_SHOWN = 3
+KINDS = (
+    "assistant-replies", "recall-blobs", "tool-results", "heartbeat-and-cron", "too-short", "too-long", "empty-keys",
+    "exact-duplicates", "near-duplicates", "secrets", "hidden-text",
+)  # fmt: skip
+DUPLICATES = ("exact-duplicates", "near-duplicates")
 
 
 def _audit_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--only", action="append", metavar="KIND", help="Only findings of this kind (repeatable)")
+    parser.add_argument(
+        "--only", action="append", choices=KINDS, metavar="KIND", help="Only this kind (repeatable): %(choices)s"
+    )
     parser.add_argument(
         "--limit", type=options.count, default=5, metavar="N", help="Show at most N memories of each kind [5]"
     )
@@ -62,21 +70,22 @@ async def audit(library: Library, given: argparse.Namespace, now: datetime) -> i
         output.note("zeroclaw: Cancelled. Nothing was changed.")
         return INTERRUPTED
     findings = [finding for finding in report.findings if finding.kind in kinds]
-    if acts:
-        return await (_merge if given.merge else _purge)(library, given, findings)
-    if given.json:
-        place = {"backend": library.memory.name, "location": library.memory.about.location}
-        output.document({**place, **report.as_json(kinds, given.limit)})
-    else:
-        output.write_lines(_report_lines(library, report, findings, given.limit))
-    return DONE
+    if given.merge:
+        return await _merge(library, given, findings)
+    if given.purge:
+        from zeroclaw_tui.curation.purge_plan import plan_of
+
+        versions = {version.handle: version for finding in findings for version in finding.versions}
+        return await remove_planned(library, given, plan_of(versions.values()), "purge")
+    found = {**output.place_of(library), **report.as_json(kinds, given.limit)}
+    return output.answer(given, found, _report_lines(library, report, findings, given.limit))
 
 
 async def _check(library: Library, agents: Sequence[str]) -> CleanUpReport | None:
     """Check the memories; None after Ctrl-C."""
     from zeroclaw_tui.curation.clean_up import check_memories
 
-    with plans.Progress("Checking memories", None if agents else await library.memory.count()) as progress:
+    with plans.Progress("Checking memories", None) as progress:
         try:
             return await check_memories(library, progress.advance, agents)
         except SearchInterrupted:
@@ -85,60 +94,27 @@ async def _check(library: Library, agents: Sequence[str]) -> CleanUpReport | Non
             raise
 
 
-def _kinds(given: argparse.Namespace) -> Sequence[FindingKind]:
+def _kinds(given: argparse.Namespace) -> list[FindingKind]:
     """The kinds of findings that are meant. Raises UsageError where an action does not go with them."""
-    from zeroclaw_tui.curation.clean_up import DUPLICATES, KINDS
+    from zeroclaw_tui.curation import clean_up
 
-    kinds = KINDS if not given.only else tuple(dict.fromkeys(map(_kind, given.only)))
-    if given.merge:
-        others = [kind for kind in kinds if kind not in DUPLICATES]
-        if given.only and others:
-            hint = "Pass --only exact-duplicates, --only near-duplicates or neither."
-            raise UsageError(f"Only duplicates can be merged, not {others[0]}.", hint=hint)
-        return [kind for kind in DUPLICATES if kind in kinds]
+    kinds = given.only or (DUPLICATES if given.merge else KINDS)
+    if given.merge and not set(kinds) <= set(DUPLICATES):
+        raise UsageError("Only duplicates can be merged.", hint=f"Pass --only {' or --only '.join(DUPLICATES)}.")
     if given.purge and not given.only:
-        raise UsageError("No findings named. Name each kind with --only.", hint=_listed(KINDS))
-    return kinds
-
-
-def _kind(typed: str) -> FindingKind:
-    """The kind of this name or unique beginning, with blanks or hyphens. Raises UsageError with the names."""
-    from zeroclaw_tui.curation.clean_up import KINDS
-
-    wanted = " ".join(typed.lower().replace("-", " ").split())
-    found = [kind for kind in KINDS if kind == wanted] or [kind for kind in KINDS if wanted and kind.startswith(wanted)]
-    if len(found) != 1:
-        why = "matches several kinds of findings" if found else "is not a kind of finding"
-        raise UsageError(f"{one_line(typed)!r} {why}.", hint=_listed(found or KINDS))
-    return found[0]
-
-
-def _listed(kinds: Sequence[FindingKind]) -> str:
-    return f"Kinds: {', '.join(kind.replace(' ', '-') for kind in kinds)}."
+        raise UsageError("No findings named.", hint=f"Name each kind with --only: {', '.join(KINDS)}.")
+    return [kind for kind in clean_up.KINDS if kind.replace(" ", "-") in kinds]
 
 
 def _report_lines(library: Library, report: CleanUpReport, findings: Sequence[Finding], limit: int) -> Iterator[Line]:
-    """A line of totals, a table of the findings, then each with its first memories and what can be done."""
+    """A line of totals, then each finding with its first memories and what can be done."""
     yield Styled(report.headline(), BOLD)
     yield Styled(f"{library.memory.name} · {one_line(library.memory.about.location)}", DIM)
-    yield ()
     if not findings:
-        nothing = "No findings." if len(report.findings) == 0 else "No findings of this kind."
-        yield nothing if report.rows else "This store has no memories yet."
-        return
-    yield from output.table(
-        [_row(report, finding) for finding in findings], ("finding", "memories", "bytes", "share"), right={1, 2, 3}
-    )
+        yield "No findings." if report.rows else "This store has no memories yet."
     for finding in findings:
         yield ()
         yield from _finding_lines(finding, limit)
-
-
-def _row(report: CleanUpReport, finding: Finding) -> tuple[Line, ...]:
-    share = 100 * finding.size / report.size if report.size else 0.0
-    shown = "<0.1 %" if 0 < share < 0.05 else f"{share:.1f} %"
-    kind = Styled(finding.kind, YELLOW if finding.kind in ("secrets", "hidden text") else BOLD)
-    return kind, f"{finding.count:,}", size_shown(finding.size), shown
 
 
 def _finding_lines(finding: Finding, limit: int) -> Iterator[Line]:
@@ -151,15 +127,12 @@ def _finding_lines(finding: Finding, limit: int) -> Iterator[Line]:
     rows = [
         (_key(sample), Styled(cut(sample.remark, _REMARK_CELLS), CYAN), one_line(sample.excerpt)) for sample in shown
     ]
-    for sample, line in zip(shown, output.table(rows, indent="  ") if rows else (), strict=True):
+    for sample, line in zip(shown, output.table(rows, indent="  "), strict=True):
         yield line
         if sample.spelled:
             yield f"      hidden text: {one_line(sample.spelled)}"
     if finding.count > len(shown):
         yield Styled(f"  … {finding.count - len(shown):,} more. Show them with --limit N or --json", DIM)
-    if finding.kind == "hidden text":
-        show, clean = "`zeroclaw memory get KEY`", "`zeroclaw memory edit KEY --content`"
-        yield Styled(runnable(f"  Show one with {show}, clean it with {clean}."), DIM)
     what, way = ("Merging", "--merge") if finding.groups else ("Deleting them", "--purge")
     command = f"`zeroclaw memory audit --only {finding.kind.replace(' ', '-')} {way}`"
     yield Styled(runnable(f"  {what} frees {size_shown(finding.freed)}. Run {command}"), DIM)
@@ -169,42 +142,14 @@ def _key(sample: Sample) -> str:
     return cut(output.masked_line(sample.version.key) or "(no key)", _KEY_CELLS)
 
 
-async def _purge(library: Library, given: argparse.Namespace, findings: Sequence[Finding]) -> int:
-    """Move the memories of findings to the trash, each once."""
-    from zeroclaw_tui.cli.edits import remove_planned
-    from zeroclaw_tui.curation.purge_plan import plan_of
-
-    versions = {version.handle: version for finding in findings for version in finding.versions}
-    return await remove_planned(library, given, plan_of(versions.values()), "purge")
-
-
 async def _merge(library: Library, given: argparse.Namespace, findings: Sequence[Finding]) -> int:
     """Show what a merge would do, ask, and merge."""
     from zeroclaw_tui.curation.clean_up import merge, plan_merge
-    from zeroclaw_tui.curation.outcome import Outcome
 
     merges = plan_merge(findings)
-    plan = merges.to_delete
-    if not plan.count:
-        lines: list[Line] = ["There is nothing to merge."]
-    else:
-        lines = await plans.plan_lines(library, plan, "merge", forever=False, copies=())
-        lines += [line for group in merges.groups[:_GROUPS_SHOWN] for line in _group_lines(*group)]
-    if given.dry_run or not plan.count:
-        entries = [plans.named_as_json(version) for version in plan.stamps[: plans.MOST_ENTRIES]]
-        planned = Outcome("merge", plan.count)
-        planned_document = plans.change_document(library, planned, dry_run=given.dry_run, entries=entries)
-        return plans.print_plan(given, lines, planned_document)
-    if not given.yes and not (
-        plans.confirm_count(plan.count, "merge", lines) if plan.is_typed else plans.confirm("Go on?", lines)
-    ):
-        return REFUSED
-    outcome = await plans.carry_out(library, given, "Merging", plan.count, partial(merge, library, merges))
-    if outcome is None:
-        return REFUSED
-    done = (Styled("✓", GREEN), f" {outcome.headline('', counted(len(merges.groups)))}")
-    # The memory that stays has the same text, so copies of it stay too.
-    return await plans.print_done(library, given, plan, outcome, done, texts=None)
+    lines = [line for group in merges.groups[:_GROUPS_SHOWN] for line in _group_lines(*group)]
+    remove = partial(merge, library, merges)
+    return await remove_planned(library, given, merges.to_delete, "merge", remove=remove, lines=lines)
 
 
 def _group_lines(stays: Sample, deleted: Sequence[Sample]) -> Iterator[Line]:

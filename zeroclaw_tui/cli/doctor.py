@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from zeroclaw_tui.cli import plans
 from zeroclaw_tui.cli.health import store_place
 from zeroclaw_tui.cli.options import add_dry_run
-from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, RED, YELLOW, Line, Styled, document, note, notes, write_lines
+from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, RED, YELLOW, Line, Styled, note, notes, place_of, write_lines
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.config.real_binary import runnable
-from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, NOT_REACHABLE, REFUSED, InspectorError, Unreadable, UsageError
-from zeroclaw_tui.memory.text import cells, counted, mask_secrets, one_line, padded
+from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, NOT_REACHABLE, REFUSED, InspectorError, UsageError
+from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -48,7 +48,6 @@ def _doctor_options(parser: argparse.ArgumentParser) -> None:
     _doctor_options,
     opens="config",
     concerns=("file", "fact", "store", "recall", "vectors", "hygiene", "snapshot"),
-    tells_facts=True,
     examples=("doctor --deep", "doctor --repair all --dry-run"),
 )
 async def doctor(configs: Sequence[MemoryConfig], given: argparse.Namespace, now: datetime) -> int:
@@ -66,24 +65,21 @@ async def doctor(configs: Sequence[MemoryConfig], given: argparse.Namespace, now
         chosen = _chosen(report, given.repair or ())
         repaired: dict[str, RepairOutcome] = {}
         code = DONE
-        if given.repair and not given.dry_run:
+        if chosen and not given.dry_run:
             code = await _repair(config, library, given, now, chosen, repaired)
             report = await examine(config, library, deep=given.deep)
     finally:
         if library is not None:
             await library.close()
     backend, location = store_place(config, library)
-    location = mask_secrets(location or str(config.install.root))
     facts = {"backend": backend, "location": location, **report.as_json()}
     facts["repaired"] = [{"id": name, **outcome.as_json()} for name, outcome in repaired.items()]
     facts["dry_run"] = bool(given.repair and given.dry_run)
+    lines = _report_lines(report, backend, location)
     if facts["dry_run"]:
-        would_repair = [finding.id for finding in chosen]
-        plans.print_plan(given, _repair_lines(chosen), {**facts, "would_repair": would_repair})
-    elif given.json:
-        document(facts)
-    else:
-        write_lines(_report_lines(report, backend, location))
+        facts["would_repair"] = [finding.id for finding in chosen]
+        lines = _repair_lines(chosen)
+    plans.print_plan(given, lines, facts)
     return max(code, DONE if report.is_healthy else REFUSED)
 
 
@@ -100,24 +96,18 @@ async def _opened(config: MemoryConfig, profile: str | None) -> Library | None:
 
 
 def _chosen(report: DoctorReport, names: Sequence[str]) -> list[DoctorFinding]:
-    """The findings to repair, of several with the same repair the first.
-
-    Raises UsageError for a name that no finding has, and Unreadable if the store does not open to look for it.
-    """
+    """The findings to repair, of several with the same repair the first. Raises UsageError for an unknown name."""
     chosen: dict[tuple[str, str], DoctorFinding] = {}
     for name in names:
         # Texts are sent to a provider only by `reindex`, which shows what it sends.
         every = [finding for finding in report.findings if finding.repair not in (None, "fill vectors")]
         found = every if name == "all" else [finding for finding in report.findings if finding.id == name]
         if not found and name != "all":
-            closed = next((finding for finding in report.findings if finding.id == "not-open"), None)
-            if closed is not None:
-                raise Unreadable(closed.title, hint=closed.by_hand)
             known = ", ".join(one_line(finding.id) for finding in report.findings) or "none"
             raise UsageError(f"Unknown finding {name!r}.", hint=f"Findings: {known}.")
         for finding in found:
             if finding.repair is None:
-                note(f"zeroclaw: {finding.id} cannot be repaired here. {finding.by_hand or 'It is fine.'}")
+                note(f"zeroclaw: {finding.id} cannot be repaired here. {finding.by_hand}")
             else:
                 chosen.setdefault((finding.repair, finding.target), finding)
     return list(chosen.values())
@@ -131,14 +121,13 @@ async def _repair(
     chosen: Sequence[DoctorFinding],
     repaired: dict[str, RepairOutcome],
 ) -> int:
-    """Repair findings, each after a yes; return the exit code. A repair that fails does not stop the others."""
+    """Repair findings after a yes; return the exit code. A repair that fails does not stop the others."""
     from zeroclaw_tui.curation.doctor import repair_finding
 
     code = DONE
+    if not given.yes and not plans.confirm("Repair all of this?", _repair_lines(chosen)):
+        return REFUSED
     for finding in chosen:
-        if not given.yes and not plans.confirm("Repair it?", _repair_lines([finding])):
-            code = max(code, REFUSED)
-            continue
         try:
             with plans.Progress("Repairing", None) as progress:
                 outcome = await repair_finding(config, library, finding, now, progress.advance)
@@ -148,13 +137,15 @@ async def _repair(
             continue
         repaired[finding.id] = outcome
         if not given.json:
-            _print_outcome(outcome)
+            write_lines(_outcome_lines(outcome))
     return code
 
 
-def _print_outcome(repaired: RepairOutcome) -> None:
-    write_lines((Styled("✓", GREEN), " ", mask_secrets(sentence)) for sentence in repaired.sentences())
-    notes(filter(None, [repaired.backup_sentence()]))
+def _outcome_lines(repaired: RepairOutcome) -> Iterator[Line]:
+    for sentence in repaired.sentences():
+        yield (Styled("✓", GREEN), " ", _clean(sentence))
+    if repaired.backup is not None:
+        yield _clean(repaired.backup_sentence())
 
 
 def _repair_lines(findings: Sequence[DoctorFinding]) -> Iterator[Line]:
@@ -176,9 +167,7 @@ def _report_lines(report: DoctorReport, backend: str, location: str) -> Iterator
         if finding.risk == "fine":
             continue
         yield f"    {_clean(finding.risk_sentence)}"
-        left = max((cells(_clean(name)) for name, _ in finding.details), default=0)
-        for name, value in finding.details:
-            yield ("    ", Styled(padded(_clean(name), left), DIM), f"  {_clean(value)}")
+        yield from (Styled(f"    {_clean(name)}: {_clean(value)}", DIM) for name, value in finding.details)
         if finding.repair is not None:
             yield Styled(runnable(f"    repair: `zeroclaw memory doctor --repair {_clean(finding.id)}`"), DIM)
         if finding.by_hand:
@@ -212,13 +201,9 @@ async def _compact(config: MemoryConfig, given: argparse.Namespace, now: datetim
         return NOT_REACHABLE if plan.open_in else DONE
     if not plan.open_in and not given.yes and not plans.confirm("Rewrite it?", plan.sentences()):
         return REFUSED
-    note("zeroclaw: Compacting …")
     outcome = await compact(config, now)
-    if given.json:
-        document({**facts, "after": (await plan_compact(config)).size, **outcome.as_json()})
-    else:
-        _print_outcome(outcome)
-    return DONE
+    done = {**facts, "after": (await plan_compact(config)).size, **outcome.as_json()}
+    return plans.print_plan(given, _outcome_lines(outcome), done)
 
 
 def _reindex_options(parser: argparse.ArgumentParser) -> None:
@@ -231,7 +216,6 @@ def _reindex_options(parser: argparse.ArgumentParser) -> None:
     "Create missing or outdated embeddings",
     "{backend, location, dry_run, model, remote, missing, wrong, characters, tokens, filled, left, failed, stopped}",
     _reindex_options,
-    changes=True,
     concerns=("store", "vectors"),
     examples=("reindex --dry-run", "reindex --yes"),
 )
@@ -244,7 +228,7 @@ async def reindex(library: Library, given: argparse.Namespace, now: datetime) ->
         plans.check_writable(library, given)
         plans.check_can_ask("reindex", yes=given.yes)
     plan = await plan_reindex(library, ids=given.id or ())
-    facts = {"backend": library.memory.name, "location": library.memory.about.location}
+    facts = place_of(library)
     if given.dry_run or not plan.count:
         planned = {**facts, "dry_run": True, **plan.as_json(), **ReindexOutcome().as_json()}
         return plans.print_plan(given, plan.sentences(), planned)
@@ -254,14 +238,10 @@ async def reindex(library: Library, given: argparse.Namespace, now: datetime) ->
         return REFUSED
     with plans.Progress("Creating embeddings", plan.count) as progress:
         outcome = await create_embeddings(library, plan, on_progress=progress.advance)
-    if given.json:
-        document({**facts, "dry_run": False, **plan.as_json(), **outcome.as_json()})
-    else:
-        first, *more = outcome.sentences(plan.count)
-        write_lines([(Styled("✓ ", GREEN), first), *more])
+    first, *more = outcome.sentences(plan.count)
+    document = {**facts, "dry_run": False, **plan.as_json(), **outcome.as_json()}
+    plans.print_plan(given, [(Styled("✓ ", GREEN), first), *more], document)
     notes(_clean(sentence) for sentence in outcome.failed[:_MOST_FAILED_SHOWN])
-    if len(outcome.failed) > _MOST_FAILED_SHOWN:
-        note(f"zeroclaw: … {len(outcome.failed) - _MOST_FAILED_SHOWN:,} more.")
     if outcome.stopped:
         done = f"{outcome.filled:,} of {counted(plan.count)}"
         note(f"zeroclaw: Stopped after {done}; run `zeroclaw memory reindex` to continue.")

@@ -34,7 +34,13 @@ _ROWS = (
         "`zeroclaw memory hydrate --overwrite` treats every key so, as do `--skip` and `--rename`.",
     ),
     ("hydrate", "--pick", "`zeroclaw memory store KEY TEXT` brings one memory of the snapshot back."),
-    ("snapshot", "--file --diff", "`zeroclaw memory hydrate --dry-run` compares it with the store."),
+    ("snapshot", "--diff --file", "`zeroclaw memory hydrate --dry-run` compares a snapshot with the store."),
+    (
+        "hygiene",
+        "--without",
+        "`zeroclaw memory hygiene --yes` does all; the inspector leaves out what you mark.",
+    ),
+    ("tail", "--check --mismatches", "`zeroclaw memory tail --json` has `equal` for each turn."),
     ("audit", "--recategorise", "change one memory with `zeroclaw memory edit KEY --category daily`."),
     ("erase", "--also", "`zeroclaw memory erase TEXT TEXT --dry-run` looks for several texts at once."),
     ("erase", "--also-files", "`zeroclaw memory erase TEXT --dry-run` shows which files it changes."),
@@ -75,45 +81,9 @@ def _options() -> dict[tuple[str, str], str]:
 OPTIONS = _options()
 """The sentence for each removed option of a verb."""
 
-_VALUE_ROWS = (
-    ("audit", "--merge", "newest longest", "run `zeroclaw memory audit --only exact-duplicates --merge`."),
-    ("export", "--format", "mem0 mcp memory-rs okf", "`zeroclaw memory export --format jsonl` writes everything."),
-    (
-        "import",
-        "--from --format",
-        "engram okf claude-mem codex basic-memory letta pam markdown",
-        "`zeroclaw memory import FILE.jsonl` takes JSONL with key and content on each line.",
-    ),
-    (
-        "import",
-        "--from --format",
-        "memory-rs",
-        "`zeroclaw memory copy --location memory-rs.json --to sqlite` copies such a file.",
-    ),
-    ("import", "--with", "chunks untrusted", "import the OpenClaw workspace with MEMORY.md and memory/ instead."),
-    ("import", "--with", "instructions", "save one with `zeroclaw memory store KEY TEXT`."),
-    ("import", "--with", "vectors", "`zeroclaw memory health` shows how many memories lack a vector."),
-    (
-        "import",
-        "--with",
-        "archive",
-        "`zeroclaw memory copy --location rustmem.db --to sqlite --superseded` copies the archived texts of R-Mem.",
-    ),
-    ("zeroclaw", "--print-completion", "fish", "use bash or zsh, as in `zeroclaw --print-completion zsh`."),
-    ("zeroclaw-tui", "--print-completion", "fish", "use bash or zsh, as in `zeroclaw-tui --print-completion zsh`."),
-)
-
-VALUES = {
-    (name, option, value): f"`{option} {value}` was removed; {instead}"
-    for name, options, values, instead in _VALUE_ROWS
-    for option in options.split()
-    for value in values.split()
-}
-"""The sentence for each value that an option of a verb, or of a program, no longer takes."""
-
 
 class RemovedError(UsageError):
-    """A verb, an option or a value that earlier versions had."""
+    """A verb or an option that earlier versions had."""
 
     title = "Removed"
 
@@ -125,12 +95,8 @@ def removed_verb(words: Sequence[str]) -> RemovedError | None:
 
 
 def removed_option(name: str, arguments: Sequence[str]) -> RemovedError | None:
-    """The error for the first removed option, or value of one, among the arguments of a verb or a program."""
+    """The error for the first removed option among the arguments of a verb."""
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    for index, argument in enumerate(options):
-        option, equals, value = argument.partition("=")
-        value = value if equals else "".join(options[index + 1 : index + 2])
-        sentence = OPTIONS.get((name, option)) or VALUES.get((name, option, value))
-        if sentence is not None:
-            return RemovedError(sentence)
-    return None
+    sentences = (OPTIONS.get((name, argument.partition("=")[0])) for argument in options)
+    sentence = next(filter(None, sentences), None)
+    return None if sentence is None else RemovedError(sentence)

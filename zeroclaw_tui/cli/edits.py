@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -48,9 +49,7 @@ def _store_options(parser: argparse.ArgumentParser) -> None:
     CHANGED,
     _store_options,
     agents=options.OWNER,
-    checks=options.agent_given,
     opens="new store",
-    changes=True,
     concerns=("store",),
     examples=('store pet "Cat named Mio"', "store poem - < poem.txt"),
 )
@@ -70,10 +69,7 @@ async def store(library: Library, given: argparse.Namespace, now: datetime) -> i
         agent=options.agent_given(given),
         **extras,
     )
-    outcome = await plans.with_triggers(
-        library, given, lambda: store_memory(library, draft, replace=not given.new), asks=False
-    )
-    assert outcome is not None
+    outcome = await store_memory(library, draft, replace=not given.new)
     is_replaced = await _has_replaced(library, outcome)
     plans.print_notes(outcome)
     if given.json:
@@ -108,7 +104,6 @@ def _edit_options(parser: argparse.ArgumentParser) -> None:
     CHANGED,
     _edit_options,
     agents=options.WHOSE_MEMORY,
-    changes=True,
     concerns=("store",),
     examples=("edit pet --category daily", "edit pet --content - < pet.txt"),
 )
@@ -132,14 +127,11 @@ async def edit(library: Library, given: argparse.Namespace, now: datetime) -> in
     if before is None:
         raise await not_there(library, given.key, given.id)
     try:
-        outcome = await plans.with_triggers(
-            library, given, lambda: edit_memory(library, address(entry), Edit(asked), before.fingerprint), asks=False
-        )
+        outcome = await edit_memory(library, address(entry), Edit(asked), before.fingerprint)
     except Conflict as conflict:
         conflict.message = "Another program changed this memory at the same time; nothing was changed."
         conflict.hint = "Check it with `zeroclaw memory get`, then repeat the edit."
         raise
-    assert outcome is not None
     return await _print_edit(library, given, before, outcome)
 
 
@@ -223,7 +215,6 @@ def _forget_options(parser: argparse.ArgumentParser) -> None:
     CHANGED,
     _forget_options,
     agents=options.WHOSE_MEMORY,
-    changes=True,
     concerns=("store",),
     examples=("forget pet", "forget --id 7c2e --yes"),
 )
@@ -255,7 +246,6 @@ def _purge_options(parser: argparse.ArgumentParser) -> None:
     CHANGED,
     _purge_options,
     agents=options.OWN_MEMORIES,
-    changes=True,
     concerns=("store",),
     examples=("purge --older-than 90d --dry-run", "purge --contains secret --everywhere"),
 )
@@ -322,7 +312,6 @@ def _clear_options(parser: argparse.ArgumentParser) -> None:
     CHANGED,
     _clear_options,
     agents=options.OWN_MEMORIES,
-    changes=True,
     concerns=("store",),
     description=_CLEAR,
     examples=("clear --category daily", "clear --dry-run"),
@@ -373,11 +362,19 @@ async def _plan_named(library: Library, given: argparse.Namespace) -> PurgePlan:
 
 
 async def remove_planned(
-    library: Library, given: argparse.Namespace, plan: PurgePlan, verb: Verb, key: str | None = None
+    library: Library,
+    given: argparse.Namespace,
+    plan: PurgePlan,
+    verb: Verb,
+    key: str | None = None,
+    *,
+    remove: Callable[..., Awaitable[Outcome]] | None = None,
+    lines: Sequence[output.Line] = (),
 ) -> int:
     """Show a plan, ask, delete its memories, and give the exit code.
 
-    `clear` speaks in the words of ZeroClaw; `key` is the one of the memory that it deletes, None for several.
+    `clear` speaks in the words of ZeroClaw; `key` is the one of the memory that it deletes, None for several. `remove`
+    deletes in another way, which `lines` show below the plan: a text of which a copy stays is not searched elsewhere.
     """
     from zeroclaw_tui.curation.changes import remove_memories
     from zeroclaw_tui.curation.outcome import Outcome
@@ -391,24 +388,26 @@ async def remove_planned(
             output.write_lines(plans.superseded_lines(plan, verb), sys.stderr)
         return plans.print_plan(given, [nothing], document)
     if is_clear and key is None and not given.json:
-        output.write_lines([(f"Found {plan.count} entries in '{in_one_line(given.category or 'all categories')}'.",)])
+        output.write_lines([f"Found {plan.count} entries in '{in_one_line(given.category or 'all categories')}'."])
+    if given.dry_run or not (given.yes or is_clear):
+        found = () if remove is not None else await plans.copies_of_plan(library, plan)
+        shown = [*await plans.plan_lines(library, plan, verb, forever=given.forever, copies=found), *lines]
+    else:
+        found, shown = (), plans.superseded_lines(plan, verb)
     if given.dry_run:
-        copies = await plans.copies_of_plan(library, plan)
         entries = [plans.named_as_json(version) for version in plan.stamps[: plans.MOST_ENTRIES]]
-        about = {"entries": entries, "copies": plans.Copies(copies), **plan.as_json()}
+        about = {"entries": entries, "copies": plans.Copies(found), **plan.as_json()}
         document = plans.change_document(library, Outcome(verb, plan.count), dry_run=True, **about)
-        lines = await plans.plan_lines(library, plan, verb, forever=given.forever, copies=copies)
-        return plans.print_plan(given, lines, document)
-    if (given.yes or is_clear) and not given.json:
-        output.write_lines(plans.superseded_lines(plan, verb), sys.stderr)
-    if not given.yes and not await _is_wanted(library, given, plan, verb, key):
+        return plans.print_plan(given, shown, document)
+    if given.yes and not given.json:
+        output.write_lines(shown, sys.stderr)
+    if not given.yes and not _is_wanted(given, plan, verb, key, shown):
         return REFUSED
     # Afterwards neither the store nor the trash has the texts.
-    texts = await texts_of_plan(library, plan) if given.forever else []
-    remove = partial(remove_memories, library, plan, verb, forever=given.forever)
-    outcome = await plans.carry_out(library, given, "Deleting", plan.count, remove)
-    if outcome is None:
-        return REFUSED
+    texts = None if remove is not None else await texts_of_plan(library, plan) if given.forever else []
+    if remove is None:
+        remove = partial(remove_memories, library, plan, verb, forever=given.forever)
+    outcome = await plans.carry_out("Deleting", plan.count, remove)
     if is_clear:
         done = f"Cleared {outcome.count}/{plan.count} entries." if key is None else f"Deleted key: {in_one_line(key)}"
     elif verb == "forget":
@@ -418,13 +417,13 @@ async def remove_planned(
     return await plans.print_done(library, given, plan, outcome, (Styled("✓", GREEN), f" {done}"), texts)
 
 
-async def _is_wanted(library: Library, given: argparse.Namespace, plan: PurgePlan, verb: Verb, key: str | None) -> bool:
+def _is_wanted(
+    given: argparse.Namespace, plan: PurgePlan, verb: Verb, key: str | None, shown: Sequence[output.Line]
+) -> bool:
     """Ask whether a plan is to be carried out."""
     if verb == "clear":
         what = f"{plan.count:,} entries" if key is None else f"the key {in_one_line(key)!r}"
-        return plans.confirm(f"Delete {what}?")
-    copies = await plans.copies_of_plan(library, plan)
-    shown = await plans.plan_lines(library, plan, verb, forever=given.forever, copies=copies)
+        return plans.confirm(f"Delete {what}?", shown)
     if given.forever or plan.is_typed:
         return plans.confirm_count(plan.count, f"{verb}{' permanently' if given.forever else ''}", shown)
     return plans.confirm("Go on?", shown)

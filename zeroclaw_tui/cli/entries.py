@@ -8,7 +8,20 @@ from typing import TYPE_CHECKING
 
 from zeroclaw_tui.cli import options
 from zeroclaw_tui.cli.chosen import exactly, not_there, several_agents, starting
-from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled, document, in_one_line, note, write_lines
+from zeroclaw_tui.cli.output import (
+    BOLD,
+    DIM,
+    GREEN,
+    YELLOW,
+    Line,
+    Styled,
+    answer,
+    document,
+    in_one_line,
+    note,
+    place_of,
+    write_lines,
+)  # fmt: skip
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.memory.errors import DONE, REFUSED, Refused, UsageError
 
@@ -53,15 +66,6 @@ def _search_options(parser: argparse.ArgumentParser) -> None:
     options.add_page(parser)
 
 
-def _check_search(given: argparse.Namespace) -> None:
-    """Raise UsageError unless exactly one text, or a pattern, is given to search for."""
-    text = " ".join(given.text)
-    if text and given.contains is not None:
-        raise UsageError("TEXT and --contains are the same filter.", hint="Give one of them.")
-    if not (text or given.contains or given.regex):
-        raise UsageError("Nothing to search for.", hint="Give a TEXT or --regex PATTERN.")
-
-
 @verb(
     "search",
     "Find memories that contain a text or match a pattern",
@@ -69,15 +73,16 @@ def _check_search(given: argparse.Namespace) -> None:
     _search_options,
     agents=options.OWN_MEMORIES,
     concerns=("store",),
-    checks=_check_search,
     heeds_version=False,
     examples=("search peanuts", 'search --regex "tea|coffee"'),
 )
 async def search(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Print one page of the memories with this text in key or content, as `list` does."""
+    text = " ".join(given.text) or given.contains
+    if not (text or given.regex):
+        raise UsageError("Nothing to search for.", hint="Give a TEXT or --regex PATTERN.")
     note(f"zeroclaw: {SEARCH_CHANGED}")
-    wanted = options.filter_given(given, now)
-    return await _print_page(library, given, wanted.but(contains=" ".join(given.text) or wanted.contains))
+    return await _print_page(library, given, options.filter_given(given, now).but(contains=text))
 
 
 async def _print_page(library: Library, given: argparse.Namespace, wanted: MemoryFilter) -> int:
@@ -97,8 +102,7 @@ async def _print_page(library: Library, given: argparse.Namespace, wanted: Memor
         whole = [await whole_entry(memory, entry.handle) if entry.is_excerpt else entry for entry in entries]
         document(
             {
-                "backend": memory.name,
-                "location": memory.about.location,
+                **place_of(library),
                 "total": count,
                 "superseded_hidden": hidden,
                 "offset": given.offset,
@@ -109,8 +113,7 @@ async def _print_page(library: Library, given: argparse.Namespace, wanted: Memor
         return DONE
     indented = parse_version(library.profile.profile.version) < (0, 8, 0)
     write_lines(list_lines(entries, total=count, offset=given.offset, limit=given.limit, indented_hint=indented))
-    if hidden:
-        note(f"zeroclaw: {hidden:,} superseded hidden; --superseded show lists {_them(hidden)} too.")
+    _note_hidden(hidden)
     return DONE
 
 
@@ -142,10 +145,6 @@ def _beginning(content: str) -> str:
     line = content.split("\n", 1)[0].removesuffix("\r")
     is_short = len(line.encode("utf-8", "surrogatepass")) <= _LONGEST_LINE_BYTES
     return line if is_short else f"{line[:_CUT_TO_CHARACTERS]}..."
-
-
-def _them(count: int) -> str:
-    return "it" if count == 1 else "them"
 
 
 def _get_options(parser: argparse.ArgumentParser) -> None:
@@ -192,11 +191,7 @@ async def get_memory(library: Library, given: argparse.Namespace, now: datetime)
         as_json |= {"history": [past.as_json() for past in history], "related": others}
     elif entry.metadata is not None:
         as_json["metadata"] = entry.metadata
-    if given.json:
-        document(as_json)
-    else:
-        write_lines((*entry_lines(entry), *_history_lines(history), *_related_lines(related)), verbatim=True)
-    return DONE
+    return answer(given, as_json, (*entry_lines(entry), *_history_lines(history), *_related_lines(related)))
 
 
 def entry_lines(entry: MemoryEntry) -> Iterator[Line]:
@@ -276,11 +271,13 @@ async def stats(library: Library, given: argparse.Namespace, now: datetime) -> i
     total = await memory.count() if is_all else counts.total
     healthy = await memory.health_check()
     write_lines(stats_lines(memory.name, healthy=healthy, total=total, by_category=counts.category))
-    if hidden := await library.superseded_hidden(wanted):
-        whole = f"of the total {'is' if hidden == 1 else 'are'} superseded; the categories leave {_them(hidden)} out."
-        some = f"superseded hidden; --superseded show counts {_them(hidden)} too."
-        note(f"zeroclaw: {hidden:,} {whole if is_all else some}")
+    _note_hidden(await library.superseded_hidden(wanted))
     return DONE
+
+
+def _note_hidden(hidden: int) -> None:
+    if hidden:
+        note(f"zeroclaw: {hidden:,} superseded hidden; see --superseded show.")
 
 
 def stats_lines(backend: str, *, healthy: bool, total: int, by_category: Mapping[str, int]) -> Iterator[Line]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from zeroclaw_tui.cli import plans
 from zeroclaw_tui.cli.options import STDIN, add_dry_run, text_given
-from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled, document, note, write_lines
+from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled, answer, note, place_of
 from zeroclaw_tui.cli.transfer import expanded
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.memory.errors import DONE, REFUSED, Refused, UsageError
@@ -39,7 +39,7 @@ def _erase_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--export", metavar="FILE", help="Write a copy of the memories that go first, outside the install"
     )
-    parser.add_argument("--report", metavar="FILE", help="Write the report there as well (JSON with --json or *.json)")
+    parser.add_argument("--report", metavar="FILE", help="Write the report there as well, as JSON")
     add_dry_run(parser)
 
 
@@ -48,7 +48,6 @@ def _erase_options(parser: argparse.ArgumentParser) -> None:
     "Permanently delete a text from every file of the install",
     "{verb, dry_run, at, backend, location, texts, complete, erased, left, not_looked_at, scanned}",
     _erase_options,
-    changes=True,
     concerns=("store",),
     description=_ERASE,
     examples=('erase "named Mio" --dry-run', "erase - < texts.txt --yes"),
@@ -61,11 +60,6 @@ async def erase(library: Library, given: argparse.Namespace, now: datetime) -> i
     matcher = TextMatcher(text_given(text, "The text") for text in given.text)
     if not given.dry_run:
         plans.check_writable(library, given)
-        if STDIN in given.text and not given.yes:
-            raise UsageError(
-                "The text comes from stdin, so there is no terminal to answer in.",
-                hint="--yes erases without asking; --dry-run only shows what would happen.",
-            )
         plans.check_can_ask(_ERASING, yes=given.yes)
     report_file = None if given.report is None else _new_file(given.report)
     copy = None if given.export is None else expanded(given.export)
@@ -89,8 +83,7 @@ async def carry_out(
     from zeroclaw_tui.files.disk import replace_bytes
 
     if given.dry_run:
-        about = {"backend": library.memory.name, "location": library.memory.about.location}
-        planned = {"verb": _ERASING, "dry_run": True, **about, **plan.as_json()}
+        planned = {"verb": _ERASING, "dry_run": True, **place_of(library), **plan.as_json()}
         return plans.print_plan(given, _erasure_lines(plan), planned)
     if plan.taken and not given.yes:
         warning = Styled("  This cannot be undone: it also deletes these rows from the trash.", YELLOW)
@@ -105,14 +98,10 @@ async def carry_out(
     done = {"verb": _ERASING, "dry_run": False, **report.as_json()}
     *lines, end = report.sentences()
     if report_file is not None:
-        as_json = given.json or report_file.suffix == ".json"
-        text = json.dumps(done, ensure_ascii=False, indent=2) if as_json else "\n".join([*lines, end])
+        text = json.dumps(done, ensure_ascii=False, indent=2)
         replace_bytes(report_file, None, f"{text}\n".encode("utf-8", "backslashreplace"))
-    if given.json:
-        document(done)
-    else:
-        write_lines(map(one_line, lines))
-        write_lines([(Styled("✓", GREEN) if report.is_complete else Styled("!", YELLOW), f" {end}")])
+    sign = Styled("✓", GREEN) if report.is_complete else Styled("!", YELLOW)
+    answer(given, done, [*map(one_line, lines), (sign, f" {end}")])
     return DONE if report.is_complete else REFUSED
 
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, NOTHING, RED, Line, Styled, document, width, write_lines
+from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, NOTHING, RED, Line, Styled, answer, table
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.memory.errors import DONE, NOT_REACHABLE, REFUSED, InspectorError
-from zeroclaw_tui.memory.text import HIDDEN, cells, cut, mask_secrets, one_line, padded
+from zeroclaw_tui.memory.text import HIDDEN, mask_secrets, one_line
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -30,7 +30,7 @@ _DEFAULT = "default"
     "health",
     "Show the state of the store and the settings in effect",
     "{backend, location, chosen, ok, summary, findings, facts, generation, profile, profile_source, newer_version,"
-    " config, installs}",
+    " config}",
     opens="config",
     examples=("health", "health --json"),
 )
@@ -62,11 +62,8 @@ async def health(configs: Sequence[MemoryConfig], given: argparse.Namespace, now
         config = config._replace(warnings=(*judged.warnings, *([own] if own else [])))
         findings = dict.fromkeys((*sentences(library.memory.about.notices), *found.findings))
         found = Health(found.ok, found.summary, tuple(findings), found.facts)
-    shown = _health_document(found, library, (config, *configs[1:]))
-    if given.json:
-        document(shown)
-    else:
-        write_lines(_health_lines(shown, config))
+    shown = _health_document(found, library, config)
+    answer(given, shown, _health_lines(shown, config))
     return code
 
 
@@ -97,11 +94,10 @@ def _masked(key: str, value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float) else str(value)
 
 
-def _health_document(found: Health, library: Library | None, configs: Sequence[MemoryConfig]) -> dict[str, Any]:
+def _health_document(found: Health, library: Library | None, config: MemoryConfig) -> dict[str, Any]:
     """The document; without a library what the config says."""
     from zeroclaw_tui.curation.config_choice import describe_choice
 
-    config = configs[0]
     backend, location = store_place(config, library)
     profile = None if library is None else library.profile
     return {
@@ -117,33 +113,20 @@ def _health_document(found: Health, library: Library | None, configs: Sequence[M
         "profile_source": None if profile is None else profile.source,
         "newer_version": None if profile is None else profile.profile.newer,
         "config": settings_shown(config),
-        "installs": [
-            {
-                "config_dir": str(each.install.config_dir) if each.install.config_dir else None,
-                "root": str(each.install.root),
-                "database": str(each.install.database),
-                "layout": each.install.layout,
-                "rule": each.install.rule,
-                "chosen": each is config,
-            }
-            for each in configs
-        ],
     }
 
 
 def store_place(config: MemoryConfig, library: Library | None) -> tuple[str, str]:
     """The backend and its location without any password, as the config says if the store does not open."""
     from zeroclaw_tui.backends.factory import create_memory, has_database
-    from zeroclaw_tui.config.locations import is_url, without_password
 
     if library is not None:
-        return library.memory.name, library.memory.about.location
+        return library.memory.name, mask_secrets(library.memory.about.location)
     if has_database(config.backend):
-        return config.backend, str(config.database)
-    with suppress(InspectorError, AttributeError):
-        return config.backend, create_memory(config).about.location
-    named = config.location or config.storage.get("db_url") or config.storage.get("url") or ""
-    return config.backend, without_password(named) if is_url(named) else mask_secrets(named)
+        return config.backend, mask_secrets(str(config.database))
+    with suppress(InspectorError):
+        return config.backend, mask_secrets(create_memory(config).about.location)
+    return config.backend, mask_secrets(config.location or "")
 
 
 def _health_lines(shown: Mapping[str, Any], config: MemoryConfig) -> Iterator[Line]:
@@ -164,18 +147,11 @@ def _health_lines(shown: Mapping[str, Any], config: MemoryConfig) -> Iterator[Li
         "scoring": f"{shown['profile']} ({shown['profile_source']})" if shown["profile"] else None,
         "config": "none (standalone store)" if file is None else f"{file}{missing}",
     }
-    others = [f"{install['root']} ({install['rule']})" for install in shown["installs"] if not install["chosen"]]
-    facts |= {"other installs": ", ".join(others)} if others else {}
     facts |= {name: value for name, value in shown["facts"].items() if value != shown["location"]}
     for key, setting in shown["config"].items():
         if setting["source"] != _DEFAULT:
             facts[key] = f"{_shown(setting['value'])} ({setting['source']})"
-    names = [one_line(str(name)) for name in facts]
-    left = max(map(cells, names))
-    for name, value in zip(names, facts.values(), strict=True):
-        text = one_line(_shown(value))
-        is_list = isinstance(value, list | tuple)
-        yield ("  ", Styled(padded(name, left), DIM), "  ", cut(text, max(20, width() - left - 4)) if is_list else text)
+    yield from table([[Styled(name, DIM), _shown(value)] for name, value in facts.items()], indent="  ")
 
 
 def _shown(value: Any) -> str:

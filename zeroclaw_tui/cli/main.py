@@ -12,14 +12,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui import __version__
-from zeroclaw_tui.cli.hand_over import NONE_ON_PATH, can_hand_over, hand_over
+from zeroclaw_tui.cli.hand_over import can_hand_over, hand_over
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, NOT_REACHABLE, REFUSED, InspectorError, UsageError
 
 if TYPE_CHECKING:
-    import argparse
     from types import FrameType, TracebackType
-
-    from zeroclaw_tui.cli.options import Parser
 
 DEBUG_VARIABLE = "ZEROCLAW_TUI_DEBUG"
 _OBJECTS_BETWEEN_COLLECTIONS = 50_000
@@ -42,7 +39,6 @@ def zeroclaw() -> int:
 def _run(run: Callable[[Sequence[str]], int], program: str) -> int:
     """Run a program; every failure becomes a sentence and an exit code."""
     sys.excepthook = _one_sentence(program)
-    _open_closed_streams()
     # Tests put another stream in place of stdout.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
@@ -100,13 +96,6 @@ def _one_sentence(program: str) -> Callable[[type[BaseException], BaseException,
     return hook
 
 
-def _open_closed_streams() -> None:
-    """Replace standard streams that were closed when the program started, and are None."""
-    for name, mode, flags in (("stdin", "r", os.O_RDONLY), ("stdout", "w", os.O_WRONLY), ("stderr", "w", os.O_WRONLY)):
-        if getattr(sys, name) is None:
-            setattr(sys, name, os.fdopen(os.open(os.devnull, flags), mode, encoding="utf-8"))
-
-
 def _forget_stdout() -> None:
     """Let Python's flush at exit go nowhere."""
     with open(os.devnull, "wb") as nowhere:
@@ -116,7 +105,7 @@ def _forget_stdout() -> None:
 def _inspect(arguments: Sequence[str]) -> int:
     from zeroclaw_tui.cli.options import inspector_parser, open_options
 
-    given = _parsed(inspector_parser(), arguments)
+    given = inspector_parser().parsed(arguments)
     if given.print_completion:
         from zeroclaw_tui.cli.completion import print_script
 
@@ -190,22 +179,14 @@ def _answer(arguments: Sequence[str]) -> int:
         return _print_completion(arguments)
     if at is None and arguments and set(arguments) <= {"-h", "--help", "-V", "--version"} and not can_hand_over():
         return _introduce(arguments)
-    return hand_over(arguments, None if at is None else _without_real(arguments[at]))
+    return hand_over(arguments)
 
 
 def _answer_memory(own: Sequence[str]) -> int:
-    from zeroclaw_tui.cli.verbs import answer, memory_arguments, split_verb
+    from zeroclaw_tui.cli.verbs import answer, memory_arguments, memory_parser, split_verb
 
-    if not own:
-        from zeroclaw_tui.cli.verbs import verbs_listed
-
-        ending = "See `zeroclaw memory COMMAND --help` and `zeroclaw memory help TOPIC`."
-        sys.stdout.write(f"{verbs_listed()}\n\n{ending}\n")
-        return DONE
     if split_verb(own)[0] is None:
-        from zeroclaw_tui.cli.verbs import memory_parser
-
-        memory_parser().parsed(own)
+        memory_parser().parsed(own or ["--help"])
     given = memory_arguments(own)
     # asyncio imports these, a quarter of its own cost, and a command that asks no server over TLS needs none of them.
     for name in ("ssl", "asyncio.sslproto", "inspect"):
@@ -251,24 +232,7 @@ def _print_completion(arguments: Sequence[str]) -> int:
     from zeroclaw_tui.cli.completion import print_script
     from zeroclaw_tui.cli.options import zeroclaw_parser
 
-    return print_script("zeroclaw", _parsed(zeroclaw_parser(), arguments).print_completion)
-
-
-def _parsed(parser: Parser, arguments: Sequence[str]) -> argparse.Namespace:
-    try:
-        return parser.parsed(arguments)
-    except UsageError as error:
-        from zeroclaw_tui.cli.dropped import removed_option
-
-        raise removed_option(parser.prog, arguments) or error from None
-
-
-def _without_real(command: str) -> tuple[str, str]:
-    from zeroclaw_tui.cli.options import likely
-
-    message, hint = NONE_ON_PATH
-    near = likely(command, ("memory", "onboard"))
-    return message, f"Did you mean `zeroclaw {near}`? {hint}" if near else hint
+    return print_script("zeroclaw", zeroclaw_parser().parsed(arguments).print_completion)
 
 
 def _introduce(arguments: Sequence[str]) -> int:

@@ -64,7 +64,7 @@ def onboard_parser() -> Parser:
     """The parser of `zeroclaw onboard`."""
     from zeroclaw_tui.config.schema import BACKENDS_WITH_DEFAULTS
 
-    parser = Parser(prog="zeroclaw onboard", description=ABOUT, epilog=_EPILOG, allow_abbrev=False)
+    parser = Parser(prog="zeroclaw onboard", description=ABOUT, epilog=_EPILOG)
     parser.add_argument("--interactive", action="store_true", help="Ask, also together with other options")
     parser.add_argument("--defaults", action="store_true", help="Do not ask; use defaults for everything not given")
     parser.add_argument("--memory", metavar="BACKEND", help=", ".join(BACKENDS_WITH_DEFAULTS))
@@ -347,10 +347,9 @@ def _answer(given: argparse.Namespace) -> int:
 
 
 def _write(lines: Iterable[NamedLine]) -> None:
-    from zeroclaw_tui.onboard.prompts import is_command, with_runnable_commands
+    from zeroclaw_tui.onboard.prompts import with_runnable_commands
 
-    for line in lines:
-        write_lines(styled_by_name([with_runnable_commands(line)]), verbatim=is_command(line))
+    write_lines(styled_by_name(map(with_runnable_commands, lines)))
 
 
 async def _tests(plan: Plan) -> list[Finding]:

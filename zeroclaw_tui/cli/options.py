@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from zeroclaw_tui import __version__
 from zeroclaw_tui.memory.errors import UsageError
@@ -54,43 +54,32 @@ commands:
   {"onboard":<14} {ABOUT_ONBOARD}"""
 
 
-class _Help(argparse.RawDescriptionHelpFormatter):
-    """Help with descriptions as they are written, and option texts that break between words only."""
-
-    def _split_lines(self, text: str, width: int) -> list[str]:
-        import textwrap
-
-        return textwrap.wrap(text, width, break_on_hyphens=False)
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    """Help with descriptions as they are written. Its width is fixed, since argparse asks for one at every option."""
+    return argparse.RawDescriptionHelpFormatter(prog, width=78)
 
 
 class Parser(argparse.ArgumentParser):
     """A parser whose complaints are ordinary errors of this program."""
 
-    def error(self, message: str) -> NoReturn:
-        """Raise UsageError in place of printing the usage."""
-        option = re.fullmatch(r"argument (?:.*/)?(--\S+): expected one argument", message)
-        before = f"A value that begins with - goes after =, as in {option[1]}=-5. " if option else ""
-        raise self.wrong_use(message[:1].upper() + message[1:], before)
+    def __init__(self, **more: Any) -> None:
+        super().__init__(allow_abbrev=False, formatter_class=_formatter, **more)
 
-    def _get_formatter(self) -> argparse.HelpFormatter:
-        """A formatter of help for this terminal; argparse asks for one at every option that is added."""
-        return _Help(prog=self.prog, width=max(columns(80) - 2, 20))
-
-    def wrong_use(self, message: str, before: str = "") -> UsageError:
-        """The error of words that this parser does not take, their secrets masked; `before` begins its hint."""
+    def error(self, message: str, near: str | None = None) -> NoReturn:
+        """Raise UsageError, its secrets masked, in place of printing the usage; `near` is what may be meant."""
         from zeroclaw_tui.memory.text import mask_secrets
 
-        return UsageError(f"{mask_secrets(message)}.", hint=f"{before}`{self.prog} --help` shows how.")
+        hint = f"`{self.prog} --help` shows how."
+        raise UsageError(
+            f"{mask_secrets(message[:1].upper() + message[1:])}.", hint=f"Did you mean {near}? {hint}" if near else hint
+        )
 
     def parsed(self, arguments: Sequence[str]) -> argparse.Namespace:
         """These words, parsed. Raises UsageError, which names the option that a misspelt one may stand for."""
         given, others = self.parse_known_args(arguments)
         if others:
             near = likely(others[0].partition("=")[0], self._option_string_actions)
-            meant = f"Did you mean {near}? " if near else ""
-            if "--" in arguments:
-                meant += "After -- everything is a key or part of the query. "
-            raise self.wrong_use(f"Unrecognized arguments: {' '.join(others)}", meant)
+            self.error(f"unrecognized arguments: {' '.join(others)}", near)
         return given
 
 
@@ -98,7 +87,6 @@ def inspector_parser() -> Parser:
     """The parser of `zeroclaw-tui`."""
     parser = Parser(
         prog="zeroclaw-tui",
-        allow_abbrev=False,
         description="Browse, search, explain and change the memories of a ZeroClaw agent.",
     )
     parser.add_argument(
@@ -122,7 +110,6 @@ def zeroclaw_parser() -> Parser:
     parser = Parser(
         prog="zeroclaw",
         usage="zeroclaw [-h] [--version] [--print-completion SHELL] COMMAND ...",
-        allow_abbrev=False,
         description=_ABOUT_ZEROCLAW,
         epilog="`zeroclaw --real ...` always passes the command on.",
     )
@@ -235,7 +222,7 @@ def add_page(parser: argparse.ArgumentParser) -> None:
 def add_recall_scope(parser: argparse.ArgumentParser, *, has_layer: bool = True) -> None:
     """The options that say what is recalled, and how it is judged."""
     parser.add_argument(
-        "--limit", type=recall_limit, metavar="N", help="Recall at most N memories (default: as a turn, mostly 5)"
+        "--limit", type=positive, metavar="N", help="Recall at most N memories (default: as a turn, mostly 5)"
     )
     parser.add_argument(
         "--session", action="append", metavar="ID", help="Recall within this session (repeatable, in order)"
@@ -267,23 +254,16 @@ def add_what_if(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def count(text: str, least: int = 0, most: int = 10**18 - 1) -> int:
-    """A whole number within bounds."""
-    if not (text.isascii() and text.isdigit() and len(text) < 20 and least <= int(text) <= most):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} to {most:,}")
+def count(text: str, least: int = 0) -> int:
+    """A whole number, below the one that means no limit."""
+    if not (text.isascii() and text.isdigit() and len(text) < 20 and least <= int(text) < 2**31):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} to 2,147,483,647")
     return int(text)
 
 
 def positive(text: str) -> int:
     """A whole number of 1 or more."""
     return count(text, 1)
-
-
-def recall_limit(text: str) -> int:
-    """How many memories a turn recalls: fewer than what means no limit."""
-    from zeroclaw_tui.memory.recall import UNLIMITED
-
-    return count(text, 1, UNLIMITED - 1)
 
 
 def add_common(parser: argparse.ArgumentParser, agents: str) -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
 import math
 import os
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from zeroclaw_tui.cli.options import columns
 from zeroclaw_tui.config.real_binary import runnable
+from zeroclaw_tui.memory.errors import DONE
 from zeroclaw_tui.memory.text import cells, cut, display_text, one_line
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.curation.library import Library
 
 BOLD, DIM, GREEN, YELLOW, RED, CYAN = "1", "2", "32", "33", "31", "36"
 NOTHING = "–"
@@ -53,23 +58,31 @@ def document(value: Any, *, compact: bool = False) -> None:
     sys.stdout.buffer.flush()
 
 
+def answer(given: argparse.Namespace, value: Any, lines: Iterable[Line]) -> int:
+    """Print an answer as a document or for people; return the exit code."""
+    if given.json:
+        document(value)
+    else:
+        write_lines(lines)
+    return DONE
+
+
+def place_of(library: Library) -> dict[str, str]:
+    """The store, by the names that documents have."""
+    return {"backend": library.memory.name, "location": library.memory.about.location}
+
+
 def error_as_json(title: str, message: str, hint: str, exit_code: int, **details: Any) -> dict[str, Any]:
     """What a document has of an error under "error"; the words on stderr are the same."""
     return {"title": title, "message": runnable(message), "hint": runnable(hint), "exit_code": exit_code, **details}
 
 
-def write_lines(lines: Iterable[Line], to: TextIO | None = None, *, verbatim: bool = False) -> None:
-    """Write lines for people to stdout or `to`; every part is cleaned here, so that no caller can forget it.
-
-    On a terminal a line that is too long continues below its first word, unless it is a text to be copied, `verbatim`.
-    """
+def write_lines(lines: Iterable[Line], to: TextIO | None = None) -> None:
+    """Write lines for people to stdout or `to`; every part is cleaned here, so that no caller can forget it."""
     stream = sys.stdout if to is None else to
     coloured = has_colour(stream)
-    room = width() if stream.isatty() and not verbatim else None
     for line in lines:
         parts = [(display_text(part.text), part.code) for part in _styled(line)]
-        if room is not None:
-            parts = _broken(parts, room)
         stream.write(
             "".join(f"\x1b[{code}m{text}\x1b[0m" if coloured and code and text else text for text, code in parts)
         )
@@ -107,6 +120,8 @@ def table(
     room that is left, and the others too little.
     """
     lines = [[_in_cell(cell) for cell in row] for row in rows]
+    if not lines:
+        return
     if heads:
         lines.insert(0, [[Styled(head, DIM)] for head in heads])
     sizes = [[cells("".join(part.text for part in parts)) for parts in column] for column in zip(*lines, strict=True)]
@@ -161,31 +176,6 @@ def _styled(line: Line) -> Sequence[Styled]:
 def _in_cell(cell: Line) -> list[Styled]:
     most = 4 * width()
     return [Styled(text if text.isspace() else one_line(text[:most]), code) for text, code in _styled(cell)]
-
-
-def _broken(parts: Sequence[tuple[str, str]], room: int) -> list[tuple[str, str]]:
-    """The same parts with line ends in place of blanks, so that no line has more cells than there is room."""
-    whole = "".join(text for text, _ in parts)
-    if cells(whole) <= room:
-        return list(parts)
-    indent = len(whole) - len(whole.lstrip(" "))
-    breaks: set[int] = set()
-    used, blank = 0, None
-    for at, sign in enumerate(whole):
-        used += cells(sign)
-        if sign == "\n":
-            used, blank = 0, None
-        elif sign == " " and at > indent:
-            blank = at
-        if used > room and blank is not None:
-            breaks.add(blank)
-            used, blank = indent + cells(whole[blank + 1 : at + 1]), None
-    begin, broken = 0, []
-    for text, code in parts:
-        signs = (f"\n{' ' * indent}" if begin + at in breaks else sign for at, sign in enumerate(text))
-        broken.append(("".join(signs), code))
-        begin += len(text)
-    return broken
 
 
 def _finite(value: Any) -> Any:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from zeroclaw_tui.cli import output
@@ -17,7 +15,6 @@ from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, InspectorErro
 from zeroclaw_tui.memory.text import counted, cut, display_text, one_line, renamed_sentences, size_shown
 
 if TYPE_CHECKING:
-    import asyncio
     from types import FrameType
 
     from zeroclaw_tui.curation.library import Library
@@ -116,41 +113,16 @@ def check_writable(library: Library, given: argparse.Namespace) -> None:
 
 def print_plan(given: argparse.Namespace, lines: Iterable[Line], plan: dict[str, Any]) -> int:
     """Print a plan that is not carried out, for people or as a document."""
-    if given.json:
-        output.document(plan)
-        return DONE
-    output.write_lines(lines)
-    if given.dry_run:
+    code = output.answer(given, plan, lines)
+    if given.dry_run and not given.json:
         output.note(NOTHING_DONE)
-    return DONE
+    return code
 
 
-async def carry_out(
-    library: Library, given: argparse.Namespace, doing: str, total: int, change: Callable[..., Awaitable[Result]]
-) -> Result | None:
-    """Make a change, which takes `on_progress`, and show how far it is; None after a no."""
+async def carry_out(doing: str, total: int, change: Callable[..., Awaitable[Result]]) -> Result:
+    """Make a change, which takes `on_progress`, and show how far it is."""
     with Progress(doing, total) as progress:
-        return await with_triggers(library, given, partial(change, on_progress=progress.advance), asks=True)
-
-
-async def with_triggers(
-    library: Library, given: argparse.Namespace, change: Callable[[], Awaitable[Result]], *, asks: bool
-) -> Result | None:
-    """Make a change; restore missing triggers first with --yes or, if the verb `asks`, after a yes. None after a no."""
-    from zeroclaw_tui.curation.changes import repair
-    from zeroclaw_tui.memory.change import TriggersMissing
-
-    try:
-        return await change()
-    except TriggersMissing as missing:
-        if not given.yes and not asks:
-            missing.hint = "Pass --yes to restore ZeroClaw's triggers and rebuild the index first."
-            raise
-        if not given.yes and not confirm("Restore them and continue?", [f"{missing.message} {missing.hint}"]):
-            return None
-    await repair(library)
-    output.note("zeroclaw: Restored ZeroClaw's triggers and rebuilt the keyword index.")
-    return await change()
+        return await change(on_progress=progress.advance)
 
 
 async def with_conflict_sentences(change: Callable[[], Awaitable[Result]]) -> Result:
@@ -192,64 +164,44 @@ def _conflict_sentences(found: Sequence[RowConflict], total: int) -> Iterator[st
 
 
 class Progress:
-    """A line on a terminal that shows how far a long change is.
+    """A line on a terminal that shows how far a long change is; `total` is None where nobody knows how much there is.
 
-    After Ctrl-C the change stops at the next batch; with `cancels_task` the task is cancelled too, for work that has no
-    batches. A second Ctrl-C does what it always does. `total` is None where nobody knows how much there is.
+    After Ctrl-C the change stops at the next batch. A second Ctrl-C does what it always does.
     """
 
-    def __init__(self, doing: str, total: int | None, *, cancels_task: bool = False) -> None:
+    def __init__(self, doing: str, total: int | None) -> None:
         self._doing, self._total = doing, total
-        self._cancels_task = cancels_task
-        self._task: asyncio.Task[Any] | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._is_terminal = sys.stderr.isatty()
-        self._is_shown = False
         self._before: Any = None
         self.stopped = False
 
     def __enter__(self) -> Progress:
-        import asyncio
         import signal
 
-        if self._cancels_task:
-            self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
         self._before = signal.signal(signal.SIGINT, self._stop)
         return self
 
     def __exit__(self, *failure: object) -> None:
         import signal
 
-        self._task = None
         signal.signal(signal.SIGINT, self._before)
-        if self._is_shown:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+        self._show("")
 
     def advance(self, done: int) -> bool:
         """Show how far it is; False once it should stop. Called on whichever thread works."""
-        if self._is_terminal and (self._total is None or done < self._total):
-            of = "" if self._total is None else f" of {self._total:,}"
-            sys.stderr.write(f"\r{self._doing} {done:,}{of} …")
-            sys.stderr.flush()
-            self._is_shown = True
+        of = "" if self._total is None else f" of {self._total:,}"
+        self._show(f"{self._doing} {done:,}{of} …")
         return not self.stopped
+
+    def _show(self, text: str) -> None:
+        if sys.stderr.isatty():
+            sys.stderr.write(f"\r\x1b[K{text}")
+            sys.stderr.flush()
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
         import signal
 
         self.stopped = True
         signal.signal(signal.SIGINT, self._before)
-        if self._is_terminal:
-            # Not by sys.stderr, which may be in the middle of a write.
-            os.write(sys.stderr.fileno(), "\r\x1b[KStopping …".encode())
-            self._is_shown = True
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._cancel_task)
-
-    def _cancel_task(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
 
 
 async def plan_entries(library: Library, entries: Sequence[MemoryEntry]) -> PurgePlan:

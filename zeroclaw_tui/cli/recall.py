@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.prompt import Prompt
+    from zeroclaw_tui.curation.similar import SimilarResult
     from zeroclaw_tui.memory.recall import Layer, RecallRequest, RecallResult, Rule, ScoredEntry
     from zeroclaw_tui.scoring.explain_lines import Look
     from zeroclaw_tui.scoring.explanation import Explanation
@@ -34,6 +35,7 @@ _RULE_WORDS: dict[Rule, str] = {
     "library": "the embedded agent",
 }
 _KEY_CELLS = 28
+_CONTENT_CELLS = 60
 _MIN_WIDTH_OF_PARTS = 60
 """Cells of a line from which it has the vector and keyword scores."""
 _BATCH_FIELDS = {
@@ -59,10 +61,6 @@ def trial_given(library: Library, given: argparse.Namespace, now: datetime) -> T
             raise UsageError(f"{name} changes nothing in a recall.", hint=f"These do: {', '.join(TRIED)}.")
     request = _request(library, given, now)
     trial = Trial(request, library.profile.profile, with_values(library.settings, values))
-    limit, own_limit = request.limits_shown
-    if limit != own_limit and library.memory.about.program is None:
-        own = f"uses {own_limit:,}" if own_limit else "uses none"
-        output.note(f"zeroclaw: Using limit {limit:,} ({_RULE_WORDS[request.rule]} {own}).")
     print_notes(library, complaints_of(library, trial, complaint_names(values)))
     return trial
 
@@ -109,14 +107,6 @@ def print_notes(library: Library, sentences: Iterable[str], printed: set[str] | 
     output.notes(sentence for sentence in new if not any(sentence in text for text in opening))
 
 
-def check_recall(given: argparse.Namespace) -> None:
-    """Refuse, before anything is opened, a query together with a batch, or neither."""
-    if given.batch is not None and given.query:
-        raise UsageError("--batch reads its own queries. Leave out QUERY.")
-    if given.batch is None and not given.query:
-        raise UsageError("No query given.", hint='Pass a QUERY ("" lists the newest memories) or --batch FILE.')
-
-
 def _recall_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", nargs="*", metavar="QUERY", help="Message to recall for; - reads it from stdin")
     parser.add_argument("--batch", metavar="FILE", help="JSON lines of {query, limit, ...}; - reads stdin")
@@ -132,20 +122,18 @@ def _recall_options(parser: argparse.ArgumentParser) -> None:
     _recall_options,
     agents=options.READABLE_MEMORIES,
     concerns=("store", "recall", "vectors"),
-    checks=check_recall,
     examples=("recall what does she eat", "recall tea --set memory.vector_weight=0.5"),
 )
 async def recall(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Print what is recalled for the query, or answer each line of the batch."""
     from zeroclaw_tui.curation.recall import recall_memories
 
+    if (given.batch is None) == (not given.query):
+        raise UsageError("Pass either a QUERY or --batch FILE.", hint='"" as QUERY lists the newest memories.')
     if given.batch is not None:
         return await _answer_batch(library, given, now)
     result = await recall_memories(library, trial_given(library, given, now))
-    if given.json:
-        output.document(result.as_json())
-    else:
-        output.write_lines(_recall_lines(result))
+    output.answer(given, result.as_json(), _recall_lines(result))
     print_notes(library, result.notes)
     return DONE
 
@@ -318,29 +306,30 @@ async def similar(library: Library, given: argparse.Namespace, now: datetime) ->
             raise UsageError("The text is blank.", hint="Pass some words with --query TEXT.")
     result = await similar_memories(library, entry=entry, text=text, limit=given.limit, agents=agents)
     compared, *reasons = result.sentences()
-    if given.json:
-        output.document(result.as_json())
-    elif not result.results:
-        asked = one_line(result.entry.key if result.entry is not None else result.query or "")
-        output.write_lines([("No memory is similar to ", Styled(cut(asked, 60), BOLD), ".")])
-    else:
-        rows = [
-            (
-                str(near.rank),
-                Styled(f"{near.score:.2f}", CYAN),
-                cut(one_line(near.entry.key), _KEY_CELLS),
-                near.entry.content,
-            )
-            for near in result.results
-        ]
-        heads = ("", "cosine" if result.method == "vector" else "words", "key", "memory")
-        head, *lines = output.table(rows, heads, right=range(2))
-        output.write_lines([Styled(f"{result.backend} · {compared}", DIM), (), head])
-        for near, line in zip(result.results, lines, strict=True):
-            shared = Styled(f"          both have {', '.join(map(one_line, near.shared))}", DIM)
-            output.write_lines([line, *([shared] if near.shared else [])])
+    output.answer(given, result.as_json(), _similar_lines(result, compared))
     output.notes(f"Compared by rare words: {one_line(sentence)}" for sentence in reasons)
     return DONE
+
+
+def _similar_lines(result: SimilarResult, compared: str) -> Iterator[Line]:
+    if not result.results:
+        asked = one_line(result.entry.key if result.entry is not None else result.query or "")
+        yield ("No memory is similar to ", Styled(cut(asked, 60), BOLD), ".")
+        return
+    yield Styled(f"{result.backend} · {compared}", DIM)
+    yield ()
+    rows = [
+        (
+            str(near.rank),
+            Styled(f"{near.score:.2f}", CYAN),
+            cut(one_line(near.entry.key), _KEY_CELLS),
+            near.entry.content,
+            Styled(", ".join(map(one_line, near.shared)), DIM),
+        )
+        for near in result.results
+    ]
+    heads = ("", "cosine" if result.method == "vector" else "words", "key", "memory", "both have")
+    yield from output.table(rows, heads, right=range(2), longest=_CONTENT_CELLS)
 
 
 def _explain_options(parser: argparse.ArgumentParser) -> None:
@@ -369,11 +358,7 @@ async def explain(library: Library, given: argparse.Namespace, now: datetime) ->
     is_exact = bool(agents) and given.key is not None and await exactly(library, given.key, given.id, agents)
     entry = await the_one(library, given.key, given.id, agents if is_exact else ())
     explanation = await explain_memory(library, entry, trial_given(library, given, now))
-    if given.json:
-        output.document(explanation.as_json())
-    else:
-        output.write_lines(_explanation_lines(explanation))
-    return DONE
+    return output.answer(given, explanation.as_json(), _explanation_lines(explanation))
 
 
 def _explanation_lines(explanation: Explanation) -> Iterator[Line]:
@@ -388,16 +373,12 @@ def _explanation_lines(explanation: Explanation) -> Iterator[Line]:
 
 def _explanation_header(explanation: Explanation) -> str:
     trial, settings = explanation.trial, explanation.trial.settings
-    limit = trial.request.limits_shown[0] or "none"
     if explanation.program is not None:
-        return f"by the rule of {explanation.program} · limit {limit}"
-    # A store that ranks by its own rule weighs nothing.
-    is_weighed = any(step.name in ("keyword", "vector") for step in explanation.steps)
-    weights = f" · weights {settings.vector_weight:g} / {settings.keyword_weight:g}" if is_weighed else ""
+        return f"by the rule of {explanation.program}"
     return (
-        f"scoring {trial.profile.version} ({one_line(explanation.profile_source)}){weights}"
-        f" · threshold {settings.threshold:.2f} · limit {limit}"
-        f" · {trial.request.rule} rule · {trial.request.layer} layer"
+        f"scoring {trial.profile.version} ({one_line(explanation.profile_source)})"
+        f" · weights {settings.vector_weight:g} / {settings.keyword_weight:g} · threshold {settings.threshold:.2f}"
+        f" · limit {trial.request.limits_shown[0] or 'none'} · {trial.request.rule} rule · {trial.request.layer} layer"
     )
 
 
@@ -447,6 +428,3 @@ def _prompt_facts(made: Prompt, given: argparse.Namespace) -> Iterator[str]:
         yield f"{counted(made.entries)}, {size}, {by}."
         if not given.json and display_text(made.text) != made.text:
             yield "Invisible characters are marked; --json has the exact text."
-    if made.differs_by_rule and made.rule in ("cli", "channel"):
-        other, whose = ("cli", "The CLI agent injects") if made.rule == "channel" else ("channel", "Channels inject")
-        yield f"{whose} by another rule in this version; --rule {other} shows it."

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from zeroclaw_tui.cli import options, output
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, NOTHING, RED, Line, Styled
-from zeroclaw_tui.cli.plans import Progress
 from zeroclaw_tui.cli.recall import print_notes, trial_given
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.memory import errors
@@ -84,16 +83,8 @@ async def test(library: Library, given: argparse.Namespace, now: datetime) -> in
     tests = await asyncio.to_thread(read_tests, file)
     trial = trial_given(library, given, now)
     name = "stdin" if str(file) == STDIN else str(file)
-    try:
-        with Progress("Recalling", len(tests), cancels_task=True) as progress:
-            run = await run_tests(library, name, tests, trial, progress.advance)
-    except asyncio.CancelledError:
-        output.note("zeroclaw: Cancelled.")
-        return errors.INTERRUPTED
-    if given.json:
-        output.document(run.as_json())
-    else:
-        output.write_lines(_run_lines(run))
+    run = await run_tests(library, name, tests, trial)
+    output.answer(given, run.as_json(), _run_lines(run))
     print_notes(library, run.notes)
     if run.lacks_vectors:
         output.note("zeroclaw: Some tests ran without vectors, so these results are not what the agent gets.")

@@ -12,7 +12,6 @@ from zeroclaw_tui.cli.options import OWNER, add_dry_run, agent_given
 from zeroclaw_tui.cli.output import BOLD, GREEN, YELLOW, Line, Styled
 from zeroclaw_tui.cli.transfer import add_conflict_options, expanded, import_planned
 from zeroclaw_tui.cli.verbs import CHANGED, verb
-from zeroclaw_tui.memory.errors import DONE, Refused
 from zeroclaw_tui.memory.text import counted, one_line
 
 if TYPE_CHECKING:
@@ -42,7 +41,6 @@ def _snapshot_options(parser: argparse.ArgumentParser) -> None:
     CHANGED,
     _snapshot_options,
     description=_SNAPSHOT,
-    changes=True,
     concerns=("store", "snapshot"),
     examples=("snapshot --dry-run", "snapshot"),
 )
@@ -58,13 +56,10 @@ async def snapshot(library: Library, given: argparse.Namespace, now: datetime) -
         planned = plans.change_document(library, Outcome("snapshot", plan.count), dry_run=True, **plan.as_json())
         return plans.print_plan(given, _plan_lines(plan), planned)
     outcome = await write_snapshot(library, replaces_foreign=given.replace_foreign)
-    plans.print_notes(outcome)
-    if given.json:
-        plans.print_change(library, outcome, **plan.as_json())
-    else:
-        output.write_lines([(Styled("✓", GREEN), f" {plan.done_sentence(outcome, plans.undo_hint())}")])
-        output.write_lines(f"  {sentence}" for sentence in plan.loss_sentences())
-    return DONE
+    output.notes(outcome.notes)
+    done = (Styled("✓", GREEN), f" {plan.done_sentence(outcome, plans.undo_hint())}")
+    lines = [done, *(f"  {sentence}" for sentence in plan.loss_sentences())]
+    return plans.print_plan(given, lines, plans.change_document(library, outcome, **plan.as_json()))
 
 
 def _plan_lines(plan: SnapshotPlan) -> Iterator[Line]:
@@ -94,9 +89,7 @@ def _hydrate_options(parser: argparse.ArgumentParser) -> None:
     CHANGED,
     _hydrate_options,
     agents=OWNER,
-    checks=agent_given,
     opens="target",
-    changes=True,
     concerns=("store",),
     examples=("hydrate --dry-run", "hydrate MEMORY_SNAPSHOT.jsonl"),
 )
@@ -105,10 +98,6 @@ async def hydrate(target: Target, given: argparse.Namespace, now: datetime) -> i
     from zeroclaw_tui.curation.hydrate import plan_hydrate
     from zeroclaw_tui.curation.snapshot import place_of
 
-    try:
-        file = place_of(target.config) if given.file is None else expanded(given.file)
-    except Refused as refused:
-        refused.hint = "Name the file: `zeroclaw memory hydrate FILE`."
-        raise
+    file = place_of(target.config) if given.file is None else expanded(given.file)
     make_plan = partial(plan_hydrate, target, file, agent=agent_given(given))
     return await import_planned(target, given, "hydrate", make_plan)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import io
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeVar
 
 from zeroclaw_tui.cli import options, plans
-from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled, document, note, notes, write_lines
+from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled, answer, note, notes, place_of
 from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.config.real_binary import runnable
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, InspectorError, NotReachable, Refused, UsageError
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.export import ExportFormat
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.outcome import Outcome
-    from zeroclaw_tui.curation.transfer.copy import CopyOutcome
     from zeroclaw_tui.curation.transfer.imports import ImportPlan
     from zeroclaw_tui.curation.transfer.plan import OnClash, Plan
     from zeroclaw_tui.curation.transfer.target import Target
@@ -46,7 +45,7 @@ _CLASHES = (
     ("overwrite", "Replace existing memories; undo restores them"),
     ("rename", "Add them under another key"),
 )
-_NO_WRITES = "--read-only refuses every write."
+Done = TypeVar("Done", bound="Outcome")
 
 
 def _export_options(parser: argparse.ArgumentParser) -> None:
@@ -76,34 +75,25 @@ async def export(library: Library, given: argparse.Namespace, now: datetime) -> 
     from zeroclaw_tui.curation.export import export_file, export_memories, superseded_sentence
 
     wanted = options.filter_given(given, now)
-    path = None if given.file == options.STDIN else expanded(given.file)
-    if path is None and given.json:
-        raise UsageError(
-            "Stdout takes the memories or a document about them, not both.",
-            hint="Name a file for --json; --format jsonl writes JSON lines.",
-        )
-    # No progress is shown among memories on the same terminal.
-    total = 0 if path is None else await library.memory.count()
-    with plans.Progress("Exporting", total) as progress:
-        if path is None:
-            exported = await export_memories(
-                library, wanted, _stdout(), _format(given), vectors=given.vectors, on_progress=progress.advance
-            )
-            sys.stdout.buffer.flush()
-        else:
-            exported = await export_file(
-                library, wanted, path, _format(given),
-                vectors=given.vectors, overwrite=given.overwrite, on_progress=progress.advance,
-            )  # fmt: skip
-    hidden = await library.superseded_hidden(wanted)
-    if given.json:
-        document({"file": str(path), **exported.as_json(), "superseded_hidden": hidden})
+    if given.file == options.STDIN:
+        if given.json:
+            raise UsageError("Stdout takes the memories or a document, not both.", hint="Name a file for --json.")
+        exported = await export_memories(library, wanted, _stdout(), _format(given), vectors=given.vectors)
+        sys.stdout.buffer.flush()
+        notes(filter(None, (*exported.lost, superseded_sentence(await library.superseded_hidden(wanted)))))
         return DONE
-    if path is not None:
-        done = f" Exported {counted(exported.count)} to {path} ({size_shown(exported.size)})."
-        write_lines([(Styled("✓", GREEN), done)])
-    notes(filter(None, (*exported.lost, superseded_sentence(hidden))))
-    return DONE
+    path = expanded(given.file)
+    with plans.Progress("Exporting", await library.memory.count()) as progress:
+        exported = await export_file(
+            library, wanted, path, _format(given),
+            vectors=given.vectors, overwrite=given.overwrite, on_progress=progress.advance,
+        )  # fmt: skip
+    hidden = await library.superseded_hidden(wanted)
+    if not given.json:
+        notes(filter(None, (*exported.lost, superseded_sentence(hidden))))
+    done = f" Exported {counted(exported.count)} to {path} ({size_shown(exported.size)})."
+    found = {"file": str(path), **exported.as_json(), "superseded_hidden": hidden}
+    return answer(given, found, [(Styled("✓", GREEN), done)])
 
 
 def _stdout() -> BinaryIO:
@@ -136,18 +126,9 @@ def _format(given: argparse.Namespace) -> ExportFormat:
     return named or SUFFIXES.get(Path(given.file).suffix.lower(), "jsonl")
 
 
-def _to_import(text: str) -> str:
-    if text == options.STDIN:
-        raise argparse.ArgumentTypeError(
-            "stdin cannot be imported, because a file is read more than once; save it to a file first"
-        )
-    return text
-
-
 def _import_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file",
-        type=_to_import,
         metavar="FILE_OR_FOLDER",
         help="An export, a table with key and content, or another tool's memories",
     )
@@ -185,11 +166,8 @@ def add_conflict_options(parser: argparse.ArgumentParser) -> None:
     CHANGED,
     _import_options,
     agents=options.OWNER,
-    checks=options.agent_given,
     opens="target",
-    changes=True,
     concerns=("store",),
-    tells_facts=True,
     examples=("import memories.jsonl --dry-run", "import ~/notes --rename --yes"),
 )
 async def import_(target: Target, given: argparse.Namespace, now: datetime) -> int:
@@ -213,37 +191,56 @@ async def import_planned(
     from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.curation.transfer.imports import import_memories
 
-    if not given.dry_run:
-        if target.library is not None:
-            plans.check_writable(target.library, given)
-        elif given.read_only:
-            raise Refused(_NO_WRITES, hint="Use --dry-run to show the plan.")
+    _check_writable(target, given)
     with plans.Progress("Reading", None) as reading:
         plan = await make_plan(on_progress=reading.advance)
-    count = plan.brings(given.on_clash)
-    about = {**plan.as_json(), "on_clash": given.on_clash}
+    planned = Outcome(verb, plan.brings(given.on_clash), notes=plan.notes)
+    change = partial(import_memories, target, plan, given.on_clash)
     lines = [*_import_lines(plan, given.on_clash)]
-    if given.dry_run or not count:
-        planned = Outcome(verb, count, notes=plan.notes)
+    outcome = await _carry_out(target, given, verb, plan, lines, planned, change)
+    if isinstance(outcome, int):
+        return outcome
+    headline = outcome.headline(plans.undo_hint(), one_line(plan.path.name))
+    left_out = (
+        [f"Left out {counted(plan.taken)} whose key is taken."] if given.on_clash == "skip" and plan.taken else []
+    )
+    renamed = renamed_sentences(outcome.renamed, plans.MOST_NAMED)
+    done = plans.change_document(target, outcome, **plan.as_json(), on_clash=given.on_clash)
+    answer(given, done, [(Styled("✓", GREEN), f" {headline}"), *left_out, *renamed])
+    return _stopped("import", plan, given, outcome)
+
+
+def _check_writable(target: Target, given: argparse.Namespace) -> None:
+    if given.dry_run:
+        return
+    if given.read_only:
+        raise Refused("--read-only refuses every change.", hint="Use --dry-run to show the plan.")
+    if target.library is not None:
+        plans.check_writable(target.library, given)
+
+
+async def _carry_out(
+    target: Target,
+    given: argparse.Namespace,
+    verb: str,
+    plan: Plan,
+    lines: Sequence[Line],
+    planned: Outcome,
+    change: Callable[..., Awaitable[Done]],
+    **about: Any,
+) -> Done | int:
+    """Show a plan, ask, and carry it out; the exit code where nothing is done."""
+    about |= {**plan.as_json(), "on_clash": given.on_clash}
+    if given.dry_run or not planned.count:
         return plans.print_plan(given, lines, plans.change_document(target, planned, dry_run=given.dry_run, **about))
     plans.check_can_ask(verb, yes=given.yes)
     if not given.yes and not plans.confirm("Go on?", lines):
         return REFUSED
-    opened = await target.make()
-    change = partial(import_memories, target, plan, given.on_clash)
-    outcome = await plans.carry_out(opened, given, "Importing", count, change)
-    if outcome is None:
-        return REFUSED
+    with _options_of_target():
+        await target.make()
+    outcome = await plans.carry_out("Importing" if verb == "import" else "Copying", planned.count, change)
     notes((*(plan.notes if given.yes and not given.json else ()), *outcome.notes))
-    if given.json:
-        plans.print_change(opened, outcome, **about)
-    else:
-        headline = outcome.headline(plans.undo_hint(), one_line(plan.path.name))
-        left_out = given.on_clash == "skip" and plan.taken
-        write_lines([(Styled("✓", GREEN), f" {headline}")])
-        write_lines([f"Left out {counted(plan.taken)} whose key is taken."] if left_out else [])
-        write_lines(renamed_sentences(outcome.renamed, plans.MOST_NAMED))
-    return _stopped("import", plan, given, outcome)
+    return outcome
 
 
 def _import_lines(plan: ImportPlan, on_clash: OnClash) -> Iterator[Line]:
@@ -302,15 +299,10 @@ async def copy(library: Library, given: argparse.Namespace, now: datetime) -> in
     """
     from zeroclaw_tui.curation.transfer.copy import open_target
 
-    if not given.dry_run:
-        if given.read_only:
-            raise Refused(_NO_WRITES, hint="Use --dry-run to show the plan.")
-        plans.check_can_ask("copy", yes=given.yes)
     with _options_of_target():
         target = await open_target(library, given.to, given.to_location, given.profile)
     try:
-        if target.library is not None and not given.dry_run:
-            plans.check_writable(target.library, given)
+        _check_writable(target, given)
         return await _copy(library, target, given, options.filter_given(given, now))
     finally:
         await target.close()
@@ -323,33 +315,23 @@ async def _copy(library: Library, target: Target, given: argparse.Namespace, wan
     with plans.Progress("Comparing", None) as comparing:
         plan = await plan_copy(library, target, wanted, on_progress=comparing.advance)
     count = plan.brings(given.on_clash)
-    source = {"backend": library.memory.name, "location": library.memory.about.location}
     hidden = await library.superseded_hidden(wanted)
-    lost = {"losses": list(plan.notes), "superseded_hidden": hidden}
-    about = {"from": source, **plan.as_json(), **lost, "on_clash": given.on_clash}
-    left_out = superseded_sentence(hidden)
-    lines = [*_copy_lines(target, plan, given.on_clash, left_out)]
-    # A store that would stay empty is not made.
-    if given.dry_run or not (count or target.library is not None):
-        planned = CopyOutcome("copy", count, left=plan.new + plan.taken - count)
-        return plans.print_plan(given, lines, plans.change_document(target, planned, dry_run=given.dry_run, **about))
-    if count and not given.yes and not plans.confirm("Go on?", lines):
-        return REFUSED
-    with _options_of_target():
-        opened = await target.make()
+    about: dict[str, Any] = {"from": place_of(library), "losses": list(plan.notes), "superseded_hidden": hidden}
+    planned = CopyOutcome("copy", count, left=plan.new + plan.taken - count)
+    change = partial(copy_memories, library, target, wanted, given.on_clash)
+    lines = [*_copy_lines(target, plan, given.on_clash, superseded_sentence(hidden))]
     try:
-        change = partial(copy_memories, library, target, wanted, given.on_clash)
-        outcome = await plans.carry_out(opened, given, "Copying", count, change)
+        outcome = await _carry_out(target, given, "copy", plan, lines, planned, change, **about)
     except NotReachable as error:
         error.hint = "The memories copied so far stay in the target. Copy again to continue, or undo the copy."
         raise
-    if outcome is None:
-        return REFUSED
-    notes((*([*plan.notes, *filter(None, [left_out])] if given.yes and not given.json else ()), *outcome.notes))
-    if given.json:
-        plans.print_change(target, outcome, **about)
-    else:
-        write_lines(_copied_lines(target, plan, outcome))
+    if isinstance(outcome, int):
+        return outcome
+    copied, *more = outcome.texts(_named(target))
+    renamed = renamed_sentences(outcome.renamed, plans.MOST_NAMED)
+    undo = [_undo(target)] if outcome.action is not None else []
+    done = plans.change_document(target, outcome, **about, **plan.as_json(), on_clash=given.on_clash)
+    answer(given, done, [(Styled("✓", GREEN), f" {copied}"), *more, *renamed, *undo])
     return _stopped("copy", plan, given, outcome) or (REFUSED if outcome.differs else DONE)
 
 
@@ -368,25 +350,15 @@ def _options_of_target() -> Iterator[None]:
 
 def _copy_lines(target: Target, plan: Plan, on_clash: OnClash, left_out: str) -> Iterator[Line]:
     count = plan.brings(on_clash)
-    yield Styled(f"Copy {counted(count)} to {_named(target)}?", BOLD) if count else _nothing(target, plan)
+    if count:
+        yield Styled(f"Copy {counted(count)} to {_named(target)}?", BOLD)
+    else:
+        yield f"Nothing to copy of {counted(plan.count)} to {_named(target)}"
     yield from _fact_lines(plan, on_clash)
     if left_out:
         yield Styled(f"  {left_out}", YELLOW)
     if count:
         yield f"  {_undo(target)}"
-
-
-def _copied_lines(target: Target, plan: Plan, outcome: CopyOutcome) -> Iterator[Line]:
-    copied, *more = outcome.texts(_named(target))
-    is_done = outcome.count or outcome.cancelled
-    yield (Styled("✓", GREEN), f" {copied}") if is_done else _nothing(target, plan)
-    yield from (*more, *renamed_sentences(outcome.renamed, plans.MOST_NAMED))
-    if outcome.action is not None:
-        yield _undo(target)
-
-
-def _nothing(target: Target, plan: Plan) -> Line:
-    return f"Nothing to copy of {counted(plan.count)} to {_named(target)}"
 
 
 def _named(target: Target) -> str:

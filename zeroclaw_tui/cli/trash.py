@@ -45,7 +45,7 @@ def _undo_options(parser: argparse.ArgumentParser) -> None:
     add_dry_run(parser)
 
 
-@verb("undo", "Undo the last change", CHANGED, _undo_options, changes=True, examples=("undo --dry-run", "undo --list"))
+@verb("undo", "Undo the last change", CHANGED, _undo_options, examples=("undo --dry-run", "undo --list"))
 async def undo(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Undo the last change, or that of a number, once a person agrees; with --list show all of them."""
     return await (_list_changes if given.list else _turn_action)(library, given)
@@ -62,7 +62,6 @@ def _redo_options(parser: argparse.ArgumentParser) -> None:
     "Redo the last undone change",
     CHANGED,
     _redo_options,
-    changes=True,
     examples=("redo --dry-run", "redo --id 12"),
 )
 async def redo(library: Library, given: argparse.Namespace, now: datetime) -> int:
@@ -92,9 +91,7 @@ async def _turn_action(library: Library, given: argparse.Namespace) -> int:
         if not plans.confirm(f"{given.verb.capitalize()} it?", lines):
             return REFUSED
     turn = partial(turn_action, library, given.verb, expected=action.number, number=given.id)
-    outcome = await _turned(library, given, f"{given.verb.capitalize()}ing", count, turn, asks=True)
-    if outcome is None:
-        return REFUSED
+    outcome = await _turned(given, f"{given.verb.capitalize()}ing", count, turn)
     facts: dict[str, Any] = {}
     if given.json:
         following = await (library.trash.last() if is_undo else library.trash.last_undone())
@@ -104,17 +101,10 @@ async def _turn_action(library: Library, given: argparse.Namespace) -> int:
 
 
 async def _turned(
-    library: Library,
-    given: argparse.Namespace,
-    doing: str,
-    count: int,
-    turn: Callable[..., Awaitable[Outcome]],
-    *,
-    asks: bool,
-) -> Outcome | None:
-    with plans.Progress(doing, count) as progress:
-        make = partial(turn, on_conflict=given.on_conflict, on_progress=progress.advance)
-        return await plans.with_triggers(library, given, lambda: plans.with_conflict_sentences(make), asks=asks)
+    given: argparse.Namespace, doing: str, count: int, turn: Callable[..., Awaitable[Outcome]]
+) -> Outcome:
+    change = partial(turn, on_conflict=given.on_conflict)
+    return await plans.with_conflict_sentences(lambda: plans.carry_out(doing, count, change))
 
 
 async def _preview(library: Library, given: argparse.Namespace, numbers: Sequence[int]) -> ApplyResult:
@@ -265,7 +255,6 @@ def _trash_restore_options(parser: argparse.ArgumentParser) -> None:
     "Restore deleted memories",
     CHANGED,
     _trash_restore_options,
-    changes=True,
     examples=("trash restore 12", "trash restore --all --dry-run"),
 )
 async def trash_restore(library: Library, given: argparse.Namespace, now: datetime) -> int:
@@ -280,8 +269,8 @@ async def trash_restore(library: Library, given: argparse.Namespace, now: dateti
     if given.dry_run:
         await check_restorable(library, numbers)
         return await _print_plan(library, given, Styled(f"Restore {counted(count)}?", BOLD), numbers, count)
-    outcome = await _turned(library, given, "Restoring", count, partial(restore, library, numbers), asks=False)
-    return REFUSED if outcome is None else _print_done(library, given, outcome, count, "memory")
+    outcome = await _turned(given, "Restoring", count, partial(restore, library, numbers))
+    return _print_done(library, given, outcome, count, "memory")
 
 
 async def _numbers_given(library: Library, given: argparse.Namespace) -> list[int]:

@@ -9,9 +9,22 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.cli.options import agent_given, moment_meant
-from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, RED, YELLOW, Line, Styled, document, note, width, write_lines
+from zeroclaw_tui.cli.output import (
+    BOLD,
+    DIM,
+    GREEN,
+    RED,
+    YELLOW,
+    Line,
+    Styled,
+    document,
+    note,
+    notes,
+    width,
+    write_lines,
+)
 from zeroclaw_tui.cli.verbs import verb
-from zeroclaw_tui.memory.errors import DONE, REFUSED
+from zeroclaw_tui.memory.errors import DONE
 from zeroclaw_tui.memory.text import counted, cut, one_line
 
 if TYPE_CHECKING:
@@ -27,8 +40,6 @@ _MAX_QUERY_LENGTH = 400
 def _tail_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--follow", action="store_true", help="Then wait for new turns, until Ctrl-C")
     parser.add_argument("--since", metavar="WHEN", help="Only turns since then: 12h, 30d, a date or RFC 3339")
-    parser.add_argument("--mismatches", action="store_true", help="Only turns for which a recall made now differs")
-    parser.add_argument("--check", action="store_true", help="Exit with 1 where one differs")
 
 
 @verb(
@@ -37,62 +48,42 @@ def _tail_options(parser: argparse.ArgumentParser) -> None:
     "{turn, at, agent, session, channel, query, sent, predicted, equal, why_not_equal, source}, a line a turn",
     _tail_options,
     agents="Only the turns of this agent",
-    checks=agent_given,
     concerns=("store", "recall", "vectors"),
-    examples=("tail --since 12h", "tail --mismatches --check"),
+    examples=("tail --since 12h", "tail --follow --json"),
 )
 async def tail(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Show the turns that ZeroClaw recorded, each compared with a recall made now; with --json a line a turn.
-
-    With --check the exit code is 1 where a recall made now has other memories than were sent.
-    """
+    """Show the turns that ZeroClaw recorded, each compared with a recall made now; with --json a line a turn."""
     from zeroclaw_tui.curation.turns import follow, recorded
     from zeroclaw_tui.memory.days import moment
 
     agent = agent_given(given)
     since = None if given.since is None else moment(moment_meant(given.since, now))
-    printer = _TurnPrinter(library, given)
+    printed: set[str] = set()
     if not given.follow:
-        await printer.show(await recorded(library, since=since, agent=agent))
-        return printer.exit_code
-    logs = follow(library, since=since, agent=agent, most=MAX_FIRST_TURNS if since is None else None)
-    await printer.show(await anext(logs))
+        await _print_turns(library, given, await recorded(library, since=since, agent=agent), printed)
+        return DONE
     note("zeroclaw: Waiting for new turns. Press Ctrl-C to end.")
-    async for log in logs:
-        await printer.show(log)
-    return printer.exit_code
+    async for log in follow(library, since=since, agent=agent, most=MAX_FIRST_TURNS if since is None else None):
+        await _print_turns(library, given, log, printed)
+    return DONE
 
 
-class _TurnPrinter:
-    """Prints turns, and each remark on the trace once."""
+async def _print_turns(library: Library, given: argparse.Namespace, log: TurnLog, printed: set[str]) -> None:
+    """Print turns, and those remarks on the trace that were not printed before."""
+    from zeroclaw_tui.curation.turn_comparison import compare
 
-    def __init__(self, library: Library, given: argparse.Namespace) -> None:
-        self._library, self._given = library, given
-        self._printed: set[str] = set()
-        self._mismatches = 0
-
-    @property
-    def exit_code(self) -> int:
-        return REFUSED if self._given.check and self._mismatches else DONE
-
-    async def show(self, log: TurnLog) -> None:
-        from zeroclaw_tui.curation.turn_comparison import compare
-
-        broken = f"{counted(log.broken_lines, 'line')} of the trace could not be read." if log.broken_lines else ""
-        for sentence in filter(None, (*log.problems, broken, log.why_nothing)):
-            if sentence not in self._printed:
-                self._printed.add(sentence)
-                note(f"zeroclaw: {one_line(sentence)}")
-        for turn in log.turns:
-            compared = await compare(self._library, turn)
-            self._mismatches += compared.equal is False
-            if self._given.mismatches and compared.equal is not False:
-                continue
-            if self._given.json:
-                document(compared.as_json(), compact=True)
-            else:
-                write_lines(_turn_lines(compared))
-                sys.stdout.flush()
+    broken = f"{counted(log.broken_lines, 'line')} of the trace could not be read." if log.broken_lines else ""
+    every = map(one_line, filter(None, (*log.problems, broken, log.why_nothing)))
+    remarks = [remark for remark in every if remark not in printed]
+    notes(remarks)
+    printed.update(remarks)
+    for turn in log.turns:
+        compared = await compare(library, turn)
+        if given.json:
+            document(compared.as_json(), compact=True)
+        else:
+            write_lines(_turn_lines(compared))
+            sys.stdout.flush()
 
 
 def _turn_lines(compared: ComparedTurn) -> Iterator[Line]:

@@ -7,15 +7,15 @@ called is imported, and its functions import what they need beyond options and o
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from zeroclaw_tui.cli.dropped import RemovedError, removed_option, removed_verb
+from zeroclaw_tui.cli.dropped import removed_option, removed_verb
 from zeroclaw_tui.cli.options import OWN_MEMORIES, Parser, add_common, first_word, likely, open_options
-from zeroclaw_tui.cli.output import document, note, notes, write_lines
-from zeroclaw_tui.memory.errors import DONE, NoInstall, Refused, UsageError
+from zeroclaw_tui.cli.output import answer as answer_with
+from zeroclaw_tui.cli.output import note, notes
+from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ Exit codes: 0 done, 1 not found, refused, answered no, or a check failed, 2
 wrong use or broken config, 3 store not reachable or locked, 127 no real
 zeroclaw on PATH, 130 interrupted."""
 
+_LISTED = "`zeroclaw memory` lists the commands."
 _TRASH = "List, restore or permanently delete deleted memories"
 _LONGEST_SHOWN = 40
 CHANGED = (
@@ -95,24 +96,18 @@ class Verb(NamedTuple):
     add_options: AddOptions | None = None
     examples: tuple[str, ...] = ()
     """What can be typed behind `zeroclaw memory`."""
-    checks: Callable[[argparse.Namespace], object] | None = None
-    """Raises UsageError for options that do not fit together, before anything is opened."""
     description: str = ""
     """Shown in its help instead of `about`."""
     epilog: str = ""
     opens: Literal["store", "new store", "target", "config", "nothing"] = "store"
     """What its function gets: an open store, one that is made where there is none, a target whose store may be missing,
     or the configs for a verb that also answers where the store does not open."""
-    changes: bool = False
-    """Whether it changes something, unless --dry-run is given."""
     agents: str = ""
     """What --agent means to it, as its help says; without a meaning it is refused."""
     concerns: tuple[Concern, ...] = ()
     """Which of the config's warnings matter to it."""
     heeds_version: bool = True
     """Whether its answer depends on the ZeroClaw version."""
-    tells_facts: bool = False
-    """Whether it prints minor facts about the store too."""
 
 
 def verb(
@@ -146,7 +141,7 @@ def memory_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     """Parse the words behind `zeroclaw memory`; `verb` is the name of the verb. Raises UsageError."""
     called, others = split_verb(arguments)
     if called is None:
-        raise UsageError("No command given.", hint="`zeroclaw memory` lists the commands.")
+        raise UsageError("No command given.", hint=_LISTED)
     try:
         given = verb_parser(called).parsed(others)
     except UsageError as error:
@@ -169,16 +164,14 @@ def split_verb(arguments: Sequence[str]) -> tuple[Verb | None, list[str]]:
         return called, others
     below = verbs_below(name)
     if not below:
-        raise removed_verb([name]) or _unknown(name, dict(first_words()), "`zeroclaw memory` lists the commands.")
+        raise removed_verb([name]) or _unknown(name, dict(first_words()))
     at = first_word(others)
-    second = others.pop(at) if at is not None else None
-    if second is None and {"-h", "--help"} & set(others):
-        return _several(name, below), others
-    if second is None:
-        raise UsageError(f"`zeroclaw memory {name}` needs a command.", hint=f"See `zeroclaw memory {name} --help`.")
+    if at is None:
+        return None, others
+    second = others.pop(at)
     called = named_verb(f"{name} {second}")
     if called is None:
-        error = _unknown(f"{name} {second}", [each.name for each in below], f"See `zeroclaw memory {name} --help`.")
+        error = _unknown(f"{name} {second}", [each.name for each in below])
         raise removed_verb([name, second]) or error
     return called, others
 
@@ -205,8 +198,7 @@ def verb_parser(called: Verb) -> Parser:
     parser = Parser(
         prog=f"zeroclaw memory {called.name}",
         description=called.description or f"{called.about}.",
-        epilog="\n\n".join(filter(None, [called.epilog, _examples(called)])),
-        allow_abbrev=False,
+        epilog="\n".join([called.epilog, "examples:", *(f"  zeroclaw memory {words}" for words in called.examples)]),
     )
     if called.add_options is not None:
         called.add_options(parser)
@@ -214,21 +206,10 @@ def verb_parser(called: Verb) -> Parser:
     return parser
 
 
-def _examples(called: Verb) -> str:
-    return "\n".join(["examples:", *(f"  zeroclaw memory {words}" for words in called.examples)])
-
-
-def _several(name: str, below: Sequence[Verb]) -> Verb:
-    """What `--help` behind the first word of verbs of two words shows."""
-    lines = "\n".join(f"  {each.name:<14} {each.about}" for each in below)
-    examples = tuple(each.examples[0] for each in below)
-    return below[0]._replace(name=name, description=f"{_TRASH}.\n\n{lines}", add_options=None, examples=examples)
-
-
-def _unknown(name: str, known: Iterable[str], hint: str, what: str = "command") -> UsageError:
-    near = likely(name, list(known))
+def _unknown(name: str, known: Iterable[str]) -> UsageError:
+    near = likely(name, known)
     shown = one_line(mask_secrets(name))[:_LONGEST_SHOWN]
-    return UsageError(f"Unknown {what}: {shown}.", hint=f"Did you mean {near}? {hint}" if near else hint)
+    return UsageError(f"Unknown command: {shown}.", hint=f"Did you mean {near}? {_LISTED}" if near else _LISTED)
 
 
 def answer(given: argparse.Namespace) -> int:
@@ -244,6 +225,7 @@ def answer(given: argparse.Namespace) -> int:
 async def _answer(given: argparse.Namespace) -> int:
     from datetime import datetime
 
+    from zeroclaw_tui.curation.config_choice import configs_for
     from zeroclaw_tui.curation.library import open_library
     from zeroclaw_tui.scoring.profiles import profile_for
 
@@ -256,13 +238,9 @@ async def _answer(given: argparse.Namespace) -> int:
             note(f"zeroclaw: ZeroClaw {profile.newer} is unknown; {rules}.")
     if called.opens == "nothing":
         return await called.answers(None, given, now)
-    if called.checks is not None:
-        called.checks(given)
-    configs = _configs(given)
-    if called.name != "health":
-        # `health` itself shows all that is wrong.
-        _print_choice(configs)
-        notes(configs[0].warned_about(*called.concerns))
+    configs = configs_for(open_options(given))
+    _print_choice(configs)
+    notes(configs[0].warned_about(*called.concerns))
     if called.opens == "config":
         return await called.answers(configs, given, now)
     if called.opens == "store":
@@ -271,12 +249,12 @@ async def _answer(given: argparse.Namespace) -> int:
     from zeroclaw_tui.curation.transfer.target import Target
 
     target = await Target.at(configs[0], given.profile)
+    if target.library is None and called.opens == "new store":
+        await _make(target, given)
     if target.library is not None:
         return await _answer_opened(called, target.library, given, now)
     try:
-        if called.opens == "new store":
-            await _make(target, given)
-        return await called.answers(target.library or target, given, now)
+        return await called.answers(target, given, now)
     finally:
         await target.close()
 
@@ -284,11 +262,7 @@ async def _answer(given: argparse.Namespace) -> int:
 async def _answer_opened(called: Verb, library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Run a verb on an open store, after what there is to say about the store."""
     library.on_first_request(lambda request: note(f"zeroclaw: {request.description}"))
-    # A change that is refused because the store is read-only says why itself.
-    changes = called.changes and not getattr(given, "dry_run", False)
-    silent = library.read_only_because if changes else None
-    notices = [notice for notice in library.memory.about.notices if called.tells_facts or not notice.is_minor]
-    sentences = [notice.sentence for notice in notices if notice.sentence != silent]
+    sentences = [notice.sentence for notice in library.memory.about.notices if not notice.is_minor]
     try:
         notes(sentences)
         # Without agents a recall is everybody's, and says so itself.
@@ -309,30 +283,10 @@ async def _answer_opened(called: Verb, library: Library, given: argparse.Namespa
 
 async def _make(target: Target, given: argparse.Namespace) -> None:
     """Make the store that the first memory is stored in, as the ZeroClaw of the config's version would."""
-    import asyncio
-
     if given.read_only:
         raise Refused("--read-only refuses every write.", hint="Leave it out.")
-    is_empty = await asyncio.to_thread(os.path.isfile, target.location)
-    location = one_line((await target.make()).memory.about.location)
-    if is_empty:
-        note(f"zeroclaw: {location} was empty (0 bytes); ZeroClaw's tables have been created in it.")
-    else:
-        was = f"There was no place for memories at {location}" if "://" in location else f"{location} did not exist"
-        note(f"zeroclaw: {was}; it has been created.")
-
-
-def _configs(given: argparse.Namespace) -> tuple[MemoryConfig, ...]:
-    from zeroclaw_tui.curation.config_choice import configs_for
-
-    try:
-        return configs_for(open_options(given))
-    except NoInstall as error:
-        error.hint = (
-            "Run `zeroclaw onboard --interactive`, or pass --config-dir DIR or --workspace DIR; a standalone store is"
-            " named with --location PATH."
-        )
-        raise
+    library = await target.make()
+    note(f"zeroclaw: There was no store yet; {one_line(library.memory.about.location)} has been created.")
 
 
 def _print_choice(configs: Sequence[MemoryConfig]) -> None:
@@ -353,7 +307,6 @@ def memory_parser() -> Parser:
         usage="zeroclaw memory COMMAND [options]",
         description=f"{_ABOUT}\n\n{verbs_listed()}",
         epilog=_ENDING,
-        allow_abbrev=False,
     )
     add_common(parser, OWN_MEMORIES)
     return parser
@@ -392,11 +345,8 @@ def _help_options(parser: argparse.ArgumentParser) -> None:
 async def show(nothing: None, given: argparse.Namespace, now: datetime) -> int:
     """Show the page of a topic, the help of a verb, or a list of the pages."""
     text = _text(given.topic)
-    if given.json:
-        document({"topic": " ".join(given.topic) or None, "text": text})
-    else:
-        write_lines(text.rstrip("\n").split("\n"))
-    return DONE
+    found = {"topic": " ".join(given.topic) or None, "text": text}
+    return answer_with(given, found, text.rstrip("\n").split("\n"))
 
 
 def _folder() -> Path:
@@ -419,13 +369,5 @@ def _text(words: Sequence[str]) -> str:
         shapes = [f"- `{each.name}`: {each.shape}" for each in every_verb().values()]
         fields = [f"- `{name}`: {meaning}" for name, meaning in JSON_FIELDS.items()]
         return page.replace(SHAPES, "\n".join(shapes)).replace(FIELDS, "\n".join(fields))
-    try:
-        called, _ = split_verb(words)
-    except UsageError as error:
-        if isinstance(error, RemovedError) or words[0] in dict(first_words()):
-            raise
-        hint = "`zeroclaw memory help` lists the pages."
-        raise _unknown(words[0], [*pages, *dict(first_words())], hint, "page or command") from None
-    if called is None:
-        raise UsageError("A topic is one word.", hint="`zeroclaw memory help` lists the pages.")
-    return verb_parser(called).format_help()
+    called, _ = split_verb(words)
+    return memory_parser().format_help() if called is None else verb_parser(called).format_help()

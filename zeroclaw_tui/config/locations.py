@@ -49,8 +49,8 @@ _WHAT_TO_GIVE = (
     " `zeroclaw-tui --demo` needs none."
 )
 _HOW_TO_START = (
-    "`zeroclaw onboard --interactive` sets one up, `zeroclaw-tui PATH` opens one elsewhere, `zeroclaw-tui --demo`"
-    " needs none."
+    "`zeroclaw onboard --interactive` sets one up; --config-dir DIR, --workspace DIR or --location PATH opens one"
+    " elsewhere; `zeroclaw-tui --demo` needs none."
 )
 _CONNECTION_STRING = (
     r"\s*(?:host|hostaddr|port|dbname|user|password|passfile|service|sslmode|connect_timeout|options)\s*="

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import fmean
@@ -265,24 +265,16 @@ def _mean(measures: Iterable[float | None]) -> float:
     return fmean([measure for measure in measures if measure is not None] or [0.0])
 
 
-async def run_tests(
-    library: Library,
-    file: str,
-    tests: Sequence[RecallTest],
-    trial: Trial,
-    on_progress: Callable[[int], object] | None = None,
-) -> RecallTestRun:
+async def run_tests(library: Library, file: str, tests: Sequence[RecallTest], trial: Trial) -> RecallTestRun:
     """Recall the message of every test by the rules of `trial`, and measure the recalls.
 
-    `on_progress` gets the number of tests done. The vectors of all messages are fetched by few requests.
+    The vectors of all messages are fetched by few requests.
     """
     trials = [_trial_of_test(library, trial, test) for test in tests]
     failures = await _fetch_vectors(library, trials)
     recalls: list[RecallResult] = []
     for test, own_trial in zip(tests, trials, strict=True):
         recalls.append(await recall_memories(failures.get(test.query, library), own_trial))
-        if on_progress is not None:
-            on_progress(len(recalls))
     notes = Counter(note for recall in recalls for note in dict.fromkeys(recall.notes))
     return RecallTestRun(
         file=file,
