@@ -63,9 +63,14 @@ def mask_secrets(text: str) -> str:
     return text
 
 
+_IS_PLAIN = re.compile(r"[\x20-\x7e\xa1-\xac\xae-\u02ff\u2010-\u2027\u2190-\u21ff]*").fullmatch
+"""Latin letters, dashes, quotes and arrows, each of which takes one cell."""
+
+
 def cells(text: str) -> int:
     """How many terminal cells a cleaned text takes, as Textual counts them."""
-    if text.isascii():
+    # Importing rich costs a short command a tenth of its time.
+    if _IS_PLAIN(text):
         return len(text)
     from rich.cells import cell_len
 
@@ -76,6 +81,8 @@ def cut(text: str, most: int) -> str:
     """A cleaned text in at most `most` cells, with an ellipsis where something was left out."""
     if cells(text) <= most:
         return text
+    if _IS_PLAIN(text):
+        return f"{text[: most - 1]}…"
     from rich.cells import split_graphemes
 
     end, used = 0, 1
