@@ -29,10 +29,9 @@ class DatabaseUpkeep(Protocol):
     async def check_pages(self) -> Pages:
         """Check a copy of the file page by page. Raises Unreadable without room for the copy."""
 
-    async def repair(self, what: Repair = "rebuild keyword index") -> int:
+    async def repair(self, what: Repair = "rebuild keyword index") -> None:
         """Repair one thing in one transaction, if necessary in a store that is read-only because of it.
 
-        Gives the bytes of the log that were written back, 0 for any other repair.
         Raises Locked, Refused.
         """
 

@@ -118,9 +118,9 @@ async def run_repair(
         async with database.disconnected():
             return await compact(config, now)
     backup = await back_up(config, now)
-    log_bytes = await database.repair(repair)
+    await database.repair(repair)
     if repair == "fold in write-ahead log":
-        return RepairOutcome((f"{format_bytes(log_bytes)} of log were written into the database.",), backup)
+        return RepairOutcome(("The write-ahead log was written into the database.",), backup)
     # ZeroClaw's move to 0.8 leaves a log behind, so the repair has to be in the database file. Where another program
     # has the database open, that program folds the log in.
     with suppress(Locked):

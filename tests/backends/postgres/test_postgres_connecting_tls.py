@@ -39,17 +39,6 @@ def url_of(pooler: PgBouncer, place: PostgresPlace, options: str = "") -> str:
     return pooler.url(place.user, PASSWORD, place.database, options)
 
 
-async def test_without_sslmode_tls_is_used_where_it_is_offered(place: PostgresPlace, either: PgBouncer, opens) -> None:
-    await opens(url_of(either, place))
-    assert either.last_login_used_tls
-    assert (await (await opens(place.url)).health()).ok
-
-
-async def test_require_encrypts_without_asking_who_signed(place: PostgresPlace, guarded: PgBouncer, opens) -> None:
-    await opens(url_of(guarded, place, "sslmode=require"))
-    assert guarded.last_login_used_tls
-
-
 async def test_require_is_refused_where_there_is_no_tls(place: PostgresPlace, opens) -> None:
     with pytest.raises(NotReachable) as caught:
         await opens(place.url + "?sslmode=require")

@@ -15,8 +15,6 @@ from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.memory.errors import NOT_REACHABLE, Corrupt, InspectorError, Locked
-from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query
-from zeroclaw_tui.testing.tools import handles_of
 
 
 async def failure(path: Path, *, read_only: bool = False) -> InspectorError:
@@ -93,22 +91,6 @@ async def test_a_truncated_database_is_called_damaged(make_store, digest):
     assert digest(path) == before
 
 
-async def test_damaged_pages_are_reported_while_browsing(make_store, open_store):
-    path = make_store({"content": "words " * 100} for _ in range(200))
-    whole = bytearray(path.read_bytes())
-    with closing(sqlite3.connect(path)) as reader:
-        ((root,),) = reader.execute("SELECT rootpage FROM sqlite_master WHERE name = 'memories'").fetchall()
-        ((size,),) = reader.execute("PRAGMA page_size").fetchall()
-    whole[(root - 1) * size : root * size] = b"\xff" * size
-    path.write_bytes(whole)
-    async with open_store(path) as memory:
-        with pytest.raises(Corrupt, match="is corrupt"):
-            (await memory.rows(Query(EXCERPTS, MemoryFilter(), NEWEST_STORED, limit=10)))
-        with pytest.raises(Corrupt, match="is corrupt"):
-            (await handles_of(memory, MemoryFilter(), NEWEST_STORED))
-        assert await memory.health_check() is False
-
-
 async def test_an_exclusive_writer_means_locked(make_store, monkeypatch):
     path = make_store([{}])
     monkeypatch.setattr(connections, "BUSY_SECONDS", 0.05)
@@ -150,15 +132,3 @@ async def test_who_only_reads_leaves_an_unfinished_write_alone(crashed, digest):
     error = await failure(crashed, read_only=True)
     assert "ended in the middle of a write" in error.message
     assert [digest(file) for file in sorted(crashed.parent.iterdir())] == before
-
-
-async def test_a_database_copied_without_its_log_names_the_log(tmp_path):
-    source = tmp_path / "agent" / "brain.db"
-    source.parent.mkdir()
-    with closing(sqlite3.connect(source, isolation_level=None)) as agent:
-        agent.execute("PRAGMA journal_mode = WAL")
-        agent.execute("CREATE TABLE memories (key, content)")
-        (tmp_path / "brain.db").write_bytes(source.read_bytes())
-    error = await failure(tmp_path / "brain.db")
-    assert "it has no tables at all. Most likely brain.db-wal was left behind" in error.message
-    assert "copy brain.db-wal" in error.hint

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from changed_stores import opened
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.small_store import make
 
 from zeroclaw_tui.backends.lookup import count_facets, count_matching, versions
 from zeroclaw_tui.backends.matching import matches
-from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.query import MemoryFilter, Sort
 from zeroclaw_tui.testing.tools import entries_of, handles_of
 
@@ -30,16 +28,6 @@ wanted = st.one_of(
     st.builds(lambda text, pattern: MemoryFilter(contains=text or None, regex=pattern),
               st.text(ALPHABET, max_size=2), patterns),
 )  # fmt: skip
-
-
-@asynccontextmanager
-async def opened(path: Path) -> AsyncIterator[SqliteMemory]:
-    memory = SqliteMemory(path)
-    await memory.open()
-    try:
-        yield memory
-    finally:
-        await memory.close()
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow])

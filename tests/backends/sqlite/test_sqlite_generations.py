@@ -145,13 +145,3 @@ async def test_the_least_a_foreign_table_needs_is_key_and_content(tmp_path, open
         assert facets.age["no date"] == 3
         assert "vectors" in memory.why_not
         assert not (await memory.health()).ok
-
-
-async def test_a_half_migrated_file_opens_read_only(make_store, open_store):
-    path = make_store([{"key": "a"}], "G1")
-    with closing(sqlite3.connect(path)) as other:
-        other.execute("ALTER TABLE memories ADD COLUMN namespace TEXT DEFAULT 'default'")
-    async with open_store(path) as memory:
-        assert memory.about.generation == "G2"
-        assert "lacks importance, superseded_by" in memory.why_not["write"]
-        assert (await memory.get("a")).namespace == "default"

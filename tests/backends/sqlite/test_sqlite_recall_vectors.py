@@ -52,14 +52,6 @@ def keys(found: StoreRecall) -> list[str]:
     return [scored.entry.key for scored in found.entries]
 
 
-async def test_durable_rows_cross_sessions_from_0_8_4_on(memory: SqliteMemory) -> None:
-    assert keys(await recalled(memory, session_id="s")) == ["key0", "key1", "key2"]
-    assert keys(await recalled(memory, version="0.8.3", session_id="s")) == ["key1"]
-    assert keys(await recalled(memory, "text", session_id="s", vector=None)) == ["key1"]
-    zeros = np.zeros(2, dtype=np.float32)
-    assert "key0" in keys(await recalled(memory, "text", session_id="s", vector=zeros)), "zeros are a vector too"
-
-
 async def test_rows_written_in_the_meantime_are_found(path: Path, memory: SqliteMemory) -> None:
     await recalled(memory)
     add(path, [{"embedding": blob(2, 0.1)}], start=5)
@@ -72,14 +64,6 @@ async def test_rows_written_in_the_meantime_are_found(path: Path, memory: Sqlite
     assert keys(await recalled(memory))[:2] == ["key40", "key3"]
     change(path, "UPDATE memories SET embedding = NULL, updated_at = 'last' WHERE key = 'key40'")
     assert keys(await recalled(memory))[0] == "key3"
-
-
-async def test_equal_scores_keep_the_order_rows_are_scanned_in(tmp_path: Path) -> None:
-    rows = [{"embedding": blob(1, 0), "id": f"id-{9 - at}"} for at in range(6)]
-    opened = await golden.opened(make(tmp_path / "brain.db", "G2", rows))
-    assert keys(await recalled(opened, version="0.7.5", limit=2)) == ["key0", "key1"]
-    assert keys(await recalled(opened, version="0.6.2", limit=2)) == ["key3", "key2"]
-    await opened.close()
 
 
 async def test_vectors_of_other_lengths_have_no_score(path: Path, memory: SqliteMemory) -> None:

@@ -105,18 +105,6 @@ async def test_numbers_and_blobs_where_text_should_be(make_store, open_store):
         assert entry.size == 4
 
 
-async def test_vectors_are_measured_and_mixed_lengths_are_reported(make_store, open_store):
-    rows = [{"embedding": bytes(4 * 768)}, {"embedding": bytes(4 * 1536)}, {"embedding": b"12345"}, {}]
-    async with open_store(make_store(rows)) as memory:
-        found = await entries_of(memory, MemoryFilter())
-        assert [entry.embedding_dimensions for entry in found] == [768, 1536, 1, None]
-        health = await memory.health()
-        assert health.facts["embedded by dimensions"] == {"768": 1, "1536": 1}
-        assert (health.facts["embedded"], health.facts["not embedded"]) == (3, 1)
-        assert health.findings == ("1 memory is embedded with a truncated vector.",)
-        assert not health.ok
-
-
 async def test_an_owner_that_no_agent_has_is_shown_by_its_id(make_store, open_store):
     path = make_store([{"key": "a"}, {"key": "b"}])
     with closing(sqlite3.connect(path)) as writer, writer:
@@ -126,20 +114,3 @@ async def test_an_owner_that_no_agent_has_is_shown_by_its_id(make_store, open_st
         assert (await count_facets(memory, MemoryFilter(), LATER)).agent == {"default": 1, "ghost": 1}
         assert len(await handles_of(memory, MemoryFilter(agent=("ghost",)), NEWEST_STORED)) == 1
         assert "owned by agents that do not exist" in " ".join((await memory.health()).findings)
-
-
-async def test_health_sees_a_keyword_index_out_of_step(make_store, open_store):
-    path = make_store([{"key": "a"}])
-    with closing(sqlite3.connect(path)) as writer, writer:
-        writer.execute("DROP TRIGGER memories_ai")
-        writer.execute("DROP TRIGGER memories_ad")
-        writer.execute("DELETE FROM memories")
-        statement = (
-            "INSERT INTO memories (id, key, content, created_at, updated_at, agent_id) SELECT ?, ?, '', '', '', id"
-        )
-        writer.executemany(f"{statement} FROM agents", [("1", "x"), ("2", "y"), ("3", "z")])
-    async with open_store(path) as memory:
-        health = await memory.health()
-        assert not health.ok
-        assert health.findings[0] == "2 memories are not in the keyword index."
-        assert any("triggers" in finding for finding in health.findings)

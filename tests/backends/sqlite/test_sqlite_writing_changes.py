@@ -89,15 +89,6 @@ async def test_without_a_usual_agent_one_has_to_be_named(make_store):
             await create(memory, Draft("l", "c"), JournalRecorder())
 
 
-async def test_a_vector_stays_with_its_content_only(make_store):
-    path = make_store([{"content": "old", "embedding": ONE.data}])
-    async with opened(path) as memory:
-        assert (await edited(memory, "id-000", category="daily")).rows[0].values["embedding"] == ONE.data
-        written = await edited(memory, "id-000", vector=TWO, content="new")
-        assert (written.rows[0].values["embedding"], written.notes) == (TWO.data, ())
-        assert (await edited(memory, "id-000", content="newer")).rows[0].values["embedding"] is None
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [("embedding_model", "large"), ("embedding_provider", "custom:x"), ("embedding_dimensions", "1536")],

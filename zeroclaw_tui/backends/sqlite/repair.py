@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from zeroclaw_tui.backends.health import MOST_FAULTS, Pages
 from zeroclaw_tui.backends.sqlite.health import DAMAGE
 from zeroclaw_tui.backends.sqlite.schema import INDEX_TABLES, KEYWORD_INDEX, TRIGGERS, Schema, new_database, statements
-from zeroclaw_tui.backends.sqlite.transaction import Writing, aliases_of, missing_of_index
+from zeroclaw_tui.backends.sqlite.transaction import Writing, aliases_of, fold_in, missing_of_index
 from zeroclaw_tui.backends.tables import DEFAULT_AGENT, utc_now
 from zeroclaw_tui.files.database import (
     any_text,
@@ -151,18 +151,14 @@ def repair_hydrated(writing: Writing) -> None:
         _fill_index(connection)
 
 
-def fold_log(writing: Writing) -> int:
-    """Write the log back and cut it to nothing; gives its bytes before.
+def fold_log(path: Path) -> None:
+    """Write the log back and cut it to nothing.
 
     Only where no other program is known to have the database open. Raises Locked, also when a reader is in the way.
     """
-    require_unused(writing.path)
-    before = file_size(wal_file(writing.path))
-    if not writing.zeroed():
-        raise Locked(
-            f"{writing.path} is being read, so only part of its log was checkpointed.", hint="Try again in a moment."
-        )
-    return before
+    require_unused(path)
+    if not fold_in(path):
+        raise Locked(f"{path} is being read, so only part of its log was checkpointed.", hint="Try again in a moment.")
 
 
 def rebuild_index(writing: Writing) -> None:

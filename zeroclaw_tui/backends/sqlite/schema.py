@@ -13,8 +13,8 @@ from pathlib import Path
 import aiosqlite
 
 from zeroclaw_tui.backends.about import Notice
-from zeroclaw_tui.files.database import ReadOnlyConnection, as_text, is_wal, translate_sqlite_errors, wal_file
-from zeroclaw_tui.files.disk import file_size, new_file
+from zeroclaw_tui.files.database import ReadOnlyConnection, as_text, translate_sqlite_errors
+from zeroclaw_tui.files.disk import new_file
 from zeroclaw_tui.memory.errors import Unreadable
 from zeroclaw_tui.memory.text import is_unicode, one_line
 from zeroclaw_tui.scoring.profiles import COLUMNS, NEWEST_VERSION, lacks
@@ -124,7 +124,7 @@ async def read_schema(connection: ReadOnlyConnection, path: Path) -> Schema:
             made[sort][as_text(name).lower()] = as_text(sql).lower()
         tables = made["table"]
         if "memories" not in tables:
-            raise _no_memories(path, connection.notice, sorted(tables))
+            raise _no_memories(path, sorted(tables))
         described = await _columns(connection, "memories")
         cache = await _columns(connection, "embedding_cache")
         agents = await _columns(connection, "agents")
@@ -193,17 +193,14 @@ def _check_readable(path: Path, columns: frozenset[str], made_by: str) -> None:
         )
 
 
-def _no_memories(path: Path, notice: str | None, tables: Sequence[str]) -> Unreadable:
-    own, log = [name for name in tables if not name.startswith("sqlite_")], wal_file(path)
+def _no_memories(path: Path, tables: Sequence[str]) -> Unreadable:
+    own = [name for name in tables if not name.startswith("sqlite_")]
     has = f"it has {_listed(own)}" if own else "it has no tables at all"
-    hint = "ZeroClaw keeps its memories in memory/brain.db of its workspace or data folder."
-    if notice and file_size(log):
-        has = f"{has}. {notice.removesuffix('.')}"
-        hint = "Copy the database with the -wal file next to it to a folder you may write to, and open it there."
-    elif not own and is_wal(path) and not file_size(log):
-        has = f"{has}. Most likely {log.name} was left behind when the file was copied"
-        hint = f"Stop ZeroClaw, and copy {log.name} from where the file came from to next to it too."
-    return Unreadable(f"{path} has no memories table: {has}.", hint=hint)
+    return Unreadable(
+        f"{path} has no memories table: {has}.",
+        hint="ZeroClaw keeps its memories in memory/brain.db of its workspace or data folder. If a copy lacks them, "
+        "copy the -wal file next to it too.",
+    )
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     )
     from zeroclaw_tui.backends.sql.select import Select
     from zeroclaw_tui.backends.sqlite.search import SqliteSearch
-    from zeroclaw_tui.backends.sqlite.transaction import Writing
+    from zeroclaw_tui.backends.sqlite.write import SqliteWriter
     from zeroclaw_tui.backends.writing import Work
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.memory.change import Row, See
@@ -96,7 +96,7 @@ class SqliteMemory(SqlMemory):
         self._search: SqliteSearch | None = None
         self._looking = asyncio.Lock()
         self._reads = ReadWorkerPool(path)
-        self._writings: set[Writing] = set()
+        self._writings: set[SqliteWriter] = set()
         self._has_written = False
 
     @classmethod
@@ -360,24 +360,18 @@ class SqliteMemory(SqlMemory):
 
         return await self._reads.run(look)
 
-    async def _repair_rows(self, work: Callable[[Writing], T]) -> T:
-        """Write also where the store is read-only for what this repairs."""
-        from zeroclaw_tui.backends.sqlite.transaction import Writing
-
-        return await Writing(self.path, self.schema).run(work)
-
     async def _with_writer(self, work: Work[T], *, permanently: bool = False) -> T:
         from zeroclaw_tui.backends.change_set import run_sync
+
+        return await self.write(lambda writer: run_sync(work(writer)), zero=permanently)
+
+    async def write(self, work: Callable[[SqliteWriter], T], *, zero: bool = False) -> T:
+        """What `work` returns, which writes on a thread."""
+        from zeroclaw_tui.backends.sqlite.transaction import SchemaMoved
         from zeroclaw_tui.backends.sqlite.write import SqliteWriter
 
-        return await self.write(lambda writing: run_sync(work(SqliteWriter(writing))), zero=permanently)
-
-    async def write(self, work: Callable[[Writing], T], *, zero: bool = False) -> T:
-        """What `work` returns, which writes on a thread."""
-        from zeroclaw_tui.backends.sqlite.transaction import SchemaMoved, Writing
-
         check_writable(self)
-        writing = Writing(self.path, self.schema, zero=zero)
+        writing = SqliteWriter(self.path, self.schema, zero=zero)
         self._writings.add(writing)
         self._has_written = True
         try:
@@ -415,20 +409,20 @@ class SqliteMemory(SqlMemory):
         self._refuse_read_only()
         make_database(self.path, generation, rows, now)
 
-    async def repair(self, what: Repair = "rebuild keyword index") -> int:
+    async def repair(self, what: Repair = "rebuild keyword index") -> None:
         """Each by ZeroClaw's own statements; the file is opened again afterwards."""
         from zeroclaw_tui.backends.sqlite.repair import fold_log, repair_hydrated
+        from zeroclaw_tui.backends.sqlite.transaction import Writing
 
-        log_bytes = 0
         match what:
             case "rebuild keyword index":
                 await self._rebuild_index()
             case "repair hydrated database":
-                await self._repair_rows(repair_hydrated)
+                # Also where the store is read-only because of what this repairs.
+                await Writing(self.path, self.schema).run(repair_hydrated)
             case "fold in write-ahead log":
-                log_bytes = await self._repair_rows(fold_log)
+                await asyncio.to_thread(fold_log, self.path)
         await self.open_anew()
-        return log_bytes
 
     async def _rebuild_index(self) -> None:
         from zeroclaw_tui.backends.sqlite.repair import rebuild_index, replace_index

@@ -15,11 +15,10 @@ from contextlib import closing, contextmanager, suppress
 from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from zeroclaw_tui.backends.cancellation import wait_until_done
 from zeroclaw_tui.backends.sqlite.schema import TRIGGERS, Schema
-from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.files.database import (
     as_text,
     assignments,
@@ -28,9 +27,8 @@ from zeroclaw_tui.files.database import (
     explain_sqlite_error,
     is_for_want_of_room,
     quoted,
-    wal_file,
 )
-from zeroclaw_tui.files.disk import MAKE_ROOM, file_size
+from zeroclaw_tui.files.disk import MAKE_ROOM
 from zeroclaw_tui.files.whole_database import processes_using
 from zeroclaw_tui.memory.change import AGENTS, EMBEDDING_CACHE, MEMORIES, Row, TriggersMissing, Value
 from zeroclaw_tui.memory.errors import (
@@ -203,13 +201,14 @@ class Writing:
     """The table of memories, as `look` found it."""
     aliases: dict[str, str]
     """The aliases of the agents by id, as `look` found them."""
+    columns: Iterable[str] = ()
+    """Of the memories; in their own spelling once `look` has found them."""
 
     def __init__(self, path: Path, schema: Schema, *, zero: bool = False) -> None:
         self.path = path
         self.schema = schema
         self.zero = zero
-        self.columns: Iterable[str] = schema.columns
-        """Of the memories; in their own spelling once `look` has found them."""
+        self.columns = schema.columns
         self.done = 0
         """How many rows are changed for good."""
         self.rows_read = 0
@@ -233,7 +232,7 @@ class Writing:
         """Whether no further batch should begin."""
         return self._stop.is_set()
 
-    async def run(self, work: Callable[[Writing], Answer]) -> Answer:
+    async def run(self, work: Callable[[Self], Answer]) -> Answer:
         """What `work` answers. Raises InspectorError kinds, and SchemaMoved.
 
         Cancelling the await stops the work before its next batch, and waits until the present one is committed or
@@ -306,12 +305,7 @@ class Writing:
         """Any of the tables that keep rows."""
         return self.memories if name == MEMORIES else RawTable(self.connection, name, self.aliases)
 
-    def zeroed(self) -> bool:
-        """Have what was overwritten leave the write-ahead log too; False where another program still reads from it, or
-        the disk does not take it."""
-        return _folded(self.connection)
-
-    def _run(self, work: Callable[[Writing], Answer]) -> Answer:
+    def _run(self, work: Callable[[Self], Answer]) -> Answer:
         try:
             with closing(_connected(self.path, zero=self.zero)) as self._connection:
                 return work(self)
@@ -326,29 +320,18 @@ class Writing:
             self._connection = None
 
 
-def fold_in(path: Path) -> None:
-    """Fold the write-ahead log into its database where nobody is in the way; what fails is left as it is.
+def fold_in(path: Path) -> bool:
+    """Write the write-ahead log back and cut it to nothing; False where somebody is in the way or the disk does not
+    take it.
 
-    Nothing is waited for. Blocks.
-    """
-    with suppress(sqlite3.Error, InspectorError):
-        if file_size(wal_file(path)):
-            with closing(_connected(path, zero=False)) as connection:
-                _folded(connection)
-
-
-def _folded(connection: sqlite3.Connection) -> bool:
-    """Write the log back, and cut it to nothing; False where somebody is in the way or the disk does not take it.
-
-    True for a database that has no such log.
+    True for a database that has no such log. Nothing is waited for. Blocks.
     """
     try:
-        connection.execute("PRAGMA busy_timeout = 0").fetchall()
-        ((is_busy, *_),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    except sqlite3.Error:
+        with closing(_connected(path, zero=False)) as connection:
+            connection.execute("PRAGMA busy_timeout = 0").fetchall()
+            ((is_busy, *_),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    except (sqlite3.Error, InspectorError):
         return False
-    finally:
-        connection.execute(f"PRAGMA busy_timeout = {connections.BUSY_SECONDS * 1000:.0f}").fetchall()
     return not is_busy
 
 

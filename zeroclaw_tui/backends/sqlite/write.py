@@ -5,13 +5,14 @@ from __future__ import annotations
 import sqlite3
 import uuid
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.base import T
 from zeroclaw_tui.backends.sqlite.select import state_of
-from zeroclaw_tui.backends.sqlite.transaction import Writing, check_index
+from zeroclaw_tui.backends.sqlite.transaction import Writing, check_index, fold_in
 from zeroclaw_tui.backends.tables import TableWriter, local_now, utc_now
 from zeroclaw_tui.backends.writing import Operation, OwnedKey
 from zeroclaw_tui.files.database import as_text
@@ -28,43 +29,22 @@ _STILL_IN_LOG = "Deleted text may stay in {}-wal until every program has closed 
 _NAMES = ("embedding_provider", "embedding_model", "embedding_dimensions")
 
 
-class SqliteWriter(TableWriter):
-    """Writes the rows of a database on the thread of a `Writing`; a batch holds the write lock for about 40 ms."""
+class SqliteWriter(Writing, TableWriter):  # type: ignore[override]
+    """Writes the rows of a database on a thread; a batch holds the write lock for about 40 ms."""
 
     noun = "database"
 
-    def __init__(self, writing: Writing) -> None:
-        super().__init__()
-        self._writing = writing
-        self._schema = writing.schema
-
-    @property
-    def batch_rows(self) -> int:  # type: ignore[override]
-        return self._writing.batch_rows
-
-    @property
-    def is_stopped(self) -> bool:  # type: ignore[override]
-        return self._writing.is_stopped
-
-    @property
-    def done(self) -> int:
-        return self._writing.done
-
-    @done.setter
-    def done(self, rows: int) -> None:
-        self._writing.done = rows
+    def __init__(self, path: Path, schema: Schema, *, zero: bool = False) -> None:
+        TableWriter.__init__(self)
+        Writing.__init__(self, path, schema, zero=zero)
 
     @property
     def has_agents(self) -> bool:
-        return self._schema.has_agents
+        return self.schema.has_agents
 
     @property
     def agents(self) -> dict[str, str]:
-        return self._writing.aliases
-
-    @property
-    def columns(self) -> Iterable[str]:
-        return self._writing.columns
+        return self.aliases
 
     async def blocking(self, work: Callable[[], T]) -> T:
         return work()
@@ -73,22 +53,20 @@ class SqliteWriter(TableWriter):
     async def batch(self, *, dry_run: bool) -> AsyncIterator[None]:
         """A transaction, after a pause for other writers."""
         if dry_run:
-            self._writing.look()
+            self.look()
+        with nullcontext() if dry_run else self.transaction():
             yield
-        else:
-            with self._writing.transaction():
-                yield
 
     def check(self, after: Draft | Edit) -> None:
         for name in after.named if isinstance(after, Draft) else after.values:
-            if not self._schema.has(name):
+            if not self.schema.has(name):
                 raise Refused(lacks(name), hint="Leave it out.")
         if isinstance(after, Draft) and after.agent is not None and not self.has_agents:
             raise Refused(lacks("agents"), hint="Leave the agent out: all memories here have one owner.")
 
     async def read(self, rows: Sequence[RowVersion | Row], keys: Collection[OwnedKey]) -> Iterable[Row]:
-        memories = self._writing.memories
-        self._writing.rows_read += len(rows)
+        memories = self.memories
+        self.rows_read += len(rows)
         found = memories.with_ids(list({row.id for row in rows}))
         # An id that is no text is found by the rowid.
         missing = {row.handle: row.id for row in rows if row.id not in found and isinstance(row.handle, int)}
@@ -122,43 +100,43 @@ class SqliteWriter(TableWriter):
 
     async def write(self, operations: Sequence[Operation]) -> Mapping[str, Row]:
         """The keyword index follows its triggers. Raises TriggersMissing if one is missing."""
-        check_index(self._writing.connection)
+        check_index(self.connection)
         return await super().write(operations)
 
     async def delete(self, rows: Sequence[Row]) -> None:
-        self._writing.memories.delete([row.handle for row in rows])
+        self.memories.delete([row.handle for row in rows])
 
     async def change(self, row: Row, values: Mapping[str, Value], *, touch: bool) -> Row:
-        return self._writing.memories.change(row, values)
+        return self.memories.change(row, values)
 
     async def insert(self, rows: Sequence[Row]) -> Sequence[Row]:
-        return self._writing.memories.insert(rows)
+        return self.memories.insert(rows)
 
     async def present_other(self, row: Row) -> Row | None:
-        return self._writing.table(row.table).with_ids([row.id]).get(row.id)
+        return self.table(row.table).with_ids([row.id]).get(row.id)
 
     async def insert_other(self, row: Row) -> Row:
         """With the values the table has columns for."""
-        table = self._writing.table(row.table)
+        table = self.table(row.table)
         values = {name: value for name, value in row.values.items() if name in table.columns}
         return table.insert([replace(row, values=values)])[0]
 
     async def delete_other(self, row: Row) -> bool:
         """Not an agent that owns memories, or that another program's table refers to."""
-        if row.table == AGENTS and any(self._writing.memories.where("agent_id = ?", [row.id])):
+        if row.table == AGENTS and any(self.memories.where("agent_id = ?", [row.id])):
             return False
         try:
-            self._writing.table(row.table).delete([row.handle])
+            self.table(row.table).delete([row.handle])
         except sqlite3.IntegrityError:
             return False
         return True
 
     async def add_agent(self, alias: str) -> Row:
         values = {"id": str(uuid.uuid4()), "alias": alias, "created_at": utc_now()}
-        return self._writing.table(AGENTS).insert([Row("", values)])[0]
+        return self.table(AGENTS).insert([Row("", values)])[0]
 
     def has_table(self, name: str) -> bool:
-        return bool(self._writing.table(name).columns)
+        return bool(self.table(name).columns)
 
     async def fill(self, rows: Sequence[tuple[Row, NewVector]]) -> None:
         """Raises Refused for vectors of another model than the store names, before any of them is written."""
@@ -166,24 +144,25 @@ class SqliteWriter(TableWriter):
             theirs = self._other_model(wanted.vector)
             if theirs is not None:
                 raise another_model(theirs)
-        check_index(self._writing.connection)
-        self._writing.connection.executemany(
+        check_index(self.connection)
+        self.connection.executemany(
             "UPDATE memories SET embedding = ? WHERE rowid = ?",
             ((wanted.vector.data, row.handle) for row, wanted in rows),
         )
 
     def summary(self) -> tuple[str, ...]:
         """Whether the log still has what was deleted permanently."""
-        if self._writing.zero and self.done and not self._writing.zeroed():
-            return (_STILL_IN_LOG.format(self._writing.path.name),)
+        # What was overwritten has to leave the write-ahead log too.
+        if self.zero and self.done and not fold_in(self.path):
+            return (_STILL_IN_LOG.format(self.path.name),)
         return ()
 
     def _with_columns(self, values: Mapping[str, Value]) -> Mapping[str, Value]:
-        return {name: value for name, value in values.items() if self._schema.has(name)}
+        return {name: value for name, value in values.items() if self.schema.has(name)}
 
     def _other_model(self, vector: Vector) -> str | None:
-        connection = self._writing.connection
-        return other_model(connection, self._schema, vector.provider, vector.model, vector.dimensions)
+        connection = self.connection
+        return other_model(connection, self.schema, vector.provider, vector.model, vector.dimensions)
 
 
 def another_model(theirs: str) -> Refused:
