@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from zeroclaw_tui.memory.days import moment as moment_in
@@ -35,7 +35,6 @@ MOST = 2**31
 DEFAULT_NAMESPACE = "default"
 """The namespace of a row that names none."""
 _NOBODY = -2
-_DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +159,6 @@ class OwnEvidence:
     """How the rule comes to return a memory of the store, or everything that leaves it out, in clauses; where known."""
     is_of_limit: bool = False
     """Whether it holds for the limit of `request` alone, because another limit makes another ranking."""
-    derived: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
-    """What replays worked out and may need again; nothing in it is needed."""
 
     @property
     def contents(self) -> Mapping[Handle, MemoryEntry]:
@@ -250,15 +247,10 @@ def _own_until(evidence: OwnEvidence, moment: datetime) -> OwnEvidence:
         else:
             entries.append(replace(scored, rank=len(entries) + 1))
             new_places.append(place and place - removed)
-    return replace(
-        evidence, entries=tuple(entries), places=None if evidence.places is None else tuple(new_places), derived={}
-    )
+    return replace(evidence, entries=tuple(entries), places=None if evidence.places is None else tuple(new_places))
 
 
 def _is_later(created: str, moment: datetime) -> bool:
-    # Most are days older, which the beginning of the text says: offsets differ by less than a day.
-    if created[:10] < (moment - _DAY).date().isoformat():
-        return False
     at = moment_in(created)
     return at is not None and at > moment
 
