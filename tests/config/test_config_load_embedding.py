@@ -74,8 +74,6 @@ def test_route_is_found_in_the_place_of_its_schema(tmp_path: Path, start: str, r
     "route",
     [
         '[[embedding_routes]]\nhint = "slow"\nprovider = "openrouter"\nmodel = "m"\n',
-        '[[embedding_routes]]\nhint = "fast"\nprovider = ""\nmodel = "m"\n',
-        '[[embedding_routes]]\nhint = "fast"\nprovider = "openrouter"\n',
         '[[embedding_routes]]\nhint = "fast"\nprovider = "openrouter"\nmodel = "m"\ndimensions = 0\n',
         '[[embedding_routes]]\nhint = 1\nprovider = "openrouter"\nmodel = "m"\n',
         "",

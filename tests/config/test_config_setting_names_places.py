@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from zeroclaw_tui.config.document import ConfigDocument
+from zeroclaw_tui.config.schema import Target
 from zeroclaw_tui.config.setting_names import (
-    Target,
     default_of,
     environment_lines,
     is_read,

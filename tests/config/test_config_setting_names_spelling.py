@@ -32,7 +32,6 @@ def test_every_memory_key_means_a_setting_but_mem0_and_the_table_of_days() -> No
         ("db_url", URL),
         ("storage.provider.config.db_url", URL),
         ("storage.provider.config.dbURL", URL),
-        ("storage.provider.config.databaseUrl", URL),
         ("storage.postgres.work.database_url", URL),
         ("storage.postgres.work.db_url", URL),
         ("storage.provider.config.schema", "storage.postgres.schema"),
@@ -42,8 +41,6 @@ def test_every_memory_key_means_a_setting_but_mem0_and_the_table_of_days() -> No
         ("storage.qdrant.default.collection", "storage.qdrant.collection"),
         ("sqlite_open_timeout_secs", "storage.sqlite.open_timeout_secs"),
         ("memory.sqlite_open_timeout_secs", "storage.sqlite.open_timeout_secs"),
-        ("storage.sqlite.main.open_timeout_secs", "storage.sqlite.open_timeout_secs"),
-        ("storage.lucid.default.binary_path", "storage.lucid.binary_path"),
     ],
 )
 def test_spellings_of_both_generations_mean_one_setting(written: str, name: str) -> None:
@@ -54,11 +51,8 @@ def test_spellings_of_both_generations_mean_one_setting(written: str, name: str)
     ("written", "meant"),
     [
         ("vektor_weight", "memory.vector_weight"),
-        ("memory.vectorweight", "memory.vector_weight"),
         ("storage.postgres.db_ulr", URL),
         ("storage.postgress.db_url", URL),
-        ("storage.provider.config.db_ur", URL),
-        ("storage.provider.db_url", URL),
         ("memory.policy.retention_days_by_category.cor", "memory.policy.retention_days_by_category.core"),
     ],
 )
@@ -69,40 +63,23 @@ def test_a_slip_is_reported_with_the_setting_meant(written: str, meant: str) -> 
     assert caught.value.exit_code == WRONG_USE
 
 
-@pytest.mark.parametrize(
-    "written", ["schema_version", "default_temperature", "default_model", "api_key", "providers.openai.api_key", ""]
-)
-def test_keys_that_are_not_memorys_are_refused_with_the_command_for_them(written: str) -> None:
-    with pytest.raises(UsageError) as caught:
+@pytest.mark.parametrize("written", ["schema_version", "api_key", "providers.openai.api_key", ""])
+def test_keys_that_are_not_memorys_are_refused(written: str) -> None:
+    with pytest.raises(UsageError, match=f"ZeroClaw knows no setting {written or '.nothing.'}"):
         setting_name(written)
-    assert "is not a memory setting, and only these can be set here." in caught.value.message
-    assert "zeroclaw config set" in caught.value.hint
-    assert "zeroclaw --real onboard" in caught.value.hint
 
 
 @pytest.mark.parametrize(
-    ("written", "why"),
+    ("written", "meant"),
     [
-        ("storage.sqlite.path", "ZeroClaw reads storage.sqlite.path but never uses it."),
-        ("storage.sqlite.work.path", "ZeroClaw reads storage.sqlite.path but never uses it."),
-        ("storage.markdown.directory", "ZeroClaw reads storage.markdown.directory but never uses it."),
-        (
-            "storage.provider.config.tls",
-            "ZeroClaw never connects with TLS, whatever storage.provider.config.tls says.",
-        ),
+        ("storage.sqlite.work.path", "storage.sqlite.path"),
+        ("storage.markdown.directory", "storage.markdown.directory"),
+        ("storage.provider.config.tls", "storage.postgres.tls"),
     ],
 )
-def test_keys_without_effect_are_refused_with_the_reason(written: str, why: str) -> None:
-    with pytest.raises(UsageError) as caught:
+def test_keys_without_effect_are_refused_with_the_reason(written: str, meant: str) -> None:
+    with pytest.raises(UsageError, match=f"ZeroClaw reads {meant} but never uses it"):
         setting_name(written)
-    assert caught.value.message == why
-    assert caught.value.hint
-
-
-def test_the_table_of_days_is_set_category_by_category() -> None:
-    with pytest.raises(UsageError, match="per category") as caught:
-        setting_name("memory.policy.retention_days_by_category")
-    assert "memory.policy.retention_days_by_category.core" in caught.value.hint
 
 
 def test_a_key_typed_as_a_name_is_not_shown() -> None:

@@ -12,24 +12,14 @@ from zeroclaw_tui.config.memory_config import (
     DEFAULT,
     FILE,
     EmbeddingConfig,
-    Form,
     MemoryConfig,
     Notes,
     concern_of,
-    form_of,
     shown,
+    target_of,
     to_third_schema,
 )
-from zeroclaw_tui.config.schema import (
-    DAYS_BY_CATEGORY,
-    KIND_WORDS,
-    MEMORY_KEYS,
-    SETTINGS,
-    Kind,
-    Setting,
-    fits,
-    version_numbers,
-)
+from zeroclaw_tui.config.schema import MEMORY_KEYS, Kind, Setting, Target
 from zeroclaw_tui.config.settings import confirmed_stores
 from zeroclaw_tui.config.storage import (
     OTHERS_DB_URL,
@@ -39,11 +29,9 @@ from zeroclaw_tui.config.storage import (
     apply_generic,
     choose_backend,
     given,
-    note_unknown_storage,
     read_storage,
     source_of,
 )
-from zeroclaw_tui.config.validate import violations
 
 LOCAL = "local"
 _HINT = "hint:"
@@ -61,7 +49,6 @@ _KEY_VARIABLES = {"openai": "OPENAI_API_KEY", "openrouter": "OPENROUTER_API_KEY"
 _DIRECT = MEMORY_KEYS.keys() & set(MemoryConfig._fields) - {"backend"}
 """The settings that MemoryConfig has by their names."""
 _POLICY = ("threat_scan", "threat_scan_load_time")
-_MAKES_VECTORS = ("sqlite", "lucid", "qdrant")
 _TABLES = frozenset(("mem0", *(name.partition(".")[0] for name in MEMORY_KEYS if "." in name)))
 """The tables below [memory]. Only ZeroClaw 0.5.5 and 0.5.6 read that of mem0, and it is ignored."""
 _WHOSE = f"The database is the one {OTHERS_DB_URL} names, which may be another program's"
@@ -90,32 +77,30 @@ def load_config(
     notes = Notes()
     if values is None and install.config_file is not None:
         values = read_toml(install.config_file)
-    document = written = dict(values or {})
-    form = form_of(document, install, notes, version)
+    document = dict(values or {})
+    target = target_of(document, install, notes, version)
     own = notes.table(document, "memory")
-    if form.is_modern:
-        document = to_third_schema(document, form, notes)
+    if target.is_modern:
+        document = to_third_schema(document, target, notes)
     if install.config_dir is not None:
-        document = apply_generic(document, environ, form, notes)
-    memory = read_memory(document, form, notes)
+        document = apply_generic(document, environ, target, notes)
+    memory = read_memory(document, target, notes)
     if install.layout == "lone" and backend is None:
         chosen = _of_path(install, notes)
     else:
-        chosen = choose_backend(document, memory["backend"], environ, form, notes, backend)
-    note_unknown_storage(written, form, notes, chosen.kind)
+        chosen = choose_backend(document, memory["backend"], environ, target, notes, backend)
     reveal = _revealing(install, notes)
     named = environ if location is None else {**environ, **dict.fromkeys((*OUR_DB_URLS, OTHERS_DB_URL), "")}
-    storage = read_storage(document, memory, chosen, named, form, notes, reveal)
-    embedding = read_embedding(document, memory, environ, form, notes, reveal)
-    _note_faults(document, form, embedding, chosen.kind, notes)
-    agents = _agents(document, form, notes)
+    storage = read_storage(document, memory, chosen, named, target, notes, reveal)
+    embedding = read_embedding(document, memory, environ, target, notes, reveal)
+    agents = _agents(document, target, notes)
     is_foreign = location is None and _is_unconfirmed(install, storage, notes)
     return MemoryConfig(
         install=install,
         backend=chosen.kind,
         alias=chosen.alias,
         zeroclaw_backend=chosen.in_zeroclaw,
-        schema=form.schema,
+        schema=target.schema,
         embedding=embedding,
         agents=agents.readable,
         agent_workspaces=agents.workspaces,
@@ -137,18 +122,6 @@ def _of_path(install: Install, notes: Notes) -> Backend:
     kind = "sqlite" if os.path.exists(install.database) else "markdown"
     notes.sources["memory.backend"] = install.rule
     return Backend(kind, None, kind)
-
-
-def _note_faults(document: Mapping[str, Any], form: Form, embedding: EmbeddingConfig, kind: str, notes: Notes) -> None:
-    """Warn of settings that ZeroClaw refuses to save, and of embeddings without numbers."""
-    if embedding.dimensions == 0 and embedding.provider not in ("", "none") and kind in _MAKES_VECTORS:
-        notes.warn(
-            "memory.embedding_dimensions is 0: no embeddings are made, and recall uses keywords only.", "vectors"
-        )
-    for violation in violations(document, ".".join(map(str, form.reading_version))):
-        # A value outside its range has a warning of its own.
-        if not any(key in SETTINGS and SETTINGS[key].is_validated for key in violation.keys):
-            notes.warn(f"ZeroClaw refuses to save this config: {violation.message}")
 
 
 def _revealing(install: Install, notes: Notes) -> Reveal:
@@ -173,10 +146,10 @@ class _Agents(NamedTuple):
     recall_limits: dict[str, int]
 
 
-def _agents(document: Mapping[str, Any], form: Form, notes: Notes) -> _Agents:
+def _agents(document: Mapping[str, Any], target: Target, notes: Notes) -> _Agents:
     found = _Agents({}, {}, {})
     # Before 0.8.0 the table means something else.
-    for alias in notes.table(document, "agents") if form.is_modern else ():
+    for alias in notes.table(document, "agents") if target.is_modern else ():
         settings = notes.table(document, "agents", alias)
         workspace, place = notes.table(document, "agents", alias, "workspace"), f"agents.{alias}.workspace"
         readable = notes.value(workspace, "read_memory_from", "texts", f"{place}.read_memory_from")
@@ -184,11 +157,6 @@ def _agents(document: Mapping[str, Any], form: Form, notes: Notes) -> _Agents:
         path = notes.value(workspace, "path", "text", f"{place}.path")
         if path and path.strip():
             found.workspaces[alias] = path
-        memory = settings.get("memory")
-        kind = memory.get("backend") if isinstance(memory, dict) else None
-        if kind in ("markdown", "none"):
-            where = "in Markdown files of its own" if kind == "markdown" else "nowhere"
-            notes.warn(f"The agent {shown(alias)} keeps its memory {where}.", "fact")
         profile = str(settings.get("runtime_profile", "")).strip()
         limits = notes.table(document, "runtime_profiles", profile) if profile else {}
         limit = notes.value(limits, "memory_recall_limit", "count", f"runtime_profiles.{profile}.memory_recall_limit")
@@ -197,7 +165,7 @@ def _agents(document: Mapping[str, Any], form: Form, notes: Notes) -> _Agents:
     return found
 
 
-def read_memory(document: Mapping[str, Any], form: Form, notes: Notes) -> dict[str, Any]:
+def read_memory(document: Mapping[str, Any], target: Target, notes: Notes) -> dict[str, Any]:
     """The effective value of every key of [memory], by its dotted name; a value that cannot be used is its default."""
     section = notes.table(document, "memory")
     flat: dict[str, Any] = {}
@@ -212,85 +180,44 @@ def read_memory(document: Mapping[str, Any], form: Form, notes: Notes) -> dict[s
         if name not in MEMORY_KEYS and not name.startswith("mem0."):
             table = name.rpartition(".")[0]
             notes.unknown(name, "[memory]", [key for key in MEMORY_KEYS if key.startswith(table)])
-    effective = {name: _value(setting, flat.get(name), form, notes) for name, setting in MEMORY_KEYS.items()}
+    effective = {name: _value(setting, flat.get(name), target, notes) for name, setting in MEMORY_KEYS.items()}
     missing = [name for name in ("backend", "auto_save") if name not in section]
-    if missing and "memory" in document and not form.is_modern:
+    if missing and "memory" in document and not target.is_modern:
         notes.warn(f"[memory] has no {' and no '.join(missing)}; ZeroClaw <= 0.7.5 does not start without it.")
-    weights = effective["vector_weight"] + effective["keyword_weight"]
-    if weights == 0:
-        notes.warn("memory.vector_weight and memory.keyword_weight add up to 0: every score becomes 0.", "recall")
-    if effective["snapshot_on_hygiene"] and not effective["snapshot_enabled"]:
-        notes.warn("memory.snapshot_on_hygiene does nothing while memory.snapshot_enabled is false.", "snapshot")
     return effective
 
 
-def _value(setting: Setting, value: Any, form: Form, notes: Notes) -> Any:
+def _value(setting: Setting, value: Any, target: Target, notes: Notes) -> Any:
     """The value that counts for a setting; `value` is what the file has, None where it has none."""
-    where = setting.name
+    where, default = setting.name, setting.default_for(target)
+    is_known = setting.is_known_to(target)
     if value is None:
-        if _is_read(setting, form):
+        if is_known:
             notes.sources.setdefault(where, DEFAULT)
-        return _default(setting)
-    expected = _expected_type(setting, value)
+        return default
+    expected = setting.must_be(value)
     if expected:
         notes.sources[where] = DEFAULT
         notes.wrong_type(where, value, expected, "memory", "counts as its default")
-        return _default(setting)
-    if not _is_read(setting, form):
+        return default
+    if not is_known:
         bound = f"from {setting.since} on" if setting.until is None else f"up to {setting.until}"
         notes.warn(f"{where} does nothing here: ZeroClaw reads it {bound} only.", concern_of(where))
     if setting.choices and (value if setting.is_strict else value.strip().lower()) not in setting.choices:
-        end = (
-            "ZeroClaw <= 0.7.5 refuses such a config, >= 0.8.0 ignores the whole [memory] section."
-            if setting.is_strict
-            else "ZeroClaw knows no other word."
-        )
         notes.warn(
-            f'{where} is "{shown(value)}" and must be one of {", ".join(setting.choices)}; it counts as '
-            f"{setting.default} here. {end}",
+            f'{where} is "{shown(value)}" and must be {setting.allowed}; it counts as {default} here.',
             concern_of(where),
         )
         notes.sources[where] = DEFAULT
-        return setting.default
+        return default
     if setting.kind in ("count", "number"):
-        low, high = setting.bounds(form.reading_version)
+        low, high = setting.bounds(target.numbers)
         if not (math.isfinite(value) and low <= value <= high):
-            notes.warn(f"{where} is {value}, outside {_range(setting)}; ZeroClaw uses it as it is.", concern_of(where))
+            notes.warn(
+                f"{where} is {value} and should be {setting.allowed}; ZeroClaw uses it as it is.", concern_of(where)
+            )
     notes.sources.setdefault(where, FILE)
     return float(value) if setting.kind == "number" else value
-
-
-def _expected_type(setting: Setting, value: Any) -> str:
-    """What the value must be where ZeroClaw cannot read it; empty where it can."""
-    if not fits(setting.kind, value):
-        return KIND_WORDS[setting.kind]
-    if setting.kind == "count" and value > setting.largest:
-        return f"a whole number from 0 to {setting.largest}"
-    if setting.name == DAYS_BY_CATEGORY and not all(fits("count", days) for days in value.values()):
-        return "a table of whole numbers"
-    return ""
-
-
-def _range(setting: Setting) -> str:
-    if setting.low is None:
-        return "the finite numbers"
-    return f"the numbers from {setting.low:g}" if setting.high is None else f"{setting.low:g} to {setting.high:g}"
-
-
-def _is_read(setting: Setting, form: Form) -> bool:
-    """Whether the ZeroClaw that reads the file, or where it is not known one of its generation, knows the key."""
-    if form.is_modern and setting.until is not None:
-        return False
-    if form.version is None:
-        return form.is_modern or setting.since < "0.8"
-    is_over = setting.until is not None and form.version > version_numbers(setting.until)
-    return version_numbers(setting.since) <= form.version and not is_over
-
-
-def _default(setting: Setting) -> Any:
-    """The default, a list as a new list."""
-    default = setting.default
-    return list(default) if isinstance(default, tuple) else dict(default) if isinstance(default, dict) else default
 
 
 class _Key(NamedTuple):
@@ -305,7 +232,7 @@ def read_embedding(
     document: Mapping[str, Any],
     memory: Mapping[str, Any],
     environ: Mapping[str, str],
-    form: Form,
+    target: Target,
     notes: Notes,
     reveal: Reveal,
 ) -> EmbeddingConfig:
@@ -317,20 +244,20 @@ def read_embedding(
     provider = memory["embedding_provider"].strip()
     settings = EmbeddingConfig(provider, memory["embedding_model"].strip(), memory["embedding_dimensions"])
     keys: list[_Key | None] = []
-    route = _route(document, memory, form, notes)
+    route = _route(document, memory, target, notes)
     if route is not None:
         settings = EmbeddingConfig(route["provider"].strip(), route["model"].strip(), route["dimensions"])
         source = f"{FILE}, [[embedding_routes]]"
         notes.sources["memory.embedding_provider"] = f"{source} {shown(route['hint'].strip())}"
-        keys.append(_key(route.get("api_key"), source, may_be_encrypted=form.is_modern))
-    if form.is_modern:
+        keys.append(_key(route.get("api_key"), source, may_be_encrypted=target.is_modern))
+    if target.is_modern:
         keys.append(_key(memory["embedding_api_key"], notes.sources.get("memory.embedding_api_key", FILE)))
         settings, profile_key = _referenced(settings, document, notes)
         keys.append(profile_key)
     else:
         variable = _KEY_VARIABLES.get(provider, "")
         keys.append(_key(given(environ, variable), source_of(variable), may_be_encrypted=False))
-    keys.append(_chat_key(document, environ, form, notes))
+    keys.append(_chat_key(document, environ, target, notes))
     _note_provider(settings, notes)
     key = next(filter(None, keys), None)
     if key is None or not settings.is_on or settings.provider == LOCAL:
@@ -346,9 +273,9 @@ def _key(value: object, source: str, *, may_be_encrypted: bool = True) -> _Key |
     return _Key(value.strip(), source, may_be_encrypted) if isinstance(value, str) and value.strip() else None
 
 
-def _chat_key(document: Mapping[str, Any], environ: Mapping[str, str], form: Form, notes: Notes) -> _Key | None:
+def _chat_key(document: Mapping[str, Any], environ: Mapping[str, str], target: Target, notes: Notes) -> _Key | None:
     """The key of the chat provider, which ZeroClaw sends where embeddings have none of their own."""
-    if form.is_modern:
+    if target.is_modern:
         for agent in notes.table(document, "agents").values():
             reference = agent.get("model_provider") if isinstance(agent, dict) else None
             profile = _profile(document, reference, notes) if isinstance(reference, str) else {}
@@ -360,20 +287,22 @@ def _chat_key(document: Mapping[str, Any], environ: Mapping[str, str], form: For
         variable = "ZEROCLAW_API_KEY" if "ZEROCLAW_API_KEY" in environ else "API_KEY"
         if environ.get(variable):
             return _key(environ[variable], source_of(variable), may_be_encrypted=False)
-    if form.schema == 1:
+    if target.schema == 1:
         return _key(document.get("api_key"), f"{FILE}, api_key")
-    name = notes.table(document, "providers").get("fallback") if form.schema == 2 else None
+    name = notes.table(document, "providers").get("fallback") if target.schema == 2 else None
     profile = notes.table(document, "providers", "models", name) if isinstance(name, str) else {}
     return _key(profile.get("api_key"), f"{FILE}, the chat provider's api_key")
 
 
-def _route(document: Mapping[str, Any], memory: Mapping[str, Any], form: Form, notes: Notes) -> dict[str, Any] | None:
+def _route(
+    document: Mapping[str, Any], memory: Mapping[str, Any], target: Target, notes: Notes
+) -> dict[str, Any] | None:
     """The embedding route that `hint:<name>` picks; None when there is none or it cannot be used."""
     model = memory["embedding_model"]
     hint = model.removeprefix(_HINT).strip() if model.startswith(_HINT) else ""
     if not hint:
         return None
-    route = next((route for route in _routes(document, form, notes) if route.get("hint", "").strip() == hint), None)
+    route = next((route for route in _routes(document, target, notes) if route.get("hint", "").strip() == hint), None)
     if route is None:
         notes.warn(
             f'No embedding route has the hint "{shown(hint)}"; the [memory] values are used, as ZeroClaw does.',
@@ -392,9 +321,9 @@ def _route(document: Mapping[str, Any], memory: Mapping[str, Any], form: Form, n
     return {**route, "provider": provider, "dimensions": dimensions}
 
 
-def _routes(document: Mapping[str, Any], form: Form, notes: Notes) -> list[dict[str, Any]]:
+def _routes(document: Mapping[str, Any], target: Target, notes: Notes) -> list[dict[str, Any]]:
     """All routes: at the top level, but below `providers` in schema 2."""
-    table = notes.table(document, "providers") if form.schema == 2 and not form.is_modern else document
+    table = notes.table(document, "providers") if target.schema == 2 and not target.is_modern else document
     routes = table.get("embedding_routes", [])
     if not isinstance(routes, list) or not all(isinstance(route, dict) for route in routes):
         notes.wrong_type("embedding_routes", routes, "an array of tables", "embedding_routes", "is left out")

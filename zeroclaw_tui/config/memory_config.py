@@ -11,10 +11,8 @@ from typing import Any, Literal, NamedTuple
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.schema import (
     KIND_WORDS,
-    NEWEST_MODERN,
-    NEWEST_OLD,
     Kind,
-    Version,
+    Target,
     fits,
     kind_of,
     version_numbers,
@@ -213,31 +211,15 @@ def shown(name: str) -> str:
     return clean if len(clean) <= _LONGEST_NAME_SHOWN else clean[: _LONGEST_NAME_SHOWN - 1] + "…"
 
 
-class Form(NamedTuple):
-    """How a config is written, and who reads it."""
-
-    schema: int
-    is_modern: bool
-    """Whether ZeroClaw >= 0.8.0 reads it."""
-    version: Version | None = None
-    """The version that reads it, where it is known."""
-
-    @property
-    def reading_version(self) -> Version:
-        """The version whose rules count: the known one, else the newest of its generation."""
-        return self.version or version_numbers(NEWEST_MODERN if self.is_modern else NEWEST_OLD)
-
-
-def form_of(document: dict[str, Any], install: Install, notes: Notes, version: str | None = None) -> Form:
-    """The form of a config. The layout on disk counts too, because ZeroClaw >= 0.8.0 does not change an old file.
+def target_of(document: dict[str, Any], install: Install, notes: Notes, version: str | None = None) -> Target:
+    """Who reads a config. The layout on disk counts too, because ZeroClaw >= 0.8.0 does not change an old file.
 
     A `version` of the other generation says nothing about the file and is ignored.
     """
     schema = _schema_of(document, notes)
     is_modern = schema >= NEWEST_SCHEMA or install.layout == "data"
-    known = None if version is None else version_numbers(version)
-    fits = known is not None and (known >= _FIRST_MODERN) == is_modern
-    return Form(schema, is_modern, known if fits else None)
+    is_right = version is not None and (version_numbers(version) >= _FIRST_MODERN) == is_modern
+    return Target(schema, schema >= NEWEST_SCHEMA, is_modern, version if is_right else None)
 
 
 def _schema_of(document: dict[str, Any], notes: Notes) -> int:
@@ -253,13 +235,13 @@ def _schema_of(document: dict[str, Any], notes: Notes) -> int:
     return min(value, NEWEST_SCHEMA)
 
 
-def to_third_schema(document: dict[str, Any], form: Form, notes: Notes) -> dict[str, Any]:
+def to_third_schema(document: dict[str, Any], target: Target, notes: Notes) -> dict[str, Any]:
     """A copy of an older config as ZeroClaw >= 0.8.0 changes it in memory; keys already there win.
 
     `memory.backend` stays as it is, and a backend that only `[storage.provider.config]` named is lost.
     """
     changed = copy.deepcopy(document)
-    if form.schema >= NEWEST_SCHEMA:
+    if target.schema >= NEWEST_SCHEMA:
         return changed
     providers = notes.table(changed, "providers")
     if "embedding_routes" not in changed and "embedding_routes" in providers:

@@ -33,6 +33,7 @@ POSTGRES_AWAY = ((0, 6, 3), (0, 7, 3))
 DAYS_BY_CATEGORY = "memory.policy.retention_days_by_category"
 PROVIDER_CONFIG = "storage.provider.config"
 """The table of one store, PostgreSQL's as a rule, up to 0.7.5."""
+_OLD_DEFAULTS = {"storage.lucid.recall_timeout_ms": 500, "storage.lucid.store_timeout_ms": 800}
 U32 = 2**32 - 1
 I64 = 2**63 - 1
 
@@ -75,6 +76,42 @@ class Setting(NamedTuple):
         """The last part of its name: "db_url"."""
         return self.name.rpartition(".")[2]
 
+    def is_known_to(self, target: Target) -> bool:
+        """Whether the ZeroClaw that reads the config knows the setting."""
+        is_over = self.until is not None and target.numbers > version_numbers(self.until)
+        return version_numbers(self.since) <= target.numbers and not is_over
+
+    def default_for(self, target: Target) -> Any:
+        """What this ZeroClaw uses where the file has no value, a list as a new list; None where there is no default."""
+        is_newest = target.numbers >= (0, 8, 4)
+        if not is_newest and self.name in _OLD_DEFAULTS:
+            return _OLD_DEFAULTS[self.name]
+        if is_newest and self.name == "memory.retrieval_stages":
+            return ["fts", "vector"]
+        return list(self.default) if isinstance(self.default, tuple) else self.default
+
+    def must_be(self, value: object) -> str:
+        """What a TOML value must be where ZeroClaw cannot read it; empty where it can."""
+        if not fits(self.kind, value):
+            return KIND_WORDS[self.kind]
+        if isinstance(value, int) and value > self.largest:
+            return f"a whole number from 0 to {self.largest}"
+        if isinstance(value, dict) and not all(fits("count", days) for days in value.values()):
+            return "a table of whole numbers"
+        return ""
+
+    @property
+    def allowed(self) -> str:
+        """What a value must be, in words."""
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
+        if self.kind == "count":
+            high = self.largest if self.high is None else int(self.high)
+            return f"a whole number from {int(self.low or 0)} to {high}"
+        if self.kind == "number" and self.low is not None:
+            return f"a number from {self.low:g}" + ("" if self.high is None else f" to {self.high:g}")
+        return KIND_WORDS[self.kind]
+
     def bounds(self, version: Version | None) -> tuple[float, float]:
         """The least and the greatest number that make sense to a ZeroClaw of this version, to any where it is None."""
         since = self.bounded_since
@@ -83,6 +120,28 @@ class Setting(NamedTuple):
         if self.high is None or is_free:
             return low, self.largest if self.kind == "count" else math.inf
         return low, self.high
+
+
+class Target(NamedTuple):
+    """How a config is written, and the ZeroClaw that reads it."""
+
+    schema: int
+    has_aliases: bool
+    """Whether it spells storage as `[storage.<kind>.<alias>]` and may name `kind.alias`."""
+    is_modern: bool
+    """Whether ZeroClaw >= 0.8.0 reads it."""
+    version: str | None = None
+    """The version that reads it, where it is known."""
+
+    @property
+    def reading_version(self) -> str:
+        """The version whose rules count: the known one, else the newest of its generation."""
+        return self.version or (NEWEST_MODERN if self.is_modern else NEWEST_OLD)
+
+    @property
+    def numbers(self) -> Version:
+        """The numbers of that version."""
+        return version_numbers(self.reading_version)
 
 
 def _days(name: str, default: int, about: str, since: str = "0.1.2") -> Setting:
@@ -324,14 +383,8 @@ MEMORY_KEYS: Mapping[str, Setting] = MappingProxyType(
 """Every key of [memory] by its name there ("policy.threat_scan"), those included that are settings of a store now."""
 STORE_KINDS = ("sqlite", "postgres", "qdrant", "markdown", "lucid")
 """The backends that have a table [storage.<kind>.<alias>] (ZeroClaw >= 0.8.0)."""
-NEVER_USED: Mapping[str, str] = MappingProxyType(
-    {
-        "storage.sqlite.path": "ZeroClaw reads storage.sqlite.path but never uses it",
-        "storage.markdown.directory": "ZeroClaw reads storage.markdown.directory but never uses it",
-        "storage.postgres.tls": "ZeroClaw never connects with TLS, whatever storage.provider.config.tls says",
-    }
-)
-"""The keys that ZeroClaw reads and does nothing with, with a sentence."""
+NEVER_USED = ("storage.sqlite.path", "storage.markdown.directory", "storage.postgres.tls")
+"""The keys that ZeroClaw reads and does nothing with."""
 _UNUSED_PROVIDER_KEYS: Mapping[str, Kind] = {
     "provider": "text",
     "tls": "switch",

@@ -10,24 +10,21 @@ import difflib
 import json
 import math
 import re
-import tomllib
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, shown
 from zeroclaw_tui.config.schema import (
     DAYS_BY_CATEGORY,
     DB_URL_ALIASES,
-    KIND_WORDS,
     NEVER_USED,
-    NEWEST_MODERN,
-    NEWEST_OLD,
     POSTGRES_AWAY,
     PROVIDER_CONFIG,
     SETTINGS,
     STORE_KINDS,
     Setting,
+    Target,
     fits,
     kind_of,
     version_numbers,
@@ -39,7 +36,6 @@ from zeroclaw_tui.memory.text import HIDDEN
 BACKEND = "memory.backend"
 """The setting that decides which store is used."""
 DEFAULT_ALIAS = "default"
-_OLD_DEFAULTS = {"storage.lucid.recall_timeout_ms": 500, "storage.lucid.store_timeout_ms": 800}
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _SWITCHES = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
 _IDENTIFIERS = ("storage.postgres.schema", "storage.postgres.table")
@@ -56,32 +52,9 @@ _SPELLINGS: Mapping[str, str] = {
 """Every way to write a setting, but for aliases and the other spellings of db_url."""
 
 
-class Target(NamedTuple):
-    """The config that is written, and the ZeroClaw that reads it."""
-
-    schema: int
-    has_aliases: bool
-    """Whether it spells storage as `[storage.<kind>.<alias>]` and may name `kind.alias`."""
-    is_modern: bool
-    """Whether ZeroClaw >= 0.8.0 reads it."""
-    version: str | None = None
-    """The installed version, where it is known."""
-
-    @property
-    def reading_version(self) -> str:
-        """The version whose rules count: the known one, else the newest of its generation."""
-        return self.version or (NEWEST_MODERN if self.is_modern else NEWEST_OLD)
-
-
 def default_of(name: str, target: Target) -> Any:
     """What this ZeroClaw uses where the file has no value; None where there is no default."""
-    is_newest = version_numbers(target.reading_version) >= (0, 8, 4)
-    if not is_newest and name in _OLD_DEFAULTS:
-        return _OLD_DEFAULTS[name]
-    if is_newest and name == "memory.retrieval_stages":
-        return ["fts", "vector"]
-    default = SETTINGS[name].default
-    return list(default) if isinstance(default, tuple) else default
+    return SETTINGS[name].default_for(target)
 
 
 def is_read(name: str, target: Target) -> bool:
@@ -89,19 +62,17 @@ def is_read(name: str, target: Target) -> bool:
     setting = SETTINGS.get(name)
     if setting is None:
         return False
-    version = version_numbers(target.reading_version)
-    if name.startswith("storage.") and not setting.old_key and version < (0, 8, 0):
+    if name.startswith("storage.") and not setting.old_key and target.numbers < (0, 8, 0):
         return False
-    if name.startswith("storage.postgres.") and POSTGRES_AWAY[0] <= version <= POSTGRES_AWAY[1]:
+    if name.startswith("storage.postgres.") and POSTGRES_AWAY[0] <= target.numbers <= POSTGRES_AWAY[1]:
         return False
-    is_over = setting.until is not None and version > version_numbers(setting.until)
-    return version_numbers(setting.since) <= version and not is_over
+    return setting.is_known_to(target)
 
 
 def environment_variable(name: str, target: Target) -> str | None:
     """The variable that this ZeroClaw reads instead of config.toml, None where there is none."""
     setting = SETTINGS[name]
-    is_old = version_numbers(target.reading_version) < (0, 8, 0)
+    is_old = target.numbers < (0, 8, 0)
     return setting.variable if is_old and setting.variable and not setting.old_key else None
 
 
@@ -121,8 +92,13 @@ def setting_name(written: str) -> str:
     if name in SETTINGS:
         return name
     if name in NEVER_USED:
-        raise UsageError(f"{NEVER_USED[name]}.", hint="Leave it out.")
-    raise _unknown(written.strip(), name)
+        raise UsageError(f"ZeroClaw reads {name} but never uses it.", hint="Leave it out.")
+    near = difflib.get_close_matches(name, _SPELLINGS, n=1, cutoff=_MIN_SIMILARITY)
+    meant = f"; did you mean {_SPELLINGS[near[0]]}?" if near else "."
+    raise UsageError(
+        f"ZeroClaw knows no setting {shown(written) or '(nothing)'}{meant}",
+        hint="Settings are named as in config.toml, such as memory.vector_weight or storage.postgres.db_url.",
+    )
 
 
 def is_left_out(written: str) -> bool:
@@ -145,36 +121,6 @@ def _without_alias(written: str) -> str:
         key = written.removeprefix(f"{table}.{alias}.")
     spelled = ".".join(filter(None, (table, "db_url" if key in DB_URL_ALIASES else key)))
     return _SPELLINGS.get(spelled, spelled.replace(f"{PROVIDER_CONFIG}.", "storage.postgres."))
-
-
-def _unknown(written: str, name: str) -> UsageError:
-    text = shown(written) or "(nothing)"
-    if name.endswith(DAYS_BY_CATEGORY.removeprefix("memory.")):
-        names = ", ".join(name for name in SETTINGS if name.startswith(DAYS_BY_CATEGORY))
-        return UsageError(f"{DAYS_BY_CATEGORY} is set per category.", hint=f"Its settings are {names}.")
-    meant = _probably_meant(name)
-    if meant is not None:
-        return UsageError(f"ZeroClaw knows no setting {text}; did you mean {meant}?", hint=f"Write {meant}=….")
-    if written.startswith(("memory", "storage")):
-        return UsageError(
-            f"ZeroClaw knows no setting {text}.",
-            hint="Settings are named as in config.toml, such as memory.vector_weight or storage.postgres.db_url.",
-        )
-    return UsageError(
-        f"{text} is not a memory setting, and only these can be set here.",
-        hint="For the rest: `zeroclaw --real onboard` (ZeroClaw <= 0.7.5), `zeroclaw config set` (>= 0.8.0).",
-    )
-
-
-def _probably_meant(written: str) -> str | None:
-    """The setting that a misspelt name is nearest to, as a whole or, below a wrong table, in its last part."""
-    section, _, key = written.rpartition(".")
-    last_parts = {name.rpartition(".")[2]: name for name in reversed([*SETTINGS]) if name.startswith(section[:6])}
-    for text, known in ((written, _SPELLINGS), (key, last_parts if section else {})):
-        near = difflib.get_close_matches(text, known, n=1, cutoff=_MIN_SIMILARITY)
-        if near:
-            return known[near[0]]
-    return None
 
 
 def assigned(assignment: str, version: str | None = None) -> tuple[str, Any]:
@@ -200,7 +146,7 @@ def parsed_value(name: str, text: str, version: str | None = None) -> Any:
     elif setting.kind == "texts":
         value = _texts(stripped)
     else:
-        value = _unquoted(stripped)
+        value = stripped
     if value is None:
         raise _wrong(setting, f'"{shown(stripped)}" is not' if stripped else "nothing was given")
     return checked_value(name, value, version)
@@ -230,29 +176,14 @@ def _number(text: str) -> float | None:
 
 
 def _texts(text: str) -> list[str] | None:
-    """A list in TOML or JSON, or its items with commas between them."""
+    """A list in JSON, or its items with commas between them."""
     if not text.startswith("["):
         return [item.strip() for item in text.split(",") if item.strip()]
     try:
         items = json.loads(text)
     except ValueError:
-        items = _toml(text)
-    return items if fits("texts", items) else None
-
-
-def _unquoted(text: str) -> str:
-    """A text without the quotes around it, escapes read as TOML reads them."""
-    if len(text) < 2 or text[0] != text[-1] or text[0] not in "\"'":
-        return text
-    value = _toml(text)
-    return value if isinstance(value, str) else text[1:-1]
-
-
-def _toml(text: str) -> Any:
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except ValueError:
         return None
+    return items if fits("texts", items) else None
 
 
 def _typeable(setting: Setting, text: str) -> str:
@@ -298,18 +229,7 @@ def _checked_text(setting: Setting, text: str) -> str:
 def _wrong(setting: Setting, found: str) -> UsageError:
     if setting.is_secret:
         return UsageError(f"{setting.name} must be a secret text; the given value is not.", hint=setting.about)
-    return UsageError(f"{setting.name} must be {_expected(setting)}; {found}.", hint=setting.about)
-
-
-def _expected(setting: Setting) -> str:
-    if setting.choices:
-        return f"one of {', '.join(setting.choices)}"
-    if setting.kind == "count":
-        high = setting.largest if setting.high is None else int(setting.high)
-        return f"a whole number from {int(setting.low or 0)} to {high}"
-    if setting.kind == "number" and setting.low is not None:
-        return f"a number from {setting.low:g}" + ("" if setting.high is None else f" to {setting.high:g}")
-    return KIND_WORDS[setting.kind]
+    return UsageError(f"{setting.name} must be {setting.allowed}; {found}.", hint=setting.about)
 
 
 def place_of(name: str, document: ConfigDocument, target: Target, alias: str = DEFAULT_ALIAS) -> KeyPath:
@@ -352,10 +272,9 @@ def written_value(name: str, document: ConfigDocument, target: Target, alias: st
     value = document.get(path)
     if value is None:
         return None
-    if not fits(setting.kind, value):
-        raise _wrong_type(path, value, KIND_WORDS[setting.kind])
-    if setting.kind == "count" and value > setting.largest:
-        raise _wrong_type(path, value, f"a whole number from 0 to {setting.largest}")
+    expected = setting.must_be(value)
+    if expected:
+        raise _wrong_type(path, value, expected)
     if setting.kind == "number":
         return float(value)
     return value.strip() if name == BACKEND else value

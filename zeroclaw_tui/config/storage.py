@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from zeroclaw_tui.config.memory_config import DEFAULT, FILE, NEWEST_SCHEMA, OPTION, Form, Notes, shown
+from zeroclaw_tui.config.memory_config import DEFAULT, FILE, OPTION, Notes, shown
 from zeroclaw_tui.config.schema import (
     DB_URL_ALIASES,
     KIND_WORDS,
@@ -18,6 +18,7 @@ from zeroclaw_tui.config.schema import (
     STORE_KINDS,
     Kind,
     Setting,
+    Target,
     fits,
     settings_of,
     table_keys,
@@ -30,7 +31,6 @@ OUR_DB_URLS = ("ZEROCLAW_POSTGRES_URL", "ZEROCLAW_DB_URL")
 ZEROCLAW_BACKENDS = frozenset({*STORE_KINDS, "none"})
 _GENERIC = re.compile(r"ZEROCLAW_([a-z0-9_]+)")
 _SECTIONS = frozenset({"memory", "storage", "providers", "agents", "schema_version"})
-_OLD_PREFIXES = ("ZEROCLAW_STORAGE_", "ZEROCLAW_LUCID_")
 Reveal = Callable[[str, str], str | None]
 """From a config value and the name of its key to the plain text, or None after a warning."""
 
@@ -45,18 +45,13 @@ def given(environ: Mapping[str, str], variable: str) -> str:
     return environ.get(variable, "").strip()
 
 
-def apply_generic(document: dict[str, Any], environ: Mapping[str, str], form: Form, notes: Notes) -> dict[str, Any]:
+def apply_generic(document: dict[str, Any], environ: Mapping[str, str], target: Target, notes: Notes) -> dict[str, Any]:
     """The document, changed in place, with each `ZEROCLAW_<path>` put in (ZeroClaw >= 0.8.0: `__` for dots)."""
-    for variable in sorted(environ):
+    for variable in sorted(environ) if target.is_modern else ():
         matched = _GENERIC.fullmatch(variable)
         path = matched.group(1).split("__") if matched else []
         if path and path[0] in _SECTIONS:
-            if form.is_modern:
-                _apply(document, path, variable, environ[variable], notes)
-            else:
-                notes.warn(f"{variable} does nothing here: only ZeroClaw >= 0.8.0 reads such names.")
-        elif form.is_modern and variable.startswith(_OLD_PREFIXES) and given(environ, variable):
-            notes.warn(f"{variable} does nothing here: ZeroClaw >= 0.8.0 no longer reads it.")
+            _apply(document, path, variable, environ[variable], notes)
     return document
 
 
@@ -132,13 +127,13 @@ def choose_backend(
     document: Mapping[str, Any],
     written: str,
     environ: Mapping[str, str],
-    form: Form,
+    target: Target,
     notes: Notes,
     option: str | None,
 ) -> Backend:
     """The backend in use; `written` is memory.backend. The kind is lower-cased as ZeroClaw does, not the alias."""
-    name = written.strip() if form.is_modern else _overriding(document, environ, notes) or written.strip().lower()
-    in_zeroclaw = _in_zeroclaw(name.lower(), form, notes)
+    name = written.strip() if target.is_modern else _overriding(document, environ, notes) or written.strip().lower()
+    in_zeroclaw = _in_zeroclaw(name.lower(), target, notes)
     if option is not None:
         name = option.strip()
         notes.sources["memory.backend"] = OPTION
@@ -158,31 +153,13 @@ def _overriding(document: Mapping[str, Any], environ: Mapping[str, str], notes: 
     return name.lower()
 
 
-def _in_zeroclaw(name: str, form: Form, notes: Notes) -> str:
+def _in_zeroclaw(name: str, target: Target, notes: Notes) -> str:
     """The kind that ZeroClaw uses for a name: Markdown for one that it does not know."""
-    kind, dot, _ = name.partition(".")
-    known = kind if form.is_modern else name
-    if known == "postgres" and not form.is_modern:
-        if form.version is None:
-            notes.warn("ZeroClaw 0.6.3 to 0.7.3 do not know the backend postgres and use Markdown.", "fact")
-        elif POSTGRES_AWAY[0] <= form.version <= POSTGRES_AWAY[1]:
-            version = ".".join(map(str, form.version))
-            notes.warn(f"ZeroClaw {version} does not know the backend postgres and uses Markdown.", "store")
-            return "markdown"
-    if known in ZEROCLAW_BACKENDS:
+    known = name.partition(".")[0] if target.is_modern else name
+    is_away = known == "postgres" and POSTGRES_AWAY[0] <= target.numbers <= POSTGRES_AWAY[1]
+    if known in ZEROCLAW_BACKENDS and not is_away:
         return known
-    if dot and kind in ZEROCLAW_BACKENDS:
-        notes.warn(
-            f"memory.backend is {shown(name)}; a name with a dot needs ZeroClaw >= 0.8.0 and schema 3, an older one "
-            "uses Markdown.",
-            "store",
-        )
-    else:
-        import difflib
-
-        near = difflib.get_close_matches(name, sorted(ZEROCLAW_BACKENDS), n=1)
-        meant = f"; did you mean {near[0]}?" if near else "."
-        notes.warn(f'ZeroClaw does not know the backend "{shown(name)}" and uses Markdown{meant}', "store")
+    notes.warn(f'ZeroClaw does not know the backend "{shown(name)}" here and uses Markdown.', "store")
     return "markdown"
 
 
@@ -191,15 +168,15 @@ def read_storage(
     memory: Mapping[str, Any],
     backend: Backend,
     environ: Mapping[str, str],
-    form: Form,
+    target: Target,
     notes: Notes,
     reveal: Reveal,
 ) -> dict[str, Any]:
     """The settings of the backend's store, secrets in plain text; `notes.sources` names them `storage.<key>`."""
     is_own = backend.kind not in ZEROCLAW_BACKENDS
     if is_own:
-        settings = _own(document, backend, form, notes)
-    elif form.is_modern:
+        settings = _own(document, backend, target, notes)
+    elif target.is_modern:
         settings = _aliased(document, backend, notes)
     else:
         settings = _before_aliases(document, memory, backend.kind, environ, notes)
@@ -208,10 +185,10 @@ def read_storage(
     for name in list(settings) if is_own else ("db_url", "api_key"):
         value = settings.get(name)
         # ZeroClaw <= 0.7.5 uses Qdrant's key literally, whatever it begins with.
-        if isinstance(value, str) and (is_own or form.is_modern or name == "db_url"):
+        if isinstance(value, str) and (is_own or target.is_modern or name == "db_url"):
             settings[name] = reveal(value, f"storage.{name}")
     if backend.kind == "postgres":
-        _postgres_url(settings, environ, form, notes)
+        _postgres_url(settings, environ, target, notes)
     known = () if backend.kind == "lucid" else settings_of(backend.kind)
     defaults = {setting.key: setting.default for setting in known if setting.default is not None}
     for name in defaults:
@@ -219,14 +196,14 @@ def read_storage(
     return {**defaults, **settings}
 
 
-def _own(document: Mapping[str, Any], backend: Backend, form: Form, notes: Notes) -> dict[str, Any]:
+def _own(document: Mapping[str, Any], backend: Backend, target: Target, notes: Notes) -> dict[str, Any]:
     """The settings of a backend that ZeroClaw does not know: `[storage.NAME]`, and above it `[storage.NAME.<alias>]`.
 
     The one table of ZeroClaw <= 0.7.5 is read as well. Their types are for the backend to check.
     """
     kind, alias = backend.kind, backend.alias or "default"
     settings: dict[str, Any] = {}
-    if not form.is_modern:
+    if not target.is_modern:
         provider = notes.table(document, *PROVIDER_CONFIG.split("."))
         named = provider.pop("provider", "")
         if isinstance(named, str) and named.strip().lower() in ("", kind):
@@ -257,8 +234,6 @@ def _aliased(document: Mapping[str, Any], backend: Backend, notes: Notes) -> dic
         return {}
     settings = _typed(_with_url(notes.table(aliases, alias)), table_keys(kind), f"storage.{kind}.{alias}", notes)
     for name in settings:
-        if name in ("path", "directory"):
-            notes.warn(f"{place}.{name} is read by ZeroClaw but never used.")
         source = notes.sources.get(f"storage.{kind}.{alias}.{name}")
         if source:
             notes.sources[f"storage.{name}"] = source
@@ -287,9 +262,9 @@ def _before_aliases(
     return settings
 
 
-def _postgres_url(settings: dict[str, Any], environ: Mapping[str, str], form: Form, notes: Notes) -> None:
+def _postgres_url(settings: dict[str, Any], environ: Mapping[str, str], target: Target, notes: Notes) -> None:
     """Put the URL that counts into the settings: ZeroClaw's variable, ours, everybody's, then that of config.toml."""
-    variables = (*OUR_DB_URLS, OTHERS_DB_URL) if form.is_modern else (STORAGE_DB_URL, *OUR_DB_URLS, OTHERS_DB_URL)
+    variables = (*OUR_DB_URLS, OTHERS_DB_URL) if target.is_modern else (STORAGE_DB_URL, *OUR_DB_URLS, OTHERS_DB_URL)
     for variable in variables:
         url = given(environ, variable)
         if not url or (variable == OTHERS_DB_URL and not url.startswith(("postgres://", "postgresql://"))):
@@ -312,27 +287,3 @@ def _with_url(settings: dict[str, Any]) -> dict[str, Any]:
 def _typed(settings: Mapping[str, Any], kinds: Mapping[str, Kind], where: str, notes: Notes) -> dict[str, Any]:
     checked = {name: notes.value(settings, name, kind, f"{where}.{name}") for name, kind in kinds.items()}
     return {name: value for name, value in checked.items() if value is not None}
-
-
-def note_unknown_storage(document: Mapping[str, Any], form: Form, notes: Notes, kind: str) -> None:
-    """Warn of the keys of [storage] that neither ZeroClaw knows nor the backend in use."""
-    is_moved = form.schema < NEWEST_SCHEMA
-    for name in notes.table(document, "storage"):
-        if name == "provider" and is_moved:
-            settings = notes.table(document, *PROVIDER_CONFIG.split("."))
-            _note_unknown(settings, PROVIDER_CONFIG_KEYS, f"[{PROVIDER_CONFIG}]", notes)
-        elif form.is_modern and name in STORE_KINDS:
-            for alias in notes.table(document, "storage", name):
-                settings = notes.table(document, "storage", name, alias)
-                _note_unknown(settings, table_keys(name), f"[storage.{name}.{shown(alias)}]", notes)
-        elif name != kind or name in ZEROCLAW_BACKENDS:
-            notes.unknown(name, "[storage]", STORE_KINDS if form.is_modern else ("provider",))
-    # These tables move to [storage] before [memory] is checked.
-    for name in ("qdrant", "postgres") if form.is_modern and is_moved else ():
-        _note_unknown(notes.table(document, "memory", name), table_keys(name), f"[memory.{name}]", notes)
-
-
-def _note_unknown(settings: Mapping[str, Any], known: Mapping[str, Kind], place: str, notes: Notes) -> None:
-    for name in settings:
-        if name not in known and name not in DB_URL_ALIASES:
-            notes.unknown(name, place, known)

@@ -9,8 +9,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, Form, Notes, kind_named, shown, to_third_schema
-from zeroclaw_tui.config.schema import MEMORY_KEYS, fits, version_numbers
+from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, Notes, kind_named, shown, to_third_schema
+from zeroclaw_tui.config.schema import MEMORY_KEYS, Target, fits, version_numbers
 from zeroclaw_tui.memory.errors import UsageError
 
 _CHECKS_AGENTS_SINCE = (0, 8, 0)
@@ -33,8 +33,8 @@ def violations(document: Mapping[str, Any], version: str) -> tuple[Violation, ..
         return ()
     schema = document.get("schema_version", 1)
     is_number = isinstance(schema, int) and not isinstance(schema, bool)
-    form = Form(min(schema, NEWEST_SCHEMA) if is_number else 1, is_modern=True)
-    config = to_third_schema(dict(document), form, Notes())
+    target = Target(min(schema, NEWEST_SCHEMA) if is_number else 1, has_aliases=True, is_modern=True)
+    config = to_third_schema(dict(document), target, Notes())
     found = list(_of_agents(config))
     if numbers >= _CHECKS_VALUES_SINCE:
         found += [*_of_ranges(config), *_of_sqlite_only(config), *_of_lucid(config)]

@@ -14,7 +14,7 @@ from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import backend_info, create_memory, has_database, plugin_names
 from zeroclaw_tui.config.load import CONFIRMED, READ_ONLY, load_config, store_to_confirm
 from zeroclaw_tui.config.locations import OpenOptions, has_markdown, read_toml, server_address
-from zeroclaw_tui.config.memory_config import FILE, OPTION, MemoryConfig, Notes, form_of, to_third_schema
+from zeroclaw_tui.config.memory_config import FILE, OPTION, MemoryConfig, Notes, target_of, to_third_schema
 from zeroclaw_tui.config.settings import confirm_store
 from zeroclaw_tui.config.storage import OTHERS_DB_URL, OUR_DB_URLS, STORAGE_DB_URL
 from zeroclaw_tui.curation.config_choice import CHOSEN_HERE, backend_name, configs_for
@@ -142,8 +142,8 @@ def _stores_in_file(config: MemoryConfig) -> Iterator[tuple[str, str]]:
     file = config.install.config_file
     document = (read_toml(file) if file is not None else None) or {}
     notes = Notes()
-    form = form_of(document, config.install, notes)
-    if not form.is_modern:
+    target = target_of(document, config.install, notes)
+    if not target.is_modern:
         provider = notes.table(document, "storage", "provider", "config")
         info = backend_info(str(provider.get("provider") or ""))
         if provider.get("db_url") or (info is not None and info.has_url_options):
@@ -152,7 +152,7 @@ def _stores_in_file(config: MemoryConfig) -> Iterator[tuple[str, str]]:
             if notes.table(document, "memory", kind):
                 yield kind, f"{FILE}, [memory.{kind}]"
         return
-    kinds = notes.table(to_third_schema(document, form, notes), "storage")
+    kinds = notes.table(to_third_schema(document, target, notes), "storage")
     for kind in kinds:
         is_missing = has_database(kind) and not exists(config.install.database)
         if backend_info(kind) is not None and not is_missing:

@@ -17,6 +17,7 @@ from zeroclaw_tui.config.schema import (
     DAYS_BY_CATEGORY,
     POSTGRES_AWAY,
     SETTINGS,
+    Target,
     default_values,
     kind_of,
     version_numbers,
@@ -25,7 +26,6 @@ from zeroclaw_tui.config.secrets import SecretUnreadable, reveal
 from zeroclaw_tui.config.setting_names import (
     BACKEND,
     DEFAULT_ALIAS,
-    Target,
     alias_in,
     assigned,
     checked_value,

@@ -16,7 +16,7 @@ from zeroclaw_tui.backends.factory import create_memory, create_probe, has_datab
 from zeroclaw_tui.backends.health import StartCheck
 from zeroclaw_tui.backends.program import run_program
 from zeroclaw_tui.config.load import LOCAL, read_embedding, read_memory
-from zeroclaw_tui.config.memory_config import EmbeddingConfig, Form, MemoryConfig, Notes, shown, to_third_schema
+from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig, Notes, shown, to_third_schema
 from zeroclaw_tui.config.secrets import SecretUnreadable, reveal
 from zeroclaw_tui.config.storage import apply_generic
 from zeroclaw_tui.embeddings.base import ApiKeyError, InputRejectedError, WrongDimensionError
@@ -273,22 +273,22 @@ def effective_embedding(answers: Answers) -> tuple[EmbeddingConfig, bool]:
     Raises SecretUnreadable where a needed key cannot be decrypted here.
     """
     situation = answers.situation
-    form, notes = Form(situation.target.schema, situation.target.is_modern), Notes()
+    target, notes = situation.target, Notes()
     document: dict[str, Any] = copy.deepcopy(dict(situation.document.values))
-    if form.is_modern:
-        document = to_third_schema(document, form, notes)
-    document = apply_generic(document, situation.environ, form, notes)
+    if target.is_modern:
+        document = to_third_schema(document, target, notes)
+    document = apply_generic(document, situation.environ, target, notes)
     memory = notes.table(document, "memory")
     memory |= {name: answers.value(f"memory.{name}") for name in _KEYS}
     memory = {name: value for name, value in memory.items() if value is not None}
-    if form.is_modern and "memory.embedding_api_key" in answers.given:
+    if target.is_modern and "memory.embedding_api_key" in answers.given:
         memory["embedding_api_key"] = plain_answer(answers, "memory.embedding_api_key")
     document["memory"] = memory
 
     def opened(value: str, name: str) -> str:
         return reveal(value, situation.config_dir)
 
-    config = read_embedding(document, read_memory(document, form, notes), situation.environ, form, notes, opened)
+    config = read_embedding(document, read_memory(document, target, notes), situation.environ, target, notes, opened)
     return config, "embedding_routes" in notes.sources.get("memory.embedding_provider", "")
 
 

@@ -21,12 +21,11 @@ from zeroclaw_tui.config.locations import (
     installs_meant,
     read_config,
 )
-from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, MemoryConfig, Notes, agent_folders, form_of
+from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, MemoryConfig, Notes, agent_folders, target_of
 from zeroclaw_tui.config.real_binary import real_zeroclaw, zeroclaw_version
 from zeroclaw_tui.config.save import list_backups
-from zeroclaw_tui.config.schema import STORE_KINDS, kind_of
+from zeroclaw_tui.config.schema import STORE_KINDS, Target, kind_of
 from zeroclaw_tui.config.secrets import KEY_FILE, WAYS_WITHOUT_KEY, encrypted_names_in, missing_key_words
-from zeroclaw_tui.config.setting_names import Target
 from zeroclaw_tui.config.storage import OTHERS_DB_URL, OUR_DB_URLS
 from zeroclaw_tui.files.disk import exists, is_folder
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, UsageError
@@ -184,7 +183,7 @@ def _target_of(document: ConfigDocument, install: Install, version: str | None) 
     form of the installed program, and without one in the newest form.
     """
     values = dict(document.values)
-    form = form_of(values, install, Notes())
+    form = target_of(values, install, Notes())
     has_aliases = form.schema >= NEWEST_SCHEMA or _spells_aliases(values)
     is_new_binary = version is not None and parse_version(version) >= (0, 8, 0)
     is_modern = form.is_modern or has_aliases or is_new_binary

@@ -9,11 +9,10 @@ from typing import Any
 from zeroclaw_tui.backends.factory import keeps_nothing
 from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA
-from zeroclaw_tui.config.schema import PROVIDER_CONFIG, SETTINGS, default_text, kind_of, version_numbers
+from zeroclaw_tui.config.schema import PROVIDER_CONFIG, SETTINGS, Target, default_text, kind_of
 from zeroclaw_tui.config.setting_names import (
     BACKEND,
     DEFAULT_ALIAS,
-    Target,
     default_of,
     is_read,
     place_of,
@@ -191,7 +190,7 @@ def needed_settings(answers: Answers) -> dict[str, Any]:
     and `auto_save`, and 0.8.0 drops the section without `backend`."""
     needed: dict[str, Any] = {}
     target = answers.situation.target
-    starts_without = target.version is not None and version_numbers(target.version) >= (0, 8, 1)
+    starts_without = target.version is not None and target.numbers >= (0, 8, 1)
     if _written_of(answers, BACKEND) is None and not starts_without:
         # Where nobody answered, what the file alone means, whatever the environment says.
         named = "" if target.is_modern else (_written_of(answers, PROVIDER) or "").strip().lower()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.locations import Install
-from zeroclaw_tui.config.setting_names import Target
+from zeroclaw_tui.config.schema import Target
 from zeroclaw_tui.onboard.situation import Situation
 
 OLD = Target(schema=1, has_aliases=False, is_modern=False)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from answers_samples import ALIASED, OLD, OLD_FILE_READ_BY_NEW, PASSWORD, POSTGRES, URL, situation
 
+from zeroclaw_tui.config.schema import Target
 from zeroclaw_tui.config.secrets import seal
-from zeroclaw_tui.config.setting_names import Target
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.onboard.answers import Answers, Given, gather
 from zeroclaw_tui.onboard.situation import Situation

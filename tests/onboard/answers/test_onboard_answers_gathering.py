@@ -17,7 +17,7 @@ from answers_samples import (
     situation,
 )
 
-from zeroclaw_tui.config.setting_names import Target
+from zeroclaw_tui.config.schema import Target
 from zeroclaw_tui.memory.errors import WRONG_USE, UsageError
 from zeroclaw_tui.onboard.answers import Given, gather
 from zeroclaw_tui.onboard.plan import (
@@ -123,7 +123,7 @@ def test_backends_that_this_zeroclaw_does_not_know(memory: str, target: Target, 
         ("vector_weight=0.6", "memory.vector_weight", 0.6),
         ("memory.auto_save=off", "memory.auto_save", False),
         ("storage.provider.config.provider=markdown", "memory.backend", "markdown"),
-        ("memory.qdrant.url='http://q:6333'", "storage.qdrant.url", "http://q:6333"),
+        ("memory.qdrant.url=http://q:6333", "storage.qdrant.url", "http://q:6333"),
         (f"storage.provider.config.dbURL={POSTGRES}?a=b", URL, f"{POSTGRES}?a=b"),
         ("memory.sqlite_open_timeout_secs=9", "storage.sqlite.open_timeout_secs", 9),
     ],
@@ -143,7 +143,7 @@ def test_settings_by_flag_in_either_spelling(assignment: str, name: str, value: 
         ((f"{URL}={POSTGRES}", f"db_url={POSTGRES}x"), f"{URL} is given twice with different values."),
         (("backend=sqlite",), "memory.backend is given twice with different values."),
         (("vektor_weight=1",), "did you mean memory.vector_weight?"),
-        (("schema_version=3",), "schema_version is not a memory setting"),
+        (("schema_version=3",), "ZeroClaw knows no setting schema_version."),
         (("storage.sqlite.path=/x",), "ZeroClaw reads storage.sqlite.path but never uses it."),
         (("memory.embedding_model=",), "memory.embedding_model must not be empty."),
         (("memory.mmr_lambda=0.5",), "memory.mmr_lambda has no effect here"),

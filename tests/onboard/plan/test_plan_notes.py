@@ -129,11 +129,11 @@ def test_a_database_url_without_a_password_is_reported_with_what_follows(
 
 def test_what_the_next_run_would_warn_of_is_reported_by_this_one(tmp_path: Path) -> None:
     world = World(tmp_path, SQLITE)
-    useless = "memory.snapshot_on_hygiene does nothing while memory.snapshot_enabled is false."
-    asked = world.write("snapshot_on_hygiene=true")
+    useless = 'No embedding route has the hint "none"; the [memory] values are used, as ZeroClaw does.'
+    asked = world.write("embedding_model=hint:none")
     assert useless in asked.notes
     assert useless in world.situation().warnings
-    left, cured = world.plan("vector_weight=0.5"), world.plan("snapshot_enabled=true")
+    left, cured = world.plan("vector_weight=0.5"), world.plan("embedding_model=other")
     assert (useless in left.warnings, useless in left.notes) == (True, False)
     assert (useless in cured.warnings, useless in cured.notes) == (False, False)
     assert useless in world.plan().warnings
@@ -143,10 +143,8 @@ def test_what_the_next_run_would_warn_of_is_reported_by_this_one(tmp_path: Path)
 @pytest.mark.parametrize("form", [None, SQLITE, THIRD + SQLITE])
 def test_a_file_of_ours_needs_no_warning(tmp_path: Path, form: str | None, backend: str) -> None:
     world = World(tmp_path, form)
-    plan = world.write(*NEEDED.get(backend, ()), memory=backend)
-    warned = world.situation().warnings
-    assert set(warned) <= set(plan.notes)
-    assert [each for each in warned if "0.6.3 to 0.7.3 do not know the backend postgres" not in each] == []
+    world.write(*NEEDED.get(backend, ()), memory=backend)
+    assert world.situation().warnings == ()
 
 
 def test_weights_that_make_every_score_0_are_refused(tmp_path: Path) -> None:

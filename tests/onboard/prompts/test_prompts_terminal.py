@@ -18,7 +18,7 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 
 from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.locations import Install
-from zeroclaw_tui.config.setting_names import Target
+from zeroclaw_tui.config.schema import Target
 from zeroclaw_tui.onboard.answers import Answers
 from zeroclaw_tui.onboard.prompts import Move, terminal_asker
 from zeroclaw_tui.onboard.question import Choice, Question

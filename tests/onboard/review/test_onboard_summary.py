@@ -12,7 +12,7 @@ import pytest
 
 from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.locations import Install
-from zeroclaw_tui.config.setting_names import Target
+from zeroclaw_tui.config.schema import Target
 from zeroclaw_tui.onboard.answers import Answers
 from zeroclaw_tui.onboard.plan import (
     Change,
