@@ -20,5 +20,5 @@ import sys
 if "pytest" in sys.modules:
     # A failure shows the values only in modules that pytest rewrites, and it must know before they are imported.
     sys.modules["pytest"].register_assert_rewrite(
-        *(f"{__name__}.{name}" for name in ("contract", "store_contract", "neighbour_contract", "tools"))
+        *(f"{__name__}.{name}" for name in ("contract", "store_contract", "tools"))
     )

@@ -33,14 +33,6 @@ async def hanging(program: LucidProgram, count: int) -> list[int]:
     return program.hanging
 
 
-async def test_arguments_reach_the_program_as_they_are(tmp_path: Path) -> None:
-    """No shell takes part: quotes, blanks, `$` and line ends are one argument."""
-    program = write_program(tmp_path)
-    arguments = ["context", "tea; echo $HOME `id` \"x\" 'y'\n z", "--budget=200", "--project=/a b=c"]
-    await run_program(str(program.path), arguments, PATIENT)
-    assert program.calls == [arguments]
-
-
 async def test_a_program_that_fails_says_why_on_one_clean_line(tmp_path: Path) -> None:
     """The exit code and the first line of its error output, without escape sequences."""
     program = write_program(tmp_path, "failing")

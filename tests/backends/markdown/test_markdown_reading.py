@@ -14,7 +14,6 @@ from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.lookup import count_facets, entries_with_key, whole_entry
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.curation.hygiene import plan_hygiene
-from zeroclaw_tui.memory.errors import NotFound
 from zeroclaw_tui.memory.query import MemoryFilter, Sort
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
@@ -140,25 +139,6 @@ async def test_a_file_that_is_not_utf_8_is_read_and_named(tmp_path: Path) -> Non
     assert health.findings == sentences(memory.about.notices)
     assert json.dumps((await whole_entry(memory, "2026-01-02:0")).as_json())
     assert await recalled(memory, "0.8.4", "caf", 5) == [("2026-01-02:0", 1.0)]
-
-
-async def test_a_change_on_disk_is_seen(tmp_path: Path) -> None:
-    write(tmp_path, MEMORY="- one\n")
-    memory = await opened(tmp_path)
-    version = await memory.version()
-    assert await memory.version() == version
-    write(tmp_path, memory__2026_01_02="- two\n")
-    assert await memory.version() != version
-    assert [entry.content for entry in await memory.list()] == ["one", "two"]
-    version = await memory.version()
-    with (tmp_path / "MEMORY.md").open("a") as file:
-        file.write("- three\n")
-    assert [entry.content for entry in await memory.list()] == ["one", "three", "two"]
-    assert await memory.version() != version
-    (tmp_path / "MEMORY.md").unlink()
-    assert [entry.content for entry in await memory.list()] == ["two"]
-    with pytest.raises(NotFound):
-        await whole_entry(memory, "MEMORY:0")
 
 
 async def test_time_bounds_count_days_from_0_8_0_and_nothing_before(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from zeroclaw_tui.backends.markdown import write as write_lines
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.files import disk
 from zeroclaw_tui.memory.change import ApplyResult, Draft, RowVersion
-from zeroclaw_tui.memory.errors import DiskFull, Refused
+from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, edit, undo
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -190,37 +190,6 @@ async def test_a_line_the_agent_changes_in_between_is_not_removed(
     (conflict,) = (await edit(memory, row, {"content": "mine"})).conflicts
     assert conflict.existing is not None
     assert conflict.existing.values["content"] == "b again"
-
-
-async def test_a_full_disk_leaves_the_file_and_no_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    memory = await opened(tmp_path, b"- one\n")
-
-    def full(handle: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(DiskFull, match=r"the disk is full\. Nothing was changed in it"):
-        await edited(memory, "MEMORY:0", "uno")
-    assert core(tmp_path) == b"- one\n"
-    assert os.listdir(tmp_path) == ["MEMORY.md"]
-
-
-async def test_an_edited_line_is_not_undone_unasked(tmp_path: Path) -> None:
-    memory, journal = await opened(tmp_path, b"- a\n- b\n- c\n"), JournalRecorder()
-    await edited(memory, "MEMORY:1", "mine", journal)
-    (tmp_path / "MEMORY.md").write_bytes(b"- a\n- theirs\n- c\n")
-    (found,) = (await undo(memory, journal.changes[::-1])).conflicts
-    assert found.existing is not None
-    assert (found.reason, found.wanted.values["content"]) == ("changed", "b")
-    assert found.existing.values["content"] == "theirs"
-    assert core(tmp_path) == b"- a\n- theirs\n- c\n"
-    await undo(memory, journal.changes[::-1], on_conflict="rename")
-    assert core(tmp_path) == b"- a\n- theirs\n- b\n- c\n"
-    (tmp_path / "MEMORY.md").write_bytes(b"- a\n- theirs\n- c\n")
-    await undo(memory, journal.changes[::-1], on_conflict="overwrite")
-    assert core(tmp_path) == b"- a\n- b\n- c\n"
-    (tmp_path / "MEMORY.md").write_bytes(b"- a\n- c\n")
-    assert (await undo(memory, journal.changes[::-1])).conflicts[0].reason == "deleted"
 
 
 async def test_without_permission_it_is_read_only_and_says_which(

@@ -18,9 +18,9 @@ from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.postgres.address import read_url
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.testing.contract import MemoryContract
-from zeroclaw_tui.testing.neighbour_contract import NeighbourContract
 from zeroclaw_tui.testing.store_contract import (
     CapabilityContract,
+    NeighbourContract,
     VerbsContract,
     WritableMemoryContract,
 )

@@ -11,7 +11,7 @@ from support.qdrant_points import PointStore
 from support.qdrant_server import QdrantServer
 
 from zeroclaw_tui.backends.about import sentences
-from zeroclaw_tui.backends.lookup import count_facets, count_matching, versions
+from zeroclaw_tui.backends.lookup import count_facets, count_matching
 from zeroclaw_tui.backends.qdrant import store
 from zeroclaw_tui.backends.qdrant.store import LOADED_SECONDS_PER_POINT, QdrantMemory
 from zeroclaw_tui.memory.errors import Refused
@@ -86,17 +86,6 @@ async def test_many_questions_read_the_points_once(memory: QdrantMemory, server:
     assert await keys(memory, "key 0007") == {"key 0007"}
     assert dict((await count_facets(memory, EVERYTHING, NOW.isoformat())).category) == {"daily": 900, "core": 100}
     assert server.points_sent - begun == NUMBER
-
-
-async def test_a_purge_reads_each_point_once_and_then_once_with_its_vector(
-    memory: QdrantMemory, server: QdrantServer, points: PointStore
-) -> None:
-    begun = server.points_sent
-    purged = await versions(memory, MemoryFilter(category=("daily",)))
-    assert server.points_sent - begun == NUMBER
-    assert (await delete(memory, purged)).written == 900
-    assert server.points_sent - begun == NUMBER + 900
-    assert len(points.payloads) == 100
 
 
 async def test_what_another_program_stores_or_deletes_shows_at_once(memory: QdrantMemory, points: PointStore) -> None:

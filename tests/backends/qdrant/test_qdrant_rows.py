@@ -17,7 +17,7 @@ from zeroclaw_tui.backends.lookup import entries_with_key, entry_with_id, fill_v
 from zeroclaw_tui.backends.qdrant.store import QdrantMemory
 from zeroclaw_tui.memory.change import Draft, NewVector, Vector
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import NothingYet, NotReachable, Refused
+from zeroclaw_tui.memory.errors import NothingYet, Refused
 from zeroclaw_tui.memory.query import EVERYTHING, ROWS, MemoryFilter, Query, Sort
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, profile_for
@@ -69,15 +69,6 @@ async def test_undo_brings_back_id_payload_and_vector_to_the_byte(memory: Qdrant
     reversal = await undo(memory, kept.changes[::-1], JournalRecorder())
     assert not reversal.notes
     assert state_of(points) == before
-
-
-async def test_an_edit_that_leaves_the_text_leaves_the_vector(memory: QdrantMemory, points: PointStore) -> None:
-    before = state_of(points)
-    row = await row_with_id(memory, "42")
-    assert row is not None
-    await edit(memory, row, {"category": "projects"}, JournalRecorder())
-    assert points.payloads[42] == before[42][0] | {"category": "projects"}
-    assert points.vectors[42].tobytes() == before[42][1]
 
 
 async def test_key_and_content_are_embedded_together(memory: QdrantMemory, points: PointStore) -> None:
@@ -159,18 +150,6 @@ async def test_a_simultaneous_write_of_another_program_is_noted(
     assert row_of(done).entry().content == "theirs"
     assert any("no transactions" in note for note in done.notes)
     assert (await edit(memory, row, {"content": "more"})).skipped
-
-
-async def test_a_memory_deleted_at_the_same_moment_is_not_called_stored(
-    memory: QdrantMemory, server: QdrantServer, points: PointStore
-) -> None:
-    def meanwhile(method: str, path: str) -> None:
-        if (method, path.rpartition("/")[2]) == ("POST", "points"):
-            points.delete([name for name, payload in points.payloads.items() if payload["key"] == "fleeting"])
-
-    server.before = meanwhile
-    with pytest.raises(NotReachable, match="does not have it"):
-        await create(memory, Draft("fleeting", "here and gone"), JournalRecorder())
 
 
 async def test_without_an_embedder_nothing_is_stored_and_the_rest_works(

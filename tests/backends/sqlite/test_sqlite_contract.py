@@ -14,11 +14,11 @@ from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.testing.contract import MemoryContract
-from zeroclaw_tui.testing.neighbour_contract import NeighbourContract
 from zeroclaw_tui.testing.samples import sample_entries
 from zeroclaw_tui.testing.store_contract import (
     CapabilityContract,
     GoneContract,
+    NeighbourContract,
     VerbsContract,
     WritableMemoryContract,
 )
