@@ -68,10 +68,6 @@ MODERN = 'schema_version = 3\n[memory]\nbackend = "postgres.work"\n[storage.post
             'in-memory: memory.backend = "In-Memory" in config.toml; ZeroClaw itself would use markdown, because it '
             "does not know that name.",
         ),
-        (
-            '[memory]\nbackend = "cortex"\n', {}, {},
-            'cortex: memory.backend = "cortex" in config.toml; ZeroClaw itself would use markdown.',
-        ),
     ],
 )  # fmt: skip
 def test_a_choice_names_what_chose_the_backend_and_what_it_overrides(

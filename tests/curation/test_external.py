@@ -81,7 +81,7 @@ async def test_a_file_whose_content_is_not_in_the_trash_is_skipped_with_a_reason
     path = tmp_path / "note.md"
     row = Row(str(path), {"path": str(path), "sha256": "ab"}, table="file")
     result = await apply([RowChange(None, row)], None)
-    assert (result.written, result.skipped, path.exists()) == (0, (str(path),), False)
+    assert (result.written, result.skipped, path.exists()) == (0, [str(path)], False)
     assert "does not have its content" in result.notes[0]
 
 
@@ -102,7 +102,7 @@ async def test_links_are_not_replaced_but_can_be_written_through(tmp_path: Path)
     with pytest.raises(Refused, match="is a link and was left alone"):
         read_file(link)
     skipped = await apply([RowChange(file_row(link, b"old"), None)], ListJournal())
-    assert (skipped.skipped, len(skipped.notes), link.is_symlink()) == ((str(link),), 1, True)
+    assert (skipped.skipped, len(skipped.notes), link.is_symlink()) == ([str(link)], 1, True)
     target = link_target(link)
     await apply([RowChange(present(target), file_row(target, b"new"))], None)
     assert (real.read_bytes(), link.is_symlink()) == (b"new", True)
@@ -167,5 +167,5 @@ async def test_rows_of_a_database_that_is_gone_need_no_undo(tmp_path: Path) -> N
     await apply([RowChange(first, None)], journal)
     path.unlink()
     result = await apply(journal.undoing, None)
-    assert (result.conflict_count, result.already) == (0, (first.id,))
+    assert (result.conflict_count, result.already) == (0, [first.id])
     assert "no longer exists" in result.notes[0]

@@ -84,4 +84,4 @@ async def take(memory: Memory, step: Step, journal: JournalRecorder) -> None:
         case Remove():
             chosen = [row for at, row in enumerate(rows) if at in step.which]
             removal = await delete(memory, chosen, journal)
-            assert (removal.written, removal.skipped, removal.already) == (len(chosen), (), ())
+            assert (removal.written, removal.skipped, removal.already) == (len(chosen), [], [])

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from zeroclaw_tui.backends.writing import Operation, OwnedKey, Reason, RowWriter, Tally
+from zeroclaw_tui.backends.writing import Operation, OwnedKey, Reason, RowWriter
 from zeroclaw_tui.memory.change import (
     CONFLICTS_LISTED,
+    ApplyResult,
     Change,
     Draft,
     Edit,
@@ -143,7 +144,7 @@ class Batch:
     operations: list[Operation] = field(default_factory=list)
     journal: list[RowChange] = field(default_factory=list)
     """The changes for the journal, new rows as they are meant."""
-    tally: Tally = field(default_factory=Tally)
+    tally: ApplyResult = field(default_factory=ApplyResult)
     conflicting: set[str] = field(default_factory=set)
     handled: set[str] = field(default_factory=set)
     placed: set[str] = field(default_factory=set)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from zeroclaw_tui.backends.batch import Batch, Policy, plan_batch
-from zeroclaw_tui.backends.writing import BATCH_BYTES, RowWriter, Tally, WriteConflict
+from zeroclaw_tui.backends.writing import BATCH_BYTES, RowWriter, WriteConflict
 from zeroclaw_tui.memory.change import (
     AGENTS,
     MEMORIES,
@@ -67,22 +67,25 @@ class ChangeSet:
         self._on_progress = on_progress
         self._pending: list[Change] = []
         self._processed = 0
-        self._total = Tally()
+        self._total = ApplyResult()
 
     async def run(self, writer: RowWriter) -> ApplyResult:
         """Apply them. Raises UsageError and Refused for values no store, or not this one, can have."""
         writer.done = self._total.written
         while batch := await writer.blocking(lambda: self._next_batch(writer)):
             if self._processed and (writer.is_stopped or not self._report_progress()):
-                return self._total.result(cancelled=True, notes=(*writer.notes, *writer.summary()))
+                self._total.cancelled = True
+                break
             await self._apply(writer, batch)
             self._pending = []
             self._processed += sum(change.table != AGENTS for change in batch)
             writer.done = self._total.written
-        self._report_progress()
+        else:
+            self._report_progress()
         if self._policy.on_conflict == "refuse" and self._total.conflict_count:
             self._total.written = 0
-        return self._total.result(notes=(*writer.notes, *writer.summary()))
+        self._total.note(*writer.notes, *writer.summary())
+        return self._total
 
     def _report_progress(self) -> bool:
         """Say how many changes are done; False means that no further batch shall begin."""
@@ -165,7 +168,7 @@ def _with_state(change: RowChange) -> RowChange:
 class _Refused(Exception):
     """Leaves the batch of a set that is written whole or not at all, because of conflicts."""
 
-    def __init__(self, tally: Tally) -> None:
+    def __init__(self, tally: ApplyResult) -> None:
         self.tally = tally
 
 

@@ -342,7 +342,8 @@ class LucidMemory(SqliteMemory):
                 await self._store_in_program(drafts[0])
             except NotReachable as failure:
                 notes.append(f"Stored here, but not in lucid: {failure.message}")
-        return replace(result, notes=(*result.notes, *notes))
+        result.note(*notes)
+        return result
 
     async def _store_in_program(self, draft: Draft) -> None:
         settings, kind = self._settings, _TYPES.get(draft.category, "learning")

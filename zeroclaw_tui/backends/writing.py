@@ -10,20 +10,17 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from zeroclaw_tui.backends.cancellation import wait_until_done
 from zeroclaw_tui.memory.change import (
-    CONFLICTS_LISTED,
-    ApplyResult,
     Change,
     Draft,
     Edit,
     NewVector,
     Row,
     RowChange,
-    RowConflict,
     RowVersion,
 )
 from zeroclaw_tui.memory.errors import Refused
@@ -41,58 +38,6 @@ OwnedKey = tuple[str | None, str]
 
 class WriteConflict(Exception):
     """Another program has written a row between its comparison and the write; nothing of the batch was written."""
-
-
-@dataclass(slots=True)
-class Tally:
-    """What changes came to so far."""
-
-    written: int = 0
-    already: list[str] = field(default_factory=list)
-    """Ids of rows that were as wanted before."""
-    skipped: list[str] = field(default_factory=list)
-    conflicts: list[RowConflict] = field(default_factory=list)
-    """The first CONFLICTS_LISTED of them."""
-    conflict_count: int = 0
-    rows: list[Row] = field(default_factory=list)
-    """The first new rows, as the store has them."""
-    renamed: dict[str, str] = field(default_factory=dict)
-    notes: dict[str, None] = field(default_factory=dict)
-
-    def add(self, other: Tally) -> None:
-        """Add what further changes came to."""
-        self.written += other.written
-        self.already += other.already
-        self.skipped += other.skipped
-        self.conflicts += other.conflicts[: CONFLICTS_LISTED - len(self.conflicts)]
-        self.conflict_count += other.conflict_count
-        self.rows += other.rows[: CONFLICTS_LISTED - len(self.rows)]
-        self.renamed |= other.renamed
-        self.notes |= other.notes
-
-    def add_conflict(self, conflict: RowConflict, *, skipped: str | None = None) -> None:
-        """Note a row that is not as it was expected; `skipped` is the id of one that is left out for it."""
-        self.conflicts.append(conflict)
-        self.conflict_count += 1
-        self.skipped += [] if skipped is None else [skipped]
-
-    def refused(self) -> Tally:
-        """What is left of it where nothing is written."""
-        return Tally(skipped=self.skipped, conflicts=self.conflicts, conflict_count=self.conflict_count)
-
-    def result(self, *, cancelled: bool = False, notes: Iterable[str] = ()) -> ApplyResult:
-        """The result of `apply`."""
-        return ApplyResult(
-            written=self.written,
-            already=tuple(self.already),
-            skipped=tuple(self.skipped),
-            conflicts=tuple(self.conflicts),
-            conflict_count=self.conflict_count,
-            rows=tuple(self.rows),
-            renamed=dict(self.renamed),
-            cancelled=cancelled,
-            notes=(*self.notes, *notes),
-        )
 
 
 @dataclass(frozen=True, slots=True)

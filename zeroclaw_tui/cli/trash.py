@@ -131,7 +131,7 @@ async def _print_plan(
 
     preview = await preview_turn(library, numbers, given.on_conflict)
     kind: Any = given.verb.removeprefix("trash ")
-    outcome = Outcome(kind, count if preview.written else 0, renamed=preview.renamed, notes=preview.notes)
+    outcome = Outcome(kind, count if preview.written else 0, renamed=preview.renamed, notes=tuple(preview.notes))
     conflicts = [conflict.as_json() for conflict in preview.conflicts]
     facts |= {"on_clash": given.on_conflict, "clashing": preview.conflict_count, "clashes": conflicts}
     first = _first_changes(library, numbers, plans.MOST_ENTRIES) if given.json else []

@@ -141,7 +141,9 @@ async def remove_memories(
         if result.written != plan.count:
             await action.set_summary(f"{done} {result.written:,} of {plan.count:,} memories")
         notes = (*result.notes, *((_WORDS_STAY,) if forever and "vectors" not in library.memory.why_not else ()))
-        return Outcome(verb, result.written, None, result.skipped, result.already, result.cancelled, notes=notes)
+        return Outcome(
+            verb, result.written, None, tuple(result.skipped), tuple(result.already), result.cancelled, notes=notes
+        )
 
     what = _short(plan.stamps[0].key) if plan.count == 1 else counted(plan.count)
     return await run_change(library, verb, f"{done} {what}", work, on_progress, forever=forever)
@@ -258,7 +260,7 @@ async def preview_turn(library: Library, numbers: Sequence[int], on_conflict: On
     """
     outside, because = ApplyResult(0), library.read_only_because
     if because is not None:
-        rows = ApplyResult(0, notes=(f"Conflicts were not checked: {because}",))
+        rows = ApplyResult(0, notes=[f"Conflicts were not checked: {because}"])
     else:
         overwrite = on_conflict == "overwrite"
         outside = await external.apply(_outside_changes(library, numbers), None, overwrite=overwrite, dry_run=True)
@@ -267,8 +269,8 @@ async def preview_turn(library: Library, numbers: Sequence[int], on_conflict: On
     return replace(
         rows,
         written=0 if conflict_count and on_conflict == "refuse" else len(numbers),
-        notes=(*rows.notes, *outside.notes),
-        conflicts=(*outside.conflicts, *rows.conflicts)[:CONFLICTS_LISTED],
+        notes=[*rows.notes, *outside.notes],
+        conflicts=[*outside.conflicts, *rows.conflicts][:CONFLICTS_LISTED],
         conflict_count=conflict_count,
     )
 
@@ -289,7 +291,7 @@ async def _turn(
         result = await library.memory.apply(changes, turn, on_conflict=rule, on_progress=on_progress)
         turn.is_cancelled = result.cancelled
         if result.cancelled:
-            return Outcome(verb, result.done, cancelled=True, notes=result.notes, renamed=result.renamed)
+            return Outcome(verb, result.done, cancelled=True, notes=tuple(result.notes), renamed=result.renamed)
         outside = await external.apply(_outside_changes(library, numbers), turn, overwrite=rule == "overwrite")
         left = [f"{one.words} It was skipped." for one in outside.conflicts if one.wanted.id in outside.skipped]
         return Outcome(verb, len(numbers), notes=(*result.notes, *outside.notes, *left), renamed=result.renamed)

@@ -214,11 +214,11 @@ class _Run:
                 self._apply_rows(path, batch)
         return ApplyResult(
             written=self.written,
-            already=tuple(self.already),
-            skipped=tuple(self.skipped),
-            conflicts=tuple(self.conflicts[:CONFLICTS_LISTED]),
+            already=self.already,
+            skipped=self.skipped,
+            conflicts=self.conflicts[:CONFLICTS_LISTED],
             conflict_count=len(self.conflicts),
-            notes=tuple(self.notes),
+            notes=self.notes,
         )
 
     def _apply_file(self, path: Path, change: RowChange) -> None:

@@ -352,16 +352,10 @@ def explain_sqlite_error(path: Path, name: str, error: sqlite3.Error) -> Inspect
         )
     if is_for_want_of_room(path, name):
         return DiskFull(f"{path} cannot be read because the disk is full.", hint=MAKE_ROOM)
-    if name.startswith("SQLITE_IOERR"):
-        return Unreadable(
-            f"{path} cannot be read because of a disk error.", hint="Check the disk or the network mount."
-        )
-    if name.startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PERM", "SQLITE_AUTH")):
-        return Unreadable(
-            f"{path} cannot be opened for reading.",
-            hint="Check the permissions of the file, its directory, and the -wal and -shm files next to it.",
-        )
-    return Unreadable(f"SQLite cannot read {path}: {error}.", hint="Run `zeroclaw memory health` for details.")
+    return Unreadable(
+        f"SQLite cannot read {path}: {error}.",
+        hint="Check the disk, and the permissions of the file, its directory, and the -wal and -shm files next to it.",
+    )
 
 
 def is_for_want_of_room(path: Path, name: str) -> bool:

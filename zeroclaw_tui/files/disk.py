@@ -32,16 +32,6 @@ _UNSUPPORTED = frozenset({errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EN
 """The errors of a file system without fsync of folders, hard links or locks."""
 _ATTEMPTS = 20
 
-_NO_PERMISSION = ("you have no permission to write there", "Run it as the user ZeroClaw runs as, or chmod the folder.")
-_WRITE_PROBLEMS = {
-    errno.EACCES: _NO_PERMISSION,
-    errno.EPERM: _NO_PERMISSION,
-    errno.EROFS: ("it is on a read-only file system", "Mount it writable, then run it again."),
-    errno.ENOSPC: ("the disk is full", "Free some space, then run it again."),
-    errno.EDQUOT: ("your disk quota is used up", "Free some space, then run it again."),
-    errno.EFBIG: ("it would be larger than files may be here", "Raise the limit (`ulimit -f`), then run it again."),
-    errno.EBUSY: ("it is mounted on its own, so that it cannot be replaced", "Mount the folder instead of the file."),
-}
 Result = TypeVar("Result")
 
 
@@ -123,10 +113,10 @@ def read_bytes(path: Path) -> bytes | None:
 
 def cannot_write(path: Path, error: OSError) -> Unreadable:
     """Describe why a file cannot be written, and what to do."""
-    unknown = (error.strerror or type(error).__name__, "Look at what is there, then run it again.")
-    reason, hint = _WRITE_PROBLEMS.get(error.errno or 0, unknown)
-    kind = DiskFull if error.errno in FULL else Unreadable
-    return kind(f"{path} cannot be written: {reason}.", hint=hint, title="Not written")
+    if error.errno in FULL:
+        return DiskFull(f"{path} cannot be written: the disk is full.", hint=MAKE_ROOM, title="Not written")
+    reason = error.strerror or type(error).__name__
+    return Unreadable(f"{path} cannot be written: {reason}.", hint="Check who may write there.", title="Not written")
 
 
 @contextmanager

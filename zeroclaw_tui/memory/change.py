@@ -332,33 +332,6 @@ def category_meant(typed: str) -> str:
     return category.lower() if category.lower() in BUILT_IN_CATEGORIES else category
 
 
-@dataclass(frozen=True, slots=True)
-class ApplyResult:
-    """What `apply` did, or would do.
-
-    `written` counts the rows that changed. `already` has the ids of rows that were as wanted before, `skipped` those of
-    rows that were left out because of a conflict. `conflict_count` counts all rows that were not as expected, those
-    that were overwritten or renamed too; `conflicts` are the first CONFLICTS_LISTED of them.
-    `rows` are the first new rows as the store has them, in the order of the changes. `renamed` maps a key to the one
-    that was used instead. `notes` are sentences for people.
-    """
-
-    written: int
-    already: tuple[str, ...] = ()
-    skipped: tuple[str, ...] = ()
-    conflicts: tuple[RowConflict, ...] = ()
-    conflict_count: int = 0
-    rows: tuple[Row, ...] = ()
-    renamed: Mapping[str, str] = field(default_factory=dict)
-    cancelled: bool = False
-    notes: tuple[str, ...] = ()
-
-    @property
-    def done(self) -> int:
-        """How many rows are as wanted now."""
-        return self.written + len(self.already)
-
-
 class Conflict(Refused):
     """The row is no longer what was opened: `theirs` is what it is now."""
 
@@ -426,6 +399,58 @@ class RowConflict:
 
 CONFLICTS_LISTED = 100
 """How many conflicts a result lists at most."""
+
+
+@dataclass(slots=True)
+class ApplyResult:
+    """What `apply` did, or would do.
+
+    `written` counts the rows that changed. `already` has the ids of rows that were as wanted before, `skipped` those of
+    rows that were left out because of a conflict. `conflict_count` counts all rows that were not as expected, those
+    that were overwritten or renamed too; `conflicts` are the first CONFLICTS_LISTED of them.
+    `rows` are the first new rows as the store has them, in the order of the changes. `renamed` maps a key to the one
+    that was used instead. `notes` are sentences for people.
+    """
+
+    written: int = 0
+    already: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    conflicts: list[RowConflict] = field(default_factory=list)
+    conflict_count: int = 0
+    rows: list[Row] = field(default_factory=list)
+    renamed: dict[str, str] = field(default_factory=dict)
+    cancelled: bool = False
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def done(self) -> int:
+        """How many rows are as wanted now."""
+        return self.written + len(self.already)
+
+    def add(self, other: ApplyResult) -> None:
+        """Add what further changes came to."""
+        self.written += other.written
+        self.already += other.already
+        self.skipped += other.skipped
+        self.conflicts += other.conflicts[: CONFLICTS_LISTED - len(self.conflicts)]
+        self.conflict_count += other.conflict_count
+        self.rows += other.rows[: CONFLICTS_LISTED - len(self.rows)]
+        self.renamed |= other.renamed
+        self.note(*other.notes)
+
+    def add_conflict(self, conflict: RowConflict, *, skipped: str | None = None) -> None:
+        """Add a row that is not as it was expected; `skipped` is the id of one that is left out for it."""
+        self.conflicts.append(conflict)
+        self.conflict_count += 1
+        self.skipped += [] if skipped is None else [skipped]
+
+    def note(self, *sentences: str) -> None:
+        """Add sentences that are not among the notes."""
+        self.notes += [sentence for sentence in dict.fromkeys(sentences) if sentence not in self.notes]
+
+    def refused(self) -> ApplyResult:
+        """What is left of it where nothing is written."""
+        return ApplyResult(skipped=self.skipped, conflicts=self.conflicts, conflict_count=self.conflict_count)
 
 
 class Conflicts(Refused):

@@ -143,7 +143,7 @@ class WritableMemoryContract(Contract):
         count, journal = await memory.count(), JournalRecorder()
         removal = await delete(memory, shown, journal)
         assert (removal.written, removal.cancelled) == (2, False)
-        assert (removal.skipped, removal.already) == ((shown[1].id,), (shown[3].id,))
+        assert (removal.skipped, removal.already) == ([shown[1].id], [shown[3].id])
         assert [change.after for change in journal.memories] == [None, None]
         contents = {change.row.entry().content for change in journal.memories}
         assert contents == {rows[0].entry().content, rows[2].entry().content}
@@ -227,7 +227,7 @@ class WritableMemoryContract(Contract):
         assert not reversal.renamed
         assert await restorable(memory) == before
         if await is_exact(memory):
-            assert (list(await handles_of(memory, EVERYTHING, Sort())), reversal.notes) == (order, ())
+            assert (list(await handles_of(memory, EVERYTHING, Sort())), reversal.notes) == (order, [])
         again = [change for change in journal.memories[2:] if not change.row.entry().content.endswith("second")]
         assert (await undo(memory, again, undone)).done == len(again)
         assert await restorable(memory) == before

@@ -30,7 +30,7 @@ async def test_a_new_memory_is_handed_to_lucid(bridge: OpenBridge, tmp_path: Any
     program = write_program(tmp_path / "bin")
     memory = await bridge(program)
     written = await create(memory, Draft("tea", "green = good\n'x' $HOME", category), JournalRecorder())
-    assert written.notes == ()
+    assert written.notes == []
     assert program.calls == [
         ["store", "tea: green = good\n'x' $HOME", f"--type={kind}", f"--project={tmp_path}/workspace"]
     ]
@@ -69,11 +69,11 @@ async def test_notes_say_what_lucid_does_not_get(bridge: OpenBridge, tmp_path: A
     row = await row_with_id(memory, stamp.id)
     assert row is not None
     edited = await edit(memory, row, {"content": "black"}, JournalRecorder())
-    assert edited.notes == (KEEPS,)
+    assert edited.notes == [KEEPS]
     journal = JournalRecorder()
     removal = await delete(memory, await versions_at(memory, [1]), journal)
-    assert (removal.written, removal.notes) == (1, (KEEPS,))
-    assert (await delete(memory, [stamp], JournalRecorder())).notes == ()
+    assert (removal.written, removal.notes) == (1, [KEEPS])
+    assert (await delete(memory, [stamp], JournalRecorder())).notes == []
     reversal = await undo(memory, journal.changes, JournalRecorder())
     assert reversal.done == 1
     assert any(

@@ -82,7 +82,7 @@ async def run(root: Path, files: dict[str, bytes], deeds: Sequence[tuple[str, ob
     await do_all(memory, deeds, done)
     changed = files_of(root)
     result = await undo(memory, done.changes[::-1], undone)
-    assert (result.done, result.conflicts) == (len(done.memories), ())
+    assert (result.done, result.conflicts) == (len(done.memories), [])
     assert files_of(root) == before
     await undo(memory, undone.changes[::-1])
     assert files_of(root) == changed
@@ -150,7 +150,7 @@ def test_a_line_that_others_wrote_stays_and_every_other_comes_back(
         lines.insert(at % (len(lines) + 1), THEIRS)
         (root / "MEMORY.md").write_bytes(b"\n".join(lines))
         result = await undo(memory, journal.changes[::-1])
-        assert result.conflicts == ()
+        assert result.conflicts == []
         left = (root / "MEMORY.md").read_bytes().split(b"\n")
         left.remove(THEIRS)
         assert [line for line in left if line] == [line for line in core.split(b"\n") if line]

@@ -196,7 +196,7 @@ async def test_a_write_between_comparison_and_write_is_not_overwritten(
     rows = [await row_of(memory, f"id-{key}") for key in "abc"]
     journal = OtherProgram(lambda: server.put("memory:b", plain("b", "theirs")))
     result = await delete(memory, rows, journal)
-    assert (result.written, result.skipped) == (2, ("id-b",))
+    assert (result.written, result.skipped) == (2, ["id-b"])
     assert {change.row.key for change in journal.changes} == {"a", "c"}
     assert [(entry.key, entry.content) for entry in await memory.list()] == [("b", "theirs")]
 

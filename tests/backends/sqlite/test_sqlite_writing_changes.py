@@ -45,7 +45,7 @@ async def test_storing_a_key_again_overwrites_as_zeroclaw_does(generation, reset
         before = await row_with_id(memory, "id-001")
         written = await create(memory, Draft("k", "new words", "daily"), JournalRecorder(), replace=True)
         after = await row_with_id(memory, "id-001")
-        assert written.rows == (after,)
+        assert written.rows == [after]
         changed = {name: after.values[name] for name in after.values if after.values[name] != before.values[name]}
         assert changed.pop("updated_at") > before.values["updated_at"]
         expected = {"content": "new words", "category": "daily", "session_id": None, "embedding": None, **reset}
@@ -99,7 +99,7 @@ async def test_a_vector_of_another_model_than_the_stores_is_left_out_with_a_note
     for each in identity.items():
         small_store.change(path, "INSERT INTO memory_meta VALUES (?, ?)", each)
     async with opened(path) as memory:
-        assert (await edited(memory, "id-000", vector=TWO, content="new")).notes == ()
+        assert (await edited(memory, "id-000", vector=TWO, content="new")).notes == []
         small_store.change(path, "UPDATE memory_meta SET value = ? WHERE key = ?", (value, name))
         written = await edited(memory, "id-000", vector=ONE, content="newer")
         assert written.rows[0].values["embedding"] is None

@@ -21,7 +21,7 @@ async def test_a_memory_that_was_superseded_in_the_meantime_is_left(make_store):
     async with opened(path) as memory:
         stamps = await versions(memory, EVERY)
         small_store.change(path, "UPDATE memories SET superseded_by = 'core_1'")
-        assert (await delete(memory, stamps, JournalRecorder())).skipped == ("id-000",)
+        assert (await delete(memory, stamps, JournalRecorder())).skipped == ["id-000"]
 
 
 async def test_another_program_writes_between_two_batches(make_store):
@@ -37,7 +37,7 @@ async def test_another_program_writes_between_two_batches(make_store):
 
     async with opened(path) as memory:
         removal = await delete(memory, await versions(memory, EVERY), JournalRecorder(), on_progress=write)
-        assert (removal.written, removal.skipped) == (1599, ("id-1599",))
+        assert (removal.written, removal.skipped) == (1599, ["id-1599"])
     assert len(written) > 2
 
 
@@ -82,7 +82,7 @@ async def test_memories_without_an_id_go_and_come_back_each_by_itself(make_store
     before, journal = everything(path), JournalRecorder()
     async with opened(path) as memory:
         removal = await delete(memory, await versions(memory, EVERY), journal)
-        assert (removal.written, removal.skipped, removal.already) == (3, (), ())
+        assert (removal.written, removal.skipped, removal.already) == (3, [], [])
         assert [change.before.key for change in journal.changes] == ["a", "b", "c"]
         assert (await undo(memory, journal.changes[::-1], JournalRecorder())).done == 3
     assert everything(path) == before

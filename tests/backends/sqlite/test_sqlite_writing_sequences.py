@@ -75,7 +75,7 @@ async def there_and_back(path: Path, sequence: list[Step], one_by_one: bool) -> 
             back = JournalRecorder()
             reversal = await undo(memory, journal.changes[::-1], back)
             assert sorted(change.reverses or 0 for change in back.changes) == [c.number for c in journal.changes]
-            assert (reversal.renamed, reversal.notes) == ({}, ())
+            assert (reversal.renamed, reversal.notes) == ({}, [])
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,17 @@ from zeroclaw_tui.backends.markdown.lines import (
     raw_lines,
     with_content,
 )
-from zeroclaw_tui.backends.writing import Tally
-from zeroclaw_tui.memory.change import Change, Draft, Edit, OnConflict, Row, RowChange, RowConflict, RowVersion
+from zeroclaw_tui.memory.change import (
+    ApplyResult,
+    Change,
+    Draft,
+    Edit,
+    OnConflict,
+    Row,
+    RowChange,
+    RowConflict,
+    RowVersion,
+)
 from zeroclaw_tui.memory.errors import Refused
 
 MOVED = "Its neighbouring lines are no longer in {}, so it is at the end now."
@@ -30,7 +39,7 @@ class Outcome:
     """A file after some changes, and what these came to."""
 
     data: bytes | None = None
-    tally: Tally = field(default_factory=Tally)
+    tally: ApplyResult = field(default_factory=ApplyResult)
     changes: list[RowChange] = field(default_factory=list)
     """For the journal: of each step the memories, then the file."""
     rows: list[tuple[Change, Row]] = field(default_factory=list)
@@ -163,7 +172,7 @@ class LineEditor:
         gap = gap_of(row, lines, _line_number(change) - len(inserted))
         if gap is None:
             gap = len(lines)
-            self._outcome.tally.notes[MOVED.format(self._note.shown)] = None
+            self._outcome.tally.note(MOVED.format(self._note.shown))
         self._edits.append(_LineEdit(change, None, raw, gap))
 
     def _write(self, appended: Sequence[_LineEdit]) -> None:

@@ -17,7 +17,6 @@ from zeroclaw_tui.backends.markdown.edit import MOVED, LineEditor, Outcome
 from zeroclaw_tui.backends.markdown.files import WHY_NOT, NoteFile, Sources, is_new
 from zeroclaw_tui.backends.markdown.lines import Line, lines_of
 from zeroclaw_tui.backends.markdown.merge import undone
-from zeroclaw_tui.backends.writing import Tally
 from zeroclaw_tui.files.disk import FileChangedError, read_bytes, replace_bytes, retry_if_changed
 from zeroclaw_tui.memory.change import (
     NOTES_FILE,
@@ -67,10 +66,10 @@ class NoteChanges:
 
     def apply(self, changes: Iterable[Change]) -> ApplyResult:
         """Apply them; see `Memory.apply`."""
-        total, processed, is_cancelled = Tally(), 0, False
+        total, processed = ApplyResult(), 0
         for batch in self._batches(changes):
             if processed and not self._goes_on(processed):
-                is_cancelled = True
+                total.cancelled = True
                 break
             total.add(self._apply(batch))
             processed += sum(change.table != NOTES_FILE for change in batch)
@@ -78,7 +77,7 @@ class NoteChanges:
             self._goes_on(processed)
         if self._dry_run and self._on_conflict == "refuse" and total.conflicts:
             total.written = 0
-        return total.result(cancelled=is_cancelled)
+        return total
 
     def _batches(self, changes: Iterable[Change]) -> Iterator[list[Change]]:
         """A few hundred changes at a time, or the change of a file with those of its lines."""
@@ -96,11 +95,11 @@ class NoteChanges:
         if batch:
             yield batch
 
-    def _apply(self, batch: Sequence[Change]) -> Tally:
+    def _apply(self, batch: Sequence[Change]) -> ApplyResult:
         total = Outcome()
         works = self._works(batch, total.tally)
         if self._is_one_batch:
-            refused = Tally()
+            refused = ApplyResult()
             for note, steps in works:
                 refused.add(self._planned(note, steps, read_bytes(note.path)).tally.refused())
             if refused.conflicts:
@@ -115,7 +114,7 @@ class NoteChanges:
         total.tally.rows = [row for _, row in total.rows]
         return total.tally
 
-    def _works(self, batch: Sequence[Change], total: Tally) -> list[tuple[NoteFile, list[_Step]]]:
+    def _works(self, batch: Sequence[Change], total: ApplyResult) -> list[tuple[NoteFile, list[_Step]]]:
         """What is to be done to each file; what needs nothing is noted in `total`."""
         works: dict[Path, tuple[NoteFile, list[_Step]]] = {}
         for change in batch:
@@ -132,12 +131,12 @@ class NoteChanges:
             steps[-1].lines.append(change)
         return [*works.values()]
 
-    def _note_of(self, change: Change, total: Tally) -> NoteFile | None:
+    def _note_of(self, change: Change, total: ApplyResult) -> NoteFile | None:
         """The file that a change is about; None if there is nothing to do."""
         row, after = change.target, change.after
         if isinstance(after, Draft):
             note = self._sources.for_new(after.agent, after.category)
-            total.notes |= dict.fromkeys(_losses(after, note.category))
+            total.note(*_losses(after, note.category))
             return note
         if isinstance(after, Row) and is_new(change) and change.table != NOTES_FILE:
             entry = after.entry()
@@ -206,7 +205,7 @@ class NoteChanges:
         merged = undone(*versions, self._on_conflict)
         outcome = Outcome(merged.data)
         if merged.is_moved:
-            outcome.tally.notes[MOVED.format(note.shown)] = None
+            outcome.tally.note(MOVED.format(note.shown))
         left: set[object] = set()
         for hunk in merged.conflicts:
             before, after, present = (_memories(*pair) for pair in zip(versions, hunk, strict=True))
@@ -217,7 +216,7 @@ class NoteChanges:
                 outcome.add_conflict(note.row(missed), existing, skipped=is_skipped)
             if self._on_conflict == "rename" and not before:
                 sentence = f"A line of {note.shown} changed since it was stored, so it stays as it is now."
-                outcome.tally.notes[sentence] = None
+                outcome.tally.note(sentence)
         for line in lines:
             row, old, new = line.target, line.before, line.after
             assert isinstance(row, Row)

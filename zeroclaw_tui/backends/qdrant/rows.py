@@ -20,7 +20,7 @@ from zeroclaw_tui.memory.change import Draft, Edit, NewVector, Row, RowChange, R
 from zeroclaw_tui.memory.entry import MemoryEntry, column_text, uuid_for
 from zeroclaw_tui.memory.errors import NotReachable, Refused, Unreadable
 from zeroclaw_tui.memory.query import NO_SESSION, MemoryFilter, Superseded
-from zeroclaw_tui.memory.text import cut, is_unicode, one_line, unicode_text
+from zeroclaw_tui.memory.text import is_unicode, one_line, unicode_text
 
 DEFAULT_AGENT = "default"
 """The agent of points that name none."""
@@ -55,7 +55,6 @@ _UNNOTICED: Mapping[str, tuple[Value, ...]] = {"namespace": ("default",), "impor
 """Values of columns that a point cannot have, whose loss nobody notices."""
 _NOTHING: Filter = {"has_id": []}
 _MAX_ID = 2**64
-_MAX_SHOWN_KEY = 60
 
 
 def row_of_point(point: Point) -> Row:
@@ -223,15 +222,11 @@ class QdrantWriter(RowWriter):
             await self._client.request("POST", "/points/delete?wait=true", {"points": deleted})
         found = {row.id: row for row in await self.read(rows, ())} if rows else {}
         for row in rows:
-            key = cut(one_line(row.key), _MAX_SHOWN_KEY)
             if row.id not in found:
                 raise NotReachable(
-                    f"Qdrant accepted the memory {key!r}, but does not have it.",
+                    f"Qdrant accepted the memory {one_line(row.key)!r}, but does not have it.",
                     hint="Another program may have deleted it at the same moment. Check again.",
                 )
-            if not _same_payload(found[row.id], row):
-                sentence = f"Another program wrote {key!r} at the same moment: Qdrant has no transactions."
-                self.notes[f"{sentence} The other program's version stays."] = None
         return found
 
     async def fill(self, rows: Sequence[tuple[Row, NewVector]]) -> None:

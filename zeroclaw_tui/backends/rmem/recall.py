@@ -9,14 +9,14 @@ opened.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.rmem.tables import RELATION, Contents, Row, cosines
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.recall import ScoredEntry
-from zeroclaw_tui.memory.text import WHITE_SPACE, counted, cut, one_line
+from zeroclaw_tui.memory.text import WHITE_SPACE, cut, one_line
 from zeroclaw_tui.scoring.keywords import LONGEST_PATTERN
 from zeroclaw_tui.scoring.profiles import float32
 
@@ -70,24 +70,9 @@ class UserRecall:
     """The rowids that the keyword stage picks; None if it picks none, because then all memories are ranked."""
     best: float = 0.0
     """The best score of an active memory."""
-    searches_archive: bool = False
     scores: dict[Handle, float] = field(default_factory=dict)
     """The cosine of each ranked row, before the limit cuts."""
     results: Sequence[ScoredEntry] = ()
-
-    def notes(self, *, is_only_user: bool) -> Iterator[str]:
-        """Describe how the stages worked."""
-        of_user = "" if is_only_user else f" for {quoted_user(self.user)}"
-        if self.error is not None:
-            yield f"The keyword stage fails{of_user}, as it does in R-Mem, so all memories are ranked: {self.error}."
-        elif self.picked is not None:
-            count = counted(len(self.picked))
-            yield f"The keyword stage ({self._words}) picks {count}{of_user}: only those are ranked."
-        if self.searches_archive:
-            yield (
-                f"The best active score{of_user} is {self.best:.3f}, below {_ARCHIVE_BELOW:g}, so R-Mem brings back "
-                "archived texts."
-            )
 
     def explain(self, row: Row) -> str:
         """Say in a clause why a row of this user is in the results, or what leaves it out."""
@@ -123,9 +108,7 @@ def recall_for_user(
         results = _rank(found, [row for row in memories if row.entry.timestamp], vector, "active")
         found.best = (results[0].score or 0.0) if results else 0.0
         if contents.has_archive and found.best < float32(_ARCHIVE_BELOW):
-            archived = _rank(found, contents.of("archive", user), vector, "archive")
-            found.searches_archive = bool(archived)
-            results += archived
+            results += _rank(found, contents.of("archive", user), vector, "archive")
     else:
         results = [_result(row.entry, None, "active") for row in memories if found.picked is not None]
     results = best_first(results + _find_relations(connection, contents.of("relations", user), query))

@@ -112,7 +112,9 @@ class RMemMemory(ForeignFile[Contents]):
     async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> OwnEvidence:
         request, contents = trial.request, await self._loaded()
         users = contents.namespaces if request.namespace is None else (request.namespace,)
-        usable, notes = _usable_vector(contents, vector)
+        lengths = {entry.embedding_dimensions for entry in contents.entries if entry.embedding_dimensions}
+        is_usable = vector is not None and (not lengths or len(vector) in lengths)
+        usable = vector.astype("float32") if vector is not None and is_usable else None
 
         def recall_each(connection: sqlite3.Connection) -> Sequence[UserRecall]:
             query, limit = request.query, request.limit
@@ -120,11 +122,12 @@ class RMemMemory(ForeignFile[Contents]):
 
         recalls = await self._reads.run(recall_each)
         results = best_first([result for recall in recalls for result in recall.results])[: max(0, request.limit)]
-        for recall in recalls:
-            notes += recall.notes(is_only_user=len(recalls) == 1)
-        notes += _request_notes(request, len(recalls))
+        notes = [*_request_notes(request, len(recalls))]
         if usable is None:
-            notes.append("The query has no vector, so R-Mem ranks nothing: the results of its keyword stage are shown.")
+            notes.append("The query has no vector of the length of those here, so R-Mem ranks nothing.")
+        failed = next((recall.error for recall in recalls if recall.error is not None), None)
+        if failed is not None:
+            notes.append(f"The keyword stage fails, as it does in R-Mem, so all memories are ranked: {failed}.")
         by_user = {recall.user: recall for recall in recalls}
 
         def explain(entry: MemoryEntry) -> Sequence[str]:
@@ -143,18 +146,6 @@ class RMemMemory(ForeignFile[Contents]):
             program=self.about.program,
             reasons=explain,
         )
-
-
-def _usable_vector(contents: Contents, vector: np.ndarray | None) -> tuple[np.ndarray | None, list[str]]:
-    """The query's vector if there are rows with vectors of its length, and a sentence if there are only others."""
-    if vector is None:
-        return None, []
-    lengths = Counter(entry.embedding_dimensions for entry in contents.entries if entry.embedding_dimensions)
-    if lengths and len(vector) not in lengths:
-        ((other, _),) = lengths.most_common(1)
-        sentence = f"The query's vector has {len(vector):,} numbers and those here have {other:,}: their model differs."
-        return None, [sentence]
-    return vector.astype("float32"), []
 
 
 def _request_notes(request: RecallRequest, users: int) -> Iterator[str]:
