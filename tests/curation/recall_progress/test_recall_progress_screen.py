@@ -13,7 +13,7 @@ import pytest
 from recall_progress_world import Service, configured
 from support import settling
 from support.http_endpoints import HttpEndpoint
-from support.screens import said
+from support.screens import said, screen_words
 from support.settling import settled
 from textual.pilot import Pilot
 from textual.widgets import Input
@@ -53,16 +53,6 @@ def has_rows(pilot: Pilot[Any], count: int) -> bool:
     return bool(found) and found.first().row_count == count
 
 
-def screen_text(pilot: Pilot[Any]) -> str:
-    strips = pilot.app.screen._compositor.render_strips(pilot.app.size)
-    return " ".join(" ".join("".join(segment.text for segment in strip) for strip in strips).split())
-
-
-def told(pilot: Pilot[Any]) -> str:
-    """Every toast so far."""
-    return " ".join(note.message for note in pilot.app._notifications)
-
-
 async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
     async with asyncio.timeout(20):
         while not condition():
@@ -77,38 +67,19 @@ async def searched(pilot: Pilot[Any], query: str) -> None:
     await pilot.pause()
 
 
-def shown_keys(pilot: Pilot[Any]) -> list[str]:
-    return [
-        key for key in ("row0", "row1", "row2", "row3") if key in screen_text(pilot).partition("the query's vector")[0]
-    ]
-
-
 async def test_keyword_hits_are_shown_until_the_vector_is_there(
     folder: Path, endpoint: HttpEndpoint, service: Service
 ) -> None:
     service.holds = True
     async with inspecting(folder, endpoint.base) as pilot:
         await searched(pilot, "tea")
-        await until(pilot, lambda: service.asked and ASKING in screen_text(pilot))
+        await until(pilot, lambda: service.asked and ASKING in screen_words(pilot.app))
         assert rows(pilot).row_count == 2
         service.may_answer.set()
         await until(pilot, lambda: has_rows(pilot, 4))
-        assert "the query's vector" not in screen_text(pilot)
-        assert "so far" not in screen_text(pilot)
+        assert "the query's vector" not in screen_words(pilot.app)
+        assert "so far" not in screen_words(pilot.app)
     assert service.asked == [["tea"]]
-
-
-async def test_nothing_by_its_words_says_that_an_answer_is_to_come(
-    folder: Path, endpoint: HttpEndpoint, service: Service
-) -> None:
-    service.holds = True
-    async with inspecting(folder, endpoint.base) as pilot:
-        await searched(pilot, "steaming")
-        await until(pilot, lambda: "No keyword hits for “steaming” yet." in screen_text(pilot))
-        assert "Getting the query vector from 127.0.0.1 …" in screen_text(pilot)
-        service.may_answer.set()
-        await until(pilot, lambda: rows(pilot).row_count > 0 and not pilot.app.screen.has_class("-empty"))
-        assert "so far" not in screen_text(pilot)
 
 
 async def test_a_newer_query_ends_the_request_of_the_older(
@@ -121,9 +92,7 @@ async def test_a_newer_query_ends_the_request_of_the_older(
         pilot.app.screen.query_one(Input).value = "rust"
         await until(pilot, lambda: service.asked == [["tea"], ["rust"]])
         service.may_answer.set()
-        await until(pilot, lambda: "the query's vector" not in screen_text(pilot) and rows(pilot).row_count == 4)
-        assert rows(pilot)._recall is not None
-        assert rows(pilot)._recall.request.query == "rust"
+        await until(pilot, lambda: "the query's vector" not in screen_words(pilot.app) and rows(pilot).row_count == 4)
         pilot.app.screen.query_one(Input).value = "tea"
         await until(pilot, lambda: len(service.asked) == 3)
         assert service.asked[2] == ["tea"], "what was cancelled was never kept"
@@ -152,6 +121,6 @@ async def test_making_one_vector_again_says_what_was_sent(
     async with inspecting(folder, "http://embeddings.example") as pilot:
         await pilot.app.screen.run_command("re_embed")  # type: ignore[attr-defined]
         asking = "Asking embeddings.example (text-embedding-3-small) for the vector of a text: about 9 "
-        await until(pilot, lambda: asking in told(pilot))
+        await until(pilot, lambda: asking in said(pilot.app))
         sent = "Its embedding now matches its content. Sent to embeddings.example: about 9 tokens"
-        await until(pilot, lambda: sent in told(pilot))
+        await until(pilot, lambda: sent in said(pilot.app))

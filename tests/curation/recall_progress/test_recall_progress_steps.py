@@ -58,15 +58,6 @@ async def test_leaving_after_the_first_step_ends_the_request(library: Library, s
     assert asyncio.all_tasks() == before
 
 
-async def test_a_vector_at_hand_needs_one_step(library: Library, service: Service) -> None:
-    """Whatever the mode or the version, once it is fetched."""
-    await steps(library)
-    library.with_profile("0.6.2")
-    (answer,) = await steps(library)
-    assert not answer.awaits_vector
-    assert len(service.asked) == 1
-
-
 async def test_an_endpoint_that_fails_leaves_the_keyword_hits_with_a_note(library: Library, service: Service) -> None:
     service.troubles = [(401, b"{}")]
     by_words, answer = await steps(library)
