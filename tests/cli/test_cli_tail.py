@@ -93,7 +93,6 @@ def test_nothing_recorded_shows_the_lines_that_turn_it_on(recording: RecordingIn
     assert answer.out == ""
     assert answer.code == 0
     assert 'log_llm_request_payload = "full"' in answer.err
-    assert "press 5 and then W in the inspector" in answer.err
 
 
 def _line(process: subprocess.Popen[bytes]) -> dict[str, Any]:

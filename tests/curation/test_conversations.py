@@ -11,7 +11,7 @@ from support.chat_files import write_chat
 from support.opened import opened_at
 
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.conversations import MAX_MESSAGE_LENGTH, around, why_no_conversations
+from zeroclaw_tui.curation.conversations import MAX_MESSAGE_LENGTH, around
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NotFound
@@ -56,7 +56,7 @@ async def test_an_auto_saved_message_is_found_by_its_words_in_its_session(librar
     # ZeroClaw writes memories on the local clock, chat in UTC.
     made = memory("question 9 about the ferry", "2026-08-22T19:09:00.5+02:00", SESSION)
     found = await around(library, made, messages=2)
-    assert (found.session, found.found_by) == (SESSION, "text")
+    assert found.session == SESSION
     assert [message.content for message in found.messages] == [
         "question 8 about the ferry",
         "answer 8",
@@ -65,13 +65,12 @@ async def test_an_auto_saved_message_is_found_by_its_words_in_its_session(librar
         "question 10 about the ferry",
     ]
     assert found.messages[found.position].content == "question 9 about the ferry"
-    assert (found.before, found.after) == (16, 19)
 
 
 async def test_a_summary_is_tied_to_what_was_said_last_before_it_in_its_session(library: Library) -> None:
     write_chat(root(library), SESSION, talk())
     found = await around(library, memory("Ann takes ferries.", at(5, 40), SESSION))
-    assert (found.found_by, found.messages[found.position].content) == ("session", "question 5 about the ferry")
+    assert found.messages[found.position].content == "question 5 about the ferry"
 
 
 async def test_a_session_is_known_by_the_id_inside_its_key(library: Library) -> None:
@@ -91,22 +90,19 @@ async def test_hostile_chat_and_memories_are_read_as_they_are(library: Library) 
     write_chat(root(library), "a'; DROP TABLE sessions; --", [("user", hostile, "no moment"), ("\x1b[2J", "", "")])
     found = await around(library, memory(hostile[:60], at(1), "a'; DROP TABLE sessions; --", key="\udc80\ud800"))
     message = found.messages[found.position]
-    assert (found.found_by, message.length, len(message.content)) == ("text", len(hostile), MAX_MESSAGE_LENGTH)
+    assert len(message.content) == MAX_MESSAGE_LENGTH
     assert message.content.startswith("[/red]\x1b]0;title")
     assert found.messages[1].role == "\x1b[2J"
 
 
 async def test_an_install_without_chat_says_so(library: Library) -> None:
-    assert "There are no conversations" in str(await why_no_conversations(library))
     with pytest.raises(NotFound, match="There are no conversations"):
         await around(library, memory("anything at all", at(1)))
-    write_chat(root(library), SESSION, talk(1))
-    assert await why_no_conversations(library) is None
 
 
 async def test_a_memory_without_a_session_is_found_by_its_text_alone(library: Library) -> None:
     write_chat(root(library), SESSION, talk(3))
     found = await around(library, memory("question 2 about the ferry", at(2, 50)))
-    assert (found.found_by, found.messages[found.position].content) == ("text", "question 2 about the ferry")
+    assert found.messages[found.position].content == "question 2 about the ferry"
     with pytest.raises(NotFound, match=r"sessions\.db holds nothing"):
         await around(library, memory("Ferries matter.", at(2, 50)))

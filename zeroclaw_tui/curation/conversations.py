@@ -7,8 +7,7 @@ import asyncio
 import sqlite3
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.cancellation import read_in_thread
 from zeroclaw_tui.backends.lookup import whole_entry
@@ -21,13 +20,10 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.memory.entry import MemoryEntry
 
-FoundBy = Literal["text", "session"]
-"""What ties a memory to a message: its text, or its session with the time."""
 AROUND = 12
 """How many messages before the one, and after it."""
 MAX_MESSAGE_LENGTH = 20_000
 """Characters of a message that are read; tools answer with whole files."""
-_NO_CHAT = "There are no conversations: ZeroClaw has written no chat into {} here."
 _HINT = "ZeroClaw stores chat from 0.4.3 on, and deletes it with its session."
 _COLUMNS = frozenset({"id", "session_key", "role", "content", "created_at"})
 _MIN_TEXT_LENGTH = 12
@@ -38,47 +34,26 @@ _MADE_BEFORE = "role = 'user' AND (julianday(:at) - julianday(created_at)) * 864
 """With auto_save a memory is stored up to some seconds before the message that it was made of."""
 _DISTANCE = "abs(julianday(created_at) - julianday(:at))"
 _MESSAGES = (
-    "SELECT role, substr(content, 1, :longest), created_at, length(content) FROM sessions"
-    " WHERE session_key = :session AND id BETWEEN :first AND :last ORDER BY id"
+    "SELECT id, role, substr(content, 1, :longest), created_at FROM sessions WHERE session_key = :session AND id"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message. `role` is "user", "assistant" or "tool" as written, `at` the time as written, UTC.
-
-    Of more than MAX_MESSAGE_LENGTH characters `content` is the beginning, and `length` is how many there are.
-    """
+    """A message, of a long one the beginning. `role` and `at` are as written, the time in UTC."""
 
     role: str
     content: str
     at: str
-    length: int
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """The messages around the one at `position` in `messages`, in their order.
-
-    `session` is its key as ZeroClaw has it. `before` and `after` are how many more messages it has on either side.
-    """
+    """The messages around the one at `position` in `messages`, in their order. `session` is its key."""
 
     session: str
     messages: tuple[Message, ...]
     position: int
-    found_by: FoundBy
-    before: int
-    after: int
-
-
-def _chat_file(library: Library) -> Path:
-    return library.config.install.root / "sessions" / "sessions.db"
-
-
-async def why_no_conversations(library: Library) -> str | None:
-    """Why no memory here can be traced to a conversation, in a sentence; None where there is chat."""
-    file = _chat_file(library)
-    return None if await asyncio.to_thread(file_size, file) else _NO_CHAT.format(file)
 
 
 async def around(library: Library, entry: MemoryEntry, messages: int = AROUND) -> Conversation:
@@ -88,12 +63,12 @@ async def around(library: Library, entry: MemoryEntry, messages: int = AROUND) -
     before it was stored. Of others it is the message with its text in any session. Raises NotFound where there is no
     chat or no such message, and the kinds that reading a database raises.
     """
-    why_not = await why_no_conversations(library)
-    if why_not is not None:
-        raise NotFound(why_not, hint=_HINT)
+    file = library.config.install.root / "sessions" / "sessions.db"
+    if not await asyncio.to_thread(file_size, file):
+        raise NotFound(f"There are no conversations: ZeroClaw has written no chat into {file} here.", hint=_HINT)
     if entry.is_excerpt:
         entry = await whole_entry(library.memory, entry.handle)
-    found = await read_in_thread(_chat_file(library), partial(_find, entry=entry, around=messages))
+    found = await read_in_thread(file, partial(_find, entry=entry, around=messages))
     if found is None:
         session = f"has no session {one_line(entry.session_id)[:60]} any more and " if entry.session_id else ""
         raise NotFound(f"sessions.db {session}holds nothing that this memory was made of.", hint=_HINT)
@@ -116,32 +91,19 @@ def _find(connection: sqlite3.Connection, entry: MemoryEntry, around: int) -> Co
             f"SELECT id, session_key FROM sessions WHERE {within} AND {condition}"
             f" ORDER BY {_DISTANCE} IS NULL, {_DISTANCE}, id DESC LIMIT 1"
         )
-        found_by: FoundBy = "text" if condition == _WITH_TEXT else "session"
         for hit, session in connection.execute(statement, facts):
-            return _read_around(connection, hit, session, found_by, around)
+            return _read_around(connection, hit, session, around)
     return None
 
 
-def _read_around(
-    connection: sqlite3.Connection, hit: int, session: object, found_by: FoundBy, around: int
-) -> Conversation:
-    every = connection.execute("SELECT id FROM sessions WHERE session_key = ? ORDER BY id", (session,))
-    ids = [number for (number,) in every]
-    index = ids.index(hit)
-    first, last = max(0, index - around), min(index + around, len(ids) - 1)
-    facts = {"session": session, "first": ids[first], "last": ids[last], "longest": MAX_MESSAGE_LENGTH}
+def _read_around(connection: sqlite3.Connection, hit: int, session: object, around: int) -> Conversation:
+    facts = {"session": session, "hit": hit, "longest": MAX_MESSAGE_LENGTH}
+    before = connection.execute(f"{_MESSAGES} < :hit ORDER BY id DESC LIMIT {around:d}", facts).fetchall()
+    rows = connection.execute(f"{_MESSAGES} >= :hit ORDER BY id LIMIT {around + 1:d}", facts).fetchall()
     messages = [
-        Message(as_text(role), as_text(content), as_text(at), length if isinstance(length, int) else 0)
-        for role, content, at, length in connection.execute(_MESSAGES, facts)
+        Message(as_text(role), as_text(content), as_text(at)) for _, role, content, at in [*before[::-1], *rows]
     ]
-    return Conversation(
-        as_text(session),
-        tuple(messages),
-        position=index - first,
-        found_by=found_by,
-        before=first,
-        after=len(ids) - 1 - last,
-    )
+    return Conversation(as_text(session), tuple(messages), position=len(before))
 
 
 def _bindable(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Changes of config.toml that the inspector makes: the settings of a what-if, and the recording of turns."""
+"""Changes of config.toml that the inspector makes: the settings of a what-if."""
 
 from __future__ import annotations
 

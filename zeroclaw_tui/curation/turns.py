@@ -12,14 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.turn_recording import why_no_turns
-from zeroclaw_tui.curation.turn_trace import (
-    BrokenLine,
-    Turn,
-    read_event,
-    trace_files,
-    with_inbound,
-)
+from zeroclaw_tui.curation.turn_trace import BrokenLine, Turn, read_event, trace_files, with_inbound
+from zeroclaw_tui.scoring.profiles import parse_version
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -30,6 +24,12 @@ _POLL_SECONDS = 0.25
 """Seconds between two looks at the files while they are followed."""
 _BLOCK_SIZE = 1 << 20
 _NO_MESSAGE = "Its first request is no longer in the trace."
+_READ_SINCE = (0, 8, 0)
+_TURNS_ON = (
+    "No turn is recorded. In [observability] of config.toml, "
+    'log_persistence = "rolling", log_persistence_max_entries = 10000 and log_llm_request_payload = "full" turn '
+    "recording on (ZeroClaw 0.8.2 and later); then restart ZeroClaw. The trace holds your chats."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +66,9 @@ async def follow(
 
     log = await read()
     if not log.turns:
-        why = await asyncio.to_thread(why_no_turns, library.config, library.profile.profile.version)
-        log = replace(log, why_nothing=why)
+        version = library.profile.profile.version
+        too_old = f"No turn is recorded: those of ZeroClaw {version} cannot be read, only of 0.8.0 and later."
+        log = replace(log, why_nothing=too_old if parse_version(version) < _READ_SINCE else _TURNS_ON)
     yield log
     while True:
         await asyncio.sleep(_POLL_SECONDS)

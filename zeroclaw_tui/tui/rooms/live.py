@@ -24,7 +24,6 @@ from zeroclaw_tui.memory.text import counted, display_text, mask_secrets
 from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
 from zeroclaw_tui.tui.actions import StoreRoom
 from zeroclaw_tui.tui.commands import Command, common_commands, guarded, inform, start_work, warn
-from zeroclaw_tui.tui.dialogs import review_question
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_line
 from zeroclaw_tui.tui.rooms.reader import local_time
@@ -42,8 +41,6 @@ if TYPE_CHECKING:
 COMMANDS = (
     Command("open", "enter", "why", "Explain why a memory was recalled or not", True,
             synonyms="explain stages what-if prompt"),
-    Command("record", "W", "record", "Enable recording in config.toml", True,
-            synonyms="trace observability log switch on config"),
     Command("copy", "y", "copy", "Copy the block that was sent, or else the predicted one", synonyms="clipboard",
             shell="get {key}"),
     Command("reload", "r", "again", "Reload and compare again", synonyms="refresh retry"),
@@ -51,7 +48,7 @@ COMMANDS = (
 )  # fmt: skip
 _MAX_TURNS = 500
 """How many turns are shown, the newest; `zeroclaw memory tail` prints all."""
-_WRITING = "live-write"
+_OPENING = "live-open"
 _MAX_MESSAGE, _MAX_FACT = 2000, 60
 _COMPARED = 20
 """How many of the newest turns are compared by themselves: each costs a recall."""
@@ -150,8 +147,6 @@ class LiveRoom(StoreRoom):
 
     def why_dimmed(self, action: str) -> str | None:
         """Why an action cannot be done with the turn under the cursor."""
-        if action == "record":
-            return self.library.read_only_because if self.library.config.read_only else None
         shown = self._list.selected
         if shown is None and action in ("open", "copy"):
             return "There is no turn under the cursor."
@@ -164,11 +159,7 @@ class LiveRoom(StoreRoom):
     def action_open(self) -> None:
         """Open Why as of the turn."""
         if self._list.selected is not None:
-            start_work(self, _WRITING, guarded, self, self._open_why, self._list.selected)
-
-    def action_record(self) -> None:
-        """Show what changes in config.toml so that ZeroClaw records what it sends, and save it on a yes."""
-        start_work(self, _WRITING, guarded, self, self._record)
+            start_work(self, _OPENING, guarded, self, self._open_why, self._list.selected)
 
     async def action_copy(self) -> None:
         """Copy the block that was sent, else what is predicted."""
@@ -211,14 +202,12 @@ class LiveRoom(StoreRoom):
         self._list.set_rows(newest, cursor=max(0, len(newest) - 1) if is_at_end else None)
         self.set_class(not newest, "-empty")
         if not newest:
-            keys = [("W", "enable recording, after a diff of config.toml"), ("r", "reload"), ("esc", "back")]
+            keys = [("r", "reload"), ("esc", "back")]
             sentence = "New turns appear here, compared with a recall made now."
             self.query_one(Empty).show(log.why_nothing or "No turn is recorded.", sentence, keys)
         elif self.focused is None:
             self.set_focus(self._list)
         problem = next(iter(log.problems), "")
-        if not problem and newest and all(shown.turn.sent is None for shown in newest):
-            problem = "What was sent is not recorded. Press W to enable recording."
         self.query_one("#note", StatusBar).say(problem)
         self._paint()
         self._compare()
@@ -257,8 +246,20 @@ class LiveRoom(StoreRoom):
     def _paint(self) -> None:
         states = Counter(shown.state for shown in self._turns.values())
         facts = [f"{states[state]} {name}" for state, name in _NAMES.items() if states[state]]
+<<<<<<< HEAD
         facts += [f"{counted(self._broken_lines, 'line')} could not be read"] if self._broken_lines else []
         self.query_one(TitleLine).say(counted(len(self._turns), "turn"), *facts)
+=======
+        broken = self._log.broken_lines
+        facts += [f"{counted(broken, 'line')} could not be read"] if broken else []
+        facts.append("following" if self.pace.poll is not None else "not followed")
+        self.query_one(TitleLine).say(head, *facts)
+        unsent = self.query_one("#unsent", Banner)
+        if self._log.problems:
+            unsent.show("quiet", shown_words(self._log.problems[0]), "r", "tries again", "reload")
+        else:
+            unsent.hide()
+>>>>>>> 9d594347 (turns: list, sent and compared; config.toml is edited by hand)
 
     async def _open_why(self, shown: Shown) -> None:
         """Open Why as of the turn, with a memory that only one side has, or else the first that was sent."""
@@ -284,20 +285,6 @@ class LiveRoom(StoreRoom):
     def _after_why(self, has_changed: bool | None) -> None:
         if has_changed:
             self.has_changed = True
-            self.action_reload()
-
-    async def _record(self) -> None:
-        from zeroclaw_tui.curation.setting_change import save_change, way_back
-        from zeroclaw_tui.curation.turn_recording import recording_change
-
-        config = self.library.config
-        change = await asyncio.to_thread(recording_change, config, self.library.profile.profile.version)
-        if change.is_empty:
-            inform(self, "config.toml already has these settings. Restart ZeroClaw to record turns.")
-        elif await self.app.push_screen_wait(review_question(change)):
-            await asyncio.to_thread(save_change, config, change, self.clock())
-            self.has_changed = True
-            inform(self, f"Saved config.toml; {way_back(config)} Restart ZeroClaw to record its turns.")
             self.action_reload()
 
 

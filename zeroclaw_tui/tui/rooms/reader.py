@@ -15,7 +15,7 @@ from textual.widgets import Static
 from zeroclaw_tui.backends.lookup import versions_at
 from zeroclaw_tui.curation.conversations import MAX_MESSAGE_LENGTH
 from zeroclaw_tui.memory.days import absolute_time, moment
-from zeroclaw_tui.memory.text import counted, display_text, mask_secrets
+from zeroclaw_tui.memory.text import display_text, mask_secrets
 from zeroclaw_tui.tui.commands import Command, Room, common_commands, inform
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_line
@@ -25,7 +25,7 @@ from zeroclaw_tui.tui.widgets.detail import MemoryDetail, ReadingPane
 from zeroclaw_tui.tui.widgets.lines import KeyLine, TitleLine
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.curation.conversations import Conversation, FoundBy, Message
+    from zeroclaw_tui.curation.conversations import Conversation, Message
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.tui.rooms.browser import BrowserRoom
     from zeroclaw_tui.tui.rooms.panes import Shown
@@ -48,10 +48,6 @@ TALK_COMMANDS = (
     Command("copy", "y", "copy", "Copy what is shown of the conversation", True, synonyms="clipboard"),
     *common_commands(),
 )
-_TIED: dict[FoundBy, str] = {
-    "text": "by its text",
-    "session": "the last message before it in its session",
-}
 _ROLES = {"user": "user", "assistant": "agent", "tool": "tool"}
 _LONGEST_TOOL = 600
 """Characters that are shown of what a tool answered."""
@@ -139,17 +135,13 @@ class ConversationRoom(Room[None]):
     def compose(self) -> ComposeResult:
         talk = self._conversation
         title = f"The conversation that {shown_line(self._what, _LONGEST_FACT)} came from"
-        yield TitleLine(Content.assemble((title, STRONG), (f" · {_TIED[talk.found_by]}", MUTED)))
-        yield TitleLine(facts_content(talk))
+        yield TitleLine(Content.styled(title, STRONG))
+        yield TitleLine(Content.styled(f"session {shown_line(talk.session, _LONGEST_FACT)}", MUTED))
         with ReadingPane(id="talk"):
-            if talk.before:
-                yield Static(Content.styled(f"… {talk.before:,} before", MUTED), classes="more")
             for at, message in enumerate(talk.messages):
                 is_here = at == talk.position
                 block = Static(message_content(message, self._now, is_here=is_here), classes="message", markup=False)
                 yield block.set_class(is_here, "-here")
-            if talk.after:
-                yield Static(Content.styled(f"… {talk.after:,} after", MUTED), classes="more")
         yield KeyLine()
 
     def on_mount(self) -> None:
@@ -163,19 +155,11 @@ class ConversationRoom(Room[None]):
         inform(self, await copy_text(self.app, "\n\n".join(shown_text)))
 
 
-def facts_content(talk: Conversation) -> Content:
-    """The session, and how many messages it has."""
-    whole = talk.before + len(talk.messages) + talk.after
-    parts = (f"session {shown_line(talk.session, _LONGEST_FACT)}", counted(whole, "message"))
-    return Content.styled(" · ".join(parts), MUTED)
-
-
 def message_content(message: Message, now: datetime, *, is_here: bool = False) -> Content:
     """Who, when, and what was said."""
     role = _ROLES.get(message.role) or shown_line(message.role, _LONGEST_ROLE) or "?"
     longest = _LONGEST_TOOL if message.role == "tool" else MAX_MESSAGE_LENGTH
     shown_text = display_text(mask_secrets(message.content[:longest]))
-    more = message.length - min(len(message.content), longest)
     look = MUTED if message.role == "tool" else ""
     return Content.assemble(
         ("▶ " if is_here else "  ", ACCENT),
@@ -183,7 +167,7 @@ def message_content(message: Message, now: datetime, *, is_here: bool = False) -
         (f"  {local_time(message.at, now)}", MUTED),
         "\n",
         (shown_text or "(blank)", look),
-        (f" … {more:,} characters more" if more > 0 else "", MUTED),
+        (" …" if len(message.content) >= longest else "", MUTED),
     )
 
 
