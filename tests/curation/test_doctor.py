@@ -124,7 +124,6 @@ async def test_damaged_pages_are_found_on_the_copy(make_patient) -> None:
     assert (await patient.report()).is_healthy
     finding = await patient.finding("pages", deep=True)
     assert finding.risk == "serious"
-    assert finding.details
     assert ".recover" in finding.by_hand
 
 
@@ -133,15 +132,14 @@ async def test_vectors_of_a_wrong_length_are_measured_by_config_and_by_the_store
     small_store.change(patient.database, "UPDATE memories SET embedding = ?", [small_store.blob(1, 2, 3)])
     finding = await patient.finding("vector-lengths")
     assert finding.risk == "serious", "all of them are wrong"
-    assert dict(finding.details)["expected"] == "4 numbers, by memory.embedding_dimensions"
+    assert finding.title.endswith("of another length than 4, by memory.embedding_dimensions.")
     small_store.change(patient.database, "INSERT INTO memory_meta VALUES ('embedding_dimensions', '3')")
     assert (await patient.finding("vector-lengths")).risk == "fine"
     assert (await patient.finding("vector-model")).risk == "worth knowing"
     half = small_store.blob(1, 2, 3, 4, 5)
     small_store.change(patient.database, "UPDATE memories SET embedding = ? WHERE rowid = 1", [half])
     finding = await patient.finding("vector-lengths")
-    assert finding.risk == "worth knowing"
-    assert finding.title == "1 memory has a vector of another length than 3."
+    assert finding.title == "1 memory has a vector of another length than 3, by the store's own note."
     assert finding.repair is None, "the configured model would make others again"
 
 
@@ -214,15 +212,6 @@ async def test_the_next_change_removes_what_a_killed_run_left_and_nothing_of_oth
     assert of_zeroclaw.exists()
 
 
-async def test_another_database_of_the_install_is_named(make_patient) -> None:
-    patient = make_patient("G4")
-    path = patient.folder / "workspace" / "memory" / "brain.db"
-    path.parent.mkdir(parents=True)
-    path.write_bytes(b"some bytes")
-    finding = await patient.finding("two-databases")
-    assert (finding.risk, finding.repair, finding.target) == ("worth knowing", None, str(path))
-
-
 async def test_a_log_nobody_has_open_is_folded_in(make_patient) -> None:
     patient = make_patient()
     log = leave_log(patient.database)
@@ -255,7 +244,7 @@ async def test_a_store_that_does_not_open_says_why_and_what_is_left(make_patient
     backup.write_bytes(b"a backup")
     finding = await not_open(patient)
     assert "zeroclaw memory hydrate" in finding.by_hand
-    assert [name for name, _ in finding.details] == ["backup", "snapshot"]
+    assert f"Backups: {backup}." in finding.by_hand
 
 
 async def test_markdown_and_none_are_examined_as_far_as_that_goes(tmp_path: Path) -> None:

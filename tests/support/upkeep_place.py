@@ -155,7 +155,8 @@ async def _hygiene(library: Library, place: Place, number: int) -> Outcome | Non
 
 async def _merge(library: Library, place: Place, number: int) -> Outcome | None:
     report = await check_memories(library)
-    found = report.finding("near duplicates" if number % 2 else "exact duplicates")
+    kind = "near duplicates" if number % 2 else "exact duplicates"
+    found = next((finding for finding in report.findings if finding.kind == kind), None)
     return None if found is None else await merge(library, plan_merge([found]))
 
 

@@ -127,15 +127,12 @@ def _finding_lines(finding: Finding, limit: int) -> Iterator[Line]:
     rows = [
         (_key(sample), Styled(cut(sample.remark, _REMARK_CELLS), CYAN), one_line(sample.excerpt)) for sample in shown
     ]
-    for sample, line in zip(shown, output.table(rows, indent="  "), strict=True):
-        yield line
-        if sample.spelled:
-            yield f"      hidden text: {one_line(sample.spelled)}"
+    yield from output.table(rows, indent="  ") if rows else ()
     if finding.count > len(shown):
         yield Styled(f"  … {finding.count - len(shown):,} more. Show them with --limit N or --json", DIM)
     what, way = ("Merging", "--merge") if finding.groups else ("Deleting them", "--purge")
     command = f"`zeroclaw memory audit --only {finding.kind.replace(' ', '-')} {way}`"
-    yield Styled(runnable(f"  {what} frees {size_shown(finding.freed)}. Run {command}"), DIM)
+    yield Styled(runnable(f"  {what}: {command}"), DIM)
 
 
 def _key(sample: Sample) -> str:

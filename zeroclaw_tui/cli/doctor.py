@@ -129,8 +129,7 @@ async def _repair(
         return REFUSED
     for finding in chosen:
         try:
-            with plans.Progress("Repairing", None) as progress:
-                outcome = await repair_finding(config, library, finding, now, progress.advance)
+            outcome = await repair_finding(config, library, finding, now)
         except InspectorError as error:
             note(f"zeroclaw: {finding.id}: {error.message} {error.hint}".rstrip())
             code = max(code, error.exit_code)
@@ -167,7 +166,6 @@ def _report_lines(report: DoctorReport, backend: str, location: str) -> Iterator
         if finding.risk == "fine":
             continue
         yield f"    {_clean(finding.risk_sentence)}"
-        yield from (Styled(f"    {_clean(name)}: {_clean(value)}", DIM) for name, value in finding.details)
         if finding.repair is not None:
             yield Styled(runnable(f"    repair: `zeroclaw memory doctor --repair {_clean(finding.id)}`"), DIM)
         if finding.by_hand:

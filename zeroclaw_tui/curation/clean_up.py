@@ -23,7 +23,7 @@ from zeroclaw_tui.memory.errors import Refused, SearchInterrupted
 from zeroclaw_tui.memory.hidden_text import suspicious_runs
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.secret_text import beginning_of, look_alike_secrets, masked, secrets_remark
-from zeroclaw_tui.memory.text import WHITE_SPACE, counted, size_shown
+from zeroclaw_tui.memory.text import WHITE_SPACE, counted, one_line, size_shown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -70,7 +70,6 @@ def which(version: RowVersion) -> Which:
 
 
 _MAX_HIDDEN_RUNS = 1000
-_MAX_SPELLED = 2000
 _BEFORE_HIDDEN = 24
 _START_LENGTH = 64
 _MAX_HEAD = 1000
@@ -93,8 +92,6 @@ class Sample:
     """The exact problem, such as "96 % alike" or "an API key"."""
     pinned: bool = False
     """Pinned memories are never merged away."""
-    spelled: str = ""
-    """What its hidden characters spell, secrets masked, not cleaned for a screen; "" if they spell nothing."""
     session: str | None = None
 
     @property
@@ -114,7 +111,6 @@ class Sample:
             "size": version.size,
             "excerpt": self.excerpt,
             "remark": self.remark,
-            "spelled": self.spelled or None,
         }
 
 
@@ -140,17 +136,11 @@ class Finding:
     def versions(self) -> tuple[RowVersion, ...]:
         return tuple(sample.version for sample in self.samples)
 
-    @property
-    def freed(self) -> int:
-        """Bytes of content that a merge of duplicates, or else a purge, would free."""
-        return plan_merge([self]).to_delete.size if self.kind in DUPLICATES else self.size
-
     def as_json(self, limit: int) -> dict[str, Any]:
         return {
             "kind": self.kind,
             "count": self.count,
             "size": self.size,
-            "won": self.freed,
             "remark": self.remark,
             "groups": [[self.samples[at].version.id for at in group] for group in self.groups],
             "samples": [sample.as_json() for sample in self.samples[:limit]],
@@ -164,20 +154,13 @@ class CleanUpReport:
     findings: tuple[Finding, ...]
     rows: int
     size: int
-    superseded: int = 0
-    """How many of the rows a newer memory replaced."""
-
-    def finding(self, kind: FindingKind) -> Finding | None:
-        return next((finding for finding in self.findings if finding.kind == kind), None)
 
     def headline(self) -> str:
-        superseded = f", {self.superseded:,} of them superseded" if self.superseded else ""
-        return f"{counted(self.rows)}{superseded}, {size_shown(self.size)}"
+        return f"{counted(self.rows)}, {size_shown(self.size)}"
 
     def as_json(self, kinds: Collection[FindingKind], limit: int) -> dict[str, Any]:
         return {
             "rows": self.rows,
-            "superseded": self.superseded,
             "size": self.size,
             "findings": [finding.as_json(limit) for finding in self.findings if finding.kind in kinds],
         }
@@ -215,11 +198,9 @@ def _with_hidden_text(sample: Sample, content: str) -> Sample | None:
         count = sum(run.end - run.start for run in runs)
         kinds = tuple(dict.fromkeys(kind for run in runs for kind in run.kinds))
         remark = ", ".join(kinds) + (f" ({count:,})" if count > 1 else "")
-        spelled = " ".join(run.spelled for run in runs if run.spelled)
-        spelled = masked(spelled if len(spelled) <= _MAX_SPELLED else spelled[:_MAX_SPELLED] + "…")
         start = max(0, runs[0].start - _BEFORE_HIDDEN) if text is content else 0
         head = ("…" if start else "") + content[start : start + _MAX_HEAD]
-        return replace(sample, remark=where + remark, spelled=spelled, head=head)
+        return replace(sample, remark=where + remark, head=head)
     return None
 
 
@@ -259,7 +240,6 @@ class _Check:
         self._library = library
         self._check_cancelled = check_cancelled
         self._duplicates = DuplicateFinder()
-        self._superseded = 0
         self._found: dict[FindingKind, list[Sample]] = {kind: [] for kind in KINDS}
 
     def visit(self, row: Row) -> None:
@@ -267,12 +247,10 @@ class _Check:
         content = column_text(value("content"))
         session = None if value("session_id") is None else column_text(value("session_id"))
         sample = Sample(version, content[:_MAX_HEAD], pinned=bool(value("pinned")), session=session)
+        # Recall hides a superseded one, and its newer copy is what replaced it.
         if value("superseded_by") is None:
             owner = f"{version.agent or ''}\0{column_text(value('namespace') or 'default')}"
             self._duplicates.add(len(self.samples), owner, content, _unit_vector(value("embedding")))
-        else:
-            # Recall hides it, and its newer copy is what replaced it.
-            self._superseded += 1
         for kind, remark in own_findings(version.key, content).items():
             self._found[kind].append(replace(sample, remark=remark))
         if hidden := _with_hidden_text(sample, content):
@@ -301,7 +279,7 @@ class _Check:
                 findings.append(_finding(kind, samples, [[index[number] for number in group] for group in groups]))
         findings.sort(key=lambda finding: (-finding.size, KINDS.index(finding.kind)))
         size = sum(sample.version.size for sample in self.samples)
-        return CleanUpReport(tuple(findings), len(self.samples), size, self._superseded)
+        return CleanUpReport(tuple(findings), len(self.samples), size)
 
 
 def _finding(kind: FindingKind, samples: Sequence[Sample], groups: Iterable[Sequence[int]] = ()) -> Finding:
@@ -329,18 +307,17 @@ class MergePlan:
     to_delete: PurgePlan
 
 
-def plan_merge(findings: Iterable[Finding], *, only: Sequence[int] | None = None) -> MergePlan:
+def plan_merge(findings: Iterable[Finding]) -> MergePlan:
     """Plan to keep the most durable copy of each group: pinned, then core, other categories, daily, conversation.
 
     Within a category the copy without a session stays, then the newest. Pinned memories always stay. A conversation
-    memory is deleted only if a copy of the same session or without a session stays. `only` are indexes into the groups
-    of every finding. Groups of several findings that share a memory are planned as one.
+    memory is deleted only if a copy of the same session or without a session stays. Groups of several findings that
+    share a memory are planned as one.
     """
     groups: list[dict[Which, Sample]] = []
     for finding in findings:
-        for number in range(len(finding.groups)) if only is None else only:
-            samples = [finding.samples[index] for index in finding.groups[number]]
-            group = {which(sample.version): sample for sample in samples}
+        for places in finding.groups:
+            group = {which(finding.samples[place].version): finding.samples[place] for place in places}
             for other in [other for other in groups if not group.keys().isdisjoint(other)]:
                 groups.remove(other)
                 group = other | group

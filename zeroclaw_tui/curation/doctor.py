@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections import Counter
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.doctor_checks import (
@@ -23,12 +21,9 @@ from zeroclaw_tui.curation.doctor_checks import (
 )
 from zeroclaw_tui.curation.formats.snapshot import NAME as SNAPSHOT
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.repairs import RepairOutcome, backups_of, format_bytes, run_repair
-from zeroclaw_tui.files.disk import file_size
+from zeroclaw_tui.curation.repairs import RepairOutcome, backups_of, run_repair
 from zeroclaw_tui.files.whole_database import processes_using
-from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.errors import BeforeFirstStart, InspectorError, Locked, Refused
-from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import counted, one_line
 
 
@@ -65,14 +60,13 @@ async def examine(config: MemoryConfig, library: Library | None, *, deep: bool =
     A `deep` examination also runs SQLite's and FTS5's integrity checks, on a copy of the database.
     """
     notes: list[str] = []
-    found = await _examine_store(config, library, notes)
+    found = await _examine_store(config, library)
     if deep:
         found += await _examine_pages(library, notes)
-    found += await asyncio.to_thread(_two_databases, config)
     return DoctorReport(tuple(sorted(found, key=lambda finding: RISKS.index(finding.risk))), deep, tuple(notes))
 
 
-async def _examine_store(config: MemoryConfig, library: Library | None, notes: list[str]) -> list[DoctorFinding]:
+async def _examine_store(config: MemoryConfig, library: Library | None) -> list[DoctorFinding]:
     try:
         if library is None:
             await (await open_library(config)).close()
@@ -81,8 +75,6 @@ async def _examine_store(config: MemoryConfig, library: Library | None, notes: l
         if path is None:
             return _other_store(memory, await memory.health())
         database = Database(library, await memory.health(), await asyncio.to_thread(processes_using, path))
-        if hidden := await library.superseded_hidden(MemoryFilter()):
-            notes.append(f"Counted is every memory, {hidden:,} of them superseded and hidden from the agent.")
     except InspectorError as error:
         # A damaged page is noticed only when its rows are read.
         return [await asyncio.to_thread(_not_open, config, error)]
@@ -90,16 +82,15 @@ async def _examine_store(config: MemoryConfig, library: Library | None, notes: l
 
 
 async def _examine_pages(library: Library | None, notes: list[str]) -> list[DoctorFinding]:
-    if library is None:
-        notes.append("The pages are only checked of a store that opens.")
-    elif (database := library.memory.upkeep.database) is None:
-        notes.append(f"There is nothing to check page by page in {library.memory.name}.")
-    else:
-        try:
-            target = str(library.memory.about.path)
-            return [replace(finding, target=target) for finding in check_pages(await database.check_pages())]
-        except InspectorError as error:
-            notes.append(f"The deep check could not be made: {error.message}")
+    database = None if library is None else library.memory.upkeep.database
+    if library is None or database is None:
+        notes.append("Pages are only checked of a SQLite database that opens.")
+        return []
+    try:
+        target = str(library.memory.about.path)
+        return [replace(finding, target=target) for finding in check_pages(await database.check_pages())]
+    except InspectorError as error:
+        notes.append(f"The deep check could not be made: {error.message}")
     return []
 
 
@@ -108,31 +99,27 @@ async def repair_finding(
     library: Library | None,
     finding: DoctorFinding,
     now: datetime,
-    on_progress: ProgressCallback | None = None,
 ) -> RepairOutcome:
-    """Repair a finding. Raises Refused if it has no repair or something changed, Locked, Unreadable."""
+    """Repair a finding. Raises Refused if it has no repair here or something changed, Locked, Unreadable."""
     if finding.repair is None:
         raise Refused("This cannot be repaired here.", hint=finding.by_hand)
     if library is None:
         raise Refused("The store is not open, so nothing can be repaired in it.", hint=finding.by_hand)
-    return await run_repair(config, library, finding.repair, now, on_progress)
+    return await run_repair(config, library, finding.repair, now)
 
 
 def _not_open(config: MemoryConfig, error: InspectorError) -> DoctorFinding:
     """The error, with every place from which the memories can be restored."""
-    by_hand, details = error.hint, []
-    if not isinstance(error, Locked):
-        backups = [path for path in backups_of(config) if path.is_file()]
-        details += [("backup", f"{backup} ({format_bytes(file_size(backup))})") for backup in backups]
-        snapshot = config.install.root / SNAPSHOT
-        if config.location is None and snapshot.is_file():
-            details.append(("snapshot", str(snapshot)))
-            by_hand += f" `zeroclaw memory hydrate` creates a database from {SNAPSHOT} with the core memories."
+    places = [] if isinstance(error, Locked) else [str(path) for path in backups_of(config) if path.is_file()]
+    restore = [f"Backups: {', '.join(places)}."] if places else []
+    if config.location is None and not isinstance(error, Locked) and (config.install.root / SNAPSHOT).is_file():
+        restore.append(f"`zeroclaw memory hydrate` creates a database from {SNAPSHOT} with the core memories.")
     finding = fine("not-open", error.message, target=str(config.database))
-    if isinstance(error, BeforeFirstStart) and not details:
+    if isinstance(error, BeforeFirstStart) and not restore:
         return finding
     follows = "Neither this program nor ZeroClaw can read the memories."
-    return replace(finding, risk="serious", risk_sentence=follows, by_hand=by_hand.strip(), details=tuple(details))
+    by_hand = " ".join(filter(None, [error.hint, *restore]))
+    return replace(finding, risk="serious", risk_sentence=follows, by_hand=by_hand)
 
 
 def _other_store(memory: Memory, health: Health) -> list[DoctorFinding]:
@@ -148,26 +135,3 @@ def _other_store(memory: Memory, health: Health) -> list[DoctorFinding]:
         return [fine("store", title, target=location), *found]
     follows, by_hand = "Neither ZeroClaw nor this program can read it.", "Correct the file or its permissions."
     return [replace(each, risk="serious", risk_sentence=follows, by_hand=by_hand) for each in found]
-
-
-def _two_databases(config: MemoryConfig) -> list[DoctorFinding]:
-    install = config.install
-    paths = [install.root / "memory" / "brain.db", install.root / "memory.db"]
-    if install.config_dir is not None:
-        paths += [install.config_dir / name / "memory" / "brain.db" for name in ("workspace", "data")]
-    own = os.path.realpath(config.database) if has_database(config.backend) else ""
-    others = {os.path.realpath(path): path for path in paths if path.is_file()}
-    others.pop(own, None)
-    if not others or config.location is not None:
-        return []
-    used = f"{config.database} is the one in use" if own else f"the {config.backend} backend uses none"
-    finding = DoctorFinding(
-        "two-databases",
-        f"There is another database, {' and '.join(map(str, others.values()))}; {used}.",
-        risk_sentence="Its memories never reach the agent.",
-        by_hand="Look at it with `zeroclaw memory list --location PATH`; copy the memories you want with `export` "
-        "and `import`.",
-        target=str(next(iter(others.values()))),
-        details=tuple((str(path), format_bytes(file_size(path))) for path in (config.database, *others.values())),
-    )
-    return [finding]

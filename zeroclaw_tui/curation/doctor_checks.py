@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from zeroclaw_tui.backends.health import Health, Pages
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.repairs import REPAIR_STEPS, RepairName, format_bytes
-from zeroclaw_tui.files.whole_database import ProcessUsingFile, describe_processes
-from zeroclaw_tui.memory.text import are, counted, mask_secrets, one_line
+from zeroclaw_tui.curation.repairs import REPAIR_STEPS, RepairName
+from zeroclaw_tui.files.whole_database import ProcessUsingFile
+from zeroclaw_tui.memory.text import are, counted, mask_secrets, one_line, size_shown
 
 Risk = Literal["serious", "worth knowing", "fine"]
-Details = tuple[tuple[str, str], ...]
 
 GLYPHS: Mapping[Risk, str] = {"serious": "✗", "worth knowing": "!", "fine": "✓"}
 RISKS = tuple(GLYPHS)
 _LARGE_LOG = 64 * 1024 * 1024
 _MUCH_FREE_BYTES = 1024 * 1024
 _MUCH_FREE_SHARE = 0.25
+_HYDRATED = "ZeroClaw's hydration made this database, and no ZeroClaw version can open it."
 _INDEX_FOLLOWS = "Keyword recall misses memories that the index lacks, and so does the agent."
 
 
@@ -27,8 +27,7 @@ _INDEX_FOLLOWS = "Keyword recall misses memories that the index lacks, and so do
 class DoctorFinding:
     """One result of a check: a fact, its consequence, and what can be done about it.
 
-    `by_hand` says what the user can do where this program cannot. `target` is the file concerned, `details` are further
-    facts (name, value).
+    `by_hand` says what the user can do where this program cannot. `target` is the file concerned.
     """
 
     id: str
@@ -38,7 +37,6 @@ class DoctorFinding:
     repair: RepairName | None = None
     by_hand: str = ""
     target: str = ""
-    details: Details = ()
 
     @property
     def repair_steps(self) -> tuple[str, ...]:
@@ -54,11 +52,7 @@ class DoctorFinding:
             "repair_steps": list(self.repair_steps),
             "by_hand": mask_secrets(self.by_hand),
             "target": mask_secrets(self.target),
-            "details": [{"name": name, "value": mask_secrets(value)} for name, value in self.details],
         }
-
-
-Findings = Iterator[DoctorFinding]
 
 
 def fine(id: str, title: str, *, target: str = "") -> DoctorFinding:
@@ -83,206 +77,140 @@ class Database:
     def is_hydrated(self) -> bool:
         return self.library.memory.about.not_opened_because is not None
 
+    @property
+    def vector_length(self) -> tuple[int, str]:
+        """How many numbers a vector should have, and what says so."""
+        noted = str(self.facts.get("embedding identity", {}).get("embedding_dimensions", ""))
+        if noted.isdecimal():
+            return int(noted), "the store's own note"
+        if self.library.config.embedding.is_on:
+            return self.library.config.embedding.dimensions, "memory.embedding_dimensions"
+        lengths: Mapping[str, int] = self.facts["embedded by dimensions"]
+        return int(max(lengths, key=lambda length: lengths[length])), "most of them"
 
-def check_database(database: Database) -> Findings:
+
+class Check(NamedTuple):
+    """`look` gives what is wrong in a sentence, "" where nothing is, and None where there is nothing to look at.
+
+    `fine` is the title where nothing is wrong, `follows` what follows where something is.
+    """
+
+    id: str
+    look: Callable[[Database], str | None]
+    fine: str
+    risk: Risk
+    follows: str
+    repair: RepairName | None = None
+    by_hand: str = ""
+
+
+def check_database(database: Database) -> Iterator[DoctorFinding]:
     """The findings of all checks that fit a database."""
-    yield from _memories(database)
-    yield from _file(database)
-    if not database.is_hydrated:
-        yield from _tables(database)
-    if "vectors" not in database.library.memory.why_not:
-        yield from _vectors(database)
-        yield from _vector_lengths(database)
-        yield from _vector_model(database)
+    for check in CHECKS:
+        problem = check.look(database)
+        if problem:
+            finding = DoctorFinding(check.id, problem, check.risk, check.follows, check.repair, check.by_hand)
+            yield _with_fill(database, finding) if check.repair == "fill vectors" else finding
+        elif problem is not None:
+            yield fine(check.id, check.fine)
 
 
-def _memories(database: Database) -> Findings:
-    """Memories that no agent recalls, or that ZeroClaw treats in an unexpected way."""
-    facts = database.facts
-    if database.is_hydrated:
-        yield DoctorFinding(
-            "hydrated",
-            "ZeroClaw's hydration made this database, and no ZeroClaw version can open it.",
-            "serious",
-            "The agent runs without its memory, or does not start. The memories themselves are intact.",
-            "repair hydrated database",
-        )
-    if unknown := facts.get("of unknown agents"):
-        yield DoctorFinding(
-            "unknown-agents",
-            f"{are(unknown)} owned by agents that do not exist.",
-            "serious",
-            "No agent recalls them, and the database breaks its own rules when they are changed.",
-            by_hand="Export them, delete them, and import them with `--agent NAME`.",
-        )
-    elif unknown is not None:
-        yield fine("unknown-agents", "Every memory is owned by an agent that exists.")
-    if count := facts.get("superseded by none"):
-        yield DoctorFinding(
-            "superseded",
-            f"{are(count)} replaced by a memory that does not exist.",
-            risk_sentence="They stay hidden from the agent although the memory that replaced them is missing.",
-            by_hand="`zeroclaw memory list --superseded only` shows them, `zeroclaw memory edit KEY --unsupersede` "
-            "makes one visible to the agent again.",
-        )
-    if undated := facts.get("without a readable date"):
-        yield DoctorFinding(
-            "dates",
-            f"{are(undated)} without a readable date.",
-            risk_sentence="Hygiene compares dates as text, so it may delete them at once or never.",
-            by_hand="Edit such a memory's content once, or purge it: the list sorted by age shows them first.",
-        )
-    elif undated is not None:
-        yield fine("dates", "Every memory has a readable date.")
+def _counted(fact: str, what: str) -> Callable[[Database], str | None]:
+    """Looks whether the number of memories of a fact, which a generation may not have, is 0."""
+
+    def look(database: Database) -> str | None:
+        count = database.facts.get(fact)
+        return None if count is None else f"{are(count)} {what}." if count else ""
+
+    return look
 
 
-def _file(database: Database) -> Findings:
-    """The write-ahead log, the free pages, and the other programs that have the database open."""
+def _in_tables(fact: str) -> Callable[[Database], str | None]:
+    """Looks at a sentence about tables that ZeroClaw itself made."""
+    return lambda database: None if database.is_hydrated else str(database.facts[fact] or "")
+
+
+def _log_size(database: Database) -> str:
     log, others = database.facts["write-ahead log bytes"], database.holders
-    is_left = log and database.library.config.install.layout == "workspace" and others == ()
     if log > _LARGE_LOG:
-        title = f"The write-ahead log is large: {format_bytes(log)}."
-        follows = "Every start reads all of it, and a copy of the database file alone lacks its memories."
-        yield DoctorFinding("log-size", title, risk_sentence=follows, repair="fold in write-ahead log")
-    elif is_left:
-        title = f"{format_bytes(log)} of writes are only in the write-ahead log, and no program has it open."
-        follows = "ZeroClaw's move to 0.8 takes the database without the log, so these writes would be lost."
-        yield DoctorFinding("log-size", title, risk_sentence=follows, repair="fold in write-ahead log")
-    else:
-        yield fine("log-size", f"The write-ahead log is {format_bytes(log) if log else 'empty'}.")
+        return f"The write-ahead log is large: {size_shown(log)}."
+    if log and database.library.config.install.layout == "workspace" and others == ():
+        return f"{size_shown(log)} of writes are only in the write-ahead log, and no program has it open."
+    return ""
+
+
+def _free_space(database: Database) -> str:
     size, free = database.facts["bytes"], database.facts["free bytes"]
-    if free > max(_MUCH_FREE_BYTES, _MUCH_FREE_SHARE * size):
-        title = f"{format_bytes(free)} of the {format_bytes(size)} of the database are free pages."
-        follows = "Whoever gets the file may read deleted memories in these pages."
-        yield DoctorFinding("free-space", title, risk_sentence=follows, repair="compact")
-    else:
-        share = f"{format_bytes(free)} of them" if free else "none of it"
-        yield fine("free-space", f"The database has {format_bytes(size)}, {share} free.")
-    if others is not None:
-        programs = f"in {describe_processes(others)}; repairs wait for their turn" if others else "in no other program"
-        yield fine("open-elsewhere", f"The database is open {programs}.")
+    is_much = free > max(_MUCH_FREE_BYTES, _MUCH_FREE_SHARE * size)
+    return f"{size_shown(free)} of the {size_shown(size)} of the database are free pages." if is_much else ""
 
 
-def _tables(database: Database) -> Findings:
-    """The tables, the keyword index and its triggers."""
-    facts = database.facts
-    if facts["shape"]:
-        follows = "You can browse it here, but not change it."
-        by_hand = "Export the memories, and import them into a store that ZeroClaw made."
-        yield DoctorFinding("shape", facts["shape"], "serious", follows, by_hand=by_hand)
-    else:
-        yield fine("shape", f"The tables are those of ZeroClaw {facts['zeroclaw versions']}.")
-    if facts["keyword index"]:
-        yield DoctorFinding("keyword-index", facts["keyword index"], "serious", _INDEX_FOLLOWS, "rebuild keyword index")
-    else:
-        yield fine("keyword-index", "The keyword index contains every memory.")
-    has_index = "keyword" not in database.library.memory.why_not
-    if has_index and not facts["triggers"]:
-        title = "The triggers that update the keyword index are missing."
-        follows = "Keyword recall misses every memory stored from now on, and nothing can be changed here."
-        yield DoctorFinding("triggers", title, "serious", follows, "rebuild keyword index")
-    elif has_index:
-        yield fine("triggers", "The triggers that update the keyword index exist.")
+def _triggers(database: Database) -> str | None:
+    if database.is_hydrated or "keyword" in database.library.memory.why_not:
+        return None
+    return "" if database.facts["triggers"] else "The triggers that update the keyword index are missing."
 
 
-def _vectors(database: Database) -> Findings:
-    """How many memories have a vector, and whether it is whole."""
-    library, facts = database.library, database.facts
-    embedded, without = facts["embedded"], facts["not embedded"]
-    if library.embedder is None and not embedded:
-        yield fine("vectors", "No embeddings are configured, and no memory has a vector, so recall uses keywords only.")
-    elif not without:
-        yield fine("vectors", "Every memory has a vector.")
-    else:
-        title = f"{are(without)} without a vector, {embedded:,} with one."
-        follows = "Vector recall never finds those without."
-        yield _with_fill(library, DoctorFinding("vectors", title, risk_sentence=follows))
-    if cut := facts.get("cut vectors", 0):
-        title = f"{are(cut)} embedded with a truncated vector."
-        follows = "A program wrote half a vector; vector recall never finds these memories."
-        yield _with_fill(library, DoctorFinding("cut-vectors", title, "serious", follows))
+def _vectors(database: Database) -> str | None:
+    without, embedded = database.facts.get("not embedded", 0), database.facts.get("embedded", 0)
+    if "vectors" in database.library.memory.why_not or (database.library.embedder is None and not embedded):
+        return None
+    return f"{are(without)} without a vector, {embedded:,} with one." if without else ""
 
 
-def _vector_lengths(database: Database) -> Findings:
-    library, facts = database.library, database.facts
-    lengths: Mapping[str, int] = facts.get("embedded by dimensions", {})
+def _vector_lengths(database: Database) -> str | None:
+    lengths: Mapping[str, int] = database.facts.get("embedded by dimensions", {})
     if not lengths:
-        return
-    noted = str(facts.get("embedding identity", {}).get("embedding_dimensions", ""))
-    if noted.isdecimal():
-        expected, source = int(noted), "the store's own note"
-    elif library.config.embedding.is_on:
-        expected, source = library.config.embedding.dimensions, "memory.embedding_dimensions"
-    else:
-        expected, source = int(max(lengths, key=lambda length: lengths[length])), "most of them"
-    wrong = [count for length, count in lengths.items() if int(length) != expected]
-    if not wrong:
-        yield fine("vector-lengths", f"Every vector has {expected:,} numbers.")
-        return
-    have = "has a vector" if sum(wrong) == 1 else "have vectors"
-    by_length = tuple((f"{int(length):,} numbers", counted(count)) for length, count in lengths.items())
-    finding = DoctorFinding(
-        "vector-lengths",
-        f"{counted(sum(wrong))} {have} of another length than {expected:,}.",
-        "serious" if len(wrong) == len(lengths) else "worth knowing",
-        "ZeroClaw gives a vector of another length than the query's a score of 0, without a warning.",
-        details=(("expected", f"{expected:,} numbers, by {source}"), *by_length),
-    )
-    yield _with_fill(library, finding, expected)
+        return None
+    expected, source = database.vector_length
+    wrong = sum(count for length, count in lengths.items() if int(length) != expected)
+    have = "has a vector" if wrong == 1 else "have vectors"
+    return f"{counted(wrong)} {have} of another length than {expected:,}, by {source}." if wrong else ""
 
 
-def _vector_model(database: Database) -> Findings:
+def _vector_model(database: Database) -> str | None:
     noted: Mapping[str, str] = database.facts.get("embedding identity", {})
     embedding = database.library.config.embedding
     if not noted or not embedding.is_on:
-        return
+        return None
     configured = {
         "embedding_provider": embedding.provider,
         "embedding_model": embedding.model,
         "embedding_dimensions": str(embedding.dimensions),
     }
-    details = tuple(
-        (name, f"{one_line(noted[name])}, configured: {value}")
+    other = [
+        f"{name} {one_line(noted[name])}, configured: {value}"
         for name, value in configured.items()
         if noted.get(name, value) != value
-    )
-    if details:
-        yield DoctorFinding(
-            "vector-model",
-            "The vectors come from another model than the configured one.",
-            risk_sentence="When ZeroClaw next opens the database it deletes all of them.",
-            by_hand="Start ZeroClaw once, then run `zeroclaw memory reindex`; or set the model back.",
-            details=details,
-        )
-    else:
-        yield fine("vector-model", "The vectors come from the configured model.")
+    ]
+    return f"The vectors come from another model than the configured one: {'; '.join(other)}." if other else ""
 
 
-def _with_fill(library: Library, finding: DoctorFinding, expected: int | None = None) -> DoctorFinding:
-    """The finding with the repair that creates vectors of the expected length, or why they cannot be created now."""
+def _with_fill(database: Database, finding: DoctorFinding) -> DoctorFinding:
+    """The finding with the repair that creates vectors, or why they cannot be created now."""
+    library = database.library
     if library.embedder is None:
         reason = library.no_embedder_because or "No embeddings are configured."
     elif library.read_only_because is not None:
         reason = library.read_only_because
-    elif expected is None or library.embedder.dimensions == expected:
-        return replace(finding, repair="fill vectors")
+    elif finding.id != "vector-lengths" or library.embedder.dimensions == database.vector_length[0]:
+        return replace(finding, by_hand="`zeroclaw memory reindex` shows what is sent where, and creates them.")
     else:
         reason = "The configured model makes vectors of another length: start ZeroClaw, which deletes the old ones."
     by_hand = f"{reason[:1].upper()}{reason[1:]} Once that is done, run `zeroclaw memory reindex`."
-    return replace(finding, by_hand=by_hand)
+    return replace(finding, repair=None, by_hand=by_hand)
 
 
-def check_pages(pages: Pages) -> Findings:
+def check_pages(pages: Pages) -> Iterator[DoctorFinding]:
     """The findings of SQLite's and FTS5's integrity checks."""
     if pages.faults:
         yield DoctorFinding(
             "pages",
-            f"SQLite finds {counted(len(pages.faults), 'fault')} in the pages of the database.",
+            f"SQLite finds {counted(len(pages.faults), 'fault')} in the pages of the database: {pages.faults[0]}.",
             "serious",
             "Memories on damaged pages are lost or wrong, and the damage can grow with every write.",
             by_hand="Stop ZeroClaw, copy the database with its -wal file, and try `sqlite3 COPY .recover`, or restore "
             "a backup.",
-            details=tuple((f"fault {number}", one_line(text)) for number, text in enumerate(pages.faults, 1)),
         )
     else:
         yield fine("pages", "Every page of the database is intact.")
@@ -291,3 +219,72 @@ def check_pages(pages: Pages) -> Findings:
     elif pages.index_in_step is not None:
         title = "The keyword index does not contain the words of the memories."
         yield DoctorFinding("index-words", title, "serious", _INDEX_FOLLOWS, "rebuild keyword index")
+
+
+CHECKS = (
+    Check(
+        "hydrated", lambda database: _HYDRATED if database.is_hydrated else None, "", "serious",
+        "The agent runs without its memory, or does not start. The memories themselves are intact.",
+        "repair hydrated database",
+    ),
+    Check(
+        "unknown-agents", _counted("of unknown agents", "owned by agents that do not exist"),
+        "Every memory is owned by an agent that exists.", "serious",
+        "No agent recalls them, and the database breaks its own rules when they are changed.",
+        by_hand="Export them, delete them, and import them with `--agent NAME`.",
+    ),
+    Check(
+        "superseded", _counted("superseded by none", "replaced by a memory that does not exist"),
+        "Every superseded memory has a newer one.", "worth knowing",
+        "They stay hidden from the agent although the memory that replaced them is missing.",
+        by_hand="`zeroclaw memory list --superseded only` shows them, `zeroclaw memory edit KEY --unsupersede` "
+        "makes one visible to the agent again.",
+    ),
+    Check(
+        "dates", _counted("without a readable date", "without a readable date"), "Every memory has a readable date.",
+        "worth knowing",
+        "Hygiene compares dates as text, so it may delete them at once or never.",
+        by_hand="Edit such a memory's content once, or purge it: the list sorted by age shows them first.",
+    ),
+    Check(
+        "log-size", _log_size, "The write-ahead log is small.", "worth knowing",
+        "A copy of the database file alone lacks these writes, and so does ZeroClaw's move to 0.8.",
+        "fold in write-ahead log",
+    ),
+    Check(
+        "free-space", _free_space, "The database has few free pages.", "worth knowing",
+        "Whoever gets the file may read deleted memories in these pages.", "compact",
+    ),
+    Check(
+        "shape", _in_tables("shape"), "The tables are those of ZeroClaw.", "serious",
+        "You can browse it here, but not change it.",
+        by_hand="Export the memories, and import them into a store that ZeroClaw made.",
+    ),
+    Check(
+        "keyword-index", _in_tables("keyword index"), "The keyword index contains every memory.", "serious",
+        _INDEX_FOLLOWS,
+        "rebuild keyword index",
+    ),
+    Check(
+        "triggers", _triggers, "The triggers that update the keyword index exist.", "serious",
+        "Keyword recall misses every memory stored from now on, and nothing can be changed here.",
+        "rebuild keyword index",
+    ),
+    Check(
+        "vectors", _vectors, "Every memory has a vector.", "worth knowing",
+        "Vector recall never finds those without.", "fill vectors",
+    ),
+    Check(
+        "cut-vectors", _counted("cut vectors", "embedded with a truncated vector"), "No vector is truncated.",
+        "serious", "A program wrote half a vector; vector recall never finds these memories.", "fill vectors",
+    ),
+    Check(
+        "vector-lengths", _vector_lengths, "Every vector has the right length.", "serious",
+        "ZeroClaw gives a vector of another length than the query's a score of 0, without a warning.", "fill vectors",
+    ),
+    Check(
+        "vector-model", _vector_model, "The vectors come from the configured model.", "worth knowing",
+        "When ZeroClaw next opens the database it deletes all of them.",
+        by_hand="Start ZeroClaw once, then run `zeroclaw memory reindex`; or set the model back.",
+    ),
+)  # fmt: skip

@@ -18,7 +18,6 @@ from zeroclaw_tui.backends.health import Repair
 from zeroclaw_tui.backends.lookup import require_database
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.reindex import plan_reindex, reindex
 from zeroclaw_tui.files.database import wal_file, why_not_writable
 from zeroclaw_tui.files.disk import (
     FULL,
@@ -38,7 +37,6 @@ from zeroclaw_tui.files.whole_database import (
     remove_database,
     require_exclusive,
 )
-from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, DiskFull, Locked, Refused, Unreadable
 from zeroclaw_tui.memory.text import counted, one_line, size_shown
 
@@ -66,19 +64,13 @@ REPAIR_STEPS: Mapping[RepairName, tuple[str, ...]] = {
     ),
     "fill vectors": (
         _BACKUP_STEP,
-        "Create the embeddings with the configured model, in small batches. You can stop and continue at any time. "
-        "`zeroclaw memory reindex --dry-run` shows how many, and where the texts are sent.",
+        "Create the embeddings with the configured model, in small batches. You can stop and continue at any time.",
     ),
 }
 
 MAX_BACKUPS = 5
 _FOLDER = "backups"
 _SUFFIX = ".db"
-
-
-def format_bytes(count: int) -> str:
-    """Bytes as "37 bytes", "1.2 KB" or "310 MB"."""
-    return counted(count, "byte") if count < 1000 else size_shown(count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +96,14 @@ async def run_repair(
     library: Library,
     repair: RepairName,
     now: datetime,
-    on_progress: ProgressCallback | None = None,
 ) -> RepairOutcome:
-    """Run one repair. Raises Refused, Locked, Unreadable.
+    """Run one repair other than "fill vectors", which is `reindex`. Raises Refused, Locked, Unreadable.
 
     While the database is compacted, the library is disconnected from it.
     """
-    await asyncio.to_thread(_require_writable, config)
     if repair == "fill vectors":
-        return await _fill_vectors(config, library, now, on_progress)
+        raise Refused("Vectors are sent for.", hint="Run `zeroclaw memory reindex`, which shows what is sent where.")
+    await asyncio.to_thread(_require_writable, config)
     database = require_database(library.memory)
     if repair == "compact":
         async with database.disconnected():
@@ -126,16 +117,6 @@ async def run_repair(
     with suppress(Locked):
         await database.repair("fold in write-ahead log")
     return RepairOutcome(("The database has ZeroClaw's own tables, index and triggers again.",), backup)
-
-
-async def _fill_vectors(
-    config: MemoryConfig, library: Library, now: datetime, on_progress: ProgressCallback | None
-) -> RepairOutcome:
-    plan = await plan_reindex(library)
-    backup = await back_up(config, now)
-    outcome = await reindex(library, plan, on_progress=on_progress)
-    stopped = ["Stopped. Run it again to continue."] if outcome.stopped else []
-    return RepairOutcome((*outcome.sentences(plan.count), *stopped, *outcome.failed), backup)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +159,7 @@ async def compact(config: MemoryConfig, now: datetime) -> RepairOutcome:
     await asyncio.to_thread(require_exclusive, config.database)
     backup = await back_up(config, now)
     memories = await require_database(create_memory(config)).compact()
-    sizes = f"{format_bytes((await plan_compact(config)).size)} now, {format_bytes(before)} before"
+    sizes = f"{size_shown((await plan_compact(config)).size)} now, {size_shown(before)} before"
     return RepairOutcome((f"The database has {sizes}. Its {counted(memories)} are unchanged.",), backup)
 
 

@@ -30,7 +30,6 @@ REPORT = DoctorReport(
             "serious",
             "The agent does not find them by their words. They come back with a rebuild.",
             "rebuild keyword index",
-            details=(("memories", "680"), ("in the index", "668")),
             target="/srv/zeroclaw/workspace/memory/brain.db",
         ),
         DoctorFinding("vectors", "1,204 memories have no vector.", "worth knowing", "", "fill vectors"),

@@ -246,20 +246,8 @@ class LiveRoom(StoreRoom):
     def _paint(self) -> None:
         states = Counter(shown.state for shown in self._turns.values())
         facts = [f"{states[state]} {name}" for state, name in _NAMES.items() if states[state]]
-<<<<<<< HEAD
         facts += [f"{counted(self._broken_lines, 'line')} could not be read"] if self._broken_lines else []
         self.query_one(TitleLine).say(counted(len(self._turns), "turn"), *facts)
-=======
-        broken = self._log.broken_lines
-        facts += [f"{counted(broken, 'line')} could not be read"] if broken else []
-        facts.append("following" if self.pace.poll is not None else "not followed")
-        self.query_one(TitleLine).say(head, *facts)
-        unsent = self.query_one("#unsent", Banner)
-        if self._log.problems:
-            unsent.show("quiet", shown_words(self._log.problems[0]), "r", "tries again", "reload")
-        else:
-            unsent.hide()
->>>>>>> 9d594347 (turns: list, sent and compared; config.toml is edited by hand)
 
     async def _open_why(self, shown: Shown) -> None:
         """Open Why as of the turn, with a memory that only one side has, or else the first that was sent."""

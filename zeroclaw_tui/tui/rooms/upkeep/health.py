@@ -96,8 +96,7 @@ class Health(UpkeepTab):
         finding = self.findings.selected
         if finding is None:
             return Content(""), (), ""
-        facts = [*finding.details, *([("file", finding.target)] if finding.target else [])]
-        parts = [finding.risk_sentence, "\n".join(f"{name}  {shown_line(value)}" for name, value in facts)]
+        parts = [finding.risk_sentence, f"file  {shown_line(finding.target)}" if finding.target else ""]
         if finding.repair is not None:
             lead = "The repair would be:" if self._read_only_because else f"⏎ {finding.repair}:"
             parts.append("\n  ".join((lead, *finding.repair_steps)))
