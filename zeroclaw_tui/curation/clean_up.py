@@ -22,8 +22,8 @@ from zeroclaw_tui.memory.entry import Handle, column_text
 from zeroclaw_tui.memory.errors import Refused, SearchInterrupted
 from zeroclaw_tui.memory.hidden_text import suspicious_runs
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
-from zeroclaw_tui.memory.secret_text import beginning_of, look_alike_secrets, masked, secrets_remark
-from zeroclaw_tui.memory.text import WHITE_SPACE, counted, one_line, size_shown
+from zeroclaw_tui.memory.secret_text import beginning_of, look_alike_secrets, secrets_remark
+from zeroclaw_tui.memory.text import WHITE_SPACE, counted, size_shown
 
 if TYPE_CHECKING:
     import numpy as np
