@@ -44,7 +44,7 @@ async def test_a_driver_that_is_not_installed_names_its_extra(
     monkeypatch.setitem(sys.modules, driver, None)
     with pytest.raises(Refused) as refusal:
         await create_memory(config_of(tmp_path, name, location=SERVERS[name])).open()
-    assert f"'{driver}>=" in str(refusal.value)
+    assert f"-m pip install {driver}" in str(refusal.value)
     assert "hunter2" not in str(refusal.value)
 
 

@@ -76,7 +76,6 @@ def test_a_database_that_is_named_is_opened_as_one_whatever_store_is_in_use(
     answer = run("memory", "list", "--location", str(database), "--backend", "markdown")
     _is_calm(answer, 3)
     assert f"There is no directory {database}" in answer.err
-    assert "--backend sqlite opens it." in answer.err
 
 
 def test_a_named_pipe_in_place_of_the_config_is_reported_at_once(memory: Run, install: Path) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-Mode = Literal["works", "saying", "failing", "garbage", "hanging"]
+Mode = Literal["works", "saying", "failing", "hanging"]
 
 _PROGRAM = r'''
 import json, os, sys
@@ -84,9 +84,6 @@ def main():
     if MODE == "failing":
         print("Error: the database \x1b[31mis locked\nand more", file=sys.stderr)
         return 1
-    elif MODE == "garbage":
-        os.write(1, bytes(range(256)) * 20 + b"\n- [bug] outside\n<lucid-context\n")
-        return 0
     command, rest = (arguments + [""])[0], arguments[1:]
     if command == "context":
         return context(rest)

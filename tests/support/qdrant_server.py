@@ -19,7 +19,7 @@ from urllib.parse import unquote, urlsplit
 
 from support.qdrant_points import PointId, PointStore, Wrong, checked_id
 
-Mode = Literal["ok", "hangs", "garbage", "error", "breaks off", "full"]
+Mode = Literal["ok", "hangs", "garbage", "error", "breaks off"]
 _PATH = re.compile(r"/collections/([^/]+)(/.*)?$")
 _NO_KEY = b"Must provide an API key or an Authorization bearer token"
 
@@ -239,8 +239,6 @@ class _Handler(BaseHTTPRequestHandler):
                 self._send(200, b"<html>not here</html>", "text/html")
             case "error":
                 self._send(500, b'{"status": {"error": "Service internal error: disk"}, "time": 0.1}', "text/plain")
-            case "full":
-                self._send(413, b"Payload Too Large", "text/plain")
             case _:
                 self.send_response(200)
                 self.send_header("Content-Length", "1000")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import shlex
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from zeroclaw_tui.backends.drivers import install_command
 from zeroclaw_tui.backends.plugins import installed_plugins
 from zeroclaw_tui.memory.errors import DriverMissing, Refused, UsageError
 
@@ -209,7 +210,7 @@ PROBES = {
 }
 """Where the StartProbe of a backend is that has one."""
 _WITH_DRIVER = ("postgres", "redis")
-"""The backends whose driver an extra of the same name installs."""
+"""The backends whose driver is installed with an extra."""
 
 
 def create_memory(config: MemoryConfig) -> Memory:
@@ -272,7 +273,7 @@ def _without_driver(key: str, error: ModuleNotFoundError) -> DriverMissing:
         raise error
     return DriverMissing(
         f"The backend {key} needs {missing}, which is not installed.",
-        hint=f"`{install_command(key)}` brings it.",
+        hint=f"`{shlex.quote(sys.executable)} -m pip install {missing}` brings it.",
     )
 
 

@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import os
 import re
-import shlex
 from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import replace
@@ -19,7 +18,6 @@ from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.backends.loaded_memory import LoadedMemory
 from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.decide import own_ranking
 from zeroclaw_tui.scoring.evidence import OwnEvidence
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, Trial, profile_for
@@ -82,8 +80,7 @@ class ForeignFile(LoadedMemory, Generic[Contents]):
                 self._contents = await asyncio.to_thread(self.read)
                 self._stamp = stamp
                 self._version += 1
-                sentences = (*self.describe(self._contents), copy_hint(self.path))
-                notices = tuple(Notice(sentence, is_minor=True) for sentence in sentences)
+                notices = tuple(Notice(sentence, is_minor=True) for sentence in self.describe(self._contents))
                 self.about = replace(self.about, notices=notices)
             return self._contents
 
@@ -103,12 +100,6 @@ class ForeignFile(LoadedMemory, Generic[Contents]):
 
     async def forget(self, key: str) -> bool:
         raise Refused(self.why_not["write"])
-
-
-def copy_hint(path: Path) -> str:
-    """The command that copies the memories of another program's store to an agent of ZeroClaw's, as a sentence."""
-    command = f"zeroclaw memory copy --location {shlex.quote(one_line(str(path)))} --to sqlite"
-    return f"`{command}` copies its memories to your agent's database."
 
 
 def key_of(prefix: str, id: str) -> str:

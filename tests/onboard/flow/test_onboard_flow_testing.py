@@ -10,7 +10,6 @@ import pytest
 from onboard_flow_world import FORMS, OLD, POSTGRES_URL, FakeProbes, World, bad, given, with_backend
 from support.scripted_asker import ENTER, Moment, Reply, ScriptedAsker, answering
 
-from zeroclaw_tui.backends.drivers import install_command
 from zeroclaw_tui.onboard.answers import Answers
 from zeroclaw_tui.onboard.flow import walk
 from zeroclaw_tui.onboard.questions import asked
@@ -133,7 +132,7 @@ def test_without_a_driver_the_command_that_installs_it_is_shown_first_and_nothin
     walk(asker, basics(make_world(FORMS["new"])))
     menu = next(moment for moment in asker.moments if moment.name == "bad test")
     assert menu.titles == ("Install the driver and test again", "Keep it", "Choose another backend")
-    assert install_command("postgres") in asker.all_said
+    assert "-m pip install asyncpg" in asker.all_said
 
 
 def test_a_provider_without_a_network_is_tested_again_or_another_is_chosen(

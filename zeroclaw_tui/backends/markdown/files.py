@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -236,11 +236,6 @@ class Sources:
 
     def __init__(self, folders: Sequence[NoteFolder], clock: Callable[[], datetime]) -> None:
         self._folders, self._clock = folders, clock
-        self.for_new = cache(self._for_new)
-        """The file that takes new memories of an agent and a category, today's unless a stem is given. Raises Refused
-        for an agent without notes."""
-        self.of_file = cache(self._of_file)
-        """The file of that name, or path, of an agent, even if missing. Raises Refused for one of another folder."""
 
     @cached_property
     def labelled(self) -> dict[str, NoteFile]:
@@ -259,31 +254,32 @@ class Sources:
             rows += [note.row(lines[number]) for number in numbers[label] if number in lines]
         return {row.id: row for row in rows}
 
-    def at(self, path: str) -> NoteFile:
-        """The file of a path without links, even if it is missing. Raises Refused for one of another folder."""
-        return self._find(path, self._folders)
-
-    def _of_file(self, file: str, agent: str | None) -> NoteFile:
-        own = [folder for folder in self._folders if folder.agent == agent]
-        return self._find(os.path.realpath(own[0].root / file) if own else file, own)
-
-    def _find(self, path: str, folders: Iterable[NoteFolder]) -> NoteFile:
-        for note in self.labelled.values():
-            if os.path.realpath(note.path) == path:
-                return note
-        for folder in folders:
+    def at(self, path: str | Path) -> NoteFile:
+        """The file of a path, even if it is missing. Raises Refused for one of another folder."""
+        real = os.path.realpath(path)
+        if real in self._by_path:
+            return self._by_path[real]
+        for folder in self._folders:
             root = os.path.realpath(folder.root)
-            if os.path.dirname(path) in (root, os.path.join(root, DAILY_FOLDER)):
-                return self._note(folder, os.path.relpath(path, root))
+            if os.path.dirname(real) in (root, os.path.join(root, DAILY_FOLDER)):
+                return _note_in(folder, os.path.relpath(real, root), self.labelled)
         raise Refused(f"{path} is no file of these notes.", hint="Open the folder it was in.")
 
-    def _for_new(self, agent: str | None, category: str, stem: str | None = None) -> NoteFile:
+    def of_file(self, file: str, agent: str | None) -> NoteFile:
+        """The file of that name, or path, of an agent, even if it is missing. Raises Refused."""
+        return self.at(next((folder.root for folder in self._folders if folder.agent == agent), Path()) / file)
+
+    def for_new(self, agent: str | None, category: str, stem: str | None = None) -> NoteFile:
+        """The file that takes new memories of an agent and a category, today's unless a stem is given.
+
+        Raises Refused for an agent without notes.
+        """
         folder = next((folder for folder in self._folders if folder.agent == agent), None)
         if folder is None:
             raise Refused(f"Agent {agent!r} has no notes here.", hint="Name an agent that has notes.")
         day = stem or self._clock().astimezone().date().isoformat()
-        return self._note(folder, CORE_NAME if category == CORE else f"{DAILY_FOLDER}/{day}.md")
+        return self.at(folder.root / (CORE_NAME if category == CORE else f"{DAILY_FOLDER}/{day}.md"))
 
-    def _note(self, folder: NoteFolder, name: str) -> NoteFile:
-        known = (note for note in self.labelled.values() if note.path == folder.root / name)
-        return next(known, None) or _note_in(folder, name, self.labelled)
+    @cached_property
+    def _by_path(self) -> dict[str, NoteFile]:
+        return {os.path.realpath(note.path): note for note in self.labelled.values()}

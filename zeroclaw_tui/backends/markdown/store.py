@@ -107,13 +107,8 @@ class MarkdownMemory(LoadedMemory):
 
     async def open(self) -> None:
         if not await self.health_check():
-            if self._is_makeable:
-                raise NothingYet(
-                    f"There is no directory {self._root} yet.", hint="ZeroClaw makes it at its first start."
-                )
-            raise Unreadable(
-                f"There is no directory {self._root}.", hint="Pass the directory that holds MEMORY.md or memory/."
-            )
+            kind = NothingYet if self._is_makeable else Unreadable
+            raise kind(f"There is no directory {self._root}.", hint="ZeroClaw makes its own at its first start.")
         if "write" not in self.why_not and (because := await asyncio.to_thread(self._not_writable)) is not None:
             self.why_not = {**self.why_not, "write": because}
         self.about = replace(self.about, notices=tuple(map(Notice, self._findings(await self._read()))))
@@ -129,8 +124,6 @@ class MarkdownMemory(LoadedMemory):
         if await self.health_check():
             raise Refused(f"{self._root} is there already; its files come with the first memory.")
         check_writable(self)
-        if not self._is_makeable:
-            raise Refused(f"There is no directory {self._root}.")
         try:
             await asyncio.to_thread(make_folder, self._root)
         except OSError as error:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from zeroclaw_tui.backends.factory import backend_info, backend_of_file
-from zeroclaw_tui.backends.foreign import copy_hint
 from zeroclaw_tui.curation.changes import refuse_read_only
 from zeroclaw_tui.curation.formats.registry import Format, find_format
 from zeroclaw_tui.curation.formats.source import Source
@@ -27,7 +26,7 @@ from zeroclaw_tui.memory.change import ProgressCallback, Row
 from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.memory.note_lines import is_line, line_place
 from zeroclaw_tui.memory.secret_text import look_alike_secrets, masked
-from zeroclaw_tui.memory.text import counted, cut, first_names, one_line
+from zeroclaw_tui.memory.text import counted, cut, first_names, one_line, shell_word
 from zeroclaw_tui.scoring.scanner import THREATS, scan_all
 
 _KEY_CELLS, _LONGEST_FILE, _KEYS_NAMED = 60, 400, 4
@@ -220,5 +219,6 @@ def _readable(path: Path, options: ImportOptions) -> _Reading:
     source = Source(path)
     profile = None if source.is_folder else backend_info(backend_of_file(source.path) or "")
     if profile is not None and options.format is None:
-        raise UsageError(f"{source.name} is a store of {profile.title}.", hint=copy_hint(source.path))
+        command = f"zeroclaw memory copy --location {shell_word(str(source.path))} --to sqlite"
+        raise UsageError(f"{source.name} is a store of {profile.title}.", hint=f"`{command}` copies its memories.")
     return _Reading(source, find_format(source, options.format), options, source.state())
