@@ -127,20 +127,3 @@ def test_where_memories_belong_to_no_agent_only_a_recall_takes_one(memory: Run, 
     recalled = memory("recall", "rust", "--agent", "main", "--json")
     assert (recalled.code, len(recalled.json["results"])) == (0, 2)
     assert "knows no agents, so every agent's memories are recalled." in recalled.err
-
-
-def test_an_import_into_a_store_that_is_made_takes_an_agent_that_the_config_knows(
-    run: Run, place: Path, tmp_path: Path
-) -> None:
-    _database(place).unlink()
-    with (place / "config.toml").open("a") as config:
-        config.write("[agents.planned]\n")
-    unknown = _called(run, place, tmp_path, "import {csv}", "--agent", "nobody")
-    assert (unknown.code, unknown.err) == (
-        1,
-        "zeroclaw: There is no agent 'nobody' here.\nKnown agents: default, planned.\n",
-    )
-    assert not _database(place).exists()
-    assert _called(run, place, tmp_path, "import {csv}", "--agent", "planned").code == 0
-    (entry,) = _called(run, place, tmp_path, "list", "--json").json["entries"]
-    assert (entry["key"], entry["agent"]) == ("brought", "planned")

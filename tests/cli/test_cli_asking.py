@@ -37,10 +37,8 @@ def test_a_plan_is_shown_and_yes_carries_it_out(ask: Ask, brain: Brain) -> None:
     ("command", "plan", "question"),
     [
         (("import", "notes.jsonl"), "Import 1 memory from notes.jsonl?", "Go on? [y/N]"),
-        (("hydrate", "notes.jsonl"), "Import 1 memory from notes.jsonl?", "Go on? [y/N]"),
         (("copy", "--to", "markdown"), "1 superseded memory is left out", "Go on? [y/N]"),
         (("doctor", "--compact"), "A backup is created first.", "Rewrite it? [y/N]"),
-        (("erase", "Cat named Mio"), "Found in 1 place", "Type erase to do it:"),
     ],
 )
 def test_every_plan_is_above_its_question_and_no_changes_nothing(

@@ -6,12 +6,10 @@ import json
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import Brain
-from support.terminal import Terminal
 
 from zeroclaw_tui.cli.audit import KINDS
 from zeroclaw_tui.curation import clean_up
@@ -143,25 +141,3 @@ def test_a_merge_is_of_both_kinds_of_duplicates_unless_named(memory: Run, noisy:
     assert "merged away 2 memories" in memory("undo", "--yes").out
     memory("audit", "--only", "exact-duplicates", "--merge", "--yes")
     assert {"twin a", "twin b", "nearly"} & noisy.keys() == {"twin b", "nearly"}
-
-
-@pytest.fixture
-def ask(script: Callable[[str], str], install: Path, noisy: Brain) -> Callable[..., Terminal]:
-    """Run `zeroclaw memory audit ...` in a terminal."""
-    command = [script("zeroclaw"), "memory", "--config-dir", str(install), "audit"]
-    return lambda *arguments: Terminal([*command, *arguments], columns=100, lines=40)
-
-
-def test_ctrl_c_stops_a_long_look(ask: Any, noisy: Brain) -> None:
-    with closing(sqlite3.connect(noisy.path)) as connection, connection:
-        connection.execute("DROP TRIGGER memories_ai")
-        connection.executemany(
-            "INSERT INTO memories (id, key, content, created_at, updated_at) VALUES (?, ?, ?, '', '')",
-            ((f"m-{at}", f"many {at}", f"memory {at} of very many, number {at * 7} {at * 13}") for at in range(60_000)),
-        )
-    with ask("--json") as screen:
-        screen.wait_for("Checking memories")
-        screen.press("ctrl+c")
-        assert screen.wait_exit() == 130
-        assert "Cancelled. Nothing was changed." in screen.text
-        assert '"findings"' not in screen.text

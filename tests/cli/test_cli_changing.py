@@ -272,28 +272,6 @@ def test_ctrl_c_stops_a_purge_and_an_undo_in_the_middle_and_undo_goes_on(
     assert brain.rows() == before
 
 
-def test_a_write_that_was_cut_off_is_rolled_back_before_a_change(memory: Run, install: Path, brain: Brain) -> None:
-    """In 0.1.8's rollback journal a killed writer leaves a store that reading alone cannot open."""
-    database, hot = brain.path, install / "hot"
-    before = brain.rows()
-    hot.mkdir()
-    with closing(sqlite3.connect(database, isolation_level=None)) as writer:
-        writer.execute("PRAGMA journal_mode = DELETE")
-        writer.execute("PRAGMA cache_size = 1")
-        writer.execute("BEGIN IMMEDIATE")
-        writer.execute("UPDATE memories SET content = content || hex(zeroblob(9000))")
-        for name in ("brain.db", "brain.db-journal"):
-            shutil.copy(database.parent / name, hot / name)
-        writer.execute("ROLLBACK")
-    for name in ("brain.db", "brain.db-journal"):
-        shutil.copy(hot / name, database.parent / name)
-    assert memory("--read-only", "list").code == 3
-    stored = memory("store", "k", "v")
-    assert (stored.code, "The unfinished write was rolled back" in stored.err) == (0, True)
-    assert memory("undo", "--yes").err == ""
-    assert brain.rows() == before
-
-
 def test_changes_are_in_the_database_itself_unless_another_program_has_it_open(
     memory: Run, brain: Brain, tmp_path: Path
 ) -> None:

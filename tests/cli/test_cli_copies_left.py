@@ -47,23 +47,6 @@ def _told(document: Any) -> dict[str, str]:
     return {copy["place"]: copy["kind"] for copy in document["also_found_in"]}
 
 
-def test_every_place_is_named(run: Run, left: Left, tmp_path: Path) -> None:
-    """By its path and kind, with what can be done there; looking changes nothing."""
-    before = {path: _held(path) for path in left.kinds}
-    options = ("--config-dir", str(left.config_dir), "--yes", "--json")
-    answer = run("memory", "forget", "quill", *options, HOME=str(tmp_path))
-    assert answer.code == 0
-    assert {path: kind for path, kind in _told(answer.json).items() if path in left.kinds} == left.kinds
-    for copy in answer.json["also_found_in"]:
-        assert copy["remark"].endswith(".")
-        if copy["place"] in left.kinds:
-            assert copy["can_clean"] == (copy["place"] in left.cleanable), copy["place"]
-            assert copy["count"] >= 1
-    assert {path: _held(path) for path in left.kinds} == before
-    lines = run("memory", "forget", "other", *options[:-1], HOME=str(tmp_path)).out
-    assert "Also found in: " in lines
-
-
 def test_what_is_cleaned_is_clean_and_comes_back(run: Run, left: Left, tmp_path: Path) -> None:
     """To the byte, words in keyword indexes too; the rest of each place stays, and an undo brings all of it back."""
     before = {path: _held(path) for path in left.kinds}

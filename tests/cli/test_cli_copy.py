@@ -86,15 +86,6 @@ def test_what_cannot_be_is_one_sentence(arguments: tuple[str, ...], code: int, t
     assert told in done.err
 
 
-@pytest.mark.parametrize("backend", ["sqlite", "markdown"])
-def test_nothing_to_copy_makes_no_store(backend: str, memory: Run, tmp_path: Path) -> None:
-    new = tmp_path / "new.db"
-    done = memory("copy", "--to", backend, "--to-location", str(new), "--yes", "--category", "none-has-it")
-    assert (done.code, done.out.splitlines()[0]) == (0, f"Nothing to copy of 0 memories to {new}")
-    assert "Verified" not in done.out
-    assert not new.exists()
-
-
 @pytest.mark.parametrize(("backend", "name"), [("markdown", "notes"), ("sqlite", "new.db")])
 def test_the_undo_it_names_finds_a_copy_of_a_lone_file(
     backend: str, name: str, run: Run, install: Path, tmp_path: Path
@@ -157,12 +148,7 @@ def test_errors_of_the_target_name_its_own_options(arguments: tuple[str, ...], t
     assert "--backend" not in done.err
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [("store", "new", "text", "--backend", "in-memory"), ("copy", "--to", "in-memory", "--yes")],
-    ids=["store", "copy"],
-)
-def test_nothing_is_left_in_a_store_that_ends_with_the_program(arguments: tuple[str, ...], memory: Run) -> None:
-    done = memory(*arguments)
+def test_nothing_is_left_in_a_store_that_ends_with_the_program(memory: Run) -> None:
+    done = memory("copy", "--to", "in-memory", "--yes")
     assert (done.code, done.out) == (1, "")
     assert "in-memory keeps memories only while the program runs" in done.err

@@ -63,14 +63,6 @@ def test_a_dry_run_shows_the_steps_and_changes_nothing(memory: Run, broken: Path
     assert (broken / "workspace" / "memory" / "brain.db").read_bytes() == before
 
 
-def test_all_is_repaired_each_after_a_backup(memory: Run, broken: Path) -> None:
-    answer = memory("doctor", "--repair", "all", "--yes", "--json")
-    assert answer.code == 0
-    repaired = {each["id"]: each for each in answer.json["repaired"]}
-    assert Path(repaired["triggers"]["backup"]).is_file()
-    assert _found(answer)["triggers"]["risk"] == "fine"
-
-
 def test_a_store_that_does_not_open_is_serious(memory: Run, install: Path) -> None:
     database = install / "workspace" / "memory" / "brain.db"
     database.write_bytes(b"no database" * 1000)

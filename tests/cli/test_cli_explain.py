@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 Run = Callable[..., Any]
-HOSTILE = "\x1b]0;owned\x07 \x9b31m [/bold] \u202egnp.exe end"
 
 
 def test_a_miss_is_reported_stage_by_stage(memory: Run) -> None:
@@ -45,22 +40,6 @@ def test_the_document(memory: Run) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("options", "stopped_at"),
-    [
-        (("--set=memory.min_relevance_score=0",), None),
-        (("--session", "tg_1"), "session"),
-        (("--profile", "0.8.4", "--as-of", "2026-03-05T10:00:00Z"), None),
-        (("--profile", "0.8.4", "--as-of", "2026-03-25T10:00:00Z"), "threshold"),
-    ],
-)
-def test_what_if_changes_the_verdict(memory: Run, options: tuple[str, ...], stopped_at: str | None) -> None:
-    profile = () if "--profile" in options else ("--profile", "0.7.5")
-    answer = memory("explain", "food", "--query", "ramen tea plates", "--json", *profile, *options)
-    assert answer.code == 0, answer.err
-    assert answer.json["stopped_at"] == stopped_at, answer.json["verdict"]
-
-
 def test_a_key_of_several_agents_is_refused_until_one_is_named(run: Run, agents_install: Path) -> None:
     base = ("memory", "--config-dir", str(agents_install))
     answer = run(*base, "explain", "lang", "--query", "rust")
@@ -72,13 +51,3 @@ def test_a_key_of_several_agents_is_refused_until_one_is_named(run: Run, agents_
     assert (foreign.code, foreign.json["stopped_at"]) == (0, "agent")
     by_key = run(*base, "explain", "pen", "--query", "rust", "--agent", "default", "--json")
     assert (by_key.code, by_key.json["agent"], by_key.json["stopped_at"]) == (0, "writer", "agent")
-
-
-def test_hostile_keys_contents_and_messages(memory: Run, install: Path) -> None:
-    with closing(sqlite3.connect(install / "workspace" / "memory" / "brain.db")) as connection, connection:
-        connection.execute("UPDATE memories SET key = ?, content = ? WHERE key = 'pet'", (HOSTILE, HOSTILE))
-    for options in ((), ("--json",), ("--session", HOSTILE)):
-        answer = memory("explain", HOSTILE, "--query", f"{HOSTILE} tea", *options)
-        assert answer.code == 0, answer.err
-        for character in ("\x1b", "\x9b", "\u202e", "\x07"):
-            assert character not in answer.out + answer.err

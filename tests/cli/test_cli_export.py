@@ -5,11 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-import sqlite3
 import stat
-import subprocess
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -95,16 +92,3 @@ def test_what_does_not_fit_is_one_sentence(arguments: tuple[str, ...], code: int
     done = memory("export", *arguments)
     assert (done.code, done.told) == (code, "")
     assert told in done.err
-
-
-def test_a_closed_pipe_ends_it_quietly(install: Path, script: Callable[[str], str]) -> None:
-    database = install / "workspace" / "memory" / "brain.db"
-    with closing(sqlite3.connect(database)) as connection, connection:
-        connection.executemany(
-            "INSERT INTO memories (id, key, content, created_at, updated_at) VALUES (?, ?, ?, '2026', '2026')",
-            [(f"n{at}", f"n{at}", "x" * 10_000) for at in range(500)],
-        )
-    command = f"{script('zeroclaw')} memory --config-dir {install} export | head -n 1"
-    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, timeout=60, check=False)
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert json.loads(done.stdout)["backend"] == "sqlite"

@@ -90,21 +90,3 @@ def test_undo_removes_what_an_empty_store_was_made_of_and_nothing_older(memory: 
     assert memory("list", "--json").json["total"] == 0
     assert memory("redo", "--yes").code == 0
     assert memory("get", "tea", "--json").json["content"] == "Green tea\nat four"
-
-
-def test_a_log_without_its_database_is_one_sentence(memory: Command, empty: Path) -> None:
-    empty.write_bytes(b"")
-    log = empty.with_name("brain.db-wal")
-    log.write_bytes(b"writes")
-    refused = memory("hydrate", "--yes")
-    assert refused.code == 3
-    assert "holds writes" in refused.err
-    assert log.read_bytes() == b"writes"
-
-
-def test_other_backends_and_read_only_stores_are_refused(memory: Command, file: Path, empty: Path) -> None:
-    refused = memory("hydrate", "--yes", "--backend", "markdown")
-    assert refused.code == 1
-    assert "only for the backends" in refused.err
-    assert memory("hydrate", "--yes", "--read-only").code == 1
-    assert not empty.exists()

@@ -109,20 +109,6 @@ def test_another_tools_memories_are_known_by_their_content(memory: Run, install:
     assert _contents(install)["mem0_9a1b00000000"] == "Mila keeps bees"
 
 
-def test_what_is_there_and_is_not_read_is_named_once_with_the_reason(memory: Run, tmp_path: Path) -> None:
-    notes = tmp_path / "notes" / "memory"
-    notes.mkdir(parents=True)
-    (notes.parent / "MEMORY.md").write_text("# Memory\n\n- Keeps bees\n")
-    (notes / "2026-03-01.md").write_text("- Ordered frames\n")
-    (notes / "2026-03-02.md").write_bytes(b"- caf\xe9\n")
-    (notes / "2026-03-03.md").symlink_to(notes / "2026-03-01.md")
-    done = memory("import", str(notes.parent), "--dry-run", "--from", "openclaw")
-    assert (
-        "  Not read: memory/2026-03-03.md (it is a link), memory/2026-03-02.md (bytes that are not UTF-8)."
-        in done.out.splitlines()
-    )
-
-
 def test_a_file_nobody_knows_names_what_was_looked_for(memory: Run, tmp_path: Path) -> None:
     (tmp_path / "x.bin").write_bytes(b"\x00\x01")
     done = memory("import", str(tmp_path / "x.bin"), "--yes")

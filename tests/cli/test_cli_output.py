@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,8 +14,6 @@ from rich.cells import cell_len
 from zeroclaw_tui.cli.output import document
 from zeroclaw_tui.memory.hidden_text import hidden_runs
 from zeroclaw_tui.memory.text import cells, cut, padded
-
-Run = Callable[..., Any]
 
 
 def _printed(capfdbinary: pytest.CaptureFixture[bytes], value: object, *, compact: bool = False) -> bytes:

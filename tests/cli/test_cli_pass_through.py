@@ -91,10 +91,6 @@ def test_a_circle_is_broken(run: Run, tmp_path: Path, script: Callable[[str], st
     assert run("status", **{PASS_THROUGH_MARKER: "3"}).code == 127
 
 
-def test_memory_answers_inside_a_command_of_the_real_one(memory: Run) -> None:
-    assert memory("list", **{PASS_THROUGH_MARKER: "1"}).code == 0
-
-
 def test_a_real_one_that_cannot_start(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "broken"
     folder.mkdir()

@@ -71,14 +71,3 @@ def test_an_empty_prompt_writes_nothing_and_says_why(memory: Run) -> None:
     under = memory("prompt", "Rust", "--set=memory.min_relevance_score=50")
     assert (under.code, under.raw) == (0, b"")
     assert "2 recalled, none injected: 2 below the threshold 50.00 (the best is " in under.err
-
-
-def test_rule_and_version_are_what_was_asked(memory: Run, install: Path) -> None:
-    _store(install, "long", "zebra " + "x" * 2000)
-    by_cli, by_channel = memory("prompt", "zebra"), memory("prompt", "zebra", "--rule", "channel")
-    assert (len(by_cli.raw) > 2000, len(by_channel.raw) < 900) == (True, True)
-    assert "by the rule of the channels" in by_channel.err
-    one_rule = memory("prompt", "zebra", "--profile", "0.8.3")
-    assert one_rule.raw == by_channel.raw
-    oldest = memory("prompt", "zebra", "--profile", "0.6.2")
-    assert oldest.out.endswith("x\n\n")

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import signal
-import subprocess
-import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.http_endpoints import Answer, serving
-from support.terminal import Terminal
 
 Run = Callable[..., Any]
-ZEROCLAW = str(Path(sys.executable).parent / "zeroclaw")
 AS_OF = ("--as-of", "2026-03-06T00:00:00Z")
 SAMPLE = """\
 [[query]]
@@ -102,46 +93,9 @@ def test_the_document(memory: Run, file: str) -> None:
     }  # fmt: skip
 
 
-def test_names_cannot_steer_the_terminal_and_nothing_is_wider_than_it(install: Path, tmp_path: Path) -> None:
-    path = tmp_path / "a.toml"
-    name = json.dumps("\x1b]0;owned\x07 " + "long name " * 40)
-    path.write_text(f'[[query]]\nquery = "zebra"\nexpected = "lang"\nname = {name}\n')
-    argv = [ZEROCLAW, "memory", "--config-dir", str(install), "test", str(path)]
-    with Terminal(argv, env={**os.environ, "PATH": "/usr/bin:/bin"}) as screen:
-        screen.wait_for("nDCG@5  ")
-        assert screen.wait_exit() == 1
-        (row,) = _rows(screen.text)
-        assert "␛]0;owned␇ long name" in row
-        assert row.endswith("…")
-        assert b"\x1b]0;owned" not in screen.raw
-
-
 def test_the_help_shows_a_file_that_works(memory: Run) -> None:
     shown = memory("test", "--help").out
     sample = shown[shown.index("  [[query]]") : shown.index("\nA test passes")]
     results = memory("test", "-", "--json", "--read-only", stdin=sample.encode()).json["results"]
     assert [figures["name"] for figures in results] == ["what does she like to eat?", "May trip, in the chat"]
     assert results[1]["rejected"] == ["old_trip"]
-
-
-def test_ctrl_c_ends_it_with_130_and_no_traceback(install: Path, file: str) -> None:
-    asked, ended = threading.Event(), threading.Event()
-
-    def hangs(path: str, headers: Any, body: Any) -> Answer:
-        asked.set()
-        ended.wait(60)
-        return 500, b""
-
-    with serving(hangs) as endpoint:
-        with (install / "config.toml").open("a") as config:
-            config.write(f'embedding_provider = "custom:{endpoint.base}"\nembedding_dimensions = 4\n')
-        child = subprocess.Popen(
-            [ZEROCLAW, "memory", "test", "--config-dir", str(install), file],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "PATH": "/usr/bin:/bin"},
-        )  # fmt: skip
-        assert asked.wait(60)
-        child.send_signal(signal.SIGINT)
-        out, shown = child.communicate(timeout=60)
-        ended.set()
-    assert (child.returncode, out) == (130, b"")
-    assert b"Traceback" not in shown

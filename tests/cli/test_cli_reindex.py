@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import sqlite3
-import subprocess
-import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.http_endpoints import Answer, HttpEndpoint, embeddings, serving
+from support.http_endpoints import HttpEndpoint, embeddings, serving
 
 Run = Callable[..., Any]
 
@@ -69,31 +64,3 @@ def test_an_endpoint_that_says_no_ends_with_what_it_said(memory: Run, endpoint: 
     assert answer.code == 1
     assert "wants an API key" in answer.err
     assert _embedded(install) == 0
-
-
-def test_ctrl_c_stops_after_the_batch_under_way(endpoint: HttpEndpoint, install: Path) -> None:
-    with closing(sqlite3.connect(install / "workspace" / "memory" / "brain.db")) as connection, connection:
-        connection.execute(
-            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60) INSERT INTO memories (id, "
-            "key, content, created_at, updated_at) SELECT 'm' || i, 'm' || i, 'more', '2026-01-01', '2026-01-01' FROM n"
-        )
-    asked, may_answer, plain = threading.Event(), threading.Event(), endpoint.answering
-
-    def waits(path: str, headers: Any, body: Any) -> Answer:
-        asked.set()
-        may_answer.wait()
-        return plain(path, headers, body)
-
-    endpoint.answering = waits
-    scripts = Path(sys.executable).parent
-    child = subprocess.Popen(
-        [str(scripts / "zeroclaw"), "memory", "reindex", "--config-dir", str(install), "--yes"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "PATH": f"{scripts}:/usr/bin:/bin"},
-    )  # fmt: skip
-    assert asked.wait(60)
-    child.send_signal(signal.SIGINT)
-    may_answer.set()
-    _, told = child.communicate(timeout=60)
-    assert child.returncode == 130
-    assert "run `zeroclaw memory reindex` to continue" in told.decode()
-    assert 0 < _embedded(install) < 69

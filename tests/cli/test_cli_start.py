@@ -219,9 +219,8 @@ def test_the_tab_key_completes_in_the_shell_itself(run: Run, install: Path, tmp_
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [
-        ("memory lsit", "list"), ("memory recal x", "recall"), ("memory list --limt 3", "--limit"),
-        ("memory trash restor", "trash restore"), ("onboard --dry-rum", "--dry-run"),
-        ("onboard --intractive", "--interactive"),
+        ("memory lsit", "list"), ("memory list --limt 3", "--limit"), ("memory trash restor", "trash restore"),
+        ("onboard --dry-rum", "--dry-run"),
         ("memory --jsn list", "--json"),
     ],
 )  # fmt: skip

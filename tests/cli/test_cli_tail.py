@@ -114,14 +114,3 @@ def test_a_new_turn_is_printed_at_once_and_ctrl_c_ends_it(
     assert watching.returncode == 130
     assert b"Waiting for new turns. Press Ctrl-C to end." in errors
     assert b"Traceback" not in errors
-
-
-def test_it_ends_when_nobody_reads(recording: RecordingInstall, watching: subprocess.Popen[bytes]) -> None:
-    recording.record(Sent("rust", BLOCK, id="first"))
-    _line(watching)
-    assert watching.stdout is not None
-    watching.stdout.close()
-    recording.record(Sent("rust", BLOCK, id="second"))
-    assert watching.wait(timeout=60) == 0
-    assert watching.stderr is not None
-    assert b"Traceback" not in watching.stderr.read()

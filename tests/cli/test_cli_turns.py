@@ -55,26 +55,6 @@ def keys(document: Any) -> list[str]:
     return [result["key"] for result in document["results"]]
 
 
-def injected(document: Any) -> list[str]:
-    taken = [result for result in document["results"] if result["injected"]]
-    return [each["key"] for each in sorted(taken, key=lambda each: each["rerank_place"] or each["rank"])]
-
-
-def test_rerank_of_the_config_decides_the_prompt_and_lists_its_pool(turns: Run) -> None:
-    plain = turns("recall", "green tea", "--json").json
-    assert (plain["limit"], plain["turn_limit"], plain["rerank_pool"], len(plain["results"])) == (5, 5, None, 5)
-    on = turns("recall", "green tea", "--json", memory="rerank_enabled = true").json
-    assert (on["limit"], on["rerank_pool"], len(on["results"])) == (5, 20, 16)
-    double = next(result for result in on["results"] if result["key"] == "double_b")
-    assert double["not_injected_because"] == "rerank: the same text as double_a"
-    text = turns("prompt", "green tea", memory="rerank_enabled = true").out
-    assert [line.split(":")[0] for line in text.split("\n") if line.startswith("- ")] == [
-        f"- {key}" for key in injected(on)
-    ]
-    tried = turns("recall", "green tea", "--json", "--set=memory.rerank_enabled=true").json
-    assert tried["results"] == on["results"]
-
-
 def test_the_embedded_agent_has_the_limit_of_its_runtime_profile(turns: Run) -> None:
     library = turns("recall", "tea", "--rule", "library", "--agent", "writer", "--json")
     assert (library.json["limit"], len(library.json["results"])) == (7, 7)
@@ -94,8 +74,3 @@ def test_session_scopes_are_recalled_in_their_order_each_key_once(turns: Run) ->
     both = turns("recall", "--batch", "-", stdin=b'{"query": "tea", "session": "one", "sessions": ["ann"]}\n')
     assert both.code == 2
     assert '"session" and "sessions"' in both.err
-
-
-def test_a_version_without_the_stage_says_that_it_changes_nothing(turns: Run) -> None:
-    answer = turns("recall", "tea", "--set=memory.rerank_enabled=true", "--profile", "0.8.3")
-    assert "has no rerank stage" in answer.err

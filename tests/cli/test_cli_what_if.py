@@ -28,9 +28,7 @@ CONTENTS = (
 )
 CASES: list[dict[str, Any]] = [
     {"min_relevance_score": 0.2},
-    {"vector_weight": 0.1, "keyword_weight": 0.9},
     {"search_mode": "bm25", "min_relevance_score": 0.01},
-    {"search_mode": "embedding"},
 ]
 
 
@@ -86,11 +84,8 @@ def test_options_equal_a_config_with_these_values(run: Run, made: MakeInstall, s
     "arguments",
     [
         ("--set", "memory.min_relevance_score=nan"),
-        ("--set", "memory.min_relevance_score=-0.1"),
-        ("--set", "memory.min_relevance_score=0,5"),
         ("--set", "memory.min_relevance_score"),
         ("--set", "memory.search_mode=both"),
-        ("--set", "memory.rerank_threshold=-1"),
         ("--set", "memory.auto_save=false"),
         ("--set", "memory.nothing=1"),
         ("--as-of", "soon"),
