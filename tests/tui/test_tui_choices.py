@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import stat
 from pathlib import Path
 
@@ -30,20 +29,6 @@ async def test_a_chosen_profile_scores_from_then_on_and_is_remembered(inspector:
         assert recalled.profile == "0.8.4"
 
 
-async def test_looking_and_leaving_a_chooser_writes_no_settings_and_an_unbound_key_does_nothing(
-    inspector: Inspector,
-) -> None:
-    async with running(inspector.app()) as (app, pilot):
-        before = screen_text(app)
-        await press(pilot, "z")
-        assert screen_text(app) == before
-        await press(pilot, ":scoring", "j", "escape")
-        assert "0.6.2" in line(app, 1)
-        await press(pilot, "slash", "=eat", "enter", "o", "enter", "r")
-    assert not inspector.configs[0].install.own_dir.exists()
-    assert await inspector.store.count() == 248
-
-
 async def test_a_choice_that_cannot_be_saved_holds_and_is_reported(inspector: Inspector) -> None:
     inspector.configs[0].install.own_dir.parent.mkdir(parents=True, exist_ok=True)
     inspector.configs[0].install.own_dir.write_text("a file where the folder should be")
@@ -64,15 +49,7 @@ async def test_a_saved_theme_is_used_and_a_chosen_one_is_saved(inspector: Inspec
         assert stat.S_IMODE((install.own_dir / "settings.toml").stat().st_mode) == 0o600
 
 
-async def test_a_missing_theme_is_reported_and_ours_is_used(inspector: Inspector) -> None:
-    save_theme(inspector.configs[0].install, "[/nowhere]")
-    async with running(inspector.app()) as (app, pilot):
-        assert app.theme == "zeroclaw-dark"
-        await until(pilot, lambda: "Theme '[/nowhere]' not found" in screen_words(app))
-        assert saved_theme(inspector.configs[0].install) == "[/nowhere]"
-
-
-async def test_y_copies_the_content_and_the_palette_the_json(inspector: Inspector) -> None:
+async def test_y_copies_the_content(inspector: Inspector) -> None:
     """Letter for letter, lone surrogates too."""
     await inspector.store.store("odd", "lone \udcff surrogate", "core")
     async with running(inspector.app()) as (app, pilot):
@@ -81,11 +58,6 @@ async def test_y_copies_the_content_and_the_palette_the_json(inspector: Inspecto
         await press(pilot, "j", "j", "y")
         assert "Sent to the terminal's clipboard." in screen_text(app)
         assert app.clipboard == "用户喜欢深色主题，使用中文回答"
-        browser(app).action_copy_json()
-        await settled(pilot)
-        copied = json.loads(app.clipboard)
-        assert copied["key"] == "语言"
-        assert len(copied) == 14
 
 
 def test_the_desktop_is_asked_only_where_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -123,7 +95,7 @@ async def test_help_names_every_key_that_is_bound_also_one_bound_again(inspector
         assert "Sort by?" in screen_text(app)
         await press(pilot, "escape", "question_mark")
         shown = screen_words(app)
-        assert "z Sort the list" in shown
+        assert "z sort Sort the list" in shown
         for command in BROWSER_COMMANDS:
             if command.key:
                 assert command.title in shown
@@ -143,12 +115,3 @@ async def test_no_memory_can_style_or_break_the_screen(tmp_path: Path, size: tup
             await press(pilot, "y", "j")
             assert not {"\x1b", "\x07", "\x9b", "\r", "\u202e"} & set(screen_text(app))
         assert browser(app).query_one(MemoryList).row_count == len(hostile_memories())
-
-
-async def test_no_motion_where_it_is_not_wanted(inspector: Inspector, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert inspector.app().animation_level == "full"
-    monkeypatch.setenv("NO_MOTION", "1")
-    assert inspector.app().animation_level == "none"
-    monkeypatch.delenv("NO_MOTION")
-    monkeypatch.setenv("SSH_CONNECTION", "10.0.0.1 1 10.0.0.2 22")
-    assert inspector.app().animation_level == "none"

@@ -137,8 +137,6 @@ class ScoredEntry:
     withheld: str | None = None
     source: str | None = None
     """Which part of another program's store it comes from ("active", "archive", "graph"), where its recall has such."""
-    shared: tuple[str, ...] = ()
-    """The words in common with what it is similar to, the longest first."""
 
     @property
     def not_injected_because(self) -> str | None:

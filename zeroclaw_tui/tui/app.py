@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import ScreenStackError
 from textual.command import Provider
@@ -27,7 +27,7 @@ from zeroclaw_tui.memory.text import mask_secrets, one_line
 from zeroclaw_tui.tui.commands import Palette, Room, RoomCommands, saying, show_failure
 from zeroclaw_tui.tui.format import shown_words, with_tilde
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
-from zeroclaw_tui.tui.themes import ANSI_DARK, ANSI_LIGHT, ZEROCLAW_DARK, ZEROCLAW_LIGHT, first_theme
+from zeroclaw_tui.tui.themes import ANSI_DARK, ANSI_LIGHT, ZEROCLAW_DARK, ZEROCLAW_LIGHT, first_theme, own_variables
 from zeroclaw_tui.tui.typeahead import TypeAhead
 from zeroclaw_tui.tui.view import Pace, View
 
@@ -44,7 +44,6 @@ Lister = Callable[..., "Sequence[Candidate]"]
 Checker = Callable[["Candidate"], "Awaitable[StoreStatus]"]
 DEMO_WANTED = -1
 """What the inspector ends with when a person without an install wants to look at the demo."""
-_NO_MOTION = ("NO_MOTION", "SSH_CONNECTION", "SSH_TTY")
 
 _STOPPED = frozenset({"change", "copy-write", "editor-save", "live-write"})
 """These may wait for an answer, or do many rows in batches; the batch under way is always finished."""
@@ -58,14 +57,6 @@ def run_inspector(options: OpenOptions, *, clock: Callable[[], datetime] | None 
     if app.has_failed:
         return REFUSED
     return DONE if code is None else code
-
-
-@runtime_checkable
-class HasUnsavedText(Protocol):
-    """A screen whose `holds_text` says whether it has typed text that is not saved yet."""
-
-    @property
-    def holds_text(self) -> bool: ...
 
 
 class InspectorApp(TypeAhead[int]):
@@ -109,16 +100,17 @@ class InspectorApp(TypeAhead[int]):
         self._configs: tuple[MemoryConfig, ...] = ()
         self._chosen = 0
         self._library: Library | None = None
-        self._view_before = View()
         self._exit_code = DONE
         self._is_leaving = False
         self._messages = set[str]()
         self.has_failed = False
-        if any(os.environ.get(name) for name in _NO_MOTION):
-            self.animation_level = "none"
+        self.animation_level = "none"
         for theme in (ZEROCLAW_DARK, ZEROCLAW_LIGHT, ANSI_DARK, ANSI_LIGHT):
             self.register_theme(theme)
         self._own_theme = self.theme = first_theme(os.environ, self.console.color_system)
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return own_variables(self.current_theme)
 
     def get_default_screen(self) -> Screen[Any]:
         """The browser, empty until a store is open."""
@@ -185,8 +177,8 @@ class InspectorApp(TypeAhead[int]):
         elif self.screen is self._browser:
             self._browser.open_room(room)
 
-    def action_stores(self, copies: bool = False) -> None:
-        """Look at another store, also where the one that was meant does not open; or copy all memories to one."""
+    def action_stores(self) -> None:
+        """Look at another store, also where the one that was meant does not open."""
         from zeroclaw_tui.tui.rooms.stores import StoresRoom
 
         if self._configs:
@@ -195,14 +187,10 @@ class InspectorApp(TypeAhead[int]):
             find = partial(self._lister, current, started=started)
             room = StoresRoom(self._library, find, self._checker, self._options.profile, self._pace.patience)
             self.push_screen(room, self._use_store)
-        if copies:
-            self.notify("Select the target store, then press C to copy these memories to it.", markup=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """A room knows which commands of the app it offers."""
         room = self.screen if self.screen_stack else None
-        if action == "enter_room":
-            action = str(parameters[0])
         return room.check_action(action, parameters) if isinstance(room, Room) else True
 
     def action_command_palette(self) -> None:
@@ -223,7 +211,7 @@ class InspectorApp(TypeAhead[int]):
 
     async def _leave(self) -> None:
         try:
-            if any(screen.holds_text for screen in self.screen_stack if isinstance(screen, HasUnsavedText)):
+            if any(getattr(screen, "holds_text", False) for screen in self.screen_stack):
                 from zeroclaw_tui.tui.dialogs import yes_or_no
 
                 question = yes_or_no("Quit without saving your changes?", None, "Quit and discard")
@@ -304,10 +292,13 @@ class InspectorApp(TypeAhead[int]):
         self._exit_code = DONE
         before, self._library = self._library, library
         self._use_saved_theme(self._configs[self._chosen])
-        others = [place_of(config) for at, config in enumerate(self._configs) if at != self._chosen]
-        await self._browser.show_store(library, view, ", ".join(others) or None)
+        await self._browser.show_store(library, view)
         if before is not None:
             await before.close()
+        elif len(self._configs) > 1:
+            others = [place_of(config) for at, config in enumerate(self._configs) if at != self._chosen]
+            words = f"Another install here: {', '.join(others)}. Type : installs to choose it."
+            self.notify(words, markup=False)
 
     def _use_store(self, candidate: Candidate | None) -> None:
         if candidate is not None:
@@ -335,14 +326,7 @@ class InspectorApp(TypeAhead[int]):
             words = f"{one_line(candidate.name)} is available now, but you started something else. Press 6 to open it."
             self.notify(words, severity="warning", markup=False)
             return
-        if self._library is None or not self._library.memory.about.keeps_nothing:
-            # A store without memories cannot be searched, so the view from before returns later.
-            self._view_before = self._browser.view
-        await self._take_over(library, self._view_before.fitting(library.memory.why_not))
-
-    def action_help_quit(self) -> None:
-        """Say how to quit, for ctrl+c does not."""
-        self.notify("Press esc until the list of memories has the focus, then q to quit.", markup=False)
+        await self._take_over(library, View())
 
     def notify(
         self,
@@ -401,8 +385,6 @@ class InspectorApp(TypeAhead[int]):
         name = saved_theme(config.install)
         if name in self.available_themes:
             self._own_theme = self.theme = name
-        elif name is not None:
-            self.notify(f"Theme {name!r} not found. Using {self.theme} instead.", severity="warning", markup=False)
 
     def _keep_theme(self, theme: Theme) -> None:
         from zeroclaw_tui.config.settings import save_theme

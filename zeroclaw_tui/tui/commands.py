@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
@@ -38,8 +38,8 @@ Result = TypeVar("Result")
 Change = Callable[["Library"], Awaitable[object]]
 
 _BRACES = re.compile(r"\{(\w+)\}")
-_NAME_CELLS, _MOST_CELLS, _EDGE_CELLS = 16, 110, 8
-"""Cells of a name in the palette, of a line of it, and of what is left and right of the line."""
+_KEY_CELLS, _NAME_CELLS = 10, 15
+"""Cells of the keys and of the name of a command in the palette."""
 _MIN_STORE = 12
 """The least cells for the store's name next to the names of all rooms."""
 _MESSAGE_DELAY = 0.1
@@ -56,7 +56,7 @@ class Command:
     A `priority` command also works while text is typed. One that `writes` is dimmed where nothing can be changed.
     People also search for it by its `synonyms`. `shell` is the same as a shell command behind `zeroclaw memory`, with
     facts of the room in braces. `target` says who does it where that is not the room: "app", "list" for the list of
-    memories below the room, "room" for the way to another room.
+    memories below the room, "room" for the way to another room, "tab" for that to a tab of one.
     """
 
     id: str
@@ -69,7 +69,7 @@ class Command:
     listed: bool = True
     synonyms: str = ""
     shell: str = ""
-    target: Literal["", "app", "list", "room"] = ""
+    target: Literal["", "app", "list", "room", "tab"] = ""
 
     @property
     def action(self) -> str:
@@ -78,6 +78,8 @@ class Command:
             return f"in_list('{self.id}')"
         if self.target == "room":
             return f"app.enter_room('{self.id}')"
+        if self.target == "tab":
+            return f"open_tab('{self.id}')"
         return f"{self.target}.{self.id}" if self.target else self.id
 
     def binding(self) -> Binding:
@@ -129,12 +131,11 @@ def common_commands(*, out: str = "One step out", back: str = "Back to where you
     ]
 
 
-def mark_commands(row: str, every: str, *, footer: bool = True) -> list[Command]:
-    """What marks rows of a list: the one under the cursor, every one that is shown, none."""
+def mark_commands(row: str, every: str) -> list[Command]:
+    """What marks rows of a list: the one under the cursor, every one that is shown."""
     return [
-        Command("mark", "space", "mark", f"Mark or unmark {row}", footer, synonyms="select"),
-        Command("mark_all", "asterisk", "mark all", f"{every}; again: none", synonyms="select everything"),
-        Command("mark_none", "", "unmark all", "Unmark all", synonyms="select none"),
+        Command("mark", "space", "mark", f"Mark or unmark {row}", True, synonyms="select"),
+        Command("mark_all", "asterisk", "mark all", f"{every}; again: none", synonyms="select everything unmark"),
     ]
 
 
@@ -205,7 +206,8 @@ class Room(Screen[Result], Generic[Result]):
         return None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return None if self.why_dimmed(action) is not None else True
+        # The actions of rooms that are given something are given the id of their command.
+        return None if self.why_dimmed(str(parameters[0]) if parameters else action) is not None else True
 
     def is_offered(self, command: Command) -> bool:
         """Whether the palette has a command now."""
@@ -380,14 +382,9 @@ class Palette(CommandPalette):
         """Leave, unless another screen has come over it in the meantime: Textual 8.2.8 would close that one."""
         return super().dismiss(result) if self.app.screen is self else AwaitComplete()
 
-    def _action_command_list(self, action: str) -> None:
-        # Paging before the list is laid out raises KeyError in Textual 8.2.8.
-        with suppress(KeyError):
-            super()._action_command_list(action)
 
-
-class RoomProvider(Provider):
-    """Commands of the room below the palette, found by name, title, synonyms and keys."""
+class RoomCommands(Provider):
+    """Every command of the room below that makes sense now, found by name, title, synonyms and keys."""
 
     async def discover(self) -> Hits:
         for found in self._commands():
@@ -401,44 +398,33 @@ class RoomProvider(Provider):
             if score:
                 yield Hit(score, self._line(found), found, command.title)
 
-    def _commands(self) -> Iterator[PaletteCommand]:
+    def _commands(self) -> list[PaletteCommand]:
         """The commands to choose from."""
-        raise NotImplementedError
+        room = self.screen
+        if not isinstance(room, Room):
+            return []
+        return [PaletteCommand(room, command) for command in room.commands if room.is_offered(command)]
 
     def _line(self, found: PaletteCommand) -> Content:
-        """A command as the palette shows it."""
-        raise NotImplementedError
+        """The keys of a command and what it does; below it why it cannot be done, else what `_more` knows."""
+        is_dimmed = found.because is not None
+        more = shown_words(found.because or self._more(found))
+        keys = (fit(found.keys, _KEY_CELLS), MUTED if is_dimmed else ACCENT)
+        name = (fit(found.command.name, _NAME_CELLS), MUTED if is_dimmed else STRONG)
+        line = Content.assemble(keys, name, (found.command.title, MUTED if is_dimmed else ""))
+        return line + Content.styled(f"\n{' ' * (_KEY_CELLS + _NAME_CELLS)}{more}", MUTED) if more else line
+
+    def _more(self, found: PaletteCommand) -> str:
+        return ""
 
 
-class RoomCommands(RoomProvider):
-    """Every command that makes sense now, a line each with the key at its end, or with why it cannot be used."""
+class RoomKeys(RoomCommands):
+    """The keys of the room, each with its shell command."""
 
-    def _commands(self) -> Iterator[PaletteCommand]:
-        if isinstance(room := self.screen, Room):
-            yield from (PaletteCommand(room, command) for command in room.commands if room.is_offered(command))
+    def _commands(self) -> list[PaletteCommand]:
+        room = self.screen
+        found = [PaletteCommand(room, command) for command in room.commands] if isinstance(room, Room) else []
+        return [one for one in found if one.keys]
 
-    def _line(self, found: PaletteCommand) -> Content:
-        command, keys, because = found.command, found.keys, found.because
-        cells = max(20, min(_MOST_CELLS, self.app.size.width - _EDGE_CELLS) - _NAME_CELLS - cell_len(keys) - 2)
-        words = fit(command.title if because is None else shown_words(because), cells)
-        name_style, style, key_style = (STRONG, "", ACCENT) if because is None else (MUTED, MUTED, MUTED)
-        name = fit(command.name, _NAME_CELLS)
-        return Content.assemble((name, name_style), (words, style), (f"  {keys}", key_style))
-
-
-class RoomKeys(RoomProvider):
-    """The keys of the room, each with its shell command, or with the reason why it cannot be used now."""
-
-    def _commands(self) -> Iterator[PaletteCommand]:
-        if isinstance(room := self.screen, Room):
-            found = (PaletteCommand(room, command) for command in room.commands)
-            yield from (one for one in found if one.keys)
-
-    def _line(self, found: PaletteCommand) -> Content:
-        because = found.because
-        more = shell_line(found.room, found.command) if because is None else shown_words(because)
-        style = "" if because is None else MUTED
-        line = Content.assemble(
-            (fit(found.keys, _NAME_CELLS), ACCENT if because is None else MUTED), (found.command.title, style)
-        )
-        return line + Content.styled(f"\n{' ' * _NAME_CELLS}{more}", style or MUTED) if more else line
+    def _more(self, found: PaletteCommand) -> str:
+        return shell_line(found.room, found.command)

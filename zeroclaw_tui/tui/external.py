@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import shlex
 import shutil
@@ -19,7 +18,6 @@ from typing import Any, NamedTuple
 
 from textual.app import App, SuspendNotSupported
 
-from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, Refused, UsageError
 from zeroclaw_tui.memory.text import size_shown
 
@@ -41,11 +39,6 @@ async def copy_text(app: App[Any], text: str) -> str:
     if program is not None and await asyncio.to_thread(_copy_with, program, whole):
         return "Copied to the clipboard."
     return "Sent to the terminal's clipboard."
-
-
-def entry_json(entry: MemoryEntry) -> str:
-    """A memory as the commands print it with `--json`."""
-    return json.dumps(entry.as_json(), indent=2, ensure_ascii=False)
 
 
 def clipboard_program() -> list[str] | None:

@@ -1,13 +1,11 @@
-"""Our two themes, and the colours of lists and scores in any theme."""
+"""Our two themes, and the looks of texts in any theme."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Literal
 
-from textual.app import App
-from textual.color import Color
 from textual.content import Content
 from textual.style import Style
 from textual.theme import BUILTIN_THEMES, Theme
@@ -19,6 +17,18 @@ LIT = "bold underline $primary"
 MUTED = "$foreground-muted"
 WARNING = "$warning"
 """Styles by theme variable, for `Content.assemble`."""
+Look = Literal["text", "muted", "faint", "final", "vector", "keyword", "good", "bad"]
+LOOKS: Mapping[str, str] = {
+    "text": "$foreground",
+    "muted": MUTED,
+    "faint": "$faint",
+    "final": "bold $primary",
+    "vector": "$score-vector",
+    "keyword": "$score-keyword",
+    "good": "$success",
+    "bad": "$error",
+}
+"""The looks of texts by name."""
 
 
 def clickable(words: Content | str, style: str, action: str, *given: object) -> Content:
@@ -29,13 +39,12 @@ def clickable(words: Content | str, style: str, action: str, *given: object) -> 
 
 def _shared(accent: str, ground: str) -> dict[str, str]:
     """What our themes have in their accent, and on the ground of the whole."""
-    grounds = (
-        *("footer-background", "footer-item-background", "footer-description-background", "block-cursor-foreground"),
-        *("scrollbar-background", "scrollbar-background-hover", "scrollbar-background-active"),
-        "scrollbar-corner-color",
-    )
-    accents = ("score-final", "footer-key-foreground", "block-cursor-background", "scrollbar-active")
-    return {**dict.fromkeys(grounds, ground), **dict.fromkeys(accents, accent), "block-cursor-text-style": "none"}
+    grounds = ("scrollbar-background", "scrollbar-background-hover", "scrollbar-background-active")
+    return {
+        **dict.fromkeys((*grounds, "scrollbar-corner-color", "block-cursor-foreground"), ground),
+        **dict.fromkeys(("block-cursor-background", "scrollbar-active"), accent),
+        "block-cursor-text-style": "none",
+    }
 
 
 ZEROCLAW_DARK = Theme(
@@ -80,7 +89,7 @@ ZEROCLAW_LIGHT = Theme(
     | {
         "score-vector": "#0f7285",
         "score-keyword": "#755600",
-        "faint": "#6f665f",
+        "faint": "#6b625b",
         "foreground-muted": "#6b645d",
         "border": "#cfc4b8",
         "border-blurred": "#e0d7cd",
@@ -111,22 +120,7 @@ ANSI_DARK = replace(
 ANSI_LIGHT = replace(_TERMINALS_LIGHT, variables=_TERMINALS_LIGHT.variables | _CALM)
 """Textual's own themes of the terminal's sixteen colours, with scrollbars and lines as quiet as in ours."""
 
-_SIXTEEN_COLOURS = "standard"
 _LIGHT_GROUNDS = ("7", "15")
-_ANSI = {
-    "text": "ansi_default",
-    "muted": "ansi_default",
-    "faint": "ansi_bright_black",
-    "final": "ansi_default",
-    "vector": "ansi_cyan",
-    "keyword": "ansi_yellow",
-    "good": "ansi_green",
-    "bad": "ansi_red",
-    "cursor": "ansi_default",
-    "cursor-blurred": "ansi_default",
-    "marked": "ansi_default",
-}
-_FALLBACK = {True: ("#5fb8c9", "#dcb861"), False: ("#0f7285", "#755600")}
 
 
 def first_theme(environment: Mapping[str, str], colours: str | None) -> str:
@@ -136,34 +130,14 @@ def first_theme(environment: Mapping[str, str], colours: str | None) -> str:
     terminals (rxvt, Konsole, iTerm2) name the colours of text and ground by their numbers, "0;15" for black on white.
     """
     is_light = environment.get("COLORFGBG", "").rpartition(";")[2] in _LIGHT_GROUNDS
-    if colours == _SIXTEEN_COLOURS:
+    if colours == "standard":
         return "ansi-light" if is_light else "ansi-dark"
     return ZEROCLAW_LIGHT.name if is_light else ZEROCLAW_DARK.name
 
 
-def score_colours(app: App[Any]) -> dict[str, Color]:
-    """The opaque colours of lists and scores in the theme that is on, whichever it is.
-
-    Names: text, muted, faint, final, vector, keyword, good, bad; the backgrounds cursor, cursor-blurred, marked.
-    Our variables (`score-vector`, `score-keyword`, `score-final`, `faint`) win where the theme has them; else they are
-    mixed from its accent, foreground and background. A theme of the terminal's own sixteen colours gets names of these.
-    """
-    if app.native_ansi_color:
-        return {name: Color.parse(value) for name, value in _ANSI.items()}
-    variables = app.theme_variables
-    foreground, background = Color.parse(variables["foreground"]), Color.parse(variables["background"])
-    accent = Color.parse(variables.get("score-final", variables["accent"]))
-    vector, keyword = _FALLBACK[app.current_theme.dark]
-    return {
-        "text": foreground,
-        "muted": background.blend(foreground, 0.76),
-        "faint": Color.parse(variables["faint"]) if "faint" in variables else background.blend(foreground, 0.58),
-        "final": accent,
-        "vector": Color.parse(variables.get("score-vector", vector)),
-        "keyword": Color.parse(variables.get("score-keyword", keyword)),
-        "good": Color.parse(variables["success"]),
-        "bad": Color.parse(variables["error"]),
-        "cursor": background.blend(accent, 0.17),
-        "cursor-blurred": background.blend(foreground, 0.08),
-        "marked": background.blend(accent, 0.07),
-    }
+def own_variables(theme: Theme) -> dict[str, str]:
+    """The colours of scores and of what is quiet, for a theme that does not name them."""
+    if theme.ansi:
+        return {"score-vector": "ansi_cyan", "score-keyword": "ansi_yellow", "faint": "ansi_bright_black"}
+    ours = ZEROCLAW_DARK if theme.dark else ZEROCLAW_LIGHT
+    return {name: ours.variables[name] for name in ("score-vector", "score-keyword", "faint")}

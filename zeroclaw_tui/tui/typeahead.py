@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
+from math import inf
+from typing import Any, Generic, Literal, TypeVar
 from weakref import WeakKeyDictionary
 
 from textual.app import App
@@ -18,20 +19,6 @@ Result = TypeVar("Result")
 Reason = Literal["key", "screen", "change"]
 _ROUNDS = 3
 """A key starts an action, that posts a message, and that another one, which moves the focus."""
-
-
-@runtime_checkable
-class MustBeSeen(Protocol):
-    """A screen that may ignore keys typed before it was drawn, because what it asks for cannot be undone."""
-
-    must_be_seen: bool
-
-
-@runtime_checkable
-class FilledLater(Protocol):
-    """A list that may still wait for its first rows."""
-
-    is_filled: bool
 
 
 @dataclass
@@ -50,7 +37,7 @@ class TypeAhead(App[Result], Generic[Result]):
     """
 
     def __init__(self, key_timeout: float) -> None:
-        """`key_timeout` is after how many seconds the next key is delivered if nothing reports the end of the last."""
+        """After `key_timeout` seconds the next key is delivered if nothing reports the end of the last."""
         super().__init__()
         self._key_timeout = key_timeout
         self._waiting_keys: deque[Key | Paste] = deque()
@@ -123,10 +110,10 @@ class TypeAhead(App[Result], Generic[Result]):
         if self._pressed_on not in self.screen_stack:
             # A widget that the key closed gets no events, so nothing reports the end of the key.
             await self._resume("key")
-        if isinstance(screen.focused, FilledLater) and not screen.focused.is_filled:
-            asyncio.get_running_loop().call_later(self._key_timeout, self.call_next, self._screen_ready, screen)
-        else:
+        if getattr(screen.focused, "is_filled", True):
             await self._screen_ready(screen)
+        else:
+            asyncio.get_running_loop().call_later(self._key_timeout, self.call_next, self._screen_ready, screen)
 
     async def on_table_list_filled(self, event: Any) -> None:
         if event.table is self.screen.focused:
@@ -140,8 +127,7 @@ class TypeAhead(App[Result], Generic[Result]):
             await self._resume("screen", "change")
 
     def _is_too_early(self, key: Key) -> bool:
-        screen = self.screen
-        if key.key == "escape" or not (isinstance(screen, MustBeSeen) and screen.must_be_seen):
+        """Whether a key was typed before its screen was drawn, whose question cannot be undone (`must_be_seen`)."""
+        if key.key == "escape" or not getattr(self.screen, "must_be_seen", False):
             return False
-        drawn_at = self._drawn_at.get(screen)
-        return drawn_at is None or key.time < drawn_at
+        return key.time < self._drawn_at.get(self.screen, inf)

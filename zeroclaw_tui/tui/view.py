@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Literal
 
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.query import (
     NEWEST_STORED,
     NO_SESSION,
@@ -34,7 +33,6 @@ Part = Literal["category", "session", "agent", "namespace", "age", "superseded"]
 VALUE_PARTS: tuple[Part, ...] = ("category", "session", "agent", "namespace")
 _LONGEST_CHIP = 24
 EmptyWords = tuple[str, str, tuple[tuple[str, str], ...]]
-_USUAL_SCALES = ("0..1", "raw bm25")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,11 +133,6 @@ class View:
         return self.mode is Mode.SIMILAR and bool(self.query.strip())
 
     @property
-    def shows_all(self) -> bool:
-        """True when nothing narrows the list but what is superseded."""
-        return not self.query and not self.chips
-
-    @property
     def text_filter(self) -> MemoryFilter:
         """The text searched in keys and contents, and highlighted there."""
         if self.mode is Mode.CONTAINS:
@@ -174,14 +167,6 @@ class View:
     def cleared(self) -> View:
         """With no filter at all; search and order stay."""
         return replace(self, filter=MemoryFilter(), age=None)
-
-    def fitting(self, why_not: Container[str]) -> View:
-        """What of it makes sense in a store that cannot do these things; search and order stay."""
-        parts = ("session", "agent", "namespace")
-        left_out: dict[str, object] = {part: None for part in parts if f"{part}s" in why_not}
-        if "superseded" in why_not:
-            left_out["superseded"] = Superseded.HIDE
-        return replace(self, filter=self.filter.but(**left_out))
 
     def shell_options(self, now: datetime) -> str:
         """The filter as the commands of the shell take it, quoted."""
@@ -265,18 +250,13 @@ class View:
             turn_limit=limit or RECALL_LIMIT,
         )
 
-    def unused_by_recall(self) -> tuple[Chip, ...]:
-        """Chips that recall knows nothing of."""
-        session, namespace = _only(self.filter.session), _only(self.filter.namespace)
-        used = {"agent": True, "session": session is not None, "namespace": namespace is not None}
-        return tuple(chip for chip in self.chips if not used.get(chip.part, False))
-
     @property
     def ignored(self) -> tuple[Chip, ...]:
-        """The chips that do not filter the current list."""
-        if self.is_similar:
-            return self.chips
-        return self.unused_by_recall() if self.is_recall else ()
+        """The chips that do not filter the current list: a recall knows an agent, one session and one namespace."""
+        if not self.is_recall:
+            return ()
+        known = ("agent", *(part for part in ("session", "namespace") if _only(getattr(self.filter, part))))
+        return tuple(chip for chip in self.chips if self.is_similar or chip.part not in known)
 
 
 def order_words(sort: Sort) -> str:
@@ -300,24 +280,23 @@ def _days_before(now: datetime, days: int | None) -> str | None:
     return None if days is None else (now - timedelta(days=days)).isoformat()
 
 
-def mark_words(marked: int, shown: int) -> tuple[str, str]:
-    """How many rows are marked and how many of them are not among those shown; what can be done with them."""
+def mark_words(marked: int) -> tuple[str, str]:
+    """How many memories are marked, and what can be done with them."""
     if not marked:
         return "", ""
-    hidden = f", {marked - shown:,} not shown" if marked > shown else ""
-    return f"● {marked:,} marked{hidden}", f"d deletes {'it' if marked == 1 else 'them'}, * * unmarks all"
+    return f"● {marked:,} marked", f"d deletes {'it' if marked == 1 else 'them'}, * * unmarks all"
 
 
 def fact_words(facets: Facets | None, view: View) -> tuple[str, ...]:
-    """What the list holds, in ever fewer words; nothing while it is being counted."""
+    """What the list holds; nothing while it is being counted."""
     if facets is None:
-        return ("",)
+        return ()
     facts = [counted(facets.total)]
     if facets.superseded and view.filter.superseded is Superseded.HIDE:
         facts.append(f"{facets.superseded:,} superseded hidden")
     if facets.not_embedded and facets.not_embedded < facets.total:
         facts.append(f"{facets.not_embedded:,} not embedded")
-    return tuple(" · ".join(facts[:length]) for length in range(len(facts), 0, -1))
+    return tuple(facts)
 
 
 def mode_facts(
@@ -342,46 +321,31 @@ def vector_words(recalled: RecallResult, host: str | None) -> str:
 
 
 def search_summary(
-    view: View,
-    recalled: RecallResult | None,
-    total: int | None,
-    found: int | None,
-    general: str | None = None,
-    *,
-    vector: str = "",
+    view: View, recalled: RecallResult | None, total: int | None, found: int | None, vector: str = ""
 ) -> tuple[str, ...]:
-    """The result of a recall; `general` is the note that holds for every recall of this store, and comes last.
+    """The result of a recall.
 
     `total` is how many pass the filters, `found` how many contain the query, None where that is not known. `vector` is
     what is to be known of the query's vector.
     """
     if recalled is None or not (recalled.results or recalled.withheld):
         return ()
+    ignored, count = ignored_words(view), len(recalled.results)
     if recalled.mode == SIMILAR:
-        unused = "similar ignores the filters" if view.chips else ""
-        facts = [f"{len(recalled.results)} similar", vector, *recalled.notes, unused]
-        return tuple(filter(None, facts))
-    ignored = _ignored_words(view)
+        return tuple(filter(None, (f"{count} similar", vector, *recalled.notes, ignored)))
+    so_far = " so far" if recalled.awaits_vector else ""
     # Where recall does not narrow by the filters, what passes them is no whole to count from.
     of_all = f" of {total:,}" if total is not None and not ignored else ""
-    injected = f"{recalled.injected} injected{' so far' if recalled.awaits_vector else ''}"
-    is_own_scale = recalled.scale not in _USUAL_SCALES and any(one.score is not None for one in recalled.results)
     facts = [
-        f"{len(recalled.results)} shown{of_all}",
-        injected if recalled.not_read_because is None else recalled.not_read_because.rstrip("."),
+        f"{count} shown{of_all}",
+        (recalled.not_read_because or f"{recalled.injected} injected{so_far}").rstrip("."),
         vector,
-        f"score: {recalled.scale}" if is_own_scale else "",
         f"{len(recalled.withheld)} withheld from the agent" if recalled.withheld else "",
         ignored,
-        f"contains finds {found:,} (/ tab)" if found is not None and found > len(recalled.results) else "",
-        *sorted(recalled.notes, key=lambda note: note == general),
+        f"contains finds {found:,} (/ tab)" if found is not None and found > count else "",
+        *recalled.notes,
     ]
     return tuple(filter(None, facts))
-
-
-def unusable_pattern(error: UsageError) -> EmptyWords:
-    """Why the list is empty for an invalid pattern."""
-    return error.message, error.hint or "", (_NEXT[Mode.REGEX], *_LEAVE)
 
 
 def why_empty(
@@ -391,77 +355,35 @@ def why_empty(
     *,
     notes: Sequence[str] = (),
     can_write: bool = False,
-    was_changed: bool = False,
-    is_first: bool = False,
     hidden: int = 0,
 ) -> EmptyWords:
     """Why the list is empty, what would fill it, and which key does that.
 
-    `found` memories contain the query, None where that is not known; `notes` are those of the recall. `was_changed`
-    says that there is a change to undo, `is_first` that the query's vector is still to come, `hidden` how many memories
+    `found` memories contain the query, None where that is not known; `notes` are those of the recall; `hidden` memories
     are superseded.
     """
-    about, query = memory.about, f"“{one_line(view.query)[:60]}”"
-    filters = (("F", "change the filters"),) if view.chips else ()
-    if about.keeps_nothing:
+    query = f"“{one_line(view.query)[:60]}”"
+    filters = (("F", "change the filters"),) if view.chips or hidden else ()
+    search_keys = (("tab", "search in another way"), ("esc", "close the search"), *filters)
+    if memory.about.keeps_nothing:
         keys = (("6", "choose another store"), ("r", "reload"), ("q", "quit"))
-        return "This backend stores no memories.", " ".join(sentences(about.notices)), keys
+        return "This backend stores no memories.", " ".join(sentences(memory.about.notices)), keys
     if view.is_recall:
-        facts = [_sentence(note) for note in notes]
-        if view.is_similar:
-            return "No similar memories.", "\n".join(filter(None, facts)), _LEAVE
-        contains = () if found == 0 else (("tab", "search with contains"),)
-        facts = [_found_words(found, view), _sentence(_ignored_words(view)), *facts]
-        fact = f"No keyword hits for {query} yet." if is_first else f"The agent recalls nothing for {query}."
-        return fact, "\n".join(filter(None, facts)), (*contains, *_LEAVE, *filters)
+        fact = "No similar memories." if view.is_similar else f"The agent recalls nothing for {query}."
+        contains = "" if found is None else f"contains finds {found:,}"
+        facts = [one_line(one).rstrip(".") for one in (contains, ignored_words(view), *notes) if one]
+        return fact, "\n".join(f"{one[:1].upper()}{one[1:]}." for one in facts), search_keys
     if view.query and view.mode in FINDS:
-        verb = "contains" if view.mode is Mode.CONTAINS else "matches"
-        return f"Nothing {verb} {query}{_among(view)}.", "", (_NEXT[view.mode], *_LEAVE, *filters)
+        return f"Nothing {'contains' if view.mode is Mode.CONTAINS else 'matches'} {query}.", "", search_keys
     if view.chips:
         return "No memory matches these filters.", " · ".join(chip.words for chip in view.chips), filters
-    choices = (
-        ("u", "undo the last change", was_changed and can_write),
-        ("F", "change the filters", hidden > 0),
-        ("n", "write a memory", can_write),
-    )
-    useful = tuple((key, does) for key, does, is_useful in choices if is_useful)
-    hidden_words = f"{hidden:,} superseded {'is' if hidden == 1 else 'are'} hidden. " if hidden else ""
-    fact = "No memories here now." if was_changed or hidden else "No memories yet."
-    return fact, hidden_words + _who_writes(memory), (*useful, ("r", "reload"), ("q", "quit"))
+    hidden_words = f"{hidden:,} superseded hidden. " if hidden else ""
+    write = (("n", "write a memory"),) if can_write else ()
+    words = f"{hidden_words}ZeroClaw writes memories while you talk with it."
+    return "No memories here.", words, (*write, *filters, ("r", "reload"), ("q", "quit"))
 
 
-_LEAVE = (("esc", "close the search"),)
-_NEXT = {
-    Mode.CONTAINS: ("tab", "search with a regular expression"),
-    Mode.REGEX: ("tab", "find similar memories"),
-}
-
-
-def _who_writes(memory: Memory) -> str:
-    if memory.about.ends_with_program:
-        return "These memories exist only in this process and are lost when it ends."
-    shown = "Press r to show them" if "watch" in memory.why_not else "They appear here at once"
-    return f"ZeroClaw writes memories while you talk with it. {shown}."
-
-
-def _sentence(words: str) -> str:
-    """Words with a capital and a full stop; nothing stays nothing."""
-    clean = one_line(words).rstrip(".")
-    return f"{clean[:1].upper()}{clean[1:]}." if clean else ""
-
-
-def _among(view: View) -> str:
-    return " among the memories that match the filters" if view.chips else ""
-
-
-def _found_words(found: int | None, view: View) -> str:
-    """What the mode "contains" would find."""
-    if not found:
-        return "" if found is None else f"No memory{_among(view)} contains this text either."
-    return f"{counted(found)}{_among(view)} {'contains' if found == 1 else 'contain'} this exact text."
-
-
-def _ignored_words(view: View) -> str:
-    """The filters that recall ignores, so that its results do not look filtered."""
-    words = [chip.words for chip in view.unused_by_recall()]
-    return f"recall ignores the filter{'' if len(words) == 1 else 's'} {', '.join(words)}" if words else ""
+def ignored_words(view: View) -> str:
+    """The filters that a ranking ignores, so that its results do not look filtered."""
+    words = [chip.words for chip in view.ignored]
+    return f"{view.mode} ignores the filter{'' if len(words) == 1 else 's'} {', '.join(words)}" if words else ""

@@ -95,10 +95,10 @@ async def test_keys_that_change_say_why_they_do_not(tmp_path: Path, program: Luc
             # The same sentence is not put up twice.
             assert sentence in said(pilot), key
             assert isinstance(app.screen, BrowserRoom)
-            assert len(rows.marks) == 0
+            assert len(rows.marked) == 0
         await pilot.press("asterisk")
         await settled(pilot)
-        marked = [row.result.entry.key for row in rows.rows if isinstance(row, RankedRow) and rows.is_marked(row)]
+        marked = [row.result.entry.key for row in rows.rows if isinstance(row, RankedRow) and rows.has_mark(row)]
         assert marked == ["tea"]
     assert database_rows(tmp_path) == before
 

@@ -10,7 +10,7 @@ from support.settling import press, running, settled
 from textual.color import Color
 from tui_samples import Inspector
 
-from zeroclaw_tui.tui.themes import first_theme, score_colours
+from zeroclaw_tui.tui.themes import first_theme
 
 
 def luminance(colour: Color) -> float:
@@ -43,10 +43,10 @@ async def test_everything_has_contrast_in_both_themes_and_sixteen_colours_have_n
                     shown, on = Color(*style.color.triplet), Color(*behind) if behind else ground
                     assert contrast(shown, on) >= 4.5, f"{text!r}: {shown.hex} on {on.hex}"
         app.theme = first_theme({}, "standard")
-        colours = score_colours(app)
-        assert colours["vector"] == Color.parse("ansi_cyan")
-        assert colours["keyword"] == Color.parse("ansi_yellow")
-        assert colours["final"] not in (colours["bad"], Color.parse("ansi_red"))
+        await settled(pilot)
+        colours = app.theme_variables
+        assert (colours["score-vector"], colours["score-keyword"]) == ("ansi_cyan", "ansi_yellow")
+        assert Color.parse(colours["primary"]) != Color.parse(colours["error"])
 
 
 @pytest.mark.parametrize(

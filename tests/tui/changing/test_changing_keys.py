@@ -79,7 +79,7 @@ async def test_after_an_edit_only_copies_in_files_are_reported(
         found_in(monkeypatch, SNAPSHOT, LUCID)
         await press(pilot, "e", "X", "ctrl+s")
         assert "Also found in" in screen_text(app)
-        assert "snapshot (1) type : copies to see them" in screen_words(app)
+        assert "snapshot (1). Type : copies to see them" in screen_words(app)
 
 
 async def test_the_palette_shows_other_copies_and_erases_the_marked_memories(

@@ -13,7 +13,6 @@ from tui_samples import browser
 from zeroclaw_tui.config.settings import confirmed_stores
 from zeroclaw_tui.curation.candidates import StoreStatus
 from zeroclaw_tui.tui.rooms.stores import ErrorScreen, StoresRoom
-from zeroclaw_tui.tui.widgets.lines import SearchBar
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
 
@@ -88,24 +87,6 @@ async def test_a_store_that_never_answers_delays_no_other(known: Known) -> None:
         assert "… asking" in screen_text(app)
         await pilot.press("j", "j", "enter")
         await until(pilot, lambda: "This backend stores no memories." in screen_text(app))
-
-
-async def test_search_and_filters_stay_where_they_make_sense_and_come_back_after_none(known: Known) -> None:
-    """Markdown knows no session: that filter goes, the category and the text stay; none keeps what was looked for."""
-    async with running(known.app(), WIDE) as (app, pilot):
-        shown = browser(app)
-        shown.panes.look(shown.view.toggled("category", "core").toggled("session", "telegram_12345"))
-        await press(pilot, "slash", "=ramen", "tab")
-        for steps in (("j",), ("G",)):
-            await pilot.press("enter") if shown.query_one(SearchBar).input.has_focus else None
-            await press(pilot, "6", *steps, "enter")
-            if steps == ("j",):
-                assert [chip.words for chip in shown.view.chips] == ["core"]
-                assert shown.query_one(SearchBar).input.value == "ramen"
-                assert "Likes ramen." in screen_text(app)
-        assert "This backend stores no memories." in screen_text(app)
-        await press(pilot, "6", "j", "enter")
-        assert shown.view.query == "ramen"
 
 
 async def test_a_store_that_does_not_open_leaves_the_one_that_is_shown(known: Known) -> None:

@@ -16,16 +16,13 @@ from tui_samples import Inspector, SampleMemory, browser, sample_config, sample_
 
 from zeroclaw_tui.backends.about import OwnRule
 from zeroclaw_tui.backends.base import Memory, T
-from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
-from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.query import Query
 from zeroclaw_tui.scoring.evidence import OwnEvidence
 from zeroclaw_tui.scoring.profiles import Trial
 from zeroclaw_tui.tui.format import shorten_path
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
-from zeroclaw_tui.tui.view import View, why_empty
 from zeroclaw_tui.tui.widgets.header import scoring_words
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
@@ -102,8 +99,7 @@ def test_the_header_names_a_ranking_of_its_own_and_no_weights(tmp_path: Path) ->
     store = sqlite()
     store.name, store.about = "qdrant", replace(store.about, rule=OwnRule("cosine only"))
     words = scoring_words(sample_library(store, sample_config(tmp_path, zeroclaw_backend="qdrant", backend="qdrant")))
-    assert words[0] == "qdrant · scoring 0.6.2 (assumed) · cosine only"
-    assert not any("0.7 / 0.3" in one for one in words)
+    assert words == "qdrant · scoring 0.6.2 (assumed) · cosine only"
 
 
 @pytest.mark.parametrize(
@@ -117,14 +113,6 @@ def test_the_header_names_a_ranking_of_its_own_and_no_weights(tmp_path: Path) ->
 )
 def test_an_address_is_shortened_between_its_parts(cells: int, shown: str) -> None:
     assert shorten_path("postgres://zero@127.0.0.1:39081/zero · public.memories", cells) == shown
-
-
-def test_an_empty_list_says_when_new_memories_appear() -> None:
-    database = SqliteMemory(Path("brain.db"))
-    assert "lost when it ends" in why_empty(View(), InMemory(), None)[1]
-    assert "Press r to show them" in why_empty(View(), database, None)[1]
-    database.why_not = {}
-    assert "at once" in why_empty(View(), database, None)[1]
 
 
 async def test_a_store_that_opens_late_does_not_take_the_other_from_under_an_editor(tmp_path: Path) -> None:
@@ -161,7 +149,7 @@ class Slow(Known):
 
 async def test_rows_marked_keep_their_mark_while_another_memory_comes_to_their_place(tmp_path: Path) -> None:
     async with running(Inspector(tmp_path).app()) as (app, _):
-        marks = browser(app).query_one(MemoryList).marks
+        marks = browser(app).query_one(MemoryList).marked
         entry = browser(app).query_one(MemoryList).selected_entry
         assert entry is not None
         marks.toggle(entry)

@@ -90,12 +90,6 @@ async def test_columns_are_as_wide_as_needed_and_numbers_are_at_the_right() -> N
         assert app.lines[0].split() == ["thing", "count", "about", "only", "wide"]
 
 
-async def test_a_narrow_list_keeps_room_for_what_is_to_be_read() -> None:
-    async with listing([Thing("n" * 60, 3, "a sentence to read")], width=50) as (app, _):
-        assert "a sentence to r" in app.lines[1]
-        assert "nnnnn…" in app.lines[1]
-
-
 async def test_text_is_neither_markup_nor_does_it_steer_the_terminal() -> None:
     styled = (Column[Thing]("styled", lambda thing: Content.styled(thing.about, "bad"), flex=True),)
     for columns in (COLUMNS, styled):
@@ -110,16 +104,6 @@ async def test_what_looks_like_a_key_is_masked() -> None:
     async with listing([Thing("token", 1, "sk-abcdefghijklmnop1234")]) as (app, _):
         assert "abcdefghijklmnop" not in app.lines[1]
         assert "sk-••••" in app.lines[1]
-
-
-async def test_a_styled_cell_shows_its_parts_in_the_colours_of_the_list() -> None:
-    columns = (
-        Column[Thing]("state", lambda thing: Content.assemble(("✗ ", "bad"), "fails ", ("12", "good")), width=20),
-    )
-    app = Table(TableList(columns, [Thing("one")]))
-    async with app.run_test(size=(40, 4)):
-        colours = {part.text.strip(): part.style and part.style.color for part in app.table.render_line(1)}
-        assert len({str(colours[text]) for text in ("✗", "fails", "12")}) == 3
 
 
 async def test_marks_and_what_is_left_out_are_signs_of_their_own() -> None:

@@ -5,16 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from rich.cells import cell_len
 from tui_widget_samples import HOSTILE, NOW, WidgetApp, hybrid_recall, memory, recalled, scored, shown
 
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry, Stop
-from zeroclaw_tui.memory.text import display_text
-from zeroclaw_tui.tui.format import next_line, wrapped
-from zeroclaw_tui.tui.widgets.detail import MAX_SHOWN, MemoryDetail, PlainContent, origin_parts, packed
+from zeroclaw_tui.tui.widgets.detail import MAX_SHOWN, MemoryDetail, PlainContent, origin_parts
 from zeroclaw_tui.tui.widgets.score_lines import score_lines
 
 
@@ -52,16 +47,15 @@ async def test_all_a_memory_has_is_shown_and_what_it_lacks_is_absent() -> None:
             "updated 2026-04-01 10:00",
             "session telegram_12345",
             "agent main",
-            "namespace home",
             "1536-d vector · 40 B",
             "◆ pinned",
             "importance 0.70",
             "kind semantic:fact",
             "→ superseded by id-9",
             "id id-1",
-            "Allergic to peanuts.\n\n   - satay\n   - mole",
         ):
-            assert words in text
+            assert words in " ".join(text.split())
+        assert "Allergic to peanuts.\n\n   - satay\n   - mole" in text
         detail.show(memory(2, "plain"), None, None)
         await pilot.pause()
         text = _painted(app)
@@ -132,7 +126,7 @@ def test_the_formula_has_this_results_own_numbers() -> None:
     assert _sentences(recall.results[5], recall)[:3] == [
         "final 0.30 = 0.7 × – + 0.3 × 1.00",
         "keyword: 1.00",
-        "vector: not among the nearest",
+        "✗ not injected: threshold 0.30 < 0.40",
     ]
     assert "✗ withheld from the agent: exfil_curl" in _sentences(recall.withheld[0], recall)
 
@@ -153,8 +147,8 @@ def _vector(score: float) -> ScoredEntry:
         ("0.7.5", _keyword(5.06, 1.0, 5.06), "final 5.06 = bm25 unchanged: the search has no vectors"),
         ("0.7.5", _vector(0.9), "final 0.90 = cosine unchanged: the search has no keyword hit"),
         ("0.6.2", _vector(0.63), "final 0.63 = 0.7 × 0.90 + 0.3 × –"),
-        ("0.7.5", scored(1, 1.0, stage="like"), "final 1.00: found by text search, where every hit scores 1"),
-        ("0.7.5", scored(1, None, stage="recent"), "no score: listed by time of storing"),
+        ("0.7.5", scored(1, 1.0, stage="like"), "final 1.00: by the rule of like (0..1)"),
+        ("0.7.5", scored(1, None, stage="recent"), "no score"),
         ("0.7.5", scored(1, 0.5, stage="markdown"), "final 0.50: by the rule of markdown (0..1)"),
     ],
 )
@@ -168,61 +162,12 @@ def test_weights_that_do_not_add_up_to_one_are_divided_by_their_sum() -> None:
     assert _sentences(result, recalled([result], profile="0.8.4", weights=(0.9, 0.6)))[0] == formula
 
 
-@pytest.mark.parametrize(
-    ("profile", "result", "formula"),
-    [
-        ("0.7.5", _keyword(0.3, 1.0, 5.0), "final 0.30 = 0.7 × – + 0.3 × 1.00"),
-        ("0.7.5", _vector(0.63), "final 0.63 = 0.7 × 0.90 + 0.3 × –"),
-        ("0.8.4", _keyword(1.0, 1.0, 5.0), "final 1.00 = 0.3 × 1.00 / 0.3"),
-        ("0.8.4", _vector(0.9), "final 0.90 = 0.7 × 0.90 / 0.7"),
-    ],
-)
-def test_in_a_merge_a_row_of_one_stage_alone_is_weighted_too(profile: str, result: ScoredEntry, formula: str) -> None:
-    """ZeroClaw's merge weighs every row once both stages found any; what the row lacks is named."""
-    sentences = _sentences(result, recalled([result], profile=profile, mode="hybrid"))
-    assert sentences[0] == formula
-    missing = "vector: not among the nearest" if result.vector_score is None else "keyword: not among the best"
-    assert missing in sentences
-
-
 def test_decay_is_shown_with_the_age_it_came_from() -> None:
     entry = memory(1, category="daily", timestamp="2026-11-14T22:00:00Z")
     result = replace(scored(1, 0.8, decayed=0.4, vector_score=0.8), entry=entry)
     assert "after decay 0.40 = 0.80 × 2^(−7.0 d / 7 d)" in _sentences(result, recalled([result], profile="0.8.4"))
     undecayed = scored(1, 0.8, decayed=0.8, vector_score=0.8)
     assert not any("decay" in line for line in _sentences(undecayed, recalled([undecayed], profile="0.8.4")))
-
-
-TEXT = st.text(st.one_of(st.characters(), st.sampled_from("ab  \n\t今日é\u0301👩\u200d👧☕\ufe0f")), max_size=200)
-
-
-@settings(deadline=None)
-@given(TEXT, st.integers(1, 30))
-def test_wrapping_loses_nothing_but_blanks_at_line_ends(text: str, width: int) -> None:
-    shown_text = display_text(text).expandtabs(4)
-    lines, start = [], 0
-    while start < len(shown_text):
-        line, following = next_line(shown_text, start, width)
-        assert following > start
-        lines.append(line)
-        start = following
-    assert "".join(lines).replace(" ", "") == shown_text.replace("\n", "").replace(" ", "")
-    widest = max((cell_len(character) for character in shown_text), default=1)
-    assert all(cell_len(line) <= max(width, widest) for line in lines)
-
-
-def test_lines_break_at_blanks_and_keep_their_indent() -> None:
-    assert wrapped("  one two three\n\nfour", 9) == ["  one two", "three", "", "four"]
-    assert wrapped("antidisestablishment", 8) == ["antidise", "stablish", "ment"]
-    assert wrapped("今日は寿司", 5) == ["今日", "は寿", "司"]
-
-
-@settings(deadline=None)
-@given(st.lists(st.text("abc def", min_size=1, max_size=20), min_size=1, max_size=8), st.integers(1, 60))
-def test_parts_are_never_broken_and_none_is_lost(parts: list[str], width: int) -> None:
-    lines = packed(parts, width)
-    assert " · ".join(lines) == " · ".join(parts)
-    assert all(len(line) <= width or line in parts for line in lines)
 
 
 async def test_the_detail_scrolls_with_the_keys_of_the_list() -> None:
@@ -241,7 +186,7 @@ async def test_the_detail_scrolls_with_the_keys_of_the_list() -> None:
         assert all(binding.id and binding.tooltip for binding in MemoryDetail.BINDINGS)  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize(("timestamp", "words"), [("MEMORY", "no readable date: MEMORY"), ("", "no date")])
+@pytest.mark.parametrize(("timestamp", "words"), [("MEMORY", "MEMORY"), ("", "no date")])
 def test_what_is_no_date_is_not_called_the_moment_of_creation(timestamp: str, words: str) -> None:
     entry = MemoryEntry(id="1", key="a", content="b", category="core", timestamp=timestamp)
     assert origin_parts(entry, None)[1] == words

@@ -61,7 +61,7 @@ async def test_a_wide_window_shows_category_key_first_line_size_and_age_in_colum
         lines = shown(widget)
         assert [" ".join(line.split()) for line in lines[:4]] == [
             "category key memory size age",
-            "▌ core key_1 ◆ Allergic to peanuts, careful with satay 86 B 8 mo",
+            "▌core key_1 ◆ Allergic to peanuts, careful with satay 86 B 8 mo",
             "conversation key_2 → x 1.2 KB ?",
             "core (empty key) (empty) 0 B now",
         ]
@@ -84,11 +84,11 @@ async def test_each_highlighted_memory_is_reported_once_and_again_when_it_change
         await pilot.press("j", "j", "k")
         widget.show_order(range(5))
         await pilot.pause()
-        assert [message.entry.handle for message in app.saw(MemoryList.RowHighlighted)] == [0, 1, 2, 1]
+        assert [message.row.handle for message in app.saw(MemoryList.RowHighlighted)] == [0, 1, 2, 1]
         assert (widget.selected_entry, widget.selected_result) == (memory(1), None)
         widget.put_rows([replace(memory(1), content="new words")])
         await pilot.pause()
-        assert app.saw(MemoryList.RowHighlighted)[-1].entry.content == "new words"
+        assert app.saw(MemoryList.RowHighlighted)[-1].row.content == "new words"
 
 
 async def test_the_cursor_stays_on_its_memory_or_else_on_its_place() -> None:
@@ -113,8 +113,7 @@ async def test_the_cursor_stays_on_its_memory_or_else_on_its_place() -> None:
 
 async def test_rows_about_to_be_seen_are_asked_for_once_and_in_one_go() -> None:
     async with listing() as (widget, app, pilot):
-        widget.show_page(memories(200))
-        widget.show_order(MILLION)
+        widget.show_order(MILLION, memories(200))
         await pilot.pause()
         assert app.saw(MemoryList.RowsWanted) == []
         widget.action_move_pages(30)
@@ -175,19 +174,10 @@ async def test_another_theme_colours_the_rows_at_once() -> None:
 
 async def test_what_was_looked_for_is_lit_even_far_into_a_memory() -> None:
     async with listing() as (widget, _, pilot):
-        widget.lights = Highlights.of(MemoryFilter(contains="PeaNuts"))
+        widget.light_up(Highlights.of(MemoryFilter(contains="PeaNuts")))
         widget.show_page([memory(1, "word " * 40 + "peanuts and satay"), memory(2, "今日はpeanuts")])
         await pilot.pause()
         for line in (1, 2):
             lit = [segment for segment in widget.render_line(line) if segment.style and segment.style.underline]
             assert [segment.text for segment in lit] == ["peanuts"]
         assert "…" in shown(widget)[1]
-
-
-async def test_agents_are_a_column_only_of_a_wide_window_where_they_are_mixed() -> None:
-    for width, is_mixed in ((160, False), (160, True), (80, True)):
-        async with listing(width) as (widget, _, pilot):
-            widget.set_look(sort=NEWEST_STORED, now=NOW, show_agent=is_mixed)
-            widget.show_page([memory(1, agent="ops-helper")])
-            await pilot.pause()
-            assert ("ops-helper" in shown(widget)[1]) is (width == 160 and is_mixed)

@@ -24,38 +24,32 @@ async def _lines(recall: RecallResult, width: int) -> list[str]:
 async def test_a_hybrid_recall_shows_parts_the_threshold_as_a_line_and_reasons_in_words() -> None:
     lines = await _lines(hybrid_recall(), 95)
     assert lines == [
-        "     key          memory                                  final  vector         keyword",
-        "▌ 1  key_1        What was said at 1                       0.86  ███████▎ 0.91  █████▉   0.74",
-        "  2  key_2        What was said at 2                       0.61  █████▌   0.69  ███▎     0.41",
-        "  3  key_3        What was said at 3                       0.44  ████▏    0.51  ██▎      0.28",
-        "  4  key_4        What was said at 4                       0.41  ████     0.50  –",
-        "                  skipped: assistant reply",
-        "     ───────────  threshold 0.40: below is not injected  ────────────────────────────────────",
-        "  5  key_5        What was said at 5                       0.31  ███▌     0.44  –",
-        "  6  key_6        What was said at 6                       0.30  –              ████████ 1.00",
-        "     key_7        What was said at 7                       0.20  –              –",
-        "                  withheld: exfil_curl",
+        "     key    memory                                        final  vector         keyword",
+        "▌ 1  key_1  What was said at 1                             0.86  ███████▎ 0.91  █████▉   0.74",
+        "  2  key_2  What was said at 2                             0.61  █████▌   0.69  ███▎     0.41",
+        "  3  key_3  What was said at 3                             0.44  ████▏    0.51  ██▎      0.28",
+        "  4  key_4  What was said at 4                             0.41  ████     0.50  –",
+        "            skipped: assistant reply",
+        " ───── threshold 0.40: below is not injected ────────────────────────────────────────────────",
+        "  5  key_5  What was said at 5                             0.31  ███▌     0.44  –",
+        "  6  key_6  What was said at 6                             0.30  –              ████████ 1.00",
+        "     key_7  What was said at 7                             0.20  –              –",
+        "            withheld: exfil_curl",
         "",
     ]
 
 
-async def test_before_the_memory_is_cut_within_a_word_bars_and_key_give_way() -> None:
-    text = "She likes noodles and does not like tasting menus."
+async def test_in_a_narrow_list_bars_then_parts_and_then_the_key_give_way() -> None:
     both = scored(1, 0.9, vector_score=0.9, keyword_score=0.8, injected=True)
-    found = recalled([replace(both, entry=memory(1, text))])
-    assert (await _lines(found, 60))[:2] == [
-        "     key          memory                   final",
-        "▌ 1  key_1        She likes noodles and     0.90  ███████▎",
+    found = recalled([replace(both, entry=memory(1, "She likes noodles and does not like tasting menus."))])
+    seen = {width: await _lines(found, width) for width in (80, 60, 40)}
+    assert [line.split() for line in (seen[80][0], seen[60][0], seen[40][0])] == [
+        ["key", "memory", "final", "vector", "keyword"],
+        ["key", "memory", "final"],
+        ["memory", "final"],
     ]
-    assert (await _lines(found, 50))[:2] == [
-        "     key          memory                   final",
-        "▌ 1  key_1        She likes noodles and     0.90",
-    ]
-    assert (await _lines(found, 40))[:3] == [
-        "     memory                      final",
-        "▌ 1  She likes noodles and does   0.90",
-        "▌    not like tasting menus.",
-    ]
+    assert seen[80][1].split()[-3:] == ["0.90", "0.90", "0.80"]
+    assert seen[40][1:3] == ["▌ 1  She likes noodles and does   0.90", "▌    not like tasting menus."]
 
 
 async def test_a_long_memory_continues_below_its_scores_with_the_words_of_the_message_lit() -> None:
@@ -72,15 +66,6 @@ async def test_a_long_memory_continues_below_its_scores_with_the_words_of_the_me
             segment.text for strip in strips(widget) for segment in strip if segment.style and segment.style.underline
         }
         assert lit == {"what", "she", "like"}
-
-
-async def test_without_vectors_there_is_no_vector_column_and_the_final_score_may_be_raw() -> None:
-    results = [scored(1, 5.06, keyword_score=1.0, keyword_raw=5.06, stage="keyword", injected=True)]
-    lines = await _lines(recalled(results, scale="raw bm25"), 90)
-    assert "vector" not in lines[0]
-    assert "keyword" in lines[0]
-    assert "5.06" in lines[1]
-    assert lines[1].endswith("████████ 1.00")
 
 
 async def test_the_bold_number_is_the_one_that_is_compared_with_the_threshold() -> None:
@@ -141,7 +126,7 @@ async def test_the_cursor_passes_over_the_thresholds_line() -> None:
         assert widget.selected_result.rank == 4
         await pilot.press("G")
         assert widget.selected_result.withheld == "exfil_curl"
-        told = [message.result.rank for message in app.saw(MemoryList.RowHighlighted)]
+        told = [message.row.result.rank for message in app.saw(MemoryList.RowHighlighted)]
         assert told == [1, 2, 3, 4, 5, 4, 7]
         assert app.saw(MemoryList.RowsWanted) == []
 
@@ -185,9 +170,3 @@ async def test_hostile_results_reach_the_screen_as_plain_text() -> None:
             assert not [character for character in line if ord(character) < 32 or 127 <= ord(character) < 160]
             assert "\u202e" not in line
             assert "\ud800" not in line
-
-
-async def test_a_list_of_the_newest_has_no_score_columns_at_all() -> None:
-    lines = await _lines(recalled([scored(1, None, stage="recent", injected=True)]), 90)
-    assert lines[0].split() == ["key", "memory"]
-    assert not any("threshold" in line for line in lines)

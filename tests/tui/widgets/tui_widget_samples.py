@@ -14,7 +14,7 @@ from textual.widget import Widget
 
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry, Stop
-from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, ZEROCLAW_LIGHT
+from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, ZEROCLAW_LIGHT, own_variables
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
 NOW = datetime(2026, 11, 21, 22, 0, tzinfo=UTC)
@@ -99,6 +99,9 @@ class WidgetApp(App[None]):
     def compose(self) -> ComposeResult:
         yield self.widget
 
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return own_variables(self.current_theme)
+
     def on_mount(self) -> None:
         self.register_theme(ZEROCLAW_DARK)
         self.register_theme(ZEROCLAW_LIGHT)
@@ -108,13 +111,7 @@ class WidgetApp(App[None]):
     def on_memory_list_rows_wanted(self, message: MemoryList.RowsWanted) -> None:
         self.seen.append(message)
 
-    def on_memory_list_row_highlighted(self, message: MemoryList.RowHighlighted) -> None:
-        self.seen.append(message)
-
-    def on_memory_list_row_opened(self, message: MemoryList.RowOpened) -> None:
-        self.seen.append(message)
-
-    def on_memory_list_sort_wanted(self, message: MemoryList.SortWanted) -> None:
+    def on_table_list_row_highlighted(self, message: MemoryList.RowHighlighted) -> None:
         self.seen.append(message)
 
     def saw(self, kind: type[Message]) -> list[Any]:

@@ -22,7 +22,6 @@ from zeroclaw_tui.memory.query import SortField
 from zeroclaw_tui.memory.text import are, one_line, shell_word
 from zeroclaw_tui.tui.commands import (
     Change,
-    Command,
     Room,
     changing,
     inform,
@@ -34,7 +33,7 @@ from zeroclaw_tui.tui.commands import (
 )
 from zeroclaw_tui.tui.format import shown_words
 from zeroclaw_tui.tui.rooms.browser_commands import BROWSER_COMMANDS, NEEDS_NO_MEMORIES, NO_SNAPSHOT, WRITING
-from zeroclaw_tui.tui.view import FINDS, ORDERS, Chip, Mode, Pace, View, order_words
+from zeroclaw_tui.tui.view import FINDS, ORDERS, Mode, Pace, View, order_words
 from zeroclaw_tui.tui.widgets.header import Empty, StoreFacts
 
 # The panes are imported behind the first frame, and what a change needs when one is made.
@@ -48,7 +47,6 @@ if TYPE_CHECKING:
     from zeroclaw_tui.memory.recall import ScoredEntry
     from zeroclaw_tui.tui.actions import Changes
     from zeroclaw_tui.tui.rooms.panes import BrowserPanes
-    from zeroclaw_tui.tui.rooms.why.pane import Tab
     from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
 _LUCID = "lucid"
@@ -82,34 +80,15 @@ class BrowserRoom(Room[None]):
         self.pace = pace
         self.clock = clock
         self._panes: BrowserPanes | None = None
-        self._furnishing = asyncio.Lock()
         self._changes: Changes | None = None
         self._copies: Sequence[TextPlace] = ()
-        self._other_install: str | None = None
-        self._narrowed: Chip | None = None
 
     def compose(self) -> ComposeResult:
         yield StoreFacts(id="facts-of-store")
         yield Empty(id="opening")
 
     def on_mount(self) -> None:
-        """Say that it is being opened, and make the panes where that takes its time."""
         self.query_one(Empty).show("Opening …")
-        # Most stores are open before: then the panes come with their first rows, and are laid out once.
-        self.set_timer(self.pace.patience, self.furnish)
-
-    async def furnish(self) -> None:
-        """Put the panes and the keys in their place, once; whoever asks waits until they are there."""
-        async with self._furnishing:
-            if self._panes is None:
-                from zeroclaw_tui.tui.rooms.panes import BrowserPanes
-                from zeroclaw_tui.tui.widgets.lines import KeyLine
-
-                panes = BrowserPanes(self.clock, self.pace, id="panes")
-                await self.query("#opening").remove()
-                await self.mount_all([panes, KeyLine()])
-                self._panes = panes
-                self.refresh_bindings()
 
     @property
     def panes(self) -> BrowserPanes:
@@ -153,20 +132,25 @@ class BrowserRoom(Room[None]):
         """The memories."""
         return self.panes.rows
 
-    async def show_store(self, library: Library, view: View, other_install: str | None) -> None:
-        """Show this store; `other_install` is where another one is, if there is one."""
-        await self.furnish()
-        self._other_install, self._narrowed = other_install, None
-        self.panes.show_library(library, view, other_install)
+    async def show_store(self, library: Library, view: View) -> None:
+        """Show this store; the panes come with the first one, behind the first frame."""
+        if self._panes is None:
+            from zeroclaw_tui.tui.rooms.panes import BrowserPanes
+            from zeroclaw_tui.tui.widgets.lines import KeyLine
+
+            self._panes = BrowserPanes(self.clock, self.pace, id="panes")
+            await self.query("#opening").remove()
+            await self.mount_all([self._panes, KeyLine()])
+        self._copies = ()
+        self.panes.show_library(library, view)
         self.refresh_bindings()
 
     def look_again(self) -> None:
         """Memories were changed here or in another room, or a change failed halfway: the same view, its place kept."""
         if self.library is not None:
-            self.panes.copies_banner.hide()
             self.panes.show_header()
             self.panes.look_again()
-            self._ask_about_marks(self.rows.marks.resolve_again)
+            self._ask_about_marks(self.rows.marked.resolve_again)
 
     async def _after_change(self, _: Outcome | None) -> None:
         self.look_again()
@@ -179,15 +163,13 @@ class BrowserRoom(Room[None]):
             return False
         if action == "search_mode":
             return self.is_mounted and self.panes.is_choosing_mode
-        if action == "installs":
-            return self._other_install is not None
         return super().check_action(action, parameters)
 
     def why_dimmed(self, action: str) -> str | None:
         """Why a command cannot be done now, in a sentence; None when it can."""
         if self.library is None or not self.is_mounted:
             return None
-        takes_marks = action in ("delete", "erase") and len(self.rows.marks) > 0
+        takes_marks = action in ("delete", "erase") and len(self.rows.marked) > 0
         return why_dimmed(action, self.library, self.view, None if takes_marks else self.rows.selected_result)
 
     def shell_facts(self) -> Mapping[str, str]:
@@ -202,23 +184,19 @@ class BrowserRoom(Room[None]):
             facts["key"] = shell_word(entry.key)
         return facts
 
-    def is_offered(self, command: Command) -> bool:
-        """Whether the palette has a command now."""
-        return super().is_offered(command) and (command.id != "no_filter" or bool(self.view.chips))
-
-    def on_memory_list_row_opened(self) -> None:
+    def on_table_list_row_opened(self) -> None:
         self.action_read()
 
-    def on_memory_list_marks_changed(self) -> None:
+    def on_table_list_marks_changed(self) -> None:
         """Ask which version the marked rows have, and say how many there are."""
         self.panes.paint_lines()
-        if self.rows.marks.is_waiting:
-            self._ask_about_marks(self.rows.marks.resolve)
+        if self.rows.marked.is_waiting:
+            self._ask_about_marks(self.rows.marked.resolve)
 
     def on_browser_panes_view_changed(self) -> None:
         """All that was shown stays marked wherever the list goes: the store is asked what that is."""
-        if self.rows.marks.every is not None:
-            self._ask_about_marks(self.rows.marks.expand)
+        if self.rows.marked.every is not None:
+            self._ask_about_marks(self.rows.marked.expand)
 
     def say_failure(self, error: InspectorError) -> None:
         """One sentence and what to do next; nothing on the screen changes.
@@ -234,7 +212,7 @@ class BrowserRoom(Room[None]):
         self.panes.open_search()
 
     def action_search_mode(self) -> None:
-        self.panes.search_by()
+        self.panes.next_mode()
 
     def action_step_out(self) -> None:
         """One step out; never out of the program."""
@@ -249,15 +227,8 @@ class BrowserRoom(Room[None]):
     def action_same_session(self) -> None:
         """Only what shares its session with the memory under the cursor, else its category; again: all of before."""
         entry = self._entry_here()
-        here = None if entry is None else entry.handle
-        if self._narrowed is not None and self._narrowed in self.view.chips:
-            self.panes.look(self.view.without(self._narrowed), go_to=here)
-            self._narrowed = None
-        elif entry is not None:
-            part, value = self.view.part_of(entry)
-            if not self.view.has(part, value):
-                self.panes.look(self.view.toggled(part, value), go_to=here)
-            self._narrowed = next(chip for chip in self.view.chips if (chip.part, chip.value) == (part, value))
+        if entry is not None:
+            self.panes.look(self.view.toggled(*self.view.part_of(entry)), go_to=entry.handle)
 
     def action_filter(self) -> None:
         """Narrow the list on a panel."""
@@ -280,9 +251,7 @@ class BrowserRoom(Room[None]):
         choices = [Answer("", order_words(view.sorted_by(sort.field).sort), sort.field) for sort, *_ in ORDERS]
         at = [sort.field for sort, *_ in ORDERS].index(view.sort.field)
         choices[at] = replace(choices[at], words=order_words(view.sort), remark="again: reversed")
-        # A recall is in the agent's own order, so that a choice made there shows only afterwards.
-        sentence = "Recall keeps its ranks. Sort the list by?" if view.is_recall else "Sort by?"
-        self.app.push_screen(choice(sentence, choices, view.sort.field), self._order_by)
+        self.app.push_screen(choice("Sort by?", choices, view.sort.field), self._order_by)
 
     def _order_by(self, field: SortField | None) -> None:
         if field is not None:
@@ -303,14 +272,8 @@ class BrowserRoom(Room[None]):
             self.panes.look_again()
             self.post_message(self.ProfileChosen(version))
 
-    async def action_copy_to_store(self) -> None:
-        await self.run_action("app.stores(True)")
-
     def action_copy(self) -> None:
-        self.run_worker(self._copy(as_json=False), group="copy")
-
-    def action_copy_json(self) -> None:
-        self.run_worker(self._copy(as_json=True), group="copy")
+        self.run_worker(self._copy(), group="copy")
 
     def action_notices(self) -> None:
         """The notices of this store."""
@@ -332,22 +295,20 @@ class BrowserRoom(Room[None]):
         elif room == "why":
             self._open_why("what_if" if self.rows.selected_entry is None else "stages")
         elif room == "upkeep":
-            self._open_upkeep("clean_up")
+            self.action_open_tab("clean_up")
         elif room == "changes":
             self._enter("changes:ChangesRoom", self.library, self.clock, self.pace, None)
         else:
             self._enter("live:LiveRoom", self.library, self.clock, self.pace)
 
-    def action_explain(self) -> None:
-        self._open_why("stages")
+    def action_open_tab(self, command: str) -> None:
+        """Go to the tab of another room that a command is about."""
+        if command in ("explain", "what_if", "prompt"):
+            self._open_why("stages" if command == "explain" else command)
+        elif self.library is not None:
+            self._enter("upkeep:UpkeepRoom", self.library, command, self.clock, self.pace)
 
-    def action_what_if(self) -> None:
-        self._open_why("what_if")
-
-    def action_prompt(self) -> None:
-        self._open_why("prompt")
-
-    def _open_why(self, tab: Tab) -> None:
+    def _open_why(self, tab: str) -> None:
         from zeroclaw_tui.tui.widgets.rows import is_from_lucid
 
         # What the lucid program answers is no memory of the store, which nothing could be asked about.
@@ -362,22 +323,6 @@ class BrowserRoom(Room[None]):
         entry = self._entry_here()
         if entry is not None:
             self.panes.find_similar(entry)
-
-    def action_clean_up(self) -> None:
-        self._open_upkeep("clean_up")
-
-    def action_hygiene(self) -> None:
-        self._open_upkeep("hygiene")
-
-    def action_health(self) -> None:
-        self._open_upkeep("health")
-
-    def action_snapshot(self) -> None:
-        self._open_upkeep("snapshot")
-
-    def _open_upkeep(self, tab: str) -> None:
-        if self.library is not None:
-            self._enter("upkeep:UpkeepRoom", self.library, tab, self.clock, self.pace)
 
     def action_conversation(self) -> None:
         """The conversation around what the memory under the cursor was made of."""
@@ -410,24 +355,25 @@ class BrowserRoom(Room[None]):
 
     def action_mark(self) -> None:
         self.rows.toggle_mark()
-        self.rows.action_move(1)
 
     def action_mark_range(self) -> None:
-        if self.rows.marks.every is None:
-            self._ask_about_marks(self.rows.marks.mark_at, self.rows.handles_to_anchor())
+        if self.rows.marked.every is None:
+            self._ask_about_marks(self.rows.marked.mark_at, self.rows.handles_to_anchor())
 
     def action_mark_all(self) -> None:
         """Mark all that the view shows, also what is not loaded; where all of it is marked, unmark everything."""
-        marks, found = self.rows.marks, self.panes.recalled
-        if len(marks) and (marks.is_whole or self.rows.marks_shown == self.rows.row_count):
-            marks.clear()
-        elif not self.view.is_recall:
-            marks.mark_every(self.view.listing_filter(self.clock()), self.rows.row_count)
+        marks, found = self.rows.marked, self.panes.recalled
+        if not self.view.is_recall:
+            every, total = self.view.listing_filter(self.clock()), self.rows.row_count
+            marks.clear() if marks.is_whole else marks.mark_every(every, total)
         elif found is not None:
-            for result in (*found.results, *found.withheld):
-                marks.mark(result.entry)
+            entries = [result.entry for result in (*found.results, *found.withheld)]
+            is_all = all(entry.id in marks for entry in entries)
+            for entry in entries:
+                if is_all is (entry.id in marks):
+                    marks.toggle(entry)
         self.panes.show_marks()
-        self.on_memory_list_marks_changed()
+        self.on_table_list_marks_changed()
 
     def _enter(self, room: str, *given: Any) -> None:
         """Go to another room, which is imported now and no earlier; what it changed shows afterwards."""
@@ -498,13 +444,13 @@ class BrowserRoom(Room[None]):
             entry = outcome.row.entry().excerpt()
             self.rows.put_rows([entry])
             self.panes.look_again(go_to=entry.handle, edited=None if is_new else entry)
-            self._ask_about_marks(self.rows.marks.resolve_again, [outcome.row.id])
+            self._ask_about_marks(self.rows.marked.resolve_again, [outcome.row.id])
         if outcome.action is not None and not is_new:
             self._look_for_copies(library, outcome.action.number, is_edit=True)
 
     @changing
     async def action_delete(self, library: Library) -> None:
-        marks, plan = self.rows.marks, await self._chosen(library)
+        marks, plan = self.rows.marked, await self._chosen(library)
         every = marks.every
         outcome = await self.changes.remove(library, plan)
         if outcome is None:
@@ -525,10 +471,10 @@ class BrowserRoom(Room[None]):
         from zeroclaw_tui.tui.rooms.copies import erase
 
         texts = await texts_of_plan(library, await self._chosen(library))
-        marked, here = (texts, None) if len(self.rows.marks) else ([], next(iter(texts), None))
+        marked, here = (texts, None) if len(self.rows.marked) else ([], next(iter(texts), None))
         report = await erase(self.app, library, marked, self.pace.patience, here=here)
         if report is not None:
-            self.rows.marks.clear()
+            self.rows.marked.clear()
             self.look_again()
 
     @changing
@@ -573,7 +519,6 @@ class BrowserRoom(Room[None]):
     async def _show_copies_left(self, library: Library, action: int, is_edit: bool) -> None:
         from zeroclaw_tui.curation.traces.copies import find_copies, found_sentence, texts_of
 
-        banner = self.panes.copies_banner
         try:
             self._copies = await find_copies(library, await texts_of(library, action))
         except InspectorError as error:
@@ -582,9 +527,7 @@ class BrowserRoom(Room[None]):
         # An edit leaves its old text in every place that cannot be searched; only a find is reported then.
         left = found_sentence([copy for copy in self._copies if copy.count is not None or not is_edit])
         if left:
-            banner.show("quiet", left, ":", "to see them", "copies", typed="copies")
-        else:
-            banner.hide()
+            inform(self, f"{left.rstrip('.')}. Type : copies to see them.")
 
     @changing
     async def action_copies(self, library: Library) -> None:
@@ -592,22 +535,20 @@ class BrowserRoom(Room[None]):
         from zeroclaw_tui.curation.traces.copies import Text, find_copies
         from zeroclaw_tui.tui.rooms.copies import clean
 
-        banner = self.panes.copies_banner
         found, self._copies = self._copies, ()
-        if not (found and banner.has_class("-quiet")):
+        if not found:
             entry = self._entry_here()
             if entry is None:
                 return
             whole = await whole_entry(library.memory, entry.handle)
             found = await find_copies(library, [Text(whole.id, whole.key, whole.content)])
-        banner.hide()
         result_line = await clean(self.app, library, found, self.pace.patience)
         if result_line is not None:
             inform(self, result_line)
             self.look_again()
 
-    async def _copy(self, *, as_json: bool) -> None:
-        from zeroclaw_tui.tui.external import copy_text, entry_json
+    async def _copy(self) -> None:
+        from zeroclaw_tui.tui.external import copy_text
 
         entry = self.rows.selected_entry
         if entry is None or self.library is None:
@@ -618,13 +559,13 @@ class BrowserRoom(Room[None]):
         except InspectorError as error:
             self.say_failure(error)
             return
-        inform(self, await copy_text(self.app, entry_json(whole) if as_json else whole.content))
+        inform(self, await copy_text(self.app, whole.content))
 
     async def _chosen(self, library: Library) -> PurgePlan:
         """The marked memories, else the one under the cursor, each in the state it was marked or is now, as a plan."""
         from zeroclaw_tui.curation.purge_plan import plan_of
 
-        marks, entry = self.rows.marks, self.rows.selected_entry
+        marks, entry = self.rows.marked, self.rows.selected_entry
         every, is_whole = marks.every, marks.is_whole
         what = are(len(marks)) if len(marks) else "The selection is"
         with saying(self, self.pace.patience, lambda: inform(self, f"{what} being read …")):

@@ -38,7 +38,6 @@ class CopiesScreen(Dialog[Sequence[TextPlace]]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "mark", "choose", id="copies.choose"),
         Binding("asterisk", "mark_all", "all that can be cleaned", id="copies.all"),
-        Binding("backslash", "mark_none", "none", id="copies.none"),
         Binding("enter", "go_on", "clean", id="copies.clean"),
         Binding("escape,q", "step_out", "cancel", id="copies.out"),
     ]
@@ -100,9 +99,6 @@ class CopiesScreen(Dialog[Sequence[TextPlace]]):
 
     def action_mark_all(self) -> None:
         self._places.mark_all()
-
-    def action_mark_none(self) -> None:
-        self._places.set_marks(())
 
     def _mark_of(self, copy: TextPlace) -> tuple[str, str] | None:
         """What a place is marked by; None where it cannot be cleaned."""

@@ -27,11 +27,11 @@ from zeroclaw_tui.tui.commands import Command, common_commands, guarded, inform,
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_line
 from zeroclaw_tui.tui.rooms.reader import local_time
-from zeroclaw_tui.tui.themes import MUTED, STRONG
+from zeroclaw_tui.tui.themes import MUTED, STRONG, Look
 from zeroclaw_tui.tui.widgets.detail import AboutPane, ListAndDetail
 from zeroclaw_tui.tui.widgets.header import Empty
 from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, StatusBar, TitleLine
-from zeroclaw_tui.tui.widgets.table_list import Column, Look, TableList
+from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library

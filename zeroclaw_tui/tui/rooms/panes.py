@@ -19,12 +19,12 @@ from zeroclaw_tui.backends.lookup import count_facets, whole_entry
 from zeroclaw_tui.curation.recall import recall_steps
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, Locked, NotReachable, SearchInterrupted, UsageError
-from zeroclaw_tui.memory.query import ENTRIES, EXCERPTS, HANDLES, Facets, MemoryFilter, Query
+from zeroclaw_tui.memory.query import EXCERPTS, HANDLES, Facets, MemoryFilter, Query
 from zeroclaw_tui.memory.recall import SIMILAR, RecallRequest, RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui import view as words
 from zeroclaw_tui.tui.commands import start_work
-from zeroclaw_tui.tui.format import NO_HIGHLIGHTS, Highlights, highlights_of_message, parts_with_matches
+from zeroclaw_tui.tui.format import NO_HIGHLIGHTS, Highlights, highlights_of_message
 from zeroclaw_tui.tui.view import Mode, Pace, Part, View
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
 from zeroclaw_tui.tui.widgets.facets import FacetList
@@ -44,7 +44,6 @@ FIRST_HINT = "Press / and type a message to see what your agent would recall"
 PAGE_ROWS = 200
 MANY_ROWS = 20_000
 """Of more memories a first recall shows its keyword hits before all vectors are read."""
-_READ_WHOLE = 20
 _MAX_SIMILAR = 50
 _MAX_EXCERPT = 200
 _SCALES = {"vector": "cosine of vectors", "rare words": "shared rare words"}
@@ -76,7 +75,7 @@ class BrowserPanes(Vertical):
         self.recalled: RecallResult | None = None
         self._clock = clock
         self._pace = pace
-        self._is_loading = self._is_away = self._has_recalled = self._has_searched = self._was_changed = False
+        self._is_loading = self._is_away = self._has_recalled = self._has_searched = False
         self._version: int | None = None
         self._counted: tuple[object, ...] | None = None
         self._found: int | None = None
@@ -84,10 +83,8 @@ class BrowserPanes(Vertical):
         self._bad_pattern = ""
         self._text_filter: MemoryFilter | None = None
         self.lights = NO_HIGHLIGHTS
-        self.rows = MemoryList(id="list", takes_marks=True)
+        self.rows = MemoryList(id="list")
         self.detail = MemoryDetail(id="detail")
-        self.copies_banner = Banner(id="copies")
-        """The banner that reports other copies of a text."""
         self._facet_list = FacetList(id="facets")
         self._failure = Banner(id="failure")
         self._search_bar = SearchBar(pace.debounce, id="search")
@@ -96,8 +93,6 @@ class BrowserPanes(Vertical):
         yield self._search_bar
         yield FactLine(id="facts")
         yield self._failure
-        yield Banner(id="other-install")
-        yield self.copies_banner
         panes = {"Filters": self._facet_list, "Memories": self.rows, "Memory": self.detail}
         for title, pane in panes.items():
             pane.border_title = title
@@ -112,9 +107,6 @@ class BrowserPanes(Vertical):
                 yield self.detail
 
     def on_mount(self) -> None:
-        # While the app exits, `query` finds no widgets.
-        for empty in self.query(Empty):
-            empty.show("Opening …")
         if self._pace.poll is not None:
             self.set_interval(self._pace.poll, self._poll)
 
@@ -133,8 +125,8 @@ class BrowserPanes(Vertical):
         """Whether tab means the next search mode: while one types, and where nothing was found to go to."""
         return self.is_typing or (self.is_searching and self.has_class("-empty"))
 
-    def show_library(self, library: Library, view: View, other_install: str | None = None) -> None:
-        """Show this store from now on; `other_install` is where another one is, if there is one."""
+    def show_library(self, library: Library, view: View) -> None:
+        """Show this store from now on."""
         self.stop_loading()
         self.library, self._is_loading = library, True
         self.facets, self.other_facets = None, {}
@@ -142,19 +134,11 @@ class BrowserPanes(Vertical):
         self._is_away = self._has_recalled = False
         library.on_first_request(self._announce_request)
         self.show_header()
-        for banner in self.query(Banner):
-            banner.hide()
-        if other_install:
-            sentence = f"Another install here: {other_install}"
-            banner = self.query_one("#other-install", Banner)
-            banner.show("quiet", sentence, ":", "to choose it", "app.installs", typed="installs")
+        self._failure.hide()
         self.query_one(Empty).show("Opening …")
         self.close_search()
-        if view.query and not library.memory.about.keeps_nothing:
-            self._search_bar.put(view.query)
-            self.add_class("-searching")
         self.rows.clear_rows()
-        self.rows.marks.clear()
+        self.rows.marked.clear()
         self.look(view)
 
     def show_header(self) -> None:
@@ -204,8 +188,7 @@ class BrowserPanes(Vertical):
         self._found, self._bad_pattern = None, ""
         self.rows.set_look(sort=view.sort, now=now, show_agent=self._has_agents())
         self.detail.now = now
-        for facets in self._facet_lists():
-            facets.mark(view)
+        self._show_facets()
         self.paint_lines()
         self.workers.cancel_group(self, "rows")
         if view.is_similar:
@@ -244,10 +227,10 @@ class BrowserPanes(Vertical):
         self._search_bar.put("")
         self.remove_class("-searching")
 
-    def search_by(self, mode: Mode | None = None) -> None:
-        """Search the same text in this mode, or in the next one."""
+    def next_mode(self) -> None:
+        """Search the same text in the next mode."""
         modes, typed = list(Mode), self._search_bar.input.value
-        mode = mode or modes[(modes.index(self.view.mode) + 1) % len(modes)]
+        mode = modes[(modes.index(self.view.mode) + 1) % len(modes)]
         similar_to = self.view.similar_to if typed == self.view.query else None
         view = replace(self.view, mode=mode, query=typed, similar_to=similar_to)
         if typed:
@@ -270,7 +253,7 @@ class BrowserPanes(Vertical):
 
     def show_marks(self) -> None:
         """Draw the marks and their count again."""
-        self.rows.show_marks()
+        self.rows.redraw()
         self.paint_lines()
 
     def show_gone(self, error: InspectorError) -> None:
@@ -296,9 +279,8 @@ class BrowserPanes(Vertical):
             facts = (self._bad_pattern or "enter to recall",)
         self._search_bar.show_mode(view.mode, facts)
         rows.border_title = view.title
-        general = self.library.why_no_vectors if self.library else None
-        summary = words.search_summary(view, self.recalled, total, self._found, general, vector=self._vector_words())
-        marked, hint = words.mark_words(len(rows.marks), rows.marks_shown)
+        summary = words.search_summary(view, self.recalled, total, self._found, self._vector_words())
+        marked, hint = words.mark_words(len(rows.marked))
         if not self._has_searched and total:
             hint = hint or FIRST_HINT
         if self._bad_pattern:
@@ -309,9 +291,6 @@ class BrowserPanes(Vertical):
     def watch_shown(self, shown: Shown | None) -> None:
         if shown is not None:
             self.detail.show(shown.entry, shown.result, self.recalled, self.lights)
-
-    def on_search_bar_mode_chosen(self, event: SearchBar.ModeChosen) -> None:
-        self.search_by(event.mode)
 
     def on_prompt_line_asked(self, event: SearchBar.Asked) -> None:
         # What was typed last may come when the line is closed already.
@@ -330,14 +309,11 @@ class BrowserPanes(Vertical):
     def on_fact_line_chip_clicked(self, event: FactLine.ChipClicked) -> None:
         self.look(self.view.without(event.chip))
 
-    def on_memory_list_sort_wanted(self, event: MemoryList.SortWanted) -> None:
-        self.look(self.view.sorted_by(event.field))
-
     def on_memory_list_rows_wanted(self, event: MemoryList.RowsWanted) -> None:
         if self._is_loading:
             self._load("rows", self._read_rows, event.handles, exclusive=False)
 
-    def on_memory_list_row_highlighted(self) -> None:
+    def on_table_list_row_highlighted(self) -> None:
         # By way of the list, whose repaint then reaches the screen first: that is what one waits for.
         self.rows.call_later(self.call_after_refresh, self._show_selected)
 
@@ -365,7 +341,7 @@ class BrowserPanes(Vertical):
                 # Half typed, most patterns cannot be read: the list stays as it is.
                 self._bad_pattern = error.message.removeprefix("The pattern ").rstrip(".")
                 self.paint_lines()
-                self.query_one(Empty).show(*words.unusable_pattern(error))
+                self.query_one(Empty).show(error.message, error.hint or "", (("esc", "close the search"),))
             else:
                 self.show_gone(error)
 
@@ -386,11 +362,11 @@ class BrowserPanes(Vertical):
         first = await memory.rows(Query(EXCERPTS, chosen, view.sort, limit=PAGE_ROWS))
         handles: Sequence[Handle] = [entry.handle for entry in first]
         if not handles:
-            self._was_changed = view.shows_all and await self._has_change()
             await self._count(view, now)
         if self._text_filter != view.text_filter:
             # Patterns that were too slow for one list are not tried again in the same.
-            rows.lights = self.lights = Highlights.of(view.text_filter)
+            self.lights = Highlights.of(view.text_filter)
+            rows.light_up(self.lights)
             self._text_filter = view.text_filter
         if not keep_place:
             self._milliseconds = self._since(started)
@@ -401,7 +377,7 @@ class BrowserPanes(Vertical):
         if len(first) == PAGE_ROWS:
             handles = await memory.rows(Query(HANDLES, chosen, view.sort))
         rows.show_order(handles, first)
-        rows.marks.recount(chosen, len(handles))
+        rows.marked.recount(chosen, len(handles))
         if go_to is not None:
             rows.go_to(go_to)
         if edited is not None and edited.handle not in handles:
@@ -452,22 +428,10 @@ class BrowserPanes(Vertical):
         await self._scan(entries)
 
     async def _scan(self, entries: Sequence[MemoryEntry]) -> None:
-        """Mark what the agent does not get, after the rows are there: long contents are read for it.
-
-        Of what has no match in what the list holds of it, show where the first one is.
-        """
+        """Mark what the agent does not get, after the rows are there: long contents are read for it."""
         withheld = [entry for entry in await self._open_library.scanned(entries) if entry.withheld]
         if withheld:
             self.rows.put_rows(withheld)
-        if not self.view.text_filter.looks_for_text:
-            return
-        lights = await asyncio.to_thread(Highlights.of, self.view.text_filter)
-        excerpts = [entry for entry in entries if entry.is_excerpt]
-        lit = await asyncio.to_thread(parts_with_matches, excerpts, lights)
-        unlit = [entry.handle for entry in excerpts if entry.handle not in lit]
-        for start in range(0, len(unlit), _READ_WHOLE):
-            whole = await self._memory.rows(Query(ENTRIES, handles=unlit[start : start + _READ_WHOLE]))
-            self.rows.show_parts(await asyncio.to_thread(parts_with_matches, whole, lights))
 
     async def _read_entry(self, entry: MemoryEntry, result: ScoredEntry | None) -> None:
         """Show one memory in full."""
@@ -484,8 +448,7 @@ class BrowserPanes(Vertical):
         facets = await count_facets(self._memory, view.listing_filter(now), moment)
         others: dict[Part, Facets] = {part: await count_facets(self._memory, wider, moment) for part, wider in parts}
         self.facets, self.other_facets, self._counted = facets, others, _what_is_counted(view)
-        for shown in self._facet_lists():
-            shown.show(facets, others, view)
+        self._show_facets()
         self.rows.set_look(sort=view.sort, now=self._clock(), show_agent=self._has_agents())
         self.paint_lines()
 
@@ -493,13 +456,6 @@ class BrowserPanes(Vertical):
         """Count unless that is known for this view."""
         if self._counted != _what_is_counted(view):
             await self._count(view, now)
-
-    async def _has_change(self) -> bool:
-        """Whether there is a change to undo here; an unreadable trash is reported where it is shown."""
-        try:
-            return await self._open_library.trash.last() is not None
-        except InspectorError:
-            return False
 
     def _poll(self) -> None:
         is_asking = any(worker.group == "poll" and not worker.is_finished for worker in self.workers)
@@ -549,17 +505,12 @@ class BrowserPanes(Vertical):
         self._show_rows(has_rows)
         self.paint_lines()
         if not has_rows:
-            library, recalled = self._open_library, self.recalled
-            remarks = () if recalled is None else recalled.notes
             why_empty = words.why_empty(
                 self.view,
-                library.memory,
+                self._memory,
                 self._found,
-                # What holds for every recall here comes last.
-                notes=(*sorted(remarks, key=lambda note: note == library.why_no_vectors), self._vector_words()),
-                can_write=library.read_only_because is None,
-                was_changed=self._was_changed,
-                is_first=recalled is not None and recalled.awaits_vector,
+                notes=(*(self.recalled.notes if self.recalled else ()), self._vector_words()),
+                can_write=self._open_library.read_only_because is None,
                 hidden=(self.facets.superseded or 0) if self.facets is not None else 0,
             )
             self.query_one(Empty).show(*why_empty)
@@ -584,9 +535,10 @@ class BrowserPanes(Vertical):
         if has_rows and screen.focused is None:
             rows.focus()
 
-    def _facet_lists(self) -> list[FacetList]:
-        """The pane, and the panel when it is on top."""
-        return list({*self.query(FacetList), *self.app.screen.query(FacetList)})
+    def _show_facets(self) -> None:
+        """Show the counts in the pane, and on the panel when it is on top."""
+        for facets in {self._facet_list, *self.app.screen.query(FacetList)}:
+            facets.show(self.facets, self.other_facets, self.view)
 
     def _has_agents(self) -> bool:
         return bool(self.facets and self.facets.agent and len(self.facets.agent) > 1)
@@ -627,7 +579,6 @@ def _similar_ranking(found: SimilarResult, request: RecallRequest) -> RecallResu
                 vector_score=near.score if is_by_vector else None,
                 keyword_score=None if is_by_vector else near.score,
                 stage=SIMILAR,
-                shared=near.shared,
             )
             for near in found.results
         ),

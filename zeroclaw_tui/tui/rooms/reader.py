@@ -16,8 +16,7 @@ from zeroclaw_tui.backends.lookup import versions_at
 from zeroclaw_tui.curation.conversations import MAX_MESSAGE_LENGTH
 from zeroclaw_tui.memory.days import absolute_time, moment
 from zeroclaw_tui.memory.text import display_text, mask_secrets
-from zeroclaw_tui.tui.commands import Command, Room, common_commands, inform
-from zeroclaw_tui.tui.external import copy_text
+from zeroclaw_tui.tui.commands import Command, Room, common_commands
 from zeroclaw_tui.tui.format import shown_line
 from zeroclaw_tui.tui.rooms.browser_commands import BROWSER_COMMANDS
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG, STRONG_ACCENT
@@ -43,14 +42,7 @@ COMMANDS = (
     *(command for command in BROWSER_COMMANDS if command.id == "delete"),
     *common_commands(out="Back to the list, on the memory read last"),
 )
-TALK_COMMANDS = (
-    Command("here", "c", "here", "Back to the message it came from", True),
-    Command("copy", "y", "copy", "Copy what is shown of the conversation", True, synonyms="clipboard"),
-    *common_commands(),
-)
-_ROLES = {"user": "user", "assistant": "agent", "tool": "tool"}
-_LONGEST_TOOL = 600
-"""Characters that are shown of what a tool answered."""
+_ROLES = {"assistant": "agent"}
 _LONGEST_ROLE, _LONGEST_FACT = 12, 80
 
 
@@ -82,7 +74,7 @@ class ReaderRoom(Room[None]):
         panes, rows = self._browser.panes, self._browser.rows
         self.query_one(MemoryDetail).show(shown.entry, shown.result, panes.recalled, panes.lights)
         place = f"{rows.place:,} of {rows.row_count:,}"
-        marked = " · ● marked" if shown.entry.id in rows.marks else ""
+        marked = " · ● marked" if shown.entry.id in rows.marked else ""
         self.query_one("#place", Static).update(Content.styled(f"{place}{marked}", MUTED))
         self.refresh_bindings()
 
@@ -94,12 +86,9 @@ class ReaderRoom(Room[None]):
         """What cannot be done in the list is dimmed here too."""
         return self._browser.why_dimmed(command)
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return super().check_action(str(parameters[0]) if action == "in_list" else action, ())
-
     async def action_in_list(self, command: str) -> None:
         """What the list does to the memory under its cursor, which is the one that is read."""
-        await self._browser.run_action(command)
+        await self._browser.run_command(command)
 
     def action_next(self) -> None:
         self._browser.rows.action_move(1)
@@ -124,7 +113,7 @@ class ConversationRoom(Room[None]):
 
     CSS_PATH = "reader.tcss"
     AUTO_FOCUS = "#talk"
-    KEYS = TALK_COMMANDS
+    KEYS = tuple(common_commands())
 
     def __init__(self, conversation: Conversation, what: str, now: datetime) -> None:
         super().__init__()
@@ -145,29 +134,22 @@ class ConversationRoom(Room[None]):
         yield KeyLine()
 
     def on_mount(self) -> None:
-        self.call_after_refresh(self.action_here)
+        self.call_after_refresh(self._go_to_source)
 
-    def action_here(self) -> None:
+    def _go_to_source(self) -> None:
         self.query_one(ReadingPane).scroll_to_center(self.query_one(".-here"), animate=False)
-
-    async def action_copy(self) -> None:
-        shown_text = [f"{message.role} {message.at}\n{message.content}" for message in self._conversation.messages]
-        inform(self, await copy_text(self.app, "\n\n".join(shown_text)))
 
 
 def message_content(message: Message, now: datetime, *, is_here: bool = False) -> Content:
     """Who, when, and what was said."""
     role = _ROLES.get(message.role) or shown_line(message.role, _LONGEST_ROLE) or "?"
-    longest = _LONGEST_TOOL if message.role == "tool" else MAX_MESSAGE_LENGTH
-    shown_text = display_text(mask_secrets(message.content[:longest]))
-    look = MUTED if message.role == "tool" else ""
+    shown_text = display_text(mask_secrets(message.content[:MAX_MESSAGE_LENGTH]))
     return Content.assemble(
         ("▶ " if is_here else "  ", ACCENT),
         (role, STRONG_ACCENT if is_here else STRONG),
         (f"  {local_time(message.at, now)}", MUTED),
-        "\n",
-        (shown_text or "(blank)", look),
-        (" …" if len(message.content) >= longest else "", MUTED),
+        f"\n{shown_text or '(blank)'}",
+        (" …" if len(message.content) >= MAX_MESSAGE_LENGTH else "", MUTED),
     )
 
 

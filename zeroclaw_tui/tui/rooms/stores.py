@@ -33,7 +33,7 @@ from zeroclaw_tui.tui.dialogs import path_form, path_typed, yes_or_no
 from zeroclaw_tui.tui.format import NO_VALUE, shorten_path, shown_words
 from zeroclaw_tui.tui.themes import MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.transfer import clean, copy_to
-from zeroclaw_tui.tui.widgets.detail import AboutPane, ListAndDetail, packed
+from zeroclaw_tui.tui.widgets.detail import AboutPane, ListAndDetail
 from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, TitleLine
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
@@ -257,8 +257,7 @@ class StoresRoom(Room["Candidate | None"]):
         if status.problem is not None:
             return Content.assemble(*parts, f"\n{clean(status.problem)}")
         if status.badges:
-            can = packed([_NAMES.get(name, name) for name in status.badges], max(20, self.size.width - 6))
-            parts += ["\ncan ", "\n    ".join(can)]
+            parts.append("\ncan " + " · ".join(_NAMES.get(name, name) for name in status.badges))
         by_reason: dict[str, list[str]] = {}
         for name, why in status.limitations.items():
             by_reason.setdefault(why, []).append(_NAMES.get(name, name))

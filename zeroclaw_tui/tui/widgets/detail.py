@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import ClassVar
 
-from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
-from textual.style import Style
 from textual.widgets import Static
 
 from zeroclaw_tui.memory.days import absolute_time, moment
@@ -20,10 +18,10 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import display_text, one_line, size_shown
 from zeroclaw_tui.memory.text_difference import DiffLine, Sign
-from zeroclaw_tui.tui.format import NO_HIGHLIGHTS, Highlights, cleaned, relative_age
-from zeroclaw_tui.tui.themes import score_colours
+from zeroclaw_tui.tui.format import NO_HIGHLIGHTS, Highlights, relative_age
+from zeroclaw_tui.tui.themes import LOOKS, MUTED, STRONG
 from zeroclaw_tui.tui.widgets.growing_text import GrowingText
-from zeroclaw_tui.tui.widgets.score_lines import DOT, Spans, score_lines, short
+from zeroclaw_tui.tui.widgets.score_lines import DOT, score_lines, short
 from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, EMPTY_KEY
 
 MAX_SHOWN = 20_000
@@ -35,62 +33,44 @@ _MIN_FRAMED = 12
 """Lines from which a list and its detail have frames."""
 _TAB = 4
 _SECONDS_TO_LIGHT = 0.05
-_SIGN_COLOURS: dict[Sign, str] = {"+": "good", "-": "bad", "~": "text", " ": "muted", "…": "faint"}
+_SIGN_LOOKS: dict[Sign, str] = {"+": "good", "-": "bad", "~": "text", " ": "muted", "…": "faint"}
 
 
 def origin_parts(entry: MemoryEntry, now: datetime | None) -> list[str]:
     """Category, date, session and agent; what the entry does not have is left out."""
-    written = absolute_time(entry.when)
-    if moment(entry.when) is None:
-        created = f"no readable date: {written}" if entry.when.strip() else written
-    else:
-        created = f"created {written}" + (f" ({relative_age(entry.when, now)})" if now is not None else "")
+    created = absolute_time(entry.when)
+    if moment(entry.when) is not None:
+        created = f"created {created}" + (f" ({relative_age(entry.when, now)})" if now is not None else "")
     parts = [short(entry.category) or "no category", created]
     if entry.dated and entry.dated != entry.timestamp:
         parts.append("day from the file's name (ours)")
     if entry.updated_at and absolute_time(entry.updated_at) != absolute_time(entry.timestamp):
         parts.append(f"updated {absolute_time(entry.updated_at)}")
-    for name, value in (("session", entry.session_id), ("agent", entry.agent), ("tenant", entry.tenant_id)):
-        if value:
-            parts.append(f"{name} {short(value)}")
-    if entry.namespace and entry.namespace != "default":
-        parts.append(f"namespace {short(entry.namespace)}")
-    return parts
+    namespace = entry.namespace if entry.namespace != "default" else None
+    named = (
+        ("session", entry.session_id),
+        ("agent", entry.agent),
+        ("tenant", entry.tenant_id),
+        ("namespace", namespace),
+    )
+    return parts + [f"{name} {short(value)}" for name, value in named if value]
 
 
 def fact_parts(entry: MemoryEntry) -> list[str]:
     """Vector, size, marks and id; what the entry does not have is left out."""
-    parts = []
-    if entry.embedding_dimensions:
-        parts.append(f"{entry.embedding_dimensions}-d vector")
-    parts.append(size_shown(entry.size))
-    if entry.pinned:
-        parts.append("◆ pinned")
-    if entry.importance is not None:
-        parts.append(f"importance {entry.importance:.2f}")
-    if entry.kind:
-        parts.append(f"kind {short(entry.kind)}")
-    if entry.metadata:
-        parts.append(f"metadata {short(entry.metadata)}")
-    if entry.withheld:
-        parts.append(f"✗ withheld from the agent: {short(entry.withheld)}")
-    if entry.superseded_by == "":
-        parts.append("→ superseded, replacement not recorded")
-    elif entry.superseded_by is not None:
-        parts.append(f"→ superseded by {short(entry.superseded_by) or 'another'}")
-    parts.append(short(entry.id) if _UUID.fullmatch(entry.id) else f"id {short(entry.id)}")
-    return parts
-
-
-def packed(parts: Iterable[str], width: int) -> list[str]:
-    """Parts joined by dots, as many on a line as fit in so many cells; a part is never broken."""
-    lines: list[str] = []
-    for part in parts:
-        if lines and cell_len(lines[-1]) + len(DOT) + cell_len(part) <= width:
-            lines[-1] += DOT + part
-        else:
-            lines.append(part)
-    return lines
+    replacement = short(entry.superseded_by or "") or "another"
+    facts = (
+        (entry.embedding_dimensions, f"{entry.embedding_dimensions}-d vector"),
+        (True, size_shown(entry.size)),
+        (entry.pinned, "◆ pinned"),
+        (entry.importance is not None, f"importance {entry.importance or 0:.2f}"),
+        (entry.kind, f"kind {short(entry.kind or '')}"),
+        (entry.metadata, f"metadata {short(entry.metadata or '')}"),
+        (entry.withheld, f"✗ withheld from the agent: {short(entry.withheld or '')}"),
+        (entry.superseded_by is not None, f"→ superseded by {replacement}"),
+        (True, short(entry.id) if _UUID.fullmatch(entry.id) else f"id {short(entry.id)}"),
+    )
+    return [words for is_there, words in facts if is_there]
 
 
 class ReadingPane(VerticalScroll, can_focus=True, inherit_bindings=False):
@@ -135,10 +115,7 @@ class MemoryDetail(ReadingPane):
         self.now: datetime | None = None
         """The moment that relative ages count to; without it only the dates are shown."""
         self._entry: MemoryEntry | None = None
-        self._result: ScoredEntry | None = None
-        self._recall: RecallResult | None = None
         self._lights = NO_HIGHLIGHTS
-        self._width = 0
 
     def compose(self) -> ComposeResult:
         yield GrowingText(id="detail-head")
@@ -157,59 +134,22 @@ class MemoryDetail(ReadingPane):
         `lights` are lit up in key and content. The place of reading stays while it is the same memory.
         """
         old, is_lit_alike = self._entry, self._lights is lights
+        self._entry, self._lights = entry, lights
         if old is None or (old.handle, old.id) != (entry.handle, entry.id):
             self.scroll_home(animate=False)
-        is_same_text = old is not None and (old.content, old.is_excerpt) == (entry.content, entry.is_excerpt)
-        self._entry, self._result, self._recall, self._lights = entry, result, recall, lights
-        self._paint_around()
-        if not (is_same_text and is_lit_alike):
-            self._paint_content()
+        title = lights.lit(one_line(entry.key[:_MAX_KEY]) or EMPTY_KEY).stylize_before(STRONG)
+        origin = Content.styled(DOT.join(origin_parts(entry, self.now)), MUTED)
+        self.query_one("#detail-head", Static).update(title + "\n" + origin)
+        lines = score_lines(entry, result, recall) if result is not None and recall is not None else []
+        score = [Content.assemble(*((text, LOOKS[look]) for text, look in line)) for line in lines]
+        facts = Content.styled(DOT.join(fact_parts(entry)), MUTED)
+        self.query_one("#detail-facts", Static).update(Content("\n").join([*score, facts]))
+        if old is None or not is_lit_alike or (old.content, old.is_excerpt) != (entry.content, entry.is_excerpt):
+            self._show_content(entry)
 
-    def on_mount(self) -> None:
-        self.app.theme_changed_signal.subscribe(self, lambda _: self._paint())
-        self._paint()
-
-    def on_resize(self) -> None:
-        """Break the head's lines for the new width."""
-        if self._width != self.scrollable_content_region.width:
-            self._paint_around()
-
-    def _paint(self) -> None:
-        self._paint_around()
-        self._paint_content()
-
-    def _paint_around(self) -> None:
-        """Key and origin above the content, the facts and the score below it."""
-        entry, self._width = self._entry, self.scrollable_content_region.width
-        if entry is None or not self.children:
-            return
-        head, facts = self.query_one("#detail-head", Static), self.query_one("#detail-facts", Static)
-        width = max(20, self._width)
-        raw = entry.key[:_MAX_KEY]
-        key, lit = cleaned(raw, self._lights.spans(raw), one_line)
-        title = self._lit(key, lit) if key else self._styled([[(EMPTY_KEY, "faint")]])
-        origin = origin_parts(entry, self.now)
-        if title.cell_length <= width // 2:
-            # A short key has its origin next to it.
-            first, *rest = packed(origin, width - title.cell_length - 2)
-            title += self._styled([[(f"  {first}", "muted")]])
-            origin = DOT.join(rest).split(DOT) if rest else []
-        muted: list[Spans] = [[(line, "muted")] for line in packed(origin, width)]
-        head.update(Content("\n").join([title, *map(self._styled, ([line] for line in muted))]))
-        lines: list[Spans] = [[(line, "muted")] for line in packed(fact_parts(entry), width)]
-        if self._result is not None and self._recall is not None:
-            lines = [*score_lines(entry, self._result, self._recall), *lines]
-        facts.update(self._styled(lines))
-
-    def _paint_content(self) -> None:
-        entry = self._entry
-        if entry is None or not self.children:
-            return
+    def _show_content(self, entry: MemoryEntry) -> None:
         plain = self.query_one(PlainContent)
-        if not entry.content:
-            plain.show(EMPTY_CONTENT)
-            return
-        line = plain.show(entry.content, self._lights)
+        line = plain.show(entry.content or EMPTY_CONTENT, self._lights)
         if not entry.is_excerpt and line is not None:
             # The line is there for a scroll to it only when the new height is.
             self.call_after_refresh(self._bring_into_sight, line)
@@ -219,25 +159,6 @@ class MemoryDetail(ReadingPane):
         y = self.query_one(PlainContent).virtual_region.y + line
         if y >= self.scroll_offset.y + self.scrollable_content_region.height:
             self.scroll_to(y=y - _LINES_BEFORE_MATCH, animate=False, force=True)
-
-    def _lit(self, text: str, spans: Sequence[tuple[int, int]]) -> Content:
-        """A title with its matches lit."""
-        colours = score_colours(self.app)
-        content = Content(text).stylize(Style(foreground=colours["text"], bold=True))
-        for start, end in spans:
-            style = Style(foreground=colours[self._lights.colour], bold=True, underline=True)
-            content = content.stylize(style, start, end)
-        return content
-
-    def _styled(self, lines: list[Spans]) -> Content:
-        """Lines of spans in the theme's colours; text is never read as markup."""
-        colours = score_colours(self.app)
-        return Content("\n").join(
-            Content("").join(
-                Content(text).stylize(Style(foreground=colours[name], bold=name == "final")) for text, name in line
-            )
-            for line in lines
-        )
 
 
 class AboutPane(ReadingPane):
@@ -300,27 +221,20 @@ class PlainContent(GrowingText):
 
     def show(self, content: str, lights: Highlights = NO_HIGHLIGHTS) -> int | None:
         """Show a text with what is looked for lit up; gives the line of the first match."""
-        raw = content[:MAX_SHOWN]
-        text, spans = cleaned(raw, lights.spans(raw, _SECONDS_TO_LIGHT), display_text)
-        shown = Content(text)
-        style = Style(foreground=score_colours(self.app)[lights.colour], bold=True, underline=True)
-        for start, end in spans:
-            shown = shown.stylize(style, start, end)
+        shown = lights.lit(display_text(content[:MAX_SHOWN]).expandtabs(_TAB), _SECONDS_TO_LIGHT)
+        before = shown[: shown.spans[0].start] if shown.spans else None
         if len(content) > MAX_SHOWN:
-            shown += Content(f"\n… {len(content) - MAX_SHOWN:,} more characters; y copies all of them")
-        self.update(shown.expand_tabs(_TAB))
-        if not spans or not self.size.width:
-            return None
-        return len(Content(text[: spans[0][0]]).expand_tabs(_TAB).wrap(self.size.width)) - 1
+            shown += f"\n… {len(content) - MAX_SHOWN:,} more characters; y copies all of them"
+        self.update(shown)
+        return len(before.wrap(self.size.width)) - 1 if before is not None and self.size.width else None
 
     def show_difference(self, lines: Sequence[DiffLine]) -> None:
         """Show lines with + and - before them."""
-        colours, parts, left = score_colours(self.app), [], MAX_SHOWN
+        parts, left = [], MAX_SHOWN
         for number, line in enumerate(lines):
             if left < 0:
                 parts.append(Content(f"… {len(lines) - number:,} more lines"))
                 break
-            style = Style(foreground=colours[_SIGN_COLOURS[line.sign]])
-            parts.append(Content(f"{line.sign} {line.text[:left]}").stylize(style))
+            parts.append(Content.styled(f"{line.sign} {line.text[:left]}", LOOKS[_SIGN_LOOKS[line.sign]]))
             left -= len(line.text)
         self.update(Content("\n").join(parts))

@@ -64,14 +64,9 @@ class FacetList(OptionList):
         self._narrowed_to = ""
         self._rows: list[tuple[Part, str] | None] = []
 
-    def show(self, facets: Facets, others: Mapping[Part, Facets], view: View) -> None:
+    def show(self, facets: Facets | None, others: Mapping[Part, Facets], view: View) -> None:
         """Count; `others` has the counts of a part that narrows as they would be without it."""
         self._facets, self._others, self._view = facets, others, view
-        self._rebuild()
-
-    def mark(self, view: View) -> None:
-        """Move the dots at once, while the counts are still on their way."""
-        self._view = view
         self._rebuild()
 
     def narrow(self, text: str) -> None:
@@ -100,11 +95,10 @@ class FacetList(OptionList):
             values = list(self._values(part))
             if values:
                 options += self._section(part, values, is_first=not options)
-        facets, state = self._facets, _SUPERSEDED[self._view.filter.superseded]
-        count = facets.superseded if facets else None
+        state = _SUPERSEDED[self._view.filter.superseded]
+        count = self._facets.superseded if self._facets else None
         if count and self._narrowed_to in state:
-            row = self._row("superseded", "", count, state)
-            options += [self._option(None, Content("" if not options else " ")), self._option(("superseded", ""), row)]
+            options += [self._option(None, Content(" ")), self._value("superseded", "", count, state)]
         self.set_options(options)
         if here is not None and here in self._rows:
             self.highlighted = self._rows.index(here)
@@ -112,24 +106,20 @@ class FacetList(OptionList):
     def _values(self, part: Part) -> Iterator[tuple[str, int]]:
         facets = self._others.get(part, self._facets)
         counts: Mapping[str, int] | None = getattr(facets, part, None) if facets else None
-        if counts is None:
-            return
-        if part == "age":
-            # The list cannot be narrowed to memories without a date.
-            counts = {value: count for value, count in counts.items() if value != NO_DATE}
-        if part == "namespace" and len(counts) < 2 and self._most < MOST_VALUES and not self._view.filter.namespace:
+        if counts is None or (part == "namespace" and len(counts) < 2 and not self._view.filter.namespace):
             return
         chosen = () if part == "age" else (getattr(self._view.filter, part) or ())
         missing = {value: 0 for value in chosen if value not in counts}
         for value, count in {**missing, **counts}.items():
-            if self._narrowed_to in value_words(part, value).casefold():
+            # The list cannot be narrowed to memories without a date.
+            if value != NO_DATE and self._narrowed_to in value_words(part, value).casefold():
                 yield value, count
 
     def _section(self, part: Part, values: list[tuple[str, int]], *, is_first: bool) -> list[Option]:
         title = _TITLES[part] if is_first else f"\n{_TITLES[part]}"
-        options = [self._option(None, Content.styled(title, STRONG))]
         shown = [pair for at, pair in enumerate(values) if at < self._most or self._view.has(part, pair[0])]
-        options += [self._option((part, value), self._row(part, value, count)) for value, count in shown]
+        options = [self._option(None, Content.styled(title, STRONG))]
+        options += [self._value(part, value, count, value_words(part, value)) for value, count in shown]
         if len(values) > len(shown):
             rest = f"  {len(values) - len(shown):,} more in F"
             options.append(self._option(None, Content.styled(rest, MUTED)))
@@ -139,15 +129,9 @@ class FacetList(OptionList):
         self._rows.append(row)
         return Option(content, disabled=row is None)
 
-    def _row(self, part: Part, value: str, count: int, words: str = "") -> Content:
-        marked = self._view.has(part, value)
-        is_ignored = any((chip.part, chip.value) == (part, value) for chip in self._view.ignored)
-        number = f"{count:,}"
+    def _value(self, part: Part, value: str, count: int, words: str) -> Option:
+        is_chosen, number = self._view.has(part, value), f"{count:,}"
         width = max(_LEAST_WIDTH, self.scrollable_content_region.width) - cell_len(number) - 3
-        name = fit(words or value_words(part, value), width, "left")
-        return Content.assemble(
-            ("● " if marked else "  ", MUTED if is_ignored else ACCENT),
-            (name, MUTED if is_ignored else STRONG if marked else ""),
-            " ",
-            (number, "" if marked else MUTED),
-        )
+        name = (fit(words, width), STRONG if is_chosen else "")
+        content = Content.assemble(("● " if is_chosen else "  ", ACCENT), name, " ", (number, MUTED))
+        return self._option((part, value), content)

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rich.cells import cell_len
-from textual.app import RenderResult
 from textual.content import Content
-from textual.reactive import reactive
-from textual.widget import Widget
 from textual.widgets import Static
 
 from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line
@@ -20,8 +16,6 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
 
 KeyHint = tuple[str, str]
-ASSUMED = "assumed"
-READ_ONLY = "read-only"
 
 
 class Empty(Static):
@@ -45,33 +39,20 @@ class Empty(Static):
         self.update(Content.assemble(*parts))
 
 
-class StoreFacts(Widget):
-    """Scoring in as many words as fit, how many notices there are, and whether nothing can be written."""
+class StoreFacts(Static):
+    """Whether nothing can be written, how many notices there are, backend and scoring."""
 
-    DEFAULT_CSS = "StoreFacts { height: 1; padding: 0 1; color: $foreground-muted; }"
-
-    scoring: reactive[tuple[str, ...]] = reactive(())
-    """The same facts in ever fewer words."""
-    is_read_only: reactive[bool] = reactive(False)
-    notices: reactive[int] = reactive(0)
+    DEFAULT_CSS = """
+    StoreFacts { height: 1; padding: 0 1; color: $foreground-muted; text-wrap: nowrap; text-overflow: ellipsis; }
+    """
 
     def show(self, library: Library) -> None:
         """The facts of an open store."""
-        self.scoring = scoring_words(library)
-        self.is_read_only = library.read_only_because is not None and not library.memory.about.keeps_nothing
-        self.notices = len(needing_attention(library))
-
-    def render(self) -> RenderResult:
-        notices = f" · {counted(self.notices, 'notice')} (: notices)" if self.notices else ""
-        badge = f" · {READ_ONLY}" if self.is_read_only else ""
-        room = self.content_size.width - cell_len(notices) - cell_len(badge)
-        fitting = (words for words in self.scoring if cell_len(words) <= room)
-        words = next(fitting, self.scoring[-1] if self.scoring else "")
-        return Content.assemble((words, MUTED), (f"{badge}{notices}", WARNING))
-
-    async def on_click(self) -> None:
-        if self.notices:
-            await self.screen.run_action("notices")
+        is_read_only = library.read_only_because is not None and not library.memory.about.keeps_nothing
+        notices = len(needing_attention(library))
+        words = "read-only · " if is_read_only else ""
+        words += f"{counted(notices, 'notice')} (: notices) · " if notices else ""
+        self.update(Content.assemble((words, WARNING), scoring_words(library)))
 
 
 def location_words(library: Library) -> str:
@@ -82,32 +63,21 @@ def location_words(library: Library) -> str:
     return one_line(mask_secrets(with_tilde(library.memory.about.location)))
 
 
-def scoring_words(library: Library) -> tuple[str, ...]:
-    """Backend, scoring version with its source, and what recall works with; from many words to few."""
+def scoring_words(library: Library) -> str:
+    """Backend, scoring version with its source, and what recall works with."""
     memory, profile = library.memory, library.profile
-    name = memory.name
     theirs = library.config.zeroclaw_backend
-    long_name = name if theirs == library.config.backend else f"{name} (ZeroClaw would use {theirs})"
+    name = memory.name if theirs == library.config.backend else f"{memory.name} (ZeroClaw would use {theirs})"
     if memory.about.keeps_nothing:
-        return ("backend none: stores no memories", "backend none")
+        return "backend none: stores no memories"
     if memory.about.not_read_because is not None:
-        described = memory.about.not_read_because.rstrip(".")
-        return (f"{long_name} · {one_line(described)}", one_line(described), f"{name} · not read by any agent")
+        return f"{name} · {one_line(memory.about.not_read_because.rstrip('.'))}"
     if memory.about.rule is not None and not memory.about.rule.name:
-        return (f"{long_name} · its own ranking", name)
-    parts, short = _parts_words(library)
-    version = profile.profile.version
-    assumed = f" ({ASSUMED})" if profile.source == ASSUMED else ""
-    newer = profile.profile.newer
+        return f"{name} · its own ranking"
+    version, newer = profile.profile.version, profile.profile.newer
     # No words that pass for the store's own version.
     scoring = f"scoring {version}" if newer is None else f"{newer} scored as {version}"
-    described = f"{name} · {scoring}{assumed}"
-    return (
-        f"{long_name} · scoring {version} ({profile.source}) · {parts}",
-        f"{described} · {parts}",
-        *((f"{described} · {short}",) if short else ()),
-        described,
-    )
+    return f"{name} · {scoring} ({profile.source}) · {_parts_words(library)}"
 
 
 def notices_of(library: Library) -> tuple[str, ...]:
@@ -135,18 +105,15 @@ def needing_attention(library: Library) -> tuple[str, ...]:
     return tuple(sentence for sentence in notices_of(library) if sentence not in facts)
 
 
-def _parts_words(library: Library) -> tuple[str, str]:
-    """What recall works with, and the same in few words; keyword-only is always shown with its reason."""
-    rule = library.memory.about.rule
+def _parts_words(library: Library) -> str:
+    """What recall works with; keyword-only is always shown with its reason."""
+    settings, rule = library.settings, library.memory.about.rule
     if rule is not None:
-        return (rule.name, rule.name)
+        return rule.name
     if library.why_no_vectors:
         configured = "vectors" not in library.memory.why_not
-        why = "no embeddings configured" if configured else "this store has no vectors"
-        return (f"keyword only: {why}", "")
-    if library.settings.search_mode == "bm25":
-        return ("keyword only: search_mode is bm25", "")
-    if library.settings.search_mode == "embedding":
-        return ("vectors only: search_mode is embedding", "")
-    words = f"hybrid {library.settings.vector_weight:g} / {library.settings.keyword_weight:g}"
-    return (words, words)
+        return f"keyword only: {'no embeddings configured' if configured else 'this store has no vectors'}"
+    alone = {"bm25": "keyword only", "embedding": "vectors only"}.get(settings.search_mode)
+    if alone is not None:
+        return f"{alone}: search_mode is {settings.search_mode}"
+    return f"hybrid {settings.vector_weight:g} / {settings.keyword_weight:g}"

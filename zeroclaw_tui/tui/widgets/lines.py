@@ -34,6 +34,7 @@ _PLACEHOLDERS = {
 _DOT = " · "
 _WIDTH_OF_MODES = 76
 """Cells that the search line has at least where it names every mode."""
+_LEAST_TO_TYPE_IN = 24
 MAX_KEYS = 7
 """How many keys the footer shows besides the key that shows all."""
 _GAP = "  "
@@ -67,12 +68,7 @@ class PromptLine(Horizontal):
         & > .facts { width: auto; color: $text-muted; padding: 0 0 0 2; }
     }
     """
-    PROMPT: ClassVar[type[Static]] = Static
     LINE: ClassVar[type[LineInput]] = LineInput
-    MIN_LINE: ClassVar[int] = 28
-    """Cells that are left to type in."""
-    MIN_FACTS: ClassVar[int] = 1
-    """So many facts stand there whatever room there is."""
 
     @dataclass
     class Asked(Message):
@@ -90,7 +86,7 @@ class PromptLine(Horizontal):
         self.input.select_on_focus = False
 
     def compose(self) -> ComposeResult:
-        yield self.PROMPT("❯", classes="prompt", markup=False)
+        yield Static(self._prompt(), classes="prompt", markup=False)
         yield self.input
         yield Static("", classes="facts", markup=False)
 
@@ -128,9 +124,6 @@ class PromptLine(Horizontal):
         else:
             self._ask()
 
-    def on_click(self) -> None:
-        self.input.focus()
-
     def _ask(self) -> None:
         self._stop_waiting()
         self.post_message(self.Asked(self.input.text))
@@ -140,22 +133,16 @@ class PromptLine(Horizontal):
             self._rest.stop()
             self._rest = None
 
+    def _prompt(self) -> Content:
+        return Content("❯")
+
     def _fit(self) -> None:
-        facts = list(self._facts)
-        room = self.size.width - self.MIN_LINE - self.query_one(".prompt").size.width
-        while len(facts) > self.MIN_FACTS and cell_len("   ".join(facts)) > room:
+        prompt, facts = self._prompt(), list(self._facts)
+        room = self.size.width - _LEAST_TO_TYPE_IN - prompt.cell_length
+        while facts and cell_len(_TAB_GAP.join(facts)) > room:
             facts.pop()
-        self.query_one(".facts", Static).update(Content("   ".join(facts)))
-
-
-class Modes(Static):
-    """The search modes by name; a click chooses one."""
-
-    def on_mount(self) -> None:
-        self.auto_links = False
-
-    def action_choose(self, mode: str) -> None:
-        self.post_message(SearchBar.ModeChosen(Mode(mode)))
+        self.query_one(".prompt", Static).update(prompt)
+        self.query_one(".facts", Static).update(Content(_TAB_GAP.join(facts)))
 
 
 class SearchBar(PromptLine):
@@ -165,26 +152,14 @@ class SearchBar(PromptLine):
     SearchBar { display: none; }
     SearchBar > .prompt { padding: 0 2 0 0; }
     """
-    PROMPT = Modes
     LINE = SearchInput
-    MIN_LINE = 24
-    MIN_FACTS = 0
 
     class Left(Message):
         """Typing is over; the results stay."""
 
-    @dataclass
-    class ModeChosen(Message):
-        """The name of a mode was clicked."""
-
-        mode: Mode
-
     def __init__(self, debounce: float, modes: Sequence[Mode] = tuple(Mode), *, id: str | None = None) -> None:
-        super().__init__(debounce, id=id)
         self._modes, self._mode = modes, modes[0]
-
-    def on_search_bar_mode_chosen(self) -> None:
-        self.input.focus()
+        super().__init__(debounce, id=id)
 
     def show_mode(self, mode: Mode, facts: tuple[str, ...]) -> None:
         """Light up the mode, and show its numbers from the weightiest to the least."""
@@ -197,12 +172,11 @@ class SearchBar(PromptLine):
         self._stop_waiting()
         self.post_message(self.Left())
 
-    def _fit(self) -> None:
-        # All modes, or the current one where there is no room for more.
+    def _prompt(self) -> Content:
+        """All modes, or the current one where there is no room for more."""
         modes = self._modes if self.size.width >= _WIDTH_OF_MODES else [self._mode]
-        names = [clickable(mode.value, LIT if mode is self._mode else MUTED, "choose", mode.value) for mode in modes]
-        self.query_one(".prompt", Static).update("❯ " + Content.styled(_DOT, MUTED).join(names))
-        super()._fit()
+        names = [Content.styled(mode.value, LIT if mode is self._mode else MUTED) for mode in modes]
+        return "❯ " + Content.styled(_DOT, MUTED).join(names)
 
 
 class TitleLine(Static):
@@ -220,12 +194,11 @@ class TitleLine(Static):
 
 
 class FactLine(Widget):
-    """How many memories, the chips that narrow them, and on the right the order."""
+    """How many memories, the chips that narrow them, other facts where there is room, and on the right the order."""
 
-    DEFAULT_CSS = "FactLine { height: 1; padding: 0 1; pointer: pointer; }"
+    DEFAULT_CSS = "FactLine { height: 1; padding: 0 1; }"
 
     facts: reactive[tuple[str, ...]] = reactive(())
-    """The same fact in ever fewer words."""
     chips: reactive[tuple[Chip, ...]] = reactive(())
     order: reactive[str] = reactive("")
 
@@ -242,57 +215,36 @@ class FactLine(Widget):
         self.post_message(self.ChipClicked(self.chips[number]))
 
     def render(self) -> RenderResult:
+        chips = [clickable(f"{chip.words} ✕", ACCENT, "remove_chip", number) for number, chip in enumerate(self.chips)]
+        count, *others = self.facts or ("",)
+        parts = [Content.styled(count, STRONG), *chips, *(Content.styled(fact, MUTED) for fact in others)]
         room = self.content_size.width - cell_len(self.order) - 2
-        words = [f"{chip.words} ✕" for chip in self.chips]
-        needed = sum(cell_len(one) + len(_DOT) for one in words)
-        fitting = (fact for fact in self.facts if cell_len(fact) + needed <= room)
-        fact = next(fitting, self.facts[-1] if self.facts else "")
-        first, dot, rest = fact.partition(_DOT)
-        line = Content.assemble((first, STRONG), (dot + rest, MUTED))
-        for number, chip in enumerate(words):
-            more = f" +{len(words) - number} more "
-            room_for_more = 0 if number == len(words) - 1 else 2 + len(more)
-            if line.cell_length + len(_DOT) + cell_len(chip) + room_for_more > room:
-                line += Content("  ") + clickable(more, "reverse", "screen.filter")
-                break
-            line += Content(_DOT) + clickable(chip, ACCENT, "remove_chip", number)
-        gap = max(2, self.content_size.width - line.cell_length - cell_len(self.order))
-        return line + Content(" " * gap) + clickable(self.order, MUTED, "screen.sort")
+        line = Content(_DOT).join(parts).truncate(max(0, room), ellipsis=True, pad=True)
+        return line + "  " + Content.styled(self.order, MUTED)
 
 
 class Banner(GrowingText):
-    """One sentence with the key that helps; a click does what the key does."""
+    """One sentence with the key that helps."""
 
     DEFAULT_CSS = """
-    Banner { display: none; height: auto; max-height: 3; padding: 0 1; pointer: pointer; }
+    Banner { display: none; height: auto; max-height: 3; padding: 0 1; }
     Banner.-quiet { display: block; color: $text-muted; }
     Banner.-error { display: block; color: $text-error; background: $error-muted; }
     """
 
-    def __init__(self, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._action = ""
-
-    def show(
-        self, kind: Literal["error", "quiet"], sentence: str, key: str, does: str, action: str, *, typed: str = ""
-    ) -> None:
-        """Say a sentence; `key` `does` something about it, or a key with what is `typed` after it."""
+    def show(self, kind: Literal["error", "quiet"], sentence: str, key: str, does: str) -> None:
+        """Say a sentence; `key` `does` something about it."""
         glyph = "✗" if kind == "error" else "●"
-        pressed = ("type ", (f"{key} {typed}", STRONG)) if typed else ((key, STRONG),)
-        self.update(Content.assemble(f"{glyph} {one_line(shown_words(sentence))}  ", *pressed, f" {does}"))
+        self.update(Content.assemble(f"{glyph} {one_line(shown_words(sentence))}  ", (key, STRONG), f" {does}"))
         self.set_classes(f"-{kind}")
-        self._action = action
 
     def fail(self, error: InspectorError) -> None:
         """Say what is wrong; the key of the room that looks again tries it again."""
-        self.show("error", str(error), "r", "to retry", "reload")
+        self.show("error", str(error), "r", "to retry")
 
     def hide(self) -> None:
         """Nothing to say."""
         self.set_classes("")
-
-    async def on_click(self) -> None:
-        await self.screen.run_action(self._action)
 
 
 class StatusBar(GrowingText):
@@ -357,7 +309,7 @@ class TabName:
 
 
 class TabLine(Widget):
-    """The tabs, the one that is shown underlined; a click opens one. A note gives way where there is no room."""
+    """The tabs, the one that is shown underlined; a click opens one. Notes give way where there is no room."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """

@@ -51,11 +51,6 @@ class Marks:
         """Whether the version of a marked row has to be asked for."""
         return self.every is None and len(self._versions) < len(self._handles)
 
-    @property
-    def handles(self) -> frozenset[Handle]:
-        """The positions of the marked rows in a listing."""
-        return frozenset(self._handles.values())
-
     def mark_every(self, filter: MemoryFilter, total: int) -> None:
         """Mark all `total` rows that pass a filter, at once."""
         self.clear()
@@ -67,19 +62,13 @@ class Marks:
         if self.every is not None and self.every.but(**ages) == filter.but(**ages):
             self.total = total
 
-    def toggle(self, entry: MemoryEntry) -> bool:
-        """Mark a row, or take its mark away; whether it is marked now."""
+    def toggle(self, entry: MemoryEntry) -> None:
+        """Mark a row, or take its mark away."""
         self.anchor = entry.handle
         if entry.id in self._handles:
             self.drop([entry.id])
         else:
             self._handles[entry.id] = entry.handle
-        return entry.id in self
-
-    def mark(self, entry: MemoryEntry) -> None:
-        """Mark a row."""
-        if entry.id not in self:
-            self.toggle(entry)
 
     def put(self, found: Iterable[RowVersion]) -> None:
         """Mark memories in these versions."""

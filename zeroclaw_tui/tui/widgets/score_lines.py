@@ -8,10 +8,10 @@ from zeroclaw_tui.memory.recall import SIMILAR, RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import cut, one_line
 from zeroclaw_tui.scoring.profiles import ScoringProfile, profile_for
 from zeroclaw_tui.tui.format import score_text
-from zeroclaw_tui.tui.widgets.rows import is_from_lucid, why_not_injected
+from zeroclaw_tui.tui.widgets.rows import why_not_injected
 
 Spans = list[tuple[str, str]]
-"""Pieces of a line with the name of their colour in `score_colours`."""
+"""Pieces of a line, each with the name of its look."""
 DOT = " · "
 KNOWN_SCALES = ("0..1", "raw bm25")
 """The scales of ZeroClaw's own scoring of words and vectors; every other one is only named."""
@@ -28,30 +28,23 @@ def short(text: str) -> str:
 def score_lines(entry: MemoryEntry, result: ScoredEntry, recall: RecallResult) -> list[Spans]:
     """How the score came about, and whether the memory reaches the prompt."""
     if recall.mode == SIMILAR:
-        return _similar(result, recall)
-    profile = profile_for(recall.profile)
-    lines = [_formula(result, recall, profile)]
-    if is_from_lucid(result):
-        lines.append([("◇ from the lucid program; it cannot be changed here", "muted")])
-    lines += [line for line in (_keyword(result, recall), _vector(result, recall)) if line]
+        near, look = (
+            (result.keyword_score, "keyword") if result.vector_score is None else (result.vector_score, "vector")
+        )
+        return [[(f"similarity {score_text(near)}", look), (f": {recall.scale}", "muted")]]
+    lines = [_formula(result, recall, profile_for(recall.profile))]
+    if result.keyword_score is not None or result.keyword_raw is not None:
+        lines.append([("keyword: ", "keyword"), (f"{_rank(result.keyword_rank)}{_keyword(result, recall)}", "text")])
+    if result.vector_score is not None:
+        cosine = f"{_rank(result.vector_rank)}cosine {score_text(result.vector_score)}"
+        lines.append([("vector: ", "vector"), (cosine, "text")])
     if result.decayed is not None and result.decayed != result.score:
         lines.append(_decay(entry, result, recall))
     if result.reranked is not None:
-        place = f", place {result.place}" if result.place is not None else ""
-        lines.append([("after rerank ", "muted"), (score_text(result.reranked), "final"), (place, "muted")])
+        lines.append([("after rerank ", "muted"), (score_text(result.reranked), "final")])
     lines.append(_injection(result, recall))
     exact = _exact(result, recall)
     return [*lines, [(f"exactly: {exact}", "faint")]] if exact else lines
-
-
-def _similar(result: ScoredEntry, recall: RecallResult) -> list[Spans]:
-    """How similar it is, and by which score."""
-    colour = "keyword" if result.vector_score is None else "vector"
-    near = score_text(result.keyword_score if result.vector_score is None else result.vector_score)
-    lines: list[Spans] = [[(f"similarity {near}", colour), (f": {recall.scale}", "muted")]]
-    if result.shared:
-        lines.append([("both have ", "muted"), (", ".join(map(short, result.shared)), "keyword")])
-    return lines
 
 
 def _formula(result: ScoredEntry, recall: RecallResult, profile: ScoringProfile) -> Spans:
@@ -60,24 +53,19 @@ def _formula(result: ScoredEntry, recall: RecallResult, profile: ScoringProfile)
     What counts is the mode of the whole search: in a merge a row found by one stage alone is weighted too.
     """
     if result.score is None:
-        why = "listed by time of storing"
-        if is_from_lucid(result):
-            why = "lucid gives none"
-        elif recall.program is not None:
-            why = f"{recall.program} ranks nothing without a query vector"
-        return [("no score", "final"), (f": {why}", "muted")]
+        why = f": {recall.program} ranks nothing without a query vector" if recall.program is not None else ""
+        return [("no score", "final"), (why, "muted")]
     final: Spans = [("final ", "muted"), (score_text(result.score), "final")]
-    if result.stage == "like":
-        return [*final, (": found by text search, where every hit scores 1", "muted")]
-    final_is: Spans = [*final, (" = ", "muted")]
-    if _is_known(recall) and result.stage in ("hybrid", "keyword", "vector"):
-        if recall.mode != "hybrid" and result.stage == "keyword":
-            return final_is + _keyword_only(result, profile)
-        if recall.mode != "hybrid" and result.stage == "vector" and profile.plain_vector_only:
-            return [*final_is, ("cosine unchanged: the search has no keyword hit", "vector")]
-        return final_is + _weighted(result, recall.weights, profile)
-    source = f", from the {short(result.source)}" if result.source not in (None, "active") else ""
-    return [*final, (f": by the rule of {short(result.stage)} ({short(recall.scale)}){source}", "muted")]
+    # Lucid names its rows' scale behind that of the database's.
+    if recall.scale.partition(";")[0] not in KNOWN_SCALES or result.stage not in ("hybrid", "keyword", "vector"):
+        source = f", from the {short(result.source)}" if result.source not in (None, "active") else ""
+        return [*final, (f": by the rule of {short(result.stage)} ({short(recall.scale)}){source}", "muted")]
+    final.append((" = ", "muted"))
+    if recall.mode != "hybrid" and result.stage == "keyword":
+        return final + _keyword_only(result, profile)
+    if recall.mode != "hybrid" and result.stage == "vector" and profile.plain_vector_only:
+        return [*final, ("cosine unchanged: the search has no keyword hit", "vector")]
+    return final + _weighted(result, recall.weights, profile)
 
 
 def _keyword_only(result: ScoredEntry, profile: ScoringProfile) -> Spans:
@@ -86,7 +74,7 @@ def _keyword_only(result: ScoredEntry, profile: ScoringProfile) -> Spans:
     best = _best_raw(result)
     if best is None:
         return [("bm25 / best bm25 of this search", "keyword")]
-    return [(score_text(result.keyword_raw), "keyword"), (" / ", "muted"), (score_text(best), "keyword")]
+    return [(f"{score_text(result.keyword_raw)} / {score_text(best)}", "keyword")]
 
 
 def _weighted(result: ScoredEntry, weights: tuple[float, float], profile: ScoringProfile) -> Spans:
@@ -100,9 +88,7 @@ def _weighted(result: ScoredEntry, weights: tuple[float, float], profile: Scorin
     ]
     total: Spans = []
     for weight, value, name in parts:
-        if total:
-            total.append((" + ", "muted"))
-        total += [(f"{weight:g} × ", "muted"), (score_text(value), name if value is not None else "faint")]
+        total += [(f"{' + ' if total else ''}{weight:g} × ", "muted"), (score_text(value), name)]
     present = [weight for weight, _, _ in parts]
     if not profile.divides_by_weights_present or abs(sum(present) - 1) < 1e-9:
         return total
@@ -111,21 +97,12 @@ def _weighted(result: ScoredEntry, weights: tuple[float, float], profile: Scorin
     return [("(", "muted"), *total, (f") / ({' + '.join(f'{weight:g}' for weight in present)})", "muted")]
 
 
-def _keyword(result: ScoredEntry, recall: RecallResult) -> Spans | None:
-    if result.keyword_score is None and result.keyword_raw is None:
-        return [("keyword: ", "keyword"), ("not among the best", "muted")] if recall.mode == "hybrid" else None
+def _keyword(result: ScoredEntry, recall: RecallResult) -> str:
+    if result.keyword_raw is None:
+        return score_text(result.keyword_score)
     best = _best_raw(result)
     of_best = f" / {score_text(best)}" if best is not None else ""
-    number = score_text(result.keyword_score)
-    if result.keyword_raw is not None:
-        number = f"{_raw_name(recall)} {score_text(result.keyword_raw)}{of_best}"
-    return [("keyword: ", "keyword"), (f"{_rank(result.keyword_rank)}{number}", "text")]
-
-
-def _vector(result: ScoredEntry, recall: RecallResult) -> Spans | None:
-    if result.vector_score is None:
-        return [("vector: ", "vector"), ("not among the nearest", "muted")] if recall.mode == "hybrid" else None
-    return [("vector: ", "vector"), (f"{_rank(result.vector_rank)}cosine {score_text(result.vector_score)}", "text")]
+    return f"{_raw_name(recall)} {score_text(result.keyword_raw)}{of_best}"
 
 
 def _rank(rank: int | None) -> str:
@@ -135,11 +112,8 @@ def _rank(rank: int | None) -> str:
 def _decay(entry: MemoryEntry, result: ScoredEntry, recall: RecallResult) -> Spans:
     created, until = moment(entry.timestamp), moment(recall.request.as_of)
     age = f"{(until - created).total_seconds() / _DAY_SECONDS:.1f}" if created and until else "age"
-    return [
-        ("after decay ", "muted"),
-        (score_text(result.decayed), "final"),
-        (f" = {score_text(result.score)} × 2^(−{age} d / {_HALF_LIFE_DAYS} d)", "muted"),
-    ]
+    formula = f" = {score_text(result.score)} × 2^(−{age} d / {_HALF_LIFE_DAYS} d)"
+    return [("after decay ", "muted"), (score_text(result.decayed), "final"), (formula, "muted")]
 
 
 def _injection(result: ScoredEntry, recall: RecallResult) -> Spans:
@@ -169,14 +143,9 @@ def _exact(result: ScoredEntry, recall: RecallResult) -> str:
     return DOT.join(f"{name} {value:.7g}" for name, value in named if value is not None)
 
 
-def _is_known(recall: RecallResult) -> bool:
-    """Whether scores are on a scale of ZeroClaw's own; Lucid names its rows' scale behind that of the database's."""
-    return recall.scale.partition(";")[0] in KNOWN_SCALES
-
-
 def _raw_name(recall: RecallResult) -> str:
     """How the unbounded number of a keyword hit is called."""
-    return "bm25" if _is_known(recall) else short(recall.scale)
+    return "bm25" if recall.scale.partition(";")[0] in KNOWN_SCALES else short(recall.scale)
 
 
 def _best_raw(result: ScoredEntry) -> float | None:

@@ -79,17 +79,8 @@ class UpkeepRoom(StoreRoom):
         """The tab that is shown; None before the first."""
         return self._tabs.get(self._current)
 
-    async def action_clean_up(self) -> None:
-        await self.show_tab("clean_up")
-
-    async def action_hygiene(self) -> None:
-        await self.show_tab("hygiene")
-
-    async def action_health(self) -> None:
-        await self.show_tab("health")
-
-    async def action_snapshot(self) -> None:
-        await self.show_tab("snapshot")
+    async def action_open_tab(self, tab: Tab) -> None:
+        await self.show_tab(tab)
 
     async def show_tab(self, name: Tab) -> None:
         """Show another tab, as it was left, or reloaded if memories have changed."""

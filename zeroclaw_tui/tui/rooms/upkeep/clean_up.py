@@ -35,7 +35,7 @@ from zeroclaw_tui.memory.text import counted, one_line, size_shown
 from zeroclaw_tui.tui.actions import StoreRoom
 from zeroclaw_tui.tui.commands import Command, changing, mark_commands, warn
 from zeroclaw_tui.tui.dialogs import Dialog, confirmation
-from zeroclaw_tui.tui.format import fit, short_age, shown_line
+from zeroclaw_tui.tui.format import fit, relative_age, shown_line
 from zeroclaw_tui.tui.rooms.upkeep.tab import About, UpkeepTab
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.widgets.detail import MAX_SHOWN, AboutPane, origin_parts
@@ -167,9 +167,6 @@ class CleanUp(UpkeepTab):
     def action_mark_all(self) -> None:
         self.memories.mark_all()
 
-    def action_mark_none(self) -> None:
-        self.memories.set_marks(())
-
     def on_table_list_marks_changed(self, event: TableList.MarksChanged) -> None:
         """Count the marks of each kind."""
         if event.table is self.memories and self.report is not None:
@@ -258,7 +255,7 @@ class CleanUp(UpkeepTab):
         columns = [
             Column[_Row]("key", lambda row: row.sample.version.key or EMPTY_KEY, shortened=cut_key),
             Column[_Row]("memory", lambda row: row.sample.excerpt or EMPTY_CONTENT, flex=True),
-            Column[_Row]("age", lambda row: short_age(row.sample.version.when, now), width=6, right=True, look="muted"),
+            Column[_Row]("age", lambda row: relative_age(row.sample.version.when, now), 6, right=True, look="muted"),
         ]
         if finding is not None and any(sample.remark for sample in finding.samples[:200]):
             columns.insert(2, Column("found", lambda row: row.sample.remark, look="keyword", hidden_below=64))

@@ -25,9 +25,9 @@ from zeroclaw_tui.tui.dialogs import with_progress, yes_or_no
 from zeroclaw_tui.tui.format import shown_line, shown_words, with_tilde
 from zeroclaw_tui.tui.rooms.panes import BrowserPanes
 from zeroclaw_tui.tui.rooms.upkeep.tab import About, UpkeepTab
-from zeroclaw_tui.tui.themes import MUTED, STRONG
+from zeroclaw_tui.tui.themes import MUTED, STRONG, Look
 from zeroclaw_tui.tui.widgets.lines import TitleLine
-from zeroclaw_tui.tui.widgets.table_list import Column, Look, TableList
+from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 _NOT_DEEP = DoctorFinding(
     "not-deep",

@@ -156,9 +156,6 @@ class UpkeepTab(Vertical):
     def action_mark_all(self) -> None:
         self.table.mark_all()
 
-    def action_mark_none(self) -> None:
-        self.table.set_marks(())
-
     def step_out(self) -> bool:
         """Go from the text to the list; False where the focus is in the list."""
         if not self.query_one(AboutPane).has_focus:

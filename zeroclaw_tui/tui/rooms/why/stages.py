@@ -17,7 +17,7 @@ from zeroclaw_tui.scoring.profiles import Trial
 from zeroclaw_tui.tui.format import shown_line, wrapped
 from zeroclaw_tui.tui.rooms.why.pane import WAITING, EmptyWords, Pane
 from zeroclaw_tui.tui.rooms.why.trial import Inquiry
-from zeroclaw_tui.tui.themes import MUTED, STRONG, STRONG_ACCENT, score_colours
+from zeroclaw_tui.tui.themes import LOOKS, MUTED, STRONG, STRONG_ACCENT
 from zeroclaw_tui.tui.widgets.detail import ReadingPane
 from zeroclaw_tui.tui.widgets.header import Empty
 from zeroclaw_tui.tui.widgets.lines import TitleLine
@@ -116,10 +116,9 @@ class ExplanationBlock(Widget):
         return len(self._lines(width))
 
     def render(self) -> RenderResult:
-        colours = {name: colour.css for name, colour in score_colours(self.app).items()}
-        bad = f"bold {colours['bad']}"
+        bad = f"bold {LOOKS['bad']}"
         styles: dict[Look, str] = {
-            "": colours["text"], "bold": STRONG, "good": colours["good"], "bad": bad, "quiet": MUTED,
+            "": LOOKS["text"], "bold": STRONG, "good": LOOKS["good"], "bad": bad, "quiet": MUTED,
             "key": STRONG_ACCENT,
         }  # fmt: skip
         lines = self._lines(self.content_size.width)

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from rich.cells import cell_len
-from rich.segment import Segment
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 from textual.content import Content
@@ -25,15 +23,15 @@ from zeroclaw_tui.scoring.profiles import Trial
 from zeroclaw_tui.scoring.what_if import ComparedRow, Comparison, compare
 from zeroclaw_tui.tui.commands import show_failure, start_work, warn
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, choice
-from zeroclaw_tui.tui.format import fit, score_text, shown_line, shown_words
+from zeroclaw_tui.tui.format import fit, shown_line, shown_words
 from zeroclaw_tui.tui.rooms.why.pane import Pane
 from zeroclaw_tui.tui.rooms.why.trial import SETTINGS, Inquiry, Setting, Tried, idle_because
 from zeroclaw_tui.tui.themes import MUTED, WARNING
 from zeroclaw_tui.tui.widgets.growing_text import GrowingText
 from zeroclaw_tui.tui.widgets.header import Empty
 from zeroclaw_tui.tui.widgets.lines import TitleLine
-from zeroclaw_tui.tui.widgets.rows import RankedRow, Ranking, ranked_columns
-from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, Column, Pieces, Styles, TableList
+from zeroclaw_tui.tui.widgets.rows import RankedRow, Ranking, ranked_columns, threshold_words
+from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, Column, TableList
 
 _MOVES = {
     "enters": ("+ enters", "good"),
@@ -66,7 +64,7 @@ class WhatIfPane(Pane):
         )
         self.settings: TableList[Setting] = TableList(columns, SETTINGS, id="settings")
         # The threshold is a line of its own between the rows, where the cursor does not stop.
-        self.rows = TableList[RankedRow | float]((), divider=self._threshold_line, id="comparison")
+        self.rows = TableList[RankedRow | float]((), divider=self._threshold_line, is_left_out=_is_dim, id="comparison")
         self._ranking: Ranking | None = None
         self._compared: dict[str, ComparedRow] = {}
         """What becomes of each memory, by its id."""
@@ -281,8 +279,7 @@ class WhatIfPane(Pane):
         """The line between what reaches the threshold and what does not; None for a memory."""
         if not isinstance(row, float):
             return None
-        words = f"{'─' * _MOVE}──  threshold {score_text(row)}: below is not injected  "
-        return words + "─" * max(0, self.rows.size.width - 3 - cell_len(words))
+        return threshold_words(row, self.rows.size.width - 3)
 
     def _move_of(self, row: RankedRow) -> Content:
         """What becomes of a memory: its sign, and the word where there is room."""
@@ -296,7 +293,7 @@ class WhatIfPane(Pane):
         width = self.rows.size.width
         move = Column[Any]("", self._move_of, width=_MOVE if width >= _MOVES_FROM else 1)
         if self._ranking is not None:
-            self.rows.set_columns([move, *ranked_columns(width - (move.width or 0), self._ranking, _draw_memory)])
+            self.rows.set_columns([move, *ranked_columns(width - (move.width or 0) - 2, self._ranking, _draw_memory)])
 
 
 def _ranking(comparison: Comparison) -> Ranking:
@@ -308,9 +305,13 @@ def _ranking(comparison: Comparison) -> Ranking:
     return replace(ranking, rows=(*ranking.rows, *lost))
 
 
-def _draw_memory(row: RankedRow, cells: int, styles: Styles) -> Pieces:
+def _is_dim(row: RankedRow | float) -> bool:
+    return isinstance(row, RankedRow) and row.is_dim
+
+
+def _draw_memory(row: RankedRow, cells: int) -> Content:
     """Why it is not injected, where the threshold's line does not say so, and how it begins."""
     words = shown_line(row.result.entry.content) or EMPTY_CONTENT
     if row.reason:
         words = f"{row.reason} · {words}"
-    return [Segment(fit(words, cells), styles["faint" if row.is_dim else "text"])]
+    return Content(fit(words, cells))
