@@ -83,10 +83,10 @@ async def test_what_a_backend_has_not_is_null(tmp_path: Path) -> None:
     memory = MarkdownMemory(tmp_path)
     await memory.open()
     full = await full_stats(memory, NOW)
-    lacking = ("vectors_by_dimensions", "embedded_by_category", "by_session", "by_agent", "embeddings")
+    lacking = ("embedded_by_category", "by_session", "by_agent", "embeddings")
     assert [full[name] for name in lacking] == [None] * len(lacking)
     assert full["bytes"] | {"content": 0} == {
-        "content": 0, "vectors": None, "file": None, "write_ahead_log": None, "free_pages": None,
+        "content": 0, "file": None, "write_ahead_log": None, "free_pages": None,
     }  # fmt: skip
     assert len(full["biggest"]) == 2
     nothing = await full_stats(NoneMemory(), NOW)

@@ -312,7 +312,6 @@ _VALUES: Mapping[CountField, Callable[[MemoryEntry], Any]] = {
     "embedded": lambda entry: None if entry.embedding_dimensions is None else entry.category,
     "size": lambda entry: size_group(entry.size),
     "quarter": _quarter_of,
-    "dimensions": lambda entry: entry.embedding_dimensions,
 }
 """The value of each field; a None is not counted, but in `quarter`."""
 _NEEDS: Mapping[CountField, str] = {
@@ -321,6 +320,5 @@ _NEEDS: Mapping[CountField, str] = {
     "namespace": "namespaces",
     "superseded": "superseded",
     "embedded": "vectors",
-    "dimensions": "vectors",
 }
 """What a store must be able to do for a field."""

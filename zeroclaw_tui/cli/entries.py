@@ -251,7 +251,7 @@ def prefix_lines(prefix: str, entries: Sequence[MemoryEntry]) -> Iterator[Line]:
     "Show counts, sizes and growth",
     "{backend, location, generation, health, total, superseded, by_category, by_session, by_agent, "
     "by_namespace, by_age, embeddings, bytes, by_size, by_day, undated, biggest, "
-    "embedded_by_category, vectors_by_dimensions, cut_vectors, facts, findings}",
+    "embedded_by_category, facts, findings}",
     options.add_filters,
     agents=options.OWN_MEMORIES,
     examples=("stats --category core", "stats --json"),

@@ -14,7 +14,6 @@ from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.memory.query import EXCERPTS, MemoryFilter, Query, Sort, SortField, Superseded
 from zeroclaw_tui.memory.statistics import (
     BIGGEST,
-    CUT_VECTOR,
     FACET_FIELDS,
     NO_TIME,
     QUARTER_SECONDS,
@@ -91,7 +90,7 @@ async def full_stats(memory: Memory, now: str, filter: MemoryFilter | None = Non
     shown = categories
     if filter is None and superseded:
         shown = by_count({name: count - superseded.get(name, 0) for name, count in categories.items()})
-    embedded, dimensions = by.get("embedded"), by.get("dimensions")
+    embedded = by.get("embedded")
     return {
         "backend": memory.name,
         "location": memory.about.location,
@@ -107,7 +106,6 @@ async def full_stats(memory: Memory, now: str, filter: MemoryFilter | None = Non
         "embeddings": None if "vectors" in memory.why_not else _embeddings(counts.total, embedded),
         "bytes": {
             "content": counts.content,
-            "vectors": None if dimensions is None else sum(4 * max(length, 0) * n for length, n in dimensions.items()),
             "file": health.facts.get("bytes"),
             "write_ahead_log": health.facts.get("write-ahead log bytes"),
             "free_pages": health.facts.get("free bytes"),
@@ -121,10 +119,6 @@ async def full_stats(memory: Memory, now: str, filter: MemoryFilter | None = Non
         "embedded_by_category": None
         if embedded is None
         else {name: {"embedded": embedded.get(name, 0), "total": n} for name, n in categories.items()},
-        "vectors_by_dimensions": None
-        if dimensions is None
-        else {str(length): n for length, n in dimensions.items() if length != CUT_VECTOR},
-        "cut_vectors": None if dimensions is None else dimensions.get(CUT_VECTOR, 0),
         "facts": dict(health.facts),
         "findings": list(health.findings),
     }

@@ -18,17 +18,15 @@ BIGGEST = 10
 
 
 CountField = Literal[
-    "category", "session", "agent", "namespace", "age", "superseded", "embedded", "size", "quarter", "dimensions"
+    "category", "session", "agent", "namespace", "age", "superseded", "embedded", "size", "quarter"
 ]  # fmt: skip
 FACET_FIELDS: tuple[CountField, ...] = (
     "category", "session", "agent", "namespace", "age", "superseded", "embedded",
 )  # fmt: skip
-STATISTICS_FIELDS: tuple[CountField, ...] = ("category", "superseded", "embedded", "size", "quarter", "dimensions")
+STATISTICS_FIELDS: tuple[CountField, ...] = ("category", "superseded", "embedded", "size", "quarter")
 
 NO_TIME = None
 """In `quarter`, the memories whose creation time cannot be read."""
-CUT_VECTOR = -1
-"""In `dimensions`, the vectors that end within a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +40,7 @@ class Counts:
     - `superseded`: superseded memories by category, whatever the filter says of them;
     - `embedded`: memories with a vector, by category;
     - `size`: the names in SIZE_GROUPS; `content` is the sum of all sizes in bytes then;
-    - `quarter`: quarter hours since 1970 (UTC), NO_TIME;
-    - `dimensions`: numbers in a vector, CUT_VECTOR.
+    - `quarter`: quarter hours since 1970 (UTC), NO_TIME.
     """
 
     total: int

@@ -104,10 +104,6 @@ class PostgresSelect(Select):
     def size(self) -> str:
         return "coalesce(octet_length(m.content), 0)"
 
-    @property
-    def dimensions(self) -> str:
-        return sql.dimensions_of(self.table)
-
     def sort_keys(self, sort: Sort) -> Sequence[str]:
         # Text is compared code point by code point.
         match sort.field:

@@ -19,7 +19,6 @@ _COLUMNS: Mapping[CountField, str] = {
     "namespace": "namespace",
     "superseded": "superseded_by",
     "embedded": "embedding",
-    "dimensions": "embedding",
 }
 """The column that a field needs."""
 _DAYS = (1, 7, 30)
@@ -84,8 +83,6 @@ class Counting:
                 return select.created
             case "size":
                 return select.size
-            case "dimensions":
-                return select.dimensions
             case "superseded" | "embedded":
                 return f"{select.column(_COLUMNS[field])} IS NOT NULL"
             case _:
@@ -118,8 +115,6 @@ def _named(field: CountField, counter: Counter[Any], aliases: Mapping[str, str])
             return {name: counter[at] for at, name in enumerate(SIZE_GROUPS)}
         case "quarter":
             return dict(counter.most_common())
-        case "dimensions":
-            return {length: count for length, count in counter.most_common() if length is not None}
         case _:
             texts = Counter[str]()
             for value, count in counter.items():

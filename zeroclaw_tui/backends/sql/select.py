@@ -95,11 +95,6 @@ class Select(ABC):
     def size(self) -> str:
         """The SQL of the content's length in bytes."""
 
-    @property
-    @abstractmethod
-    def dimensions(self) -> str:
-        """The SQL of how many numbers a row's vector has; NULL without a vector."""
-
     @abstractmethod
     def sort_keys(self, sort: Sort) -> Sequence[str]:
         """What an order compares, all of it in one direction; the last one is different for every row."""

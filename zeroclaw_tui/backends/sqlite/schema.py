@@ -134,8 +134,6 @@ async def read_schema(connection: ReadOnlyConnection, path: Path) -> Schema:
     hydrate_made = "embedding_cache" in tables and "accessed_at" not in cache
     has_agents = "agent_id" in columns and {"id", "alias"} <= set(agents)
     because = _NEVER_OPENED if hydrate_made else _because(generation, columns, has_agents)
-    unknown = "" if because else _unknown(columns - frozenset(COLUMNS[generation]))
-    sentences = (connection.notice, because, unknown)
     return Schema(
         generation=generation,
         columns=columns,
@@ -147,7 +145,7 @@ async def read_schema(connection: ReadOnlyConnection, path: Path) -> Schema:
         hydrate_made=hydrate_made,
         has_update_index=any(map(_UPDATE_INDEX.search, made["index"].values())),
         read_only_because=because,
-        notices=tuple(Notice(sentence, sentence is unknown) for sentence in sentences if sentence),
+        notices=tuple(map(Notice, filter(None, (connection.notice, because)))),
     )
 
 
@@ -171,13 +169,6 @@ def _because(generation: str, columns: frozenset[str], has_agents: bool) -> str 
     if "agent_id" in known and not has_agents:
         return "There is no agents table to name the owners of its memories, so it is opened for reading only."
     return None
-
-
-def _unknown(columns: frozenset[str]) -> str:
-    if not columns:
-        return ""
-    effect = "it stays as it is" if len(columns) == 1 else "they stay as they are"
-    return f"The memories table has {_listed(sorted(columns))}, which ZeroClaw does not know: {effect}."
 
 
 def _check_readable(path: Path, columns: frozenset[str], made_by: str) -> None:

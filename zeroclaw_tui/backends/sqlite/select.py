@@ -15,7 +15,6 @@ from zeroclaw_tui.files.database import as_text, bound
 from zeroclaw_tui.memory.entry import EXCERPT, MemoryEntry, kind_from
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.query import EVERYTHING, MemoryFilter, Query, Sort, SortField
-from zeroclaw_tui.memory.statistics import CUT_VECTOR
 
 if TYPE_CHECKING:
     from zeroclaw_tui.memory.change import Row, RowVersion
@@ -112,11 +111,6 @@ class SqliteSelect(Select):
     @property
     def size(self) -> str:
         return f"coalesce({_SIZE.format('m.content')}, 0)"
-
-    @property
-    def dimensions(self) -> str:
-        length = "length(m.embedding)"
-        return f"CASE WHEN {length} % 4 THEN {CUT_VECTOR} ELSE {length} / 4 END"
 
     def sort_keys(self, sort: Sort) -> Sequence[str]:
         schema = self.schema
