@@ -353,7 +353,7 @@ def _ranked(
     import numpy as np
 
     mode = mode_in(settings, profile)
-    left, notes = served(request, profile, has_agents=evidence.has_agents, has_times=evidence.has_times)
+    left, notes = served(request, profile, has_agents=evidence.has_agents)
     scope = _with_agents(Scope(left, profile, evidence.vector_live and mode != "bm25"), evidence)
     if lists_recent(request.query, profile):
         return _newest(evidence, scope, tuple(notes))

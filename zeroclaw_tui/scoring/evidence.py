@@ -110,8 +110,7 @@ class StageEvidence:
     notes: tuple[str, ...] = ()
     keyword_notes: tuple[str, ...] = ()
     has_agents: bool = True
-    has_times: bool = True
-    """Whether the store keeps agents and times of creation at all."""
+    """Whether the store keeps agents at all."""
     vector_asked: bool = True
     """Whether a query vector was looked for: without, nothing can be said of a recall that uses one."""
     like_facts: LikeEvidence | None = None
@@ -350,9 +349,7 @@ def is_durable(entry: MemoryEntry) -> bool:
     return entry.session_id is None and entry.category in DURABLE
 
 
-def served(
-    request: RecallRequest, profile: ScoringProfile, *, has_agents: bool, has_times: bool
-) -> tuple[RecallRequest, list[str]]:
+def served(request: RecallRequest, profile: ScoringProfile, *, has_agents: bool) -> tuple[RecallRequest, list[str]]:
     """The request with what can be served of it, and sentences on the rest. An empty `agents` is unscoped."""
     notes: list[str] = []
     limit = min(max(request.limit, 0), MOST)
@@ -361,7 +358,7 @@ def served(
         knows_none = f"ZeroClaw {profile.version}" if profile.agent_scope == "none" else "This database"
         notes.append(f"{knows_none} knows no agents, so every agent's memories are recalled.")
         left = replace(left, agents=None)
-    if (left.since or left.until) and not (profile.has_time_bounds and has_times):
+    if (left.since or left.until) and not profile.has_time_bounds:
         notes.append(f"ZeroClaw {profile.version} has no time bounds in recall, so none are applied.")
         left = replace(left, since=None, until=None)
     return left, notes

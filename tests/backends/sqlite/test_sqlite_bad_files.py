@@ -48,7 +48,7 @@ def made_by(*statements: str) -> Callable[[Path], None]:
             made_by("CREATE TABLE articles (id)", 'CREATE TABLE "evil\x1b]0;title\x07" (id)'),
             "no memories table: it has articles",
         ),
-        (made_by("CREATE TABLE memories (title, body)"), "it has body, title"),
+        (made_by("CREATE TABLE memories (title, body)"), "it lacks category, content"),
     ],
     ids=["missing", "pipe", "empty", "text", "another program's", "without keys"],
 )

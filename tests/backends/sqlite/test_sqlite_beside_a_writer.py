@@ -153,8 +153,8 @@ async def test_rows_that_are_only_in_the_log_are_read_and_the_main_file_stays(tm
     with closing(sqlite3.connect(path, isolation_level=None)) as agent:
         agent.execute("PRAGMA journal_mode = WAL")
         agent.execute("PRAGMA wal_autocheckpoint = 0")
-        agent.execute("CREATE TABLE memories (id, key TEXT NOT NULL, content TEXT NOT NULL)")
-        agent.execute("INSERT INTO memories VALUES ('1', 'a', 'text')")
+        agent.execute("CREATE TABLE memories (id, key, content, category, embedding, created_at, updated_at)")
+        agent.execute("INSERT INTO memories VALUES ('1', 'a', 'text', 'core', NULL, '2026', '2026')")
         assert path.stat().st_size == 4096
         before = digest(path), digest(Path(f"{path}-wal"))
         async with open_store(path) as memory:

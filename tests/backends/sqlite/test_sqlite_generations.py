@@ -125,23 +125,3 @@ async def test_a_hydrate_made_database_is_read_and_explained(make_store, open_st
         health = await memory.health()
         assert not health.ok
         assert health.facts["keyword index"] == "2 memories are not in the keyword index."
-
-
-async def test_the_least_a_foreign_table_needs_is_key_and_content(tmp_path, open_store):
-    path = tmp_path / "foreign.db"
-    with closing(sqlite3.connect(path)) as other, other:
-        other.execute("CREATE TABLE memories (Key, CONTENT)")
-        other.executemany("INSERT INTO memories VALUES (?, ?)", [("k", "c"), (None, None), (7, b"\xff\x00z")])
-    async with open_store(path) as memory:
-        assert "lacks id, category" in memory.why_not["write"]
-        page = await memory.rows(Query(EXCERPTS, MemoryFilter(), NEWEST_STORED, limit=10))
-        assert [(entry.key, entry.content, entry.category) for entry in page] == [
-            ("7", "\udcff\x00z", ""),
-            ("", "", ""),
-            ("k", "c", ""),
-        ]
-        facets = await count_facets(memory, MemoryFilter(), "2026-12-31T00:00:00+00:00")
-        assert (facets.total, facets.category, facets.session, facets.not_embedded) == (3, {"": 3}, None, None)
-        assert facets.age["no date"] == 3
-        assert "vectors" in memory.why_not
-        assert not (await memory.health()).ok

@@ -29,7 +29,7 @@ ZEROCLAWS = """SELECT m.rowid, bm25(memories_fts) AS score FROM memories_fts f J
 TEXTS = st.lists(st.sampled_from(["rust", "tea", "cat", "fog"]), max_size=4).map(" ".join)
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()), max_size=40)
 COLUMNS = frozenset({"id", "key", "content", "created_at", "updated_at", "session_id", "superseded_by"})
-SCHEMA = Schema("G2", COLUMNS, frozenset(), frozenset(), True, False, True, False)
+SCHEMA = Schema("G2", COLUMNS, frozenset(), True, False, True, False)
 
 
 @given(

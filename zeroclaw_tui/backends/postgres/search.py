@@ -90,7 +90,7 @@ class _Scope:
 def _scope_of(request: RecallRequest, profile: ScoringProfile, table: Table) -> _Scope:
     """The scope of a request. Raises Refused for a session or an agent that none can have there."""
     check_text(request.session_id, request.namespace, *(request.agents or ()))
-    supported, notes = served(request, profile, has_agents=table.has("agent_id"), has_times=True)
+    supported, notes = served(request, profile, has_agents=table.has("agent_id"))
     if supported.session_id is not None and not table.has("session_id"):
         notes.append("This table has no sessions, so memories of every session are recalled.")
         supported = replace(supported, session_id=None)

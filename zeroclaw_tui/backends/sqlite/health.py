@@ -48,15 +48,16 @@ def health(connection: sqlite3.Connection, schema: Schema, path: Path) -> Health
     if schema.has("superseded_by"):
         facts["superseded"] = _count(connection, "SELECT count(superseded_by) FROM memories")
         facts["superseded by none"] = _count(connection, _SUPERSEDED_BY_NONE)
-    if schema.has("created_at"):
-        undated = f"SELECT count(*) - count({moment_of('created_at')}) FROM memories"
-        facts["without a readable date"] = _count(connection, undated)
-    if schema.has("embedding"):
-        lengths = connection.execute(_LENGTHS).fetchall()
-        facts["embedded"] = sum(count for _, count in lengths)
-        facts["not embedded"] = facts["memories"] - facts["embedded"]
-        facts["embedded by dimensions"] = {str(length // 4): count for length, count in lengths if length % 4 == 0}
-        facts["cut vectors"] = sum(count for length, count in lengths if length % 4)
+    undated = f"SELECT count(*) - count({moment_of('created_at')}) FROM memories"
+    lengths = connection.execute(_LENGTHS).fetchall()
+    embedded = sum(count for _, count in lengths)
+    facts |= {
+        "without a readable date": _count(connection, undated),
+        "embedded": embedded,
+        "not embedded": facts["memories"] - embedded,
+        "embedded by dimensions": {str(length // 4): count for length, count in lengths if length % 4 == 0},
+        "cut vectors": sum(count for length, count in lengths if length % 4),
+    }
     if "memory_meta" in schema.tables:
         pairs = connection.execute("SELECT key, value FROM memory_meta ORDER BY key").fetchall()
         facts["embedding identity"] = {as_text(key): as_text(value) for key, value in pairs}
@@ -101,7 +102,7 @@ def _serious(facts: dict[str, Any], schema: Schema) -> Iterator[str]:
         yield "The triggers of the keyword index are missing, so new memories are not found by words."
     if unowned := facts.get("of unknown agents"):
         yield f"{are(unowned)} owned by agents that do not exist."
-    if cut := facts.get("cut vectors"):
+    if cut := facts["cut vectors"]:
         yield f"{are(cut)} embedded with a truncated vector."
 
 

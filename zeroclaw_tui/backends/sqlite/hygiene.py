@@ -20,8 +20,6 @@ def expired_rows(connection: sqlite3.Connection, schema: Schema, retention: Rete
     Where the database lacks a column that a rule needs, every row counts as not pinned and not superseded, as after
     ZeroClaw's migration.
     """
-    if not {"id", "category", "created_at", "updated_at"} <= schema.columns:
-        return []
     connection.execute("BEGIN")
     found: list[ExpiredRow] = []
     for category in retention.cutoffs:

@@ -38,6 +38,7 @@ _AMONG = "m.rowid IN (SELECT value FROM json_each(?))"
 _COUNT = "SELECT count(*) FROM memories AS m"
 _MATCH = "SELECT rowid, bm25(memories_fts) AS score FROM memories_fts WHERE memories_fts MATCH ?"
 _BEST_FIRST = "ORDER BY score LIMIT ?"
+_NEWEST_FIRST = "ORDER BY m.updated_at DESC"
 # bm25 is asked of the index alone and sorted by SQLite, which keeps only the best rows while it scores. FTS5's own
 # `ORDER BY rank` sorts every hit before the first comes out, and a join looks every hit up in the table.
 _JOINED = "memories_fts AS f JOIN memories AS m ON m.rowid = f.rowid"
@@ -114,7 +115,7 @@ class SqlScope(Scope):
             select.also("FALSE")
             return
         of_session = f"m.session_id = {select.place(session)}"
-        if durable and self.schema.has("category"):
+        if durable:
             of_session = f"({of_session} OR (m.session_id IS NULL AND {select.one_of('m.category', DURABLE)}))"
         select.also(of_session)
 
@@ -130,7 +131,7 @@ class SqlScope(Scope):
 
 def scope_of(request: RecallRequest, profile: ScoringProfile, schema: Schema, *, vector_live: bool) -> SqlScope:
     """The scope of a request. An empty `agents` is unscoped."""
-    supported, _ = served(request, profile, has_agents=schema.has("agent_id"), has_times=schema.has("created_at"))
+    supported, _ = served(request, profile, has_agents=schema.has("agent_id"))
     return SqlScope(supported, profile, vector_live, schema=schema, asked=request)
 
 
@@ -304,7 +305,6 @@ def _evidence(scope: SqlScope, keyword: Hits, vectors: Hits, rows: RowTable, rec
         has_sessions=scope.schema.has("session_id"),
         keyword_notes=keyword.notes,
         has_agents=scope.schema.has("agent_id"),
-        has_times=scope.schema.has("created_at"),
     )
 
 
@@ -349,12 +349,8 @@ def _newest(connection: sqlite3.Connection, select: SqliteSelect, limit: int) ->
     """The first rowids by `updated_at`, as text, descending; a limit of -1 is none."""
     import numpy as np
 
-    statement = select.statement("m.rowid", f"{_newest_order(select.schema)} LIMIT {select.place(limit)}")
+    statement = select.statement("m.rowid", f"{_NEWEST_FIRST} LIMIT {select.place(limit)}")
     return np.fromiter((rowid for (rowid,) in connection.execute(statement, select.values)), dtype=np.int64)
-
-
-def _newest_order(schema: Schema) -> str:
-    return "ORDER BY m.updated_at DESC" if schema.has("updated_at") else ""
 
 
 def _like(connection: sqlite3.Connection, scope: SqlScope) -> tuple[np.ndarray, LikeEvidence | None]:
@@ -374,8 +370,7 @@ def _like(connection: sqlite3.Connection, scope: SqlScope) -> tuple[np.ndarray, 
         connection.create_function(
             "replay_accepts", 2, lambda key, content: search.accepts(as_text(key), as_text(content)), deterministic=True
         )
-    moment = "m.updated_at" if schema.has("updated_at") else "0"
-    statement = select.statement(f"m.rowid, {moment}, {early}, {accepted}", _newest_order(schema))
+    statement = select.statement(f"m.rowid, m.updated_at, {early}, {accepted}", _NEWEST_FIRST)
     # Arrays: a tuple for each of many hits would make the collector of the whole process stop to look at them.
     handles, moments, are_early, are_accepted = array("q"), array("q"), bytearray(), bytearray()
     last: Any = None
@@ -433,8 +428,8 @@ def _rows(connection: sqlite3.Connection, schema: Schema, hits: Sequence[np.ndar
         return _table(connection.execute(f"{statement} WHERE {_AMONG} ORDER BY m.rowid", (among,)), agents)
     rows = _table(connection.execute(f"{statement} ORDER BY m.rowid"), agents)
     # The index over the ids has them in order already.
-    by_id = "SELECT rowid FROM memories ORDER BY id" if schema.has("id") else "SELECT rowid FROM memories"
-    ordered = np.fromiter((rowid for (rowid,) in connection.execute(by_id)), dtype=np.int64)
+    by_id = connection.execute("SELECT rowid FROM memories ORDER BY id")
+    ordered = np.fromiter((rowid for (rowid,) in by_id), dtype=np.int64)
     ranks = np.empty(len(ordered), dtype=np.int64)
     ranks[np.searchsorted(rows.handles, ordered)] = np.arange(len(ordered))
     return replace(rows, id_ranks=ranks)
@@ -482,15 +477,14 @@ def _scan_orders(connection: sqlite3.Connection, scope: SqlScope) -> tuple[ScanO
     asked = RecallRequest(scope.request.query, session_id="session")
     of_session = replace(scope, request=asked, profile=profile_for(NEWEST), agent_ids=None)
     of_agents = replace(of_session, agent_ids=("agent",))
-    has_vectors = schema.has("session_id") and schema.has("embedding")
-    has_agents = schema.has("agent_id")
+    has_sessions, has_agents = schema.has("session_id"), schema.has("agent_id")
     by_like: ScanOrder = "stored"
     if has_agents and search is not None:
         unbound = replace(of_agents, request=replace(asked, session_id=None))
         by_like = _order_of(connection, unbound.like_select(search))
     return (
-        _order_of(connection, of_session.vector_select()) if has_vectors else "stored",
-        _order_of(connection, of_agents.vector_select()) if has_vectors and has_agents else "stored",
+        _order_of(connection, of_session.vector_select()) if has_sessions else "stored",
+        _order_of(connection, of_agents.vector_select()) if has_sessions and has_agents else "stored",
         by_like,
     )
 

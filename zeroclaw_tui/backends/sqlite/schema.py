@@ -20,13 +20,15 @@ from zeroclaw_tui.memory.text import is_unicode, one_line
 from zeroclaw_tui.scoring.profiles import COLUMNS, NEWEST_VERSION, lacks
 
 _MOST_NAMES = 8
+_NEEDED = frozenset(COLUMNS["G1"]) - {"session_id"}
+"""The columns of every ZeroClaw; sessions came later, and hydration leaves them out."""
 _NEVER_OPENED = (
     "ZeroClaw's hydration made this database out of MEMORY_SNAPSHOT.md, and no ZeroClaw version can open it: "
     "its embedding_cache lacks the column accessed_at."
 )
 _COLUMN_OF = {
     "superseded": "superseded_by", "agents": "agent_id", "namespaces": "namespace", "sessions": "session_id",
-    "pinned": "pinned", "importance": "importance", "kind": "kind", "category": "category", "session_id": "session_id",
+    "pinned": "pinned", "importance": "importance", "kind": "kind", "session_id": "session_id",
     "namespace": "namespace",
 }  # fmt: skip
 """The column that each thing a store can do needs."""
@@ -92,7 +94,6 @@ class Schema:
 
     generation: str
     columns: frozenset[str]
-    not_null: frozenset[str]
     tables: frozenset[str]
     has_fts: bool
     has_agents: bool
@@ -115,7 +116,7 @@ class Schema:
 async def read_schema(connection: ReadOnlyConnection, path: Path) -> Schema:
     """Look at an open database.
 
-    Raises Unreadable when it has no memories table, or one without keys and contents, and the other InspectorError
+    Raises Unreadable when it has no memories table, or one that is not ZeroClaw's, and the other InspectorError
     kinds for what goes wrong on reading.
     """
     made: dict[str, dict[str, str]] = {"table": {}, "index": {}, "trigger": {}, "view": {}}
@@ -125,19 +126,17 @@ async def read_schema(connection: ReadOnlyConnection, path: Path) -> Schema:
         tables = made["table"]
         if "memories" not in tables:
             raise _no_memories(path, sorted(tables))
-        described = await _columns(connection, "memories")
+        columns = await _columns(connection, "memories")
         cache = await _columns(connection, "embedding_cache")
         agents = await _columns(connection, "agents")
-    columns = frozenset(described)
     _check_readable(path, columns, tables["memories"])
     generation = next(name for name, column in _FIRST_COLUMN.items() if column in columns)
     hydrate_made = "embedding_cache" in tables and "accessed_at" not in cache
-    has_agents = "agent_id" in columns and {"id", "alias"} <= set(agents)
+    has_agents = "agent_id" in columns and {"id", "alias"} <= agents
     because = _NEVER_OPENED if hydrate_made else _because(generation, columns, has_agents)
     return Schema(
         generation=generation,
         columns=columns,
-        not_null=frozenset(name for name, is_not_null in described.items() if is_not_null),
         tables=frozenset(tables),
         has_fts="fts5" in tables.get("memories_fts", ""),
         has_agents=has_agents,
@@ -149,10 +148,10 @@ async def read_schema(connection: ReadOnlyConnection, path: Path) -> Schema:
     )
 
 
-async def _columns(connection: aiosqlite.Connection, table: str) -> dict[str, bool]:
-    """Names in lower case, each with whether it is NOT NULL; empty for a table that is not there."""
-    rows = await connection.execute_fetchall('SELECT name, "notnull" FROM pragma_table_info(?)', (table,))
-    return {as_text(name).lower(): bool(is_not_null) for name, is_not_null in rows}
+async def _columns(connection: aiosqlite.Connection, table: str) -> frozenset[str]:
+    """Names in lower case; none for a table that is not there."""
+    rows = await connection.execute_fetchall("SELECT name FROM pragma_table_info(?)", (table,))
+    return frozenset(as_text(name).lower() for (name,) in rows)
 
 
 def _because(generation: str, columns: frozenset[str], has_agents: bool) -> str | None:
@@ -172,10 +171,11 @@ def _because(generation: str, columns: frozenset[str], has_agents: bool) -> str 
 
 
 def _check_readable(path: Path, columns: frozenset[str], made_by: str) -> None:
-    if not {"key", "content"} <= columns:
+    lacking = sorted(_NEEDED - columns)
+    if lacking:
         raise Unreadable(
-            f"The memories table of {path} is not ZeroClaw's: it has {_listed(sorted(columns))}.",
-            hint="ZeroClaw's has at least key and content.",
+            f"The memories table of {path} is not ZeroClaw's: it lacks {_listed(lacking)}.",
+            hint="ZeroClaw's own tables have had these columns from the first version on.",
         )
     if "without rowid" in " ".join(made_by.rpartition(")")[2].split()):
         raise Unreadable(
@@ -204,8 +204,6 @@ def _listed(names: Iterable[str]) -> str:
 def missing_in(schema: Schema) -> dict[str, str]:
     """What a database cannot do, with a sentence for each."""
     why_not = {name: lacks(name) for name, column in _COLUMN_OF.items() if not schema.has(column)}
-    if not schema.has("embedding"):
-        why_not["vectors"] = "This database has no embedding column."
     if not schema.has_fts:
         why_not["keyword"] = "This database has no keyword index."
     return why_not

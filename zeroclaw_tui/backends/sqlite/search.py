@@ -72,8 +72,6 @@ class SqliteSearch:
 
     async def near(self, to: Handle | np.ndarray, count: int, version: int) -> Near | None:
         """Find the rows nearest to the vector of the row at a handle, or to a vector; None without a vector."""
-        if not self._schema.has("embedding"):
-            return None
         async with self._one_at_a_time:
             return await self._reads.run(partial(self._vectors.nearest, to, count, version))
 
@@ -85,7 +83,7 @@ class SqliteSearch:
     async def _vector_stage(
         self, scope: SqlScope, vector: np.ndarray | None, version: int, *, deep: bool = False
     ) -> Hits:
-        if vector is None or not len(vector) or not self._schema.has("embedding"):
+        if vector is None or not len(vector):
             return Hits.from_pairs()
         search = partial(self._vectors.search, vector, scope.stage_limit, scope.vector_select(), version)
         async with self._one_at_a_time:

@@ -42,11 +42,11 @@ class SqliteSelect(Select):
 
     source = "memories AS m"
     stored_order = "m.rowid"
+    listed_order = "m.updated_at DESC"
     barrier = "LIMIT -1 OFFSET 0"
 
     def __init__(self, schema: Schema, filter: MemoryFilter = EVERYTHING) -> None:
         self.schema = schema
-        self.listed_order = f"{_updated(schema)} DESC"
         super().__init__(filter)
 
     def column(self, name: str) -> str | None:
@@ -103,7 +103,7 @@ class SqliteSelect(Select):
 
     @property
     def created(self) -> str:
-        return moment_of(_created(self.schema))
+        return moment_of("m.created_at")
 
     def quarter(self, created: str) -> str:
         return f"CAST({created} * {_QUARTERS_A_DAY} + {_HALF_A_MILLISECOND} AS INTEGER) - {_FIRST_QUARTER}"
@@ -118,28 +118,23 @@ class SqliteSelect(Select):
             case SortField.STORED:
                 return ("m.rowid",)
             case SortField.KEY | SortField.CATEGORY:
-                return (self._never_null(str(sort.field)), "m.rowid")
+                return (f"m.{sort.field}", "m.rowid")
             case SortField.CONTENT:
-                return (f"substr({self._never_null('content')}, 1, {SORTED_CHARACTERS})", "m.rowid")
+                return (f"substr(m.content, 1, {SORTED_CHARACTERS})", "m.rowid")
             case SortField.SIZE:
                 return (self.size, "m.rowid")
             case SortField.AGE:
-                return (*_time_keys(_created(schema)), "m.rowid")
+                return (*_time_keys("m.created_at"), "m.rowid")
             case SortField.UPDATED:
                 # ZeroClaw lists with ORDER BY updated_at DESC: among equal times SQLite gives the lower rowid first,
                 # but the higher one where it reads an index on updated_at backwards. With a category it does not.
                 by_index = schema.has_update_index and self.filter.category is None
-                times = _time_keys(f"coalesce({_updated(schema)}, {_created(schema)})")
+                times = _time_keys("coalesce(m.updated_at, m.created_at)")
                 return (*times, "m.rowid" if by_index else "-m.rowid")
 
     def takes_long(self, query: Query[Any]) -> bool:
         is_short = query.limit is not None and query.offset <= _MOST_SKIPPED and query.sort.field in _INDEXED
         return query.filter.looks_for_text or not is_short
-
-    def _never_null(self, name: str) -> str:
-        """The column as it is where it cannot be NULL, so that its index serves the order."""
-        column = self.column(name) or "''"
-        return column if name in self.schema.not_null else f"coalesce({column}, '')"
 
 
 def moment_of(column: str) -> str:
@@ -153,14 +148,6 @@ def moment_of(column: str) -> str:
 def _time_keys(column: str) -> tuple[str, str]:
     # The text decides within a millisecond: ZeroClaw writes nine digits, SQLite's dates keep three.
     return (moment_of(column), f"coalesce({column}, '')")
-
-
-def _created(schema: Schema) -> str:
-    return "m.created_at" if schema.has("created_at") else "''"
-
-
-def _updated(schema: Schema) -> str:
-    return "m.updated_at" if schema.has("updated_at") else _created(schema)
 
 
 def _agent(schema: Schema) -> str:
@@ -181,13 +168,13 @@ def entry_columns(schema: Schema, *, excerpt: bool = False) -> str:
     before = ("category", "created_at", "updated_at", "session_id", "namespace", "importance", "superseded_by")
     columns = [
         "m.rowid",
-        _column(schema, "id"),
+        "m.id",
         "m.key",
         content,
         _SIZE.format("m.content"),
         *(_column(schema, name) for name in (*before, "kind", "pinned")),
         _agent(schema),
-        f"length({_column(schema, 'embedding')}) / 4",
+        "length(m.embedding) / 4",
         _column(schema, "tenant_id"),
     ]
     return ", ".join(columns)
