@@ -249,11 +249,11 @@ def gather(
             known = KnownRows(version, rows) if len(rows.handles) == store_rows else None
         else:
             rows = known.rows
-        durable_order, agent_order, like_order = _scan_orders(connection, scope)
+        durable_order, agent_order = _scan_orders(connection, scope)
     evidence = replace(
         _evidence(replace(scope, store_rows=store_rows), keyword, vectors, rows, recent),
         like=like,
-        like_facts=None if like_facts is None else replace(like_facts, order=like_order),
+        like_facts=like_facts,
         durable_order=durable_order,
         agent_order=agent_order,
         word_hits=word_hits,
@@ -269,7 +269,6 @@ def gather_cut(
     hits."""
     import numpy as np
 
-    search = keywords.like_search(scope.request.query, scope.profile)
     with one_state(connection):
         recent = np.zeros(0, dtype=np.int64)
         if keywords.lists_recent(scope.request.query, scope.profile):
@@ -278,8 +277,8 @@ def gather_cut(
         evidence = _evidence(scope, keyword, vectors, rows, recent)
         evidence = replace(evidence, cut_for=(scope.asked, scope.profile, mode_in(settings, scope.profile)))
         ranking = rank(evidence, scope.asked, scope.profile, settings)
-        if ranking.mode == "like" and search is not None:
-            evidence = _with_like(connection, scope, search, evidence)
+        if ranking.mode == "like":
+            evidence = _with_like(connection, scope, evidence)
             ranking = rank(evidence, scope.asked, scope.profile, settings)
         contents = _read_rows(scope.schema, ranking.handles, connection)
     return replace(evidence, contents={entry.handle: entry for entry in contents})
@@ -308,20 +307,10 @@ def _evidence(scope: SqlScope, keyword: Hits, vectors: Hits, rows: RowTable, rec
     )
 
 
-def _with_like(
-    connection: sqlite3.Connection, scope: SqlScope, search: keywords.LikeSearch, evidence: StageEvidence
-) -> StageEvidence:
-    """The same with what the statement of the LIKE fall-back gives, in place of the hits that were all dropped."""
-    import numpy as np
-
-    like = _newest(connection, scope.like_select(search), search.sql_limit(scope.store_limit))
-    accepted = None
-    if search.has_prefix_word:
-        entries = _read_rows(scope.schema, like.tolist(), connection)
-        accepted = np.array([search.accepts(entry.key, entry.content) for entry in entries], dtype=bool)
-    # The statement has applied the time bounds already, to whichever words its version does.
-    early = np.ones(len(like), dtype=bool) if len(search.patterns) > 1 else None
+def _with_like(connection: sqlite3.Connection, scope: SqlScope, evidence: StageEvidence) -> StageEvidence:
+    """The same with all that the LIKE fall-back finds, in place of the hits that were all dropped."""
     nothing = Hits.from_pairs()
+    like, facts = _like(connection, scope)
     return replace(
         evidence,
         keyword_handles=nothing.handles,
@@ -330,7 +319,7 @@ def _with_like(
         vector_scores=nothing.scores,
         like=like,
         rows=_rows(connection, scope.schema, (like,)),
-        like_facts=LikeEvidence(search.patterns, np.arange(len(like)), accepted, early),
+        like_facts=facts,
         derived={},
     )
 
@@ -385,8 +374,18 @@ def _like(connection: sqlite3.Connection, scope: SqlScope) -> tuple[np.ndarray, 
         np.array(moments, dtype=np.int64),
         np.frombuffer(are_accepted, dtype=bool) if search.has_prefix_word else None,
         np.frombuffer(are_early, dtype=bool) if has_many else None,
+        _like_order(connection, scope, search),
     )
     return np.array(handles, dtype=np.int64), facts
+
+
+def _like_order(connection: sqlite3.Connection, scope: SqlScope, search: keywords.LikeSearch) -> ScanOrder:
+    """How SQLite reads the rows of the fall-back's statement for some agents."""
+    if not scope.schema.has("agent_id"):
+        return "stored"
+    request = replace(scope.request, session_id=None, since=None, until=None)
+    of_agents = replace(scope, request=request, profile=profile_for(NEWEST), agent_ids=("agent",))
+    return _order_of(connection, of_agents.like_select(search))
 
 
 def _any_word(select: SqliteSelect, search: keywords.LikeSearch, patterns: Sequence[str]) -> str:
@@ -471,21 +470,16 @@ def _table(rows: Iterable[Sequence[Any]], agents: dict[str, str]) -> RowTable:
     )
 
 
-def _scan_orders(connection: sqlite3.Connection, scope: SqlScope) -> tuple[ScanOrder, ScanOrder, ScanOrder]:
-    """How SQLite reads the rows of ZeroClaw's statements from 0.8.4 on: of a session, of agents, and LIKE of agents."""
-    schema, search = scope.schema, keywords.like_search(scope.request.query, scope.profile)
+def _scan_orders(connection: sqlite3.Connection, scope: SqlScope) -> tuple[ScanOrder, ScanOrder]:
+    """How SQLite reads the rows of ZeroClaw's vector statement from 0.8.4 on: of a session, and of agents."""
+    if not scope.schema.has("session_id"):
+        return "stored", "stored"
     asked = RecallRequest(scope.request.query, session_id="session")
     of_session = replace(scope, request=asked, profile=profile_for(NEWEST), agent_ids=None)
     of_agents = replace(of_session, agent_ids=("agent",))
-    has_sessions, has_agents = schema.has("session_id"), schema.has("agent_id")
-    by_like: ScanOrder = "stored"
-    if has_agents and search is not None:
-        unbound = replace(of_agents, request=replace(asked, session_id=None))
-        by_like = _order_of(connection, unbound.like_select(search))
     return (
-        _order_of(connection, of_session.vector_select()) if has_sessions else "stored",
-        _order_of(connection, of_agents.vector_select()) if has_sessions and has_agents else "stored",
-        by_like,
+        _order_of(connection, of_session.vector_select()),
+        _order_of(connection, of_agents.vector_select()) if scope.schema.has("agent_id") else "stored",
     )
 
 
