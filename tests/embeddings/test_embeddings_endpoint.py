@@ -303,21 +303,3 @@ async def test_the_vector_of_a_query_is_cached(clock: Clock) -> None:
             assert embedder.is_cached("one")
             assert not embedder.is_cached("three")
     assert inputs(endpoint) == [["one"], ["two"]]
-
-
-async def test_prefetching_stops_at_a_broken_endpoint_but_not_at_a_rejected_query(clock: Clock) -> None:
-    def answer(path: str, headers: Mapping[str, str], asked: Any) -> Answer:
-        if "broken" in asked["input"]:
-            return 404, b"{}"
-        return (400, b"{}") if "bad" in asked["input"] else GOOD(path, headers, asked)
-
-    texts = ["good", "bad", *(f"filler {number}" for number in range(62)), "broken", "late"]
-    with serving(answer) as endpoint:
-        async with opened(endpoint.base, clock) as embedder:
-            errors = await embedder.prefetch(texts)
-            assert embedder.is_cached("good")
-            assert embedder.is_cached("filler 61")
-    assert len(endpoint.requests) == 1 + 64 + 1
-    assert isinstance(errors["bad"], InputRejectedError)
-    assert "HTTP 404" in str(errors["broken"])
-    assert errors["late"] is errors["broken"]

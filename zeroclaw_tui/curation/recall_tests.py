@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import sys
 import tomllib
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.curation.recall import recall_memories, turn_limit, uses_vector, waits_for_vector
-from zeroclaw_tui.embeddings.base import Embedder
-from zeroclaw_tui.memory.errors import EmbeddingFailed, UsageError
+from zeroclaw_tui.curation.recall import recall_memories, turn_limit
+from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.recall import RecallResult, Rule
 from zeroclaw_tui.memory.text import counted, cut, one_line
 from zeroclaw_tui.scoring.measures import is_hit, ndcg, reciprocal_rank
 from zeroclaw_tui.scoring.profiles import Trial
 
 if TYPE_CHECKING:
-    import numpy as np
 
     from zeroclaw_tui.curation.library import Library
 
@@ -266,25 +263,14 @@ def _mean(measures: Iterable[float | None]) -> float:
 
 
 async def run_tests(library: Library, file: str, tests: Sequence[RecallTest], trial: Trial) -> RecallTestRun:
-    """Recall the message of every test by the rules of `trial`, and measure the recalls.
-
-    The vectors of all messages are fetched by few requests.
-    """
-    trials = [_trial_of_test(library, trial, test) for test in tests]
-    failures = await _fetch_vectors(library, trials)
-    recalls: list[RecallResult] = []
-    for test, own_trial in zip(tests, trials, strict=True):
-        recalls.append(await recall_memories(failures.get(test.query, library), own_trial))
-    notes = Counter(note for recall in recalls for note in dict.fromkeys(recall.notes))
+    """Recall the message of every test by the rules of `trial`, and measure the recalls."""
+    recalls = [await recall_memories(library, _trial_of_test(library, trial, test)) for test in tests]
     return RecallTestRun(
         file=file,
         results=tuple(map(RecallTestResult.of, tests, recalls)),
         first=recalls[0],
         search_mode=trial.settings.search_mode,
-        notes=tuple(
-            note if count == len(tests) else f"{note} (In {count:,} of {len(tests):,} tests.)"
-            for note, count in notes.items()
-        ),
+        notes=tuple(dict.fromkeys(note for recall in recalls for note in recall.notes)),
         lacks_vectors=any(recall.lacks_vector_because is not None for recall in recalls),
     )
 
@@ -308,25 +294,3 @@ def _trial_of_test(library: Library, trial: Trial, test: RecallTest) -> Trial:
             changed, limit=limit if request.limit == request.turn_limit else request.limit, turn_limit=limit
         )
     return trial._replace(request=changed)
-
-
-async def _fetch_vectors(library: Library, trials: Iterable[Trial]) -> dict[str, Library]:
-    """Fetch the vectors of all messages by few requests. A message without one gets a library that fails at once."""
-    queries = dict.fromkeys(trial.request.query for trial in trials if uses_vector(library, trial))
-    missing = [query for query in queries if await waits_for_vector(library, query)]
-    if library.embedder is None or not missing:
-        return {}
-    failures = await library.embedder.prefetch(missing)
-    return {query: replace(library, embedder=_FailedEmbedder(failure)) for query, failure in failures.items()}
-
-
-class _FailedEmbedder(Embedder):
-    """Fails for a query as the endpoint did, without a further request."""
-
-    name, dimensions = "failed", 0
-
-    def __init__(self, failure: EmbeddingFailed) -> None:
-        self._failure = failure
-
-    async def embed(self, text: str) -> np.ndarray:
-        raise self._failure

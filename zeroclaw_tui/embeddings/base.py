@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
@@ -53,10 +53,6 @@ class Embedder(ABC):
     async def query(self, text: str) -> np.ndarray:
         """Give the vector of a query, from the cache if there is one. Raises EmbeddingFailed."""
         return await self.embed(text)
-
-    async def prefetch(self, queries: Iterable[str]) -> dict[str, EmbeddingFailed]:
-        """Cache the vectors of queries by few requests; give the error of each query that has none."""
-        return {}
 
     def is_cached(self, query: str) -> bool:
         """Whether the vector of a query is there without a request."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -89,24 +89,6 @@ class OpenAIEmbedder(Embedder):
             # A vector of zeros counts: ZeroClaw asks whether there is a vector, not what is in it.
             self._cache(text, (await self._request([text]))[0])
         return self._queries[text]
-
-    async def prefetch(self, queries: Iterable[str]) -> dict[str, EmbeddingFailed]:
-        missing = [text for text in dict.fromkeys(queries) if text not in self._queries]
-        if missing:
-            self._announce_texts(missing, is_query=True)
-        errors: dict[str, EmbeddingFailed] = {}
-        for start in range(0, len(missing), _BATCH_SIZE):
-            batch = missing[start : start + _BATCH_SIZE]
-            try:
-                results = await embed_each(self, batch)
-            except EmbeddingFailed as error:
-                return dict.fromkeys(missing[start:], error) | errors
-            for text, result in zip(batch, results, strict=True):
-                if isinstance(result, InputRejectedError):
-                    errors[text] = result
-                else:
-                    self._cache(text, result)
-        return errors
 
     def is_cached(self, query: str) -> bool:
         return query in self._queries
