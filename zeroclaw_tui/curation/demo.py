@@ -7,7 +7,6 @@ import os
 import random
 import uuid
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from importlib.resources import files
 from pathlib import Path
@@ -35,11 +34,6 @@ _NOTES = {
     10: "The ferry to Cacilhas was late again; take the metro on Fridays.",
     12: "Cleaned the bicycle chain and ordered a new lamp.",
 }
-_SINCE_FORGOTTEN = {
-    "printer": "The printer in the hall wants black ink only.",
-    "old_office": "Works on the third floor of the archive, room 312.",
-}
-_SINCE_CHANGED = {"tomas_baby": "Tomás and Rita expect a child in spring."}
 
 _CONFIG = f"""\
 # A sample workspace of zeroclaw-tui. Nothing in it is real, and nothing here is kept.
@@ -179,18 +173,11 @@ def _trace_line(turn: dict[str, Any], now: datetime) -> dict[str, Any]:
 
 
 def _write_snapshot(data: Path, now: datetime, core: Sequence[MemoryEntry]) -> None:
-    """Write a snapshot of nine days ago: one memory had another text, and two have been deleted since."""
+    """Write a snapshot of nine days ago."""
     then = now - timedelta(days=9)
-    entries = [
-        replace(entry, content=_SINCE_CHANGED.get(entry.key, entry.content))
-        for entry in core
-        if datetime.fromisoformat(entry.timestamp[:26] + entry.timestamp[29:]) < then
-    ]
-    for number, (key, content) in enumerate(_SINCE_FORGOTTEN.items(), 1):
-        made = (then - timedelta(days=30 * number)).isoformat(timespec="microseconds")
-        entries.append(MemoryEntry(key, key, content, "core", made, made))
-    entries.sort(key=lambda entry: entry.updated_at or "", reverse=True)
-    _write(data / NAME, snapshot_text(entries, then))
+    before = [entry for entry in core if datetime.fromisoformat(entry.timestamp[:26] + entry.timestamp[29:]) < then]
+    before.sort(key=lambda entry: entry.updated_at or "", reverse=True)
+    _write(data / NAME, snapshot_text(before, then))
 
 
 def _load(name: str) -> list[dict[str, Any]]:

@@ -18,7 +18,6 @@ from zeroclaw_tui.scoring.measures import is_hit, ndcg, reciprocal_rank
 from zeroclaw_tui.scoring.profiles import Trial
 
 if TYPE_CHECKING:
-
     from zeroclaw_tui.curation.library import Library
 
 STDIN = "-"

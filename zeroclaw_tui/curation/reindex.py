@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,8 +18,6 @@ from zeroclaw_tui.memory.text import WHITE_SPACE, counted, mask_secrets, one_lin
 
 BATCH_SIZE = 16
 """How many texts one request has; a killed process loses at most so many vectors."""
-_CHECK_SECONDS = 0.25
-"""While a busy endpoint is waited for, the run checks so often whether it should stop."""
 _MAX_KEY_LENGTH = 60
 
 
@@ -152,17 +149,7 @@ async def reindex(
     if (database := library.memory.upkeep.database) is not None:
         await database.check_model(embedding.provider, embedding.model, embedder.dimensions)
     outcome = ReindexOutcome()
-
-    def check_stopped() -> None:
-        if on_progress is not None and not on_progress(outcome.filled):
-            raise _Stopped
-
-    async def sleep(seconds: float) -> None:
-        for _ in range(math.ceil(seconds / _CHECK_SECONDS)):
-            check_stopped()
-            await retries.sleep(_CHECK_SECONDS)
-
-    patient = embedder.with_retries(retries._replace(sleep=sleep))
+    patient = embedder.with_retries(retries)
     ids = (*plan.missing, *plan.outdated)
     try:
         for start in range(0, len(ids), BATCH_SIZE):
@@ -172,21 +159,14 @@ async def reindex(
             outcome.skipped += len(batch) - len(rows)
             if rows:
                 await _fill(library, patient, rows, outcome)
-            if start + BATCH_SIZE < len(ids):
-                check_stopped()
-        if on_progress is not None:
-            on_progress(outcome.filled)
-    except _Stopped:
-        outcome.stopped = True
+            if on_progress is not None and not on_progress(outcome.filled) and start + BATCH_SIZE < len(ids):
+                outcome.stopped = True
+                break
     except EmbeddingFailed as failure:
         outcome.failed.append(failure.message)
     finally:
         await patient.close()
     return outcome
-
-
-class _Stopped(Exception):
-    """The user stops the run."""
 
 
 async def _fill(library: Library, embedder: Embedder, rows: Sequence[Row], outcome: ReindexOutcome) -> None:
