@@ -21,7 +21,6 @@ from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.clean_up import CleanUpReport, Finding, FindingKind, check_memories, merge, plan_merge
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import SearchInterrupted
 from zeroclaw_tui.memory.query import EVERYTHING
 
 PLAIN = (
@@ -169,26 +168,6 @@ async def test_a_memory_says_by_itself_what_it_is(opened: Any, store: str) -> No
         assert finding is not None
         assert finding.size == sum(len(row["content"].encode()) for row in guilty)
         assert finding.remark.endswith(".")
-
-
-async def test_progress_rises_to_all_rows_and_a_no_ends_it(opened: Any) -> None:
-    library = await opened("G4", [{"content": f"memory number {at} of many"} for at in range(900)])
-    told: list[int] = []
-
-    def going(done: int) -> bool:
-        told.append(done)
-        return True
-
-    await check_memories(library, going)
-    assert told == sorted(told)
-    assert told[-1] == 900
-    assert len(told) > 3
-
-    def enough(done: int) -> bool:
-        return done < 400
-
-    with pytest.raises(SearchInterrupted):
-        await check_memories(library, enough)
 
 
 LONGS = [" ".join(PLAIN[at : at + 3]) for at in range(0, 12, 3)]

@@ -73,18 +73,6 @@ async def test_a_summary_is_tied_to_what_was_said_last_before_it_in_its_session(
     assert found.messages[found.position].content == "question 5 about the ferry"
 
 
-async def test_a_session_is_known_by_the_id_inside_its_key(library: Library) -> None:
-    uuid = "0b6e3c1e-7f1d-4a55-9c0e-1f2a3b4c5d6e"
-    write_chat(root(library), f"gw_{uuid}", talk(2))
-    assert (await around(library, memory("A summary.", at(1, 30), uuid))).session == f"gw_{uuid}"
-
-
-async def test_a_memory_of_a_session_that_is_gone_is_not_tied_to_another_one(library: Library) -> None:
-    write_chat(root(library), SESSION, talk(3))
-    with pytest.raises(NotFound, match="has no session discord_7 any more"):
-        await around(library, memory("Ferries matter.", at(2, 50), "discord_7"))
-
-
 async def test_hostile_chat_and_memories_are_read_as_they_are(library: Library) -> None:
     hostile = "[/red]\x1b]0;title\x07' OR 1=1 -- %s " + "x" * 30_000
     write_chat(root(library), "a'; DROP TABLE sessions; --", [("user", hostile, "no moment"), ("\x1b[2J", "", "")])

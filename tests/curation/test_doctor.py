@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import shutil
 import sqlite3
 from contextlib import closing
@@ -13,10 +12,8 @@ from support import small_store
 from support.opened import opened_at
 
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.changes import store_memory
 from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.doctor import examine
-from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.memory.errors import Corrupt
 
 EMBEDS = 'embedding_provider = "custom:http://127.0.0.1:9"\nembedding_dimensions = 4\n'
@@ -187,31 +184,6 @@ def leave_log(database: Path) -> Path:
     return database.with_name(f"{database.name}-wal")
 
 
-UNFINISHED = ".MEMORY_SNAPSHOT.md.zeroclaw-tui-0123456789abcdef.tmp"
-PLACES = ["", "zeroclaw-tui", "zeroclaw-tui/backups", "workspace", "workspace/memory", "workspace/state",
-          "workspace/memory/archive", "workspace/sessions/archive", "agents/writer/workspace/memory"]  # fmt: skip
-
-
-async def test_the_next_change_removes_what_a_killed_run_left_and_nothing_of_others(make_patient) -> None:
-    """What a running program holds its lock on stays."""
-    patient = make_patient()
-    left = [patient.folder / place / UNFINISHED for place in PLACES]
-    for path in left[:-1]:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("half a snapshot")
-    left[-1].mkdir(parents=True)
-    (left[-1] / "other.db").write_text("half a database")
-    of_zeroclaw, alive = patient.folder / ".config.toml.tmp-1234", patient.folder / UNFINISHED.replace("0", "a")
-    of_zeroclaw.write_text("api_key = 'sk-0123456789abcdef'\n")
-    with alive.open("wb") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        async with patient.library() as library:
-            await store_memory(library, Draft("key", "content"))
-    assert not [path for path in left if path.exists()]
-    assert alive.exists()
-    assert of_zeroclaw.exists()
-
-
 async def test_a_log_nobody_has_open_is_folded_in(make_patient) -> None:
     patient = make_patient()
     log = leave_log(patient.database)
@@ -259,15 +231,3 @@ async def test_markdown_and_none_are_examined_as_far_as_that_goes(tmp_path: Path
         assert report.is_healthy
         assert "store" in {finding.id for finding in report.findings}
         assert report.notes
-
-
-async def test_markdown_that_cannot_be_read_is_serious(tmp_path: Path) -> None:
-    root = tmp_path / "zc" / "workspace"
-    (root / "memory").mkdir(parents=True)
-    (root / "MEMORY.md").write_bytes(b"- \xff\xfe no text\n")
-    (tmp_path / "zc" / "config.toml").write_text('default_temperature = 0.7\n[memory]\nbackend = "markdown"\n')
-    config = configs_for(OpenOptions(config_dir=tmp_path / "zc"), {"HOME": str(tmp_path)})[0]
-    async with opened_at(config) as library:
-        report = await examine(config, library)
-    assert not report.is_healthy
-    assert "MEMORY.md" in report.findings[0].title

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import sqlite3
-import subprocess
-import sys
-import threading
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from pathlib import Path
@@ -153,14 +148,6 @@ async def test_a_vector_that_no_query_is_like_is_made_again(library, service, cl
     assert np.array_equal(np.frombuffer(rows_of(database)["id-000"][3], "<f4"), embed("dense:8", "text number 0"))
 
 
-async def test_a_busy_endpoint_is_waited_for_as_long_as_it_asks(library, service, clock) -> None:
-    answers = iter([(429, b"{}", {"Retry-After": "7"}), (503, b"{}"), (500, b"{}")])
-    service.trouble = lambda texts: next(answers, None)
-    done = await reindex(library, await plan_reindex(library), retries=clock_retries(clock))
-    assert done.filled == TO_MAKE
-    assert clock.time == pytest.approx(7 + 2 + 4)
-
-
 @pytest.mark.parametrize(
     ("status", "refused", "sentence", "filled"),
     [
@@ -219,34 +206,3 @@ async def test_another_model_than_the_stores_is_refused_before_anything_is_sent(
     with pytest.raises(Refused, match=r"another model \(another\)"):
         await reindex(library, plan, retries=clock_retries(clock))
     assert service.asked == []
-
-
-def started(folder: Path) -> subprocess.Popen[bytes]:
-    arguments = ["memory", "reindex", "--config-dir", str(folder), "--yes"]
-    script = Path(sys.executable).parent / "zeroclaw"
-    return subprocess.Popen([str(script), *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-
-async def test_what_was_written_before_the_kill_is_there(open_store, service, database: Path) -> None:
-    asked_twice, may_go_on = threading.Event(), threading.Event()
-
-    def trouble(texts: list[str]) -> None:
-        if len(service.asked) == 2:
-            asked_twice.set()
-            may_go_on.wait()
-
-    service.trouble = trouble
-    with serving(service) as endpoint:
-        async with open_store(f"custom:{endpoint.base}"):
-            pass
-        child = started(database.parent.parent.parent)
-        try:
-            assert asked_twice.wait(60)
-            os.kill(child.pid, signal.SIGKILL)
-        finally:
-            child.wait()
-            may_go_on.set()
-        async with open_store(f"custom:{endpoint.base}") as library:
-            assert (await plan_reindex(library)).count == 38 - BATCH_SIZE
-    with closing(sqlite3.connect(database)) as connection:
-        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]

@@ -28,7 +28,7 @@ from zeroclaw_tui.curation.repairs import back_up, backups_of, compact
 from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.files import whole_database
 from zeroclaw_tui.memory.change import Draft
-from zeroclaw_tui.memory.errors import Locked, Refused, Unreadable
+from zeroclaw_tui.memory.errors import Locked, Unreadable
 from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query
 
 DATA = Path(__file__).parents[1] / "data" / "zeroclaw"
@@ -106,17 +106,6 @@ async def test_the_backup_is_the_database_of_before_for_its_owner_only(make_pati
     again = hashlib.sha256(repaired.backup.read_bytes()).hexdigest()
     await patient.report(deep=True)
     assert hashlib.sha256(repaired.backup.read_bytes()).hexdigest() == again
-
-
-async def test_read_only_refuses_the_repair(make_patient) -> None:
-    patient = make_patient("", "workspace")
-    hydrated(patient, "0.1.7")
-    finding = await patient.finding("hydrated")
-    async with patient.library() as library:
-        with pytest.raises(Refused, match="opened read-only"):
-            await repair_finding(patient.config._replace(read_only=True), library, finding, NOW)
-    assert "memories_ai" not in made(patient.database)
-    assert not (patient.folder / "zeroclaw-tui" / "backups").exists()
 
 
 HOLD = """

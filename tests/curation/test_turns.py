@@ -52,14 +52,6 @@ async def test_a_group_of_0_8_2_has_two_blocks_and_an_embedded_agent_is_known_by
     assert (embedded.query, embedded.sent, embedded.rule) == ("Which pet?", OTHER, "library")
 
 
-async def test_several_calls_of_a_turn_are_one(install: RecordingInstall) -> None:
-    later = [replace(CHANNEL, iteration=at, id="t1", at=NOW + timedelta(seconds=at)) for at in (2, 3)]
-    install.record(replace(CHANNEL, id="t1"))
-    install.write(*map(call_line, later))
-    (turn,) = await _turns(install)
-    assert (turn.id, turn.sent) == ("t1", BLOCK)
-
-
 @pytest.mark.parametrize(
     ("payload", "version", "why"),
     [

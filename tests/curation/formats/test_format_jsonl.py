@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zeroclaw_tui.curation.formats import jsonl
-from zeroclaw_tui.curation.formats.jsonl import Identity, header_line, header_of_line, line_of
+from zeroclaw_tui.curation.formats.jsonl import line_of
 from zeroclaw_tui.curation.formats.registry import find_format
 from zeroclaw_tui.curation.formats.source import MAX_FILE_SIZE, Source
 from zeroclaw_tui.memory.change import Row, Value
@@ -64,12 +64,6 @@ def test_every_value_is_read_back_exactly(row: Row) -> None:
     assert _exact(back.values) == _exact(row.values)
 
 
-@given(_rows())
-def test_without_vectors_only_the_vector_is_lost(row: Row) -> None:
-    without = {**row.values, "embedding": None} if "embedding" in row.values else row.values
-    assert _exact(_read_line(line_of(row, vectors=False)).values) == _exact(without)
-
-
 def test_a_line_has_the_names_the_commands_print() -> None:
     values: dict[str, Value] = {
         "id": "7", "key": "lang", "content": "Rust\r\n", "category": "core", "created_at": "2026-02-01T10:00:00+00:00",
@@ -82,12 +76,6 @@ def test_a_line_has_the_names_the_commands_print() -> None:
         "pinned": True, "agent": "zoe", "embedding_dimensions": 3, "embedding": "AACAPwAAgD8AAIA/", "rowid": 12,
         "columns": {"agent_id": "a1", "mood": {"base64": "/w=="}},
     }  # fmt: skip
-
-
-def test_a_plain_object_with_key_and_content_is_a_memory() -> None:
-    row = _read_line(b'{"key": "a", "content": "b", "kind": "episodic", "pinned": true, "importance": 1}')
-    assert row.values == {"key": "a", "content": "b", "kind": '"episodic"', "pinned": 1, "importance": 1}
-    assert row.id == ""
 
 
 @pytest.mark.parametrize(
@@ -119,31 +107,6 @@ def test_a_line_of_another_form_is_named_by_its_number(line: bytes, reason: str)
     with pytest.raises(UsageError, match="Line 1,234 ") as failure:
         _read_line(line, 1_234)
     assert reason in str(failure.value)
-
-
-@pytest.mark.parametrize("made_by", [Identity("openai", "small", 1536), None])
-def test_a_header_is_read_back(tmp_path: Path, made_by: Identity | None) -> None:
-    moment = "2026-02-01T10:00:00+00:00"
-    header = header_line(moment, "sqlite", "G4", "0.8.4", vectors=True, embedding=made_by)
-    assert header_of_line(header) == (made_by,)
-    (tmp_path / "x").write_bytes(header + line_of(Row("", {"key": "a", "content": "A"}), vectors=True))
-    source = Source(tmp_path / "x")
-    assert jsonl.sniff(source)
-    assert jsonl.identity(source) == made_by
-    assert [row.key for row in jsonl.read(source, Counter())] == ["a"]
-
-
-def test_an_export_of_a_newer_version_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "x").write_bytes(b'{"zeroclaw_memories": 2}\n')
-    with pytest.raises(UsageError, match="version 2"):
-        list(jsonl.read(Source(tmp_path / "x"), Counter()))
-
-
-def test_blank_lines_and_names_that_nobody_knows_are_left_out(tmp_path: Path) -> None:
-    (tmp_path / "x").write_bytes(b'\xef\xbb\xbf{"key": "a", "content": "A", "mood": 1}\r\n\n')
-    lost: Counter[str] = Counter()
-    assert [row.values for row in jsonl.read(Source(tmp_path / "x"), lost)] == [{"key": "a", "content": "A"}]
-    assert lost == {"mood": 1}
 
 
 def test_an_export_may_be_larger_than_what_is_read_as_a_whole(tmp_path: Path) -> None:

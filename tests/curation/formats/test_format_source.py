@@ -88,13 +88,6 @@ def test_what_is_not_json_is_refused(folder: Path, text: str, reason: str) -> No
         Source(folder).document(FILE)
 
 
-def test_text_that_is_not_utf8_is_read_as_far_as_it_is(folder: Path) -> None:
-    (folder / "a.json").write_bytes(b"\xef\xbb\xbfa\xffb\r\nc\rd")
-    source = Source(folder)
-    assert source.text(FILE) == "a\ufffdb\nc\nd"
-    assert source.unread == {"a.json": "bytes that are not UTF-8"}
-
-
 def test_sizes_and_depths_are_bounded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with (folder / "a.json").open("wb") as sparse:
         sparse.truncate(65 * 1024 * 1024)

@@ -197,20 +197,6 @@ def test_zeroclaws_own_files_are_no_foreign_format(tmp_path: Path) -> None:
         assert not _is_known(path)
 
 
-@pytest.mark.parametrize(
-    ("name", "category", "created"),
-    [
-        ("2026-03-01", "daily", "2026-03-01T00:00:00+00:00"),
-        ("2026-03-01-养蜂", "daily", "2026-03-01T00:00:00+00:00"),
-        ("archive/2026-03-01", "daily", "2026-03-01T00:00:00+00:00"),
-    ],
-)
-def test_the_name_of_a_daily_note_dates_it(tmp_path: Path, name: str, category: str, created: str) -> None:
-    ((row,), _) = _read(_written(tmp_path, **{f"memory/{name}": "- Bees <!-- two -->\n\n<!-- a comment -->\n"}))
-    assert (row.values["content"], row.values["category"]) == ("Bees <!-- two -->", category)
-    assert row.values["created_at"] == created
-
-
 def test_claude_code_has_a_namespace_a_project_and_an_index(tmp_path: Path) -> None:
     for project, name in (("-home-mila-hive", "a"), ("-home-mila-bread", "b")):
         topic = f"---\nname: {name}\ndescription: b\ntype: user\n---\nBees\n"
@@ -237,27 +223,6 @@ def test_claude_code_has_a_namespace_a_project_and_an_index(tmp_path: Path) -> N
 def test_front_matter_is_read_without_trust(tmp_path: Path, front: str) -> None:
     folder = _written(tmp_path, MEMORY="- Bees\n", **{"memory/2026-03-01": f"---\n{front}\n---\n\n- Wax\n"})
     assert "Wax" in _contents(folder, "openclaw")
-
-
-@pytest.mark.parametrize(
-    "document",
-    [
-        {"results": [BEES]},
-        [BEES],
-        [{"id": "1", "memory": None}, {"id": "2", "memory": {"text": "x"}}, BEES],
-        {"results": [BEES], "relations": []},
-    ],
-)
-def test_mem0_in_each_of_its_forms(tmp_path: Path, document: Any) -> None:
-    ((row,), _) = _read(_json(tmp_path, document))
-    assert (row.values["content"], row.values["namespace"]) == ("Mila keeps bees", "mila")
-
-
-def test_unknown_fields_of_mem0_are_counted(tmp_path: Path) -> None:
-    document = {"results": [{**BEES, "immutable": True, "odd": None}]}
-    rows, lost = _read(_json(tmp_path, document))
-    assert [row.values["content"] for row in rows] == ["Mila keeps bees"]
-    assert lost == {"immutable": 1}
 
 
 def test_repeated_memories_and_keys_are_distinguished(tmp_path: Path) -> None:

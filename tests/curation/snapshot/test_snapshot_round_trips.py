@@ -68,19 +68,3 @@ def test_every_memory_is_restored_exactly_from_the_lossless_copy(rows: list[tupl
             for at, (key, content) in enumerate(rows)
         ]
         asyncio.run(_there_and_back(Path(folder) / "zc", made))
-
-
-async def test_bytes_that_are_no_text_are_restored(tmp_path: Path) -> None:
-    root = make_install(tmp_path / "zc", "G1", [{"key": "good"}, {"key": "bad", "embedding": b"\xff\x00\x01\x02"}])
-    database = root / "memory" / "brain.db"
-    small_store.change(
-        database,
-        "UPDATE memories SET content = CAST(x'61ed a080 ff62' AS TEXT) WHERE key = 'bad'".replace(" a080 ", "a080"),
-    )
-    before = rows_in(database)
-    library = await opened(tmp_path / "zc")
-    await write_snapshot(library)
-    small_store.change(database, "DELETE FROM memories WHERE key = 'bad'")
-    await _hydrate(Target.of(library), place_of(library.config))
-    await library.close()
-    assert rows_in(database) == before

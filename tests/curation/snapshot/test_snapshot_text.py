@@ -62,13 +62,3 @@ def test_what_is_lost_is_exactly_what_zeroclaw_reads_otherwise(rows: list[tuple[
 def test_a_file_of_another_program_is_recognised(text: str, because: str) -> None:
     read = read_snapshot(text)
     assert because in read.because
-
-
-def test_times_are_those_of_the_last_line() -> None:
-    hand_made = (
-        "### 🔑 `a`\n*Created: 2020-01-01 | Updated: y*\n---\nbelow\n\n"
-        "*Created: 2026-01-02T03:04:05Z | Updated: yesterday*\n\n---\n\n### 🔑 `b`\nno dates\n"
-    )
-    read = read_snapshot(hand_made)
-    assert [row.values.get("created_at") for row in read.rows] == ["2026-01-02T03:04:05Z", None]
-    assert read.notes == ("Left out: times that cannot be read (1).",)

@@ -20,18 +20,6 @@ from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.memory.errors import Refused
 
 
-async def test_the_snapshot_has_every_core_memory_in_zeroclaws_order(library: Library) -> None:
-    """The last updated first; those that were replaced by newer ones too."""
-    outcome = await write_snapshot(library)
-    file = library.config.install.root / NAME
-    assert place_of(library.config) == file
-    assert outcome.count == 4
-    assert [found.key for found in read_snapshot(file.read_text()).rows] == ["lang", "old", "hard", "bogus", "pet"]
-    loaded = load(file)
-    assert [row.key for row in loaded.rows] == ["lang", "old", "hard", "pet"]
-    assert "loses nothing" in " ".join(loaded.notes)
-
-
 async def test_memories_of_one_moment_are_in_the_order_sqlite_gives_zeroclaw(tmp_path: Path) -> None:
     """ZeroClaw's own statement orders by the moment only, in descending text order."""
     moments = ("2026-03-01T10:00:00+00:00", "2026-03-01T09:59:59.999999999+00:00", "2026-03-01T10:00:00+01:00")

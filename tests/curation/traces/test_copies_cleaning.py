@@ -73,18 +73,6 @@ async def test_a_file_that_changes_in_the_meantime_is_left_alone(place: Place, m
     assert notes.read_text() == f"- **door**: {SECRET}\n- **new**: from the agent\n"
 
 
-async def test_a_link_stays_a_link(place: Place, tmp_path: Path) -> None:
-    real = tmp_path / "notes kept elsewhere.md"
-    real.write_text(f"{SECRET}\nrest\n")
-    (place.root / "MEMORY.md").symlink_to(real)
-    async with place.opened() as library:
-        await _clean(library)
-        assert (place.root / "MEMORY.md").is_symlink()
-        assert real.read_text() == "rest\n"
-        await undo(library)
-        assert real.read_text() == f"{SECRET}\nrest\n"
-
-
 def _chats(place: Place, *contents: str) -> Path:
     """A sessions.db with these messages."""
     path = place.write("sessions/sessions.db", b"")

@@ -117,22 +117,6 @@ async def test_rows_are_erased_and_what_a_server_keeps_is_reported(
     assert bytes_left(tmp_path) == []
 
 
-async def test_a_memory_that_the_server_writes_again_is_reported(place: PostgresPlace, opened: Opened) -> None:
-    place.run(
-        "CREATE FUNCTION again() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO memories VALUES "
-        "(OLD.id || '+', OLD.key || '+', OLD.content, OLD.category, now(), now()); RETURN NULL; END $$; "
-        "CREATE TRIGGER again AFTER DELETE ON memories FOR EACH ROW EXECUTE FUNCTION again()"
-    )
-    async with opened("postgres", place.url) as library:
-        await store_memory(library, Draft("key", TEXT))
-        report = await _erased(library)
-        assert [(one.kind, one.count, one.place) for one in report.left] == [
-            ("store", 1, library.memory.about.location)
-        ]
-        assert not report.is_complete
-        assert report.as_json()["scanned"]["hits"] == 1
-
-
 async def test_a_store_that_cannot_be_read_again_is_reported(
     place: PostgresPlace, opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:

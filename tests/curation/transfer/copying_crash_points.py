@@ -22,7 +22,6 @@ from copying_world import EVERYTHING, held, install_in, opened
 from support import kill_points, killing
 from support.small_store import blob, make
 
-from zeroclaw_tui.backends.markdown.files import parse
 from zeroclaw_tui.backends.sqlite import store as _store
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.transfer.copy import copy_memories, open_target
@@ -52,7 +51,7 @@ def state(folder: Path, backend: str) -> list[object]:
     if backend == "sqlite":
         return sorted(map(repr, held(folder / "new.db")))
     files = (folder / "notes").rglob("*.md")
-    return sorted(f"{file.name} {line}" for file in files for line in parse(file.read_text()))
+    return sorted(f"{file.name} {line}" for file in files for line in file.read_text().splitlines() if line[:2] == "- ")
 
 
 def act(folder: Path, backend: str) -> Callable[[], None]:

@@ -105,20 +105,6 @@ async def test_notes_give_their_keys_back_and_the_newest_of_a_key_counts(tmp_pat
     assert contents(new) == {"lang": "Rust", "MEMORY:1": "plain line", "day": "**bold**: went out"}
 
 
-async def test_notes_are_copied_to_notes_line_by_line(tmp_path: Path) -> None:
-    install_in(tmp_path, [])
-    notes, other = tmp_path / "notes", tmp_path / "other"
-    (notes / "memory").mkdir(parents=True)
-    (notes / "MEMORY.md").write_text("# Mine\n\n- **lang**: C\n\nplain line\n- **lang**: Rust\n")
-    (notes / "memory" / "2026-03-04-walk.md").write_text("- a\n- b\n- a\n")
-    async with opened(tmp_path, "markdown", notes) as library:
-        outcome = await copied(library, "markdown", other)
-        assert (outcome.count, outcome.verified, outcome.left) == (6, 6, 0)
-        assert (await copied(library, "markdown", other)).count == 0
-    assert parse((other / "MEMORY.md").read_text()) == ("**lang**: C", "plain line", "**lang**: Rust")
-    assert parse((other / "memory" / "2026-03-04-walk.md").read_text()) == ("a", "b", "a")
-
-
 HOSTILE = st.one_of(
     st.text(max_size=40),
     st.sampled_from(

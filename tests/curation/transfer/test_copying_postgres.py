@@ -65,18 +65,3 @@ async def test_a_new_table_is_filled_and_undo_empties_it(url: str, tmp_path: Pat
         assert (entry.id, entry.content) == ("id-003", "nul � and \x1b")
         assert (await changes.undo(target)).count == 6
         assert await target.memory.count() == 0
-
-
-async def test_agents_are_added_to_a_new_table(url: str, tmp_path: Path) -> None:
-    """And go again with their memories."""
-    install_in(tmp_path, [{"key": key, "agent": key, "content": "Rust"} for key in ("default", "scout")], "G4")
-    async with opened(tmp_path) as library:
-        outcome = await copied(library, "postgres", url, profile="0.8.4")
-        assert (outcome.count, outcome.verified, outcome.differs) == (2, 2, 0)
-    async with opened(tmp_path, "postgres", url) as target:
-        assert {entry.key: entry.agent for entry in await target.memory.list()} == {
-            "default": "default",
-            "scout": "scout",
-        }
-        assert (await changes.undo(target)).count == 2
-        assert (await target.memory.health()).facts["agents"] == ["default"]

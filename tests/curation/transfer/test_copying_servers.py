@@ -110,36 +110,3 @@ async def test_overwriting_replaces_a_document_of_redis_and_its_further_fields_s
             assert "tags (1)" in (await planned(target, "sqlite", tmp_path / "other.db")).notes[0]
     assert b'"content":"text 0' in stored
     assert b'"tags":[7]' in stored
-
-
-async def test_overwriting_in_qdrant_embeds_the_new_content(qdrant: QdrantServer, tmp_path: Path) -> None:
-    install_in(tmp_path, ROWS)
-    with_embedder(tmp_path)
-    async with opened(tmp_path) as library:
-        await copied(library, "qdrant", qdrant.base)
-        points = qdrant.collections["zeroclaw_memories"]
-        assert isinstance(points, PointStore)
-        name, payload = next(iter(points.payloads.items()))
-        points.payloads[name] = {**payload, "content": "old"}
-        outcome = await copied(library, "qdrant", qdrant.base, "overwrite")
-        assert (outcome.count, outcome.verified, outcome.differs) == (1, 6, 0)
-    assert points.payloads[name]["content"] == payload["content"]
-
-
-async def test_a_copy_of_a_collection_leaves_each_memory_to_its_agent(qdrant: QdrantServer, tmp_path: Path) -> None:
-    install_in(tmp_path, ROWS)
-    with_embedder(tmp_path)
-    config = tmp_path / "zc" / "config.toml"
-    config.write_text(f"schema_version = 3\n{config.read_text()}")
-    async with opened(tmp_path) as library:
-        await copied(library, "qdrant", qdrant.base)
-    points = qdrant.collections["zeroclaw_memories"]
-    assert isinstance(points, PointStore)
-    for at, name in enumerate(points.payloads):
-        points.payloads[name] = {**points.payloads[name], "agent_id": "scout" if at % 2 else "default"}
-    place = f"{qdrant.base}/collections/other"
-    async with opened(tmp_path, "qdrant", qdrant.base) as source:
-        assert (await copied(source, "qdrant", place)).verified == 6
-    async with opened(tmp_path, "qdrant", place) as target:
-        agents = {entry.id: entry.agent for entry in await target.memory.list()}
-    assert agents == {name: payload["agent_id"] for name, payload in points.payloads.items()}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -82,29 +81,6 @@ async def test_secrets_and_threats_are_left_out_unless_requested(
         taken = await plan_import(library, file, ImportOptions(with_flagged=True))
         assert taken.new == 3
         assert (await import_memories(library, taken, "skip")).count == 3
-
-
-@pytest.mark.parametrize("to_notes", [False, True])
-async def test_what_was_written_again_as_it_was_is_the_same(tmp_path: Path, to_notes: bool) -> None:
-    """A memory without a date has that of its file, which changes with every memory in it."""
-    graph = tmp_path / "memory.jsonl"
-
-    def write(*observations: str) -> None:
-        entity = {"type": "entity", "name": "Mila", "entityType": "person", "observations": observations}
-        graph.write_text(json.dumps(entity))
-
-    write("keeps bees", "likes rye bread")
-    os.utime(graph, (1_780_000_000, 1_780_000_000))
-    (tmp_path / "here").mkdir()
-    store = opened_notes(tmp_path / "here") if to_notes else opened(make(tmp_path / "here.db", "G4", []))
-    async with store as library:
-        await import_memories(library, await plan_import(library, graph), "skip")
-        first = {entry.content: entry.timestamp for entry in await library.memory.list()}
-        write("has tea at four", "keeps bees", "likes rye bread")
-        plan = await plan_import(library, graph)
-        assert (plan.new, plan.same, plan.taken) == (1, 2, 0)
-        await import_memories(library, plan, "overwrite")
-        assert first.items() <= {entry.content: entry.timestamp for entry in await library.memory.list()}.items()
 
 
 MEMORIES = st.fixed_dictionaries(

@@ -113,24 +113,6 @@ async def test_an_overwritten_row_loses_the_vector_of_its_old_text(tmp_path: Pat
     assert row.values["updated_at"] == "2026-11-22T12:00:00+00:00"
 
 
-async def test_a_key_belongs_to_each_agent_by_itself(tmp_path: Path) -> None:
-    here = make(tmp_path / "here.db", "G4", [{"key": "k", "content": "default's"}])
-    change(here, "INSERT INTO agents (id, alias, created_at) VALUES ('w', 'writer', '2026')")
-    file = _lines(
-        tmp_path / "x.jsonl",
-        {"key": "k", "content": "writer's", "agent": "writer"},
-        {"key": "k", "content": "nobody's", "agent": None},
-        {"key": "l", "content": "gone's", "agent": "gone"},
-    )
-    async with opened(here) as library:
-        plan = await plan_import(library, file)
-        assert (plan.new, plan.taken) == (2, 1)
-        assert plan.notes == ("SQLite drops or changes: agent (1).",)
-        await import_memories(library, plan, "skip")
-        held = {(entry.agent, entry.content) for entry in await library.memory.list()}
-    assert held == {("default", "default's"), ("writer", "writer's"), ("default", "gone's")}
-
-
 @pytest.mark.parametrize(("on_clash", "contents"), [("skip", ["A", "B"]), ("overwrite", ["A", "A2", "B"])])
 async def test_a_key_or_an_id_that_a_file_repeats_loses_nothing_unseen(
     on_clash: OnClash, contents: list[str], tmp_path: Path

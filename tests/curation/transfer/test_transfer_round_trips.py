@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import os
 import stat
 from pathlib import Path
@@ -17,11 +16,11 @@ from support.whole_store import everything, hits
 from transfer_world import EVERYTHING, exported, imported, library_of, opened
 
 from zeroclaw_tui.backends.in_memory import InMemory
-from zeroclaw_tui.curation.export import ExportFormat, export_file, export_memories
+from zeroclaw_tui.curation.export import ExportFormat, export_file
 from zeroclaw_tui.curation.transfer.comparison import Stopped
 from zeroclaw_tui.curation.transfer.imports import ImportOptions, import_memories, plan_import
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import Refused, Unreadable, UsageError
+from zeroclaw_tui.memory.errors import Refused, Unreadable
 
 HOSTILE = [
     "---", "*Created: 2026-01-01*", "### 🔑 `key`\n\n---\n", "a\r\nb\r", "nul\0inside", "~~~~~\n~~~", "```\n", "",
@@ -118,16 +117,3 @@ async def test_the_file_is_private_and_whole_or_not_there(tmp_path: Path) -> Non
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert (done.count, again.count, again.size) == (5, 5, file.stat().st_size)
     assert not [name for name in os.listdir(tmp_path) if name.startswith(".")]
-
-
-async def test_each_format_reports_its_losses(tmp_path: Path) -> None:
-    source = make(tmp_path / "source.db", "G4", ODD_ROWS)
-    async with opened(source) as library:
-        formats: list[ExportFormat] = ["jsonl", "csv", "markdown"]
-        lost = {kind: (await export_memories(library, EVERYTHING, io.BytesIO(), kind)).lost for kind in formats}
-        assert "vectors" in lost["jsonl"][0]
-        assert "no vectors" in lost["csv"][0]
-        assert "Markdown is for reading" in lost["markdown"][0]
-        assert not (await export_memories(library, EVERYTHING, io.BytesIO(), "jsonl", vectors=True)).lost
-        with pytest.raises(UsageError, match="Only JSONL"):
-            await export_memories(library, EVERYTHING, io.BytesIO(), "csv", vectors=True)
