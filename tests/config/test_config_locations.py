@@ -85,7 +85,6 @@ def test_config_dir_and_workspace_together_do_not_mix_where_data_is_in_use(tmp_p
     environ = {"ZEROCLAW_CONFIG_DIR": str(tmp_path / "cfg"), "ZEROCLAW_WORKSPACE": str(tmp_path / "proj")}
     installs = find_installs(environ, tmp_path)
     assert [(install.database, install.layout) for install in installs] == [(new, "data"), (old, "workspace")]
-    assert installs[0].rule == "ZEROCLAW_CONFIG_DIR"
 
 
 def test_workspace_variable_with_a_config_of_its_own(tmp_path: Path) -> None:
@@ -147,13 +146,12 @@ def test_marker_is_ignored_where_the_new_generation_stores(tmp_path: Path) -> No
     assert found(tmp_path) == [("data", new), ("workspace", marked)]
 
 
-@pytest.mark.parametrize("text", ["config_dir = ", 'config_dir = "  "', "config_dir = 3", "other = 1"])
-def test_useless_marker_is_ignored_and_said(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize("text", ["config_dir = ", 'config_dir = "  "', "config_dir = 3"])
+def test_a_useless_marker_is_ignored(tmp_path: Path, text: str) -> None:
     put(tmp_path / ".zeroclaw/config.toml", OLD)
     put(tmp_path / ".zeroclaw/active_workspace.toml", text)
     (install,) = find_installs({}, tmp_path)
-    assert "active_workspace.toml" in install.rule
-    assert "ignored" in install.rule
+    assert install.config_dir == tmp_path / ".zeroclaw"
 
 
 def test_marker_to_an_empty_place_falls_back_to_the_default(tmp_path: Path) -> None:

@@ -233,7 +233,7 @@ def test_what_is_no_file_is_reported_by_what_it_is(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "file").write_text("")
     for name, said in {
-        "folder": "is a directory, not a file",
+        "folder": "Is a directory",
         "dangling": f"is a link to {tmp_path / 'nowhere.toml'}, which is not there",
         "circle": "cannot be read: Too many levels of symbolic links",
         "pipe": "is not a regular file",

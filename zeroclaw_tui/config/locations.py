@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from zeroclaw_tui.config.toml import TooLargeError, parse_toml, problem_of
-from zeroclaw_tui.files.disk import NotARegularFileError, exists, is_folder, names_in, read_regular, status_of
+from zeroclaw_tui.files.disk import exists, is_folder, names_in, read_regular, status_of
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, NoInstall, Unreadable, UsageError
 from zeroclaw_tui.memory.text import shell_word
 
@@ -40,6 +40,7 @@ WORKSPACE_FILES = (
 )
 """Markdown files of an agent's workspace that are no memory."""
 MARKER = "active_workspace.toml"
+_DEFAULT = "the default, ~/.zeroclaw"
 SCHEME = "the scheme of --location"
 """The source of a backend that was chosen by its URL."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -234,27 +235,32 @@ def _peeked(config_dir: Path) -> dict[str, Any]:
         return {}
 
 
-def installs_in(config_dir: Path, rule: str, workspace: Path | None = None, *, data: bool = True) -> list[Install]:
-    """The installs of one config dir, the one in use first, then others that hold a store.
+class _Rule(NamedTuple):
+    """A config dir that something names, and which of its folders count; `workspace` replaces its own."""
 
-    `<config dir>/data` with a store wins over a workspace with a store; without any store the folder that exists
-    decides, then the schema of the config. `workspace` replaces `<config dir>/workspace`.
-    """
-    both = [workspace_install(config_dir, workspace or config_dir / "workspace", rule)]
-    if data:
-        both.insert(0, data_install(config_dir, rule))
-    in_itself = workspace_install(config_dir, config_dir, rule)
-    holding = [install for install in both if _holds_store(install)]
-    if not holding and exists(in_itself.database):
-        holding = [in_itself]
-    return holding or [_without_store(both)]
+    words: str
+    config_dir: Path
+    workspace: Path | None = None
+    layouts: tuple[Layout, ...] = ("data", "workspace")
 
+    def installs(self) -> list[Install]:
+        """Its installs, the one in use first, then others that hold a store.
 
-def _without_store(installs: list[Install]) -> Install:
-    with_notes = (install for install in installs if has_markdown(install.root))
-    with_folder = (install for install in installs if is_folder(install.root))
-    found = next(with_notes, None) or next(with_folder, None)
-    return found or (installs[0] if _is_third_schema(installs[0].own_dir.parent) else installs[-1])
+        `<config dir>/data` with a store wins over a workspace with a store; without any store the folder that exists
+        decides, then the schema of the config.
+        """
+        place = self.config_dir
+        old = workspace_install(place, self.workspace or place / "workspace", self.words)
+        both = [data_install(place, self.words)] if "data" in self.layouts else []
+        both += [old] if "workspace" in self.layouts else []
+        in_itself = workspace_install(place, place, self.words)
+        holding = [install for install in both if _holds_store(install)]
+        if not holding and old in both and exists(in_itself.database):
+            return [in_itself]
+        with_notes = [install for install in both if has_markdown(install.root)]
+        with_folder = [install for install in both if is_folder(install.root)]
+        by_schema = both[0] if _is_third_schema(place) else both[-1]
+        return holding or (with_notes or with_folder or [by_schema])[:1]
 
 
 def install_at(path: Path, environ: Mapping[str, str], home: Path, *, rule: str = "the path given") -> Install:
@@ -266,8 +272,7 @@ def install_at(path: Path, environ: Mapping[str, str], home: Path, *, rule: str 
     given = expand(str(path), home)
     status = status_of(given)
     if status is None:
-        what = "is a link to nothing" if given.is_symlink() else "does not exist"
-        raise Unreadable(f"{given} {what}.", hint=_WHAT_TO_GIVE)
+        raise Unreadable(f"{given} does not exist.", hint=_WHAT_TO_GIVE)
     place = _Place(given, environ, home, rule)
     if stat.S_ISDIR(status.st_mode):
         return place.of_folder()
@@ -295,7 +300,7 @@ class _Place(NamedTuple):
     def of_file(self) -> Install:
         given = self.given
         if given.name == CONFIG_NAME:
-            return installs_in(given.parent, self.rule)[0]
+            return _Rule(self.rule, given.parent).installs()[0]
         if given.suffix == ".md":
             root = given.parent.parent if given.parent.name == "memory" else given.parent
             if not has_markdown(root):
@@ -336,7 +341,7 @@ class _Place(NamedTuple):
         is_config_dir = exists(self.given / CONFIG_NAME) or any(
             _is_root(self.given / name) for name in ("data", "workspace")
         )
-        return installs_in(self.given, self.rule)[0] if is_config_dir else None
+        return _Rule(self.rule, self.given).installs()[0] if is_config_dir else None
 
     def of_root(self, root: Path) -> Install:
         database = database_of(root)
@@ -369,22 +374,17 @@ def find_installs(
     Raises NoInstall, which names the places searched, and Unreadable when a folder on the way cannot be entered.
     """
     meant = installs_meant(environ, home, config_dir=config_dir, workspace=workspace)
-    is_default = config_dir is None and workspace is None and not _by_variable(environ, home)
-    found = [*filter(holds_anything, meant)] if is_default else [*meant]
-    if found and (holds_anything(found[0]) or (config_dir is None and workspace is not None)):
-        return (found[0], *filter(_holds_store, found[1:]))
+    found = [*filter(holds_anything, meant)]
+    if found or (config_dir is None and workspace is not None):
+        winner, *others = found or meant
+        return (winner, *filter(_holds_store, others))
     if config_dir is not None and workspace is None and has_markdown(expand(str(config_dir), home)):
         place = _Place(expand(str(config_dir), home), environ, home, "--config-dir")
         return (place.of_root(place.given),)
-    searched = [install.config_dir or install.root for install in meant] if is_default else []
-    searched += [] if is_default else [install.root for install in meant]
-    places = ", ".join(dict.fromkeys(map(str, searched)))
-    if is_default:
-        raise NoInstall(f"No ZeroClaw install was found; looked in {places}.", hint=_HOW_TO_START)
-    raise NoInstall(
-        f"{meant[0].rule} names no ZeroClaw install: no config.toml, database or Markdown memory in {places}.",
-        hint=_HOW_TO_START,
-    )
+    is_named = not any(install.rule == _DEFAULT for install in meant)
+    what = f"{meant[0].rule} names no ZeroClaw install" if is_named else "No ZeroClaw install was found"
+    places = ", ".join(dict.fromkeys(str(install.config_dir or install.root) for install in meant))
+    raise NoInstall(f"{what}; looked in {places}.", hint=_HOW_TO_START)
 
 
 def installs_meant(
@@ -400,9 +400,12 @@ def installs_meant(
         place = expand(str(config_dir), home)
         return (workspace_install(place, expand(str(workspace), home), "--config-dir and --workspace"),)
     if config_dir is not None:
-        return tuple(installs_in(expand(str(config_dir), home), "--config-dir"))
+        return tuple(_Rule("--config-dir", expand(str(config_dir), home)).installs())
+    by_variable = [install for rule in _by_variable(environ, home) for install in rule.installs()]
+    by_variable.sort(key=lambda install: not _holds_store(install))
+    by_convention = () if by_variable else _by_convention(environ, home)
     distinct: dict[str, Install] = {}
-    for install in _by_variable(environ, home) or _by_convention(environ, home):
+    for install in by_variable or [install for rule in by_convention for install in rule.installs()]:
         distinct.setdefault(os.path.realpath(install.database), install)
     return tuple(distinct.values())
 
@@ -421,86 +424,63 @@ def workspace_rule(folder: Path, leaves: tuple[str, ...] = ("workspace",)) -> tu
     return folder, folder / "workspace"
 
 
-def _by_variable(environ: Mapping[str, str], home: Path) -> list[Install]:
+def _by_variable(environ: Mapping[str, str], home: Path) -> list[_Rule]:
     config_dir = environ.get("ZEROCLAW_CONFIG_DIR", "").strip()
-    workspace = environ.get("ZEROCLAW_WORKSPACE", "")
+    data_dir, workspace = environ.get("ZEROCLAW_DATA_DIR", "").strip(), environ.get("ZEROCLAW_WORKSPACE", "")
+    folder = expand(workspace, home)
     if config_dir:
-        return _by_config_dir(expand(config_dir, home), expand(workspace, home) if workspace else None)
-    data_dir = environ.get("ZEROCLAW_DATA_DIR", "")
-    found = _by_data_dir(expand(data_dir, home)) if data_dir.strip() else []
+        words, place = "ZEROCLAW_CONFIG_DIR", expand(config_dir, home)
+        if not workspace:
+            return [_Rule(words, place)]
+        # ZeroClaw <= 0.7.5 reads ZEROCLAW_WORKSPACE a second time after the config is loaded, so that the config comes
+        # from one variable and the workspace from the other.
+        return [
+            _Rule(f"{words} and ZEROCLAW_WORKSPACE", place, workspace_rule(folder)[1]),
+            _Rule(f"{words}, not used while ZEROCLAW_WORKSPACE is set", place, layouts=("workspace",)),
+        ]
+    rules: list[_Rule] = []
+    if data_dir:
+        place, _ = workspace_rule(expand(data_dir, home), ("workspace", "data"))
+        layouts: tuple[Layout, ...] = ("data", "workspace")
+        rules += [_Rule("ZEROCLAW_DATA_DIR", place, layouts=(layout,)) for layout in layouts]
     if workspace:
-        found += _by_workspace(expand(workspace, home), is_data_named=bool(found))
-    return sorted(found, key=lambda install: not _holds_store(install))
+        rules.append(_Rule("ZEROCLAW_WORKSPACE", *workspace_rule(folder), ("workspace",)))
+    if workspace and not data_dir:
+        place, _ = workspace_rule(folder, ("workspace", "data"))
+        newer = _Rule("ZEROCLAW_WORKSPACE (ZeroClaw >= 0.8.0)", place, layouts=("data",))
+        (install,) = newer.installs()
+        rules.insert(0 if _holds_store(install) or is_folder(install.root) else 1, newer)
+    return rules
 
 
-def _by_config_dir(config_dir: Path, workspace: Path | None) -> list[Install]:
-    rule = "ZEROCLAW_CONFIG_DIR"
-    if workspace is None:
-        return installs_in(config_dir, rule)
-    # ZeroClaw <= 0.7.5 reads ZEROCLAW_WORKSPACE a second time after the config is loaded, so that the config comes
-    # from one variable and the workspace from the other.
-    mixed_rule = f"{rule}, with the workspace of ZEROCLAW_WORKSPACE (ZeroClaw <= 0.7.5)"
-    mixed = installs_in(config_dir, mixed_rule, workspace_rule(workspace)[1])
-    unused = workspace_install(
-        config_dir, config_dir / "workspace", f"{rule}, not used while ZEROCLAW_WORKSPACE is set"
-    )
-    return [
-        *(install._replace(rule=rule) if install.layout == "data" else install for install in mixed),
-        *([unused] if _holds_store(unused) else []),
-    ]
-
-
-def _by_data_dir(folder: Path) -> list[Install]:
-    rule = "ZEROCLAW_DATA_DIR"
-    config_dir, _ = workspace_rule(folder, ("workspace", "data"))
-    old = workspace_install(config_dir, config_dir / "workspace", rule)
-    return [data_install(config_dir, rule), *([old] if _holds_store(old) else [])]
-
-
-def _by_workspace(folder: Path, *, is_data_named: bool) -> list[Install]:
-    rule = "ZEROCLAW_WORKSPACE"
-    config_dir, root = workspace_rule(folder)
-    found = installs_in(config_dir, rule, root, data=False)
-    if is_data_named:
-        return found
-    newer = data_install(workspace_rule(folder, ("workspace", "data"))[0], f"{rule} (ZeroClaw >= 0.8.0)")
-    is_first = _holds_store(newer) or (is_folder(newer.root) and not _holds_store(found[0]))
-    return [newer, *found] if is_first else [*found, newer]
-
-
-def _by_convention(environ: Mapping[str, str], home: Path) -> list[Install]:
+def _by_convention(environ: Mapping[str, str], home: Path) -> list[_Rule]:
     default = home / ".zeroclaw"
-    marked, remark = _marked_dir(default)
-    places = [*_homebrew_dirs(environ), (default, f"the default, ~/.zeroclaw{remark}")]
+    rules = [*_homebrew_dirs(environ), _Rule(_DEFAULT, default)]
+    marked = _marked_dir(default)
     if marked is not None:
         # ZeroClaw >= 0.8.0 never reads the marker: a data folder in use means that this version is installed.
-        is_ignored = any(_holds_store(data_install(place, rule)) for place, rule in places)
-        at = len(places) if is_ignored else 0
-        places.insert(at, (marked, f"the marker ~/.zeroclaw/{MARKER} (ZeroClaw <= 0.7.5)"))
-    return [install for place, rule in places for install in installs_in(place, rule)]
+        is_ignored = any(_holds_store(data_install(rule.config_dir, rule.words)) for rule in rules)
+        at = len(rules) if is_ignored else 0
+        rules.insert(at, _Rule(f"the marker ~/.zeroclaw/{MARKER} (ZeroClaw <= 0.7.5)", marked))
+    return rules
 
 
-def _marked_dir(default: Path) -> tuple[Path | None, str]:
-    """The config dir the marker names; or None and, when it names none, a remark for the rule shown."""
-    marker = default / MARKER
-    if not exists(marker):
-        return None, ""
+def _marked_dir(default: Path) -> Path | None:
+    """The config dir the marker names; None where it names none, or the default."""
     try:
-        named = parse_toml(read_regular(marker).decode("utf-8")).get("config_dir")
+        named = parse_toml(read_regular(default / MARKER).decode("utf-8")).get("config_dir")
     except (OSError, ValueError):
-        named = None
-    if not isinstance(named, str) or not named.strip():
-        return None, f" ({MARKER} names no config_dir and is ignored)"
-    chosen = default / named.strip()
-    return (None if chosen == default else chosen), ""
+        return None
+    chosen = default / named.strip() if isinstance(named, str) and named.strip() else default
+    return None if chosen == default else chosen
 
 
-def _homebrew_dirs(environ: Mapping[str, str]) -> list[tuple[Path, str]]:
+def _homebrew_dirs(environ: Mapping[str, str]) -> list[_Rule]:
     if sys.platform != "darwin":
         return []
     prefixes = dict.fromkeys(filter(None, (environ.get("HOMEBREW_PREFIX"), "/opt/homebrew", "/usr/local")))
     folders = [Path(prefix, "var", "zeroclaw") for prefix in prefixes]
-    return [(folder, "Homebrew's folder (ZeroClaw >= 0.8.0 on macOS)") for folder in folders if is_folder(folder)]
+    return [_Rule("Homebrew's folder (ZeroClaw >= 0.8.0 on macOS)", folder) for folder in folders if is_folder(folder)]
 
 
 def is_url(location: str | None) -> bool:
@@ -555,13 +535,9 @@ def read_config(path: Path) -> bytes | None:
             f"{path} is a link to {os.path.realpath(path)}, which is not there.",
             hint="Fix the link, or remove it to start with a new file.",
         ) from error
-    except (IsADirectoryError, NotARegularFileError) as error:
-        what = "a directory, not a file" if isinstance(error, IsADirectoryError) else "not a regular file"
-        raise BrokenConfig(f"{path} is {what}.", hint="Move it away; ZeroClaw expects its config there.") from error
     except OSError as error:
-        raise BrokenConfig(
-            f"{path} cannot be read: {error.strerror}.", hint="Check the path and its permissions."
-        ) from error
+        reason = error.strerror or "it is not a regular file"
+        raise BrokenConfig(f"{path} cannot be read: {reason}.", hint="Check the path and its permissions.") from error
 
 
 def read_toml(path: Path) -> dict[str, Any] | None:
