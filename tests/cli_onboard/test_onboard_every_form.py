@@ -83,7 +83,3 @@ def test_only_the_asked_keys_differ_and_all_comes_back(
     code, _, err = in_process(*place, "--restore", "latest", "--yes")
     assert code == 0, err
     assert file.read_bytes() == raw
-
-
-def test_the_large_form_is_as_large_as_the_one_that_was_once_lost() -> None:
-    assert 100_000 < len(FORMS["large"]) < 120_000

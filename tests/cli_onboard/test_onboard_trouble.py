@@ -51,7 +51,7 @@ ROUTES_TWICE = 'model_routes = []\n[memory]\nbackend = "sqlite"\n[[model_routes]
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        (b'default_temperature = 0.7\n[memory]\nbackend = "sqlite\n', "line 3, column 18: the line ends inside"),
+        (b'default_temperature = 0.7\n[memory]\nbackend = "sqlite\n', "line 3, column 18: a string is not closed"),
         (TABLE_TWICE.encode(), "this key or table is set a second time"),
         (ROUTES_TWICE.encode(), "line 4, column 15: this key or table is set a second time"),
         (b'[memory]\nbackend = "sql\xffite"\n', "line 2, column 15: this byte is not UTF-8"),

@@ -160,12 +160,6 @@ def test_required_keys_of_the_old_generation(tmp_path: Path, text: str) -> None:
     assert load(tmp_path, f"schema_version = 3\n{text}").warnings == ()
 
 
-@pytest.mark.parametrize(("version", "schema"), [("", 1), ("schema_version = 2\n", 2), ("schema_version = 3\n", 3)])
-def test_schema(tmp_path: Path, version: str, schema: int) -> None:
-    config = load(tmp_path, version + BASE)
-    assert (config.schema, config.warnings) == (schema, ())
-
-
 @pytest.mark.parametrize("value", ["'3'", "0", "-1", "true", "4"])
 def test_odd_schema_is_reported(tmp_path: Path, value: str) -> None:
     config = load(tmp_path, f"schema_version = {value}\n{BASE}")
@@ -261,22 +255,6 @@ def test_alias_picks_its_storage_table(tmp_path: Path) -> None:
 def test_missing_alias_of_a_remote_store_is_reported(tmp_path: Path) -> None:
     text = 'schema_version = 3\n[memory]\nbackend = "postgres.work"\n[storage.postgres.default]\ndb_url = "x"\n'
     assert "does not start" in warning(load(tmp_path, text), "[storage.postgres.work]")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "storage = 1",
-        "[storage]\nprovider = 1",
-        "[storage.provider]\nconfig = 1",
-        "[storage.provider.config]\nprovider = 1",
-    ],
-)
-@pytest.mark.parametrize("layout", ["workspace", "data"])
-def test_storage_of_wrong_types_is_reported(tmp_path: Path, text: str, layout: Literal["workspace", "data"]) -> None:
-    config = load(tmp_path, text + "\n", layout=layout)
-    assert config.backend == "sqlite"
-    assert warning(config, "storage", "must be")
 
 
 def test_agents_and_whose_memory_they_read(tmp_path: Path) -> None:

@@ -130,11 +130,6 @@ def test_key_of_memory_wins_over_the_profile_and_is_decrypted(tmp_path: Path) ->
     assert "mine" not in repr(config)
 
 
-def test_variables_of_the_old_generation_do_not_reach_the_third_schema(tmp_path: Path) -> None:
-    config = load(tmp_path, THIRD.format(provider="openai", more=""), OPENAI_API_KEY="own", API_KEY="generic")
-    assert config.embedding.api_key == "chat"
-
-
 def test_route_key_of_the_old_generation_is_taken_literally(tmp_path: Path) -> None:
     text = f'{HINT}[[embedding_routes]]\nhint = "fast"\nprovider = "openai"\nmodel = "m"\napi_key = "{sealed("x")}"\n'
     assert load(tmp_path, text).embedding.api_key == sealed("x")
@@ -142,7 +137,7 @@ def test_route_key_of_the_old_generation_is_taken_literally(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("value", "part"),
-    [("op://vault/item/field", "1Password"), ("enc2:zz", "not hex"), ("enc2:00", "too short")],
+    [("op://vault/item/field", "1Password"), ("enc2:zz", "not hex"), ("enc2:00", "is damaged")],
 )
 def test_key_that_cannot_be_decrypted_is_reported(tmp_path: Path, value: str, part: str) -> None:
     config = load(tmp_path, f'api_key = "{value}"\n' + OPENAI)

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import string
 import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from zeroclaw_tui.config.locations import find_installs, workspace_rule
 from zeroclaw_tui.memory.errors import NoInstall, Unreadable
@@ -87,19 +84,6 @@ def test_config_dir_and_workspace_together_do_not_mix_where_data_is_in_use(tmp_p
     assert [(install.database, install.layout) for install in installs] == [(new, "data"), (old, "workspace")]
 
 
-def test_workspace_variable_with_a_config_of_its_own(tmp_path: Path) -> None:
-    put(tmp_path / "w/config.toml", OLD)
-    brain = put(tmp_path / "w/workspace/memory/brain.db")
-    (install,) = find_installs({"ZEROCLAW_WORKSPACE": str(tmp_path / "w")}, tmp_path)
-    assert (install.config_dir, install.database, install.rule) == (tmp_path / "w", brain, "ZEROCLAW_WORKSPACE")
-
-
-def test_workspace_variable_is_not_trimmed(tmp_path: Path) -> None:
-    put(tmp_path / "w/config.toml", OLD)
-    with pytest.raises(NoInstall, match="ZEROCLAW_WORKSPACE"):
-        find_installs({"ZEROCLAW_WORKSPACE": f"{tmp_path}/w "}, tmp_path)
-
-
 def test_workspace_variable_means_the_config_dir_to_the_new_generation(tmp_path: Path) -> None:
     put(tmp_path / ".zeroclaw/config.toml", OLD)
     old = put(tmp_path / "proj/memory/brain.db")
@@ -121,13 +105,6 @@ def test_config_dir_wins_over_data_dir_variable(tmp_path: Path) -> None:
     put(tmp_path / "b/data/memory/brain.db")
     environ = {"ZEROCLAW_CONFIG_DIR": str(tmp_path / "a"), "ZEROCLAW_DATA_DIR": str(tmp_path / "b")}
     assert found(tmp_path, **environ) == [("data", mine)]
-
-
-def test_data_dir_wins_over_workspace_variable(tmp_path: Path) -> None:
-    new = put(tmp_path / "a/data/memory/brain.db")
-    old = put(tmp_path / "b/workspace/memory/brain.db")
-    environ = {"ZEROCLAW_DATA_DIR": str(tmp_path / "a"), "ZEROCLAW_WORKSPACE": str(tmp_path / "b")}
-    assert found(tmp_path, **environ) == [("data", new), ("workspace", old)]
 
 
 def test_marker_is_honoured_and_the_default_is_listed_too(tmp_path: Path) -> None:
@@ -152,12 +129,6 @@ def test_a_useless_marker_is_ignored(tmp_path: Path, text: str) -> None:
     put(tmp_path / ".zeroclaw/active_workspace.toml", text)
     (install,) = find_installs({}, tmp_path)
     assert install.config_dir == tmp_path / ".zeroclaw"
-
-
-def test_marker_to_an_empty_place_falls_back_to_the_default(tmp_path: Path) -> None:
-    brain = put(tmp_path / ".zeroclaw/workspace/memory/brain.db")
-    put(tmp_path / ".zeroclaw/active_workspace.toml", 'config_dir = "/nowhere/at/all"\n')
-    assert found(tmp_path) == [("workspace", brain)]
 
 
 def test_homebrew_folder_counts_on_macos_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,11 +186,6 @@ def test_both_options_take_each_its_part(tmp_path: Path) -> None:
     assert (install.config_dir, install.database) == (tmp_path / "cfg", brain)
 
 
-def test_config_dir_option_without_anything_there(tmp_path: Path) -> None:
-    with pytest.raises(NoInstall, match="--config-dir names"):
-        find_installs({}, tmp_path, config_dir=tmp_path / "none")
-
-
 @pytest.mark.parametrize(
     ("folder", "config", "expected"),
     [
@@ -236,24 +202,3 @@ def test_workspace_rule(tmp_path: Path, folder: str, config: str | None, expecte
     if config:
         put(tmp_path / config, OLD)
     assert workspace_rule(tmp_path / folder) == (tmp_path / expected[0], tmp_path / expected[1])
-
-
-NAMES = st.sampled_from(["workspace", "data", "proj", ".zeroclaw"]) | st.text(string.ascii_lowercase, min_size=1)
-
-
-@given(parent=NAMES, name=NAMES, own=st.booleans(), beside=st.booleans())
-def test_workspace_rule_always_keeps_the_folder_given(
-    tmp_path_factory: pytest.TempPathFactory, parent: str, name: str, own: bool, beside: bool
-) -> None:
-    """Either the folder is the config dir with a workspace below it, or it is the workspace of the .zeroclaw beside."""
-    base = tmp_path_factory.mktemp("rule") / parent
-    folder = base / name
-    if own:
-        put(folder / "config.toml", OLD)
-    if beside:
-        put(base / ".zeroclaw/config.toml", OLD)
-    is_own = own or (beside and name == ".zeroclaw")
-    as_config_dir = (folder, folder / "workspace")
-    as_workspace = (base / ".zeroclaw", folder)
-    expected = as_workspace if not is_own and (beside or name == "workspace") else as_config_dir
-    assert workspace_rule(folder) == expected

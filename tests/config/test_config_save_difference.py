@@ -124,21 +124,3 @@ def test_the_removed_and_added_lines_lead_from_one_text_to_the_other(old: list[s
     assert sorted(old + added) == sorted(new + removed)
     assert found.unchanged == len(old) - len(removed) == len(new) - len(added)
     assert max(len(removed), len(added)) <= found.differing <= len(removed) + len(added)
-
-
-def test_changes_among_thousands_of_equal_lines_are_shown_where_they_are() -> None:
-    """So many repeated lines are compared in another way; each change still is below its own header."""
-    block = "[[item.number{}]]\ncriteria = 'safe'\nchecked = true\n\n"
-    before = "".join(block.format(at) for at in range(750))
-    after = before
-    for at in (0, 300, 749):
-        after = after.replace(block.format(at), block.format(at).replace("true", "false"))
-    after = after.replace("[[item.number500]]", "[[item.number500]]\nnote = 'n'")
-    changed = ["- checked = true", "+ checked = false"]
-    assert shown(before, after) == [
-        *("  [[item.number0]]", *changed),
-        *("  [[item.number300]]", *changed),
-        *("  [[item.number500]]", "+ note = 'n'"),
-        *("  [[item.number749]]", *changed),
-    ]
-    assert compared(before, after).unchanged == 2997

@@ -197,7 +197,7 @@ def test_a_write_protected_file_is_refused_although_its_folder_could_be_written(
     os.chown(open_to_all.config, *(2 * [NOBODY if os.getuid() == 0 else -1]))
     kind, said = as_nobody(lambda: saved(open_to_all))
     assert kind == "Refused"
-    assert "is write-protected." in said
+    assert "is write-protected" in said
     assert open_to_all.config.read_bytes() == OLD
     assert not open_to_all.own_dir.exists()
 
@@ -210,7 +210,7 @@ def test_a_file_of_another_user_is_not_taken_from_them(
         open_to_all.config.chmod(mode)
         kind, said = as_nobody(lambda: saved(open_to_all))
         assert kind == "Refused"
-        assert "belongs to another user (id 0)" in said
+        assert "belongs to another user" in said
     assert open_to_all.config.read_bytes() == OLD
     assert list_backups(open_to_all.own_dir) == ()
     assert open_to_all.temporary_files() == []
@@ -251,17 +251,3 @@ def test_a_dangling_link_is_not_written_through_as_a_new_config(tmp_path: Path) 
     with pytest.raises(Refused):
         save_config(tmp_path / "config.toml", None, NEW, tmp_path / "zeroclaw-tui", NOW)
     assert not (tmp_path / "nowhere.toml").exists()
-
-
-def test_a_file_where_our_folder_should_be_is_reported_and_nothing_is_written(folder: Folder) -> None:
-    folder.own_dir.write_text("in the way")
-    with pytest.raises(Unreadable, match="zeroclaw-tui cannot be written"):
-        saved(folder)
-    assert folder.config.read_bytes() == OLD
-
-
-def test_a_backup_that_disappeared_in_the_meantime_is_reported(folder: Folder) -> None:
-    backup = saved(folder)
-    backup.path.unlink()
-    with pytest.raises(Unreadable, match=r"2026-11-22T041530Z is no longer there"):
-        read_backup(backup)

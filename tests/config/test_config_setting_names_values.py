@@ -87,22 +87,6 @@ def test_a_wrong_secret_is_never_shown(name: str, value: Any) -> None:
     assert name in caught.value.message
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("memory.auto_save", 1),
-        ("memory.archive_after_days", True),
-        ("memory.archive_after_days", 1.0),
-        ("memory.vector_weight", "0.5"),
-        ("memory.pin_namespaces", ["a", 1]),
-        ("memory.backend", 7),
-    ],
-)
-def test_values_of_a_wrong_type_are_refused(name: str, value: Any) -> None:
-    with pytest.raises(UsageError, match=name):
-        checked_value(name, value)
-
-
 @given(st.sampled_from([name for name, key in SETTINGS.items() if key.default is not None]))
 def test_every_default_is_a_value_that_may_be_given(name: str) -> None:
     default = SETTINGS[name].default

@@ -31,11 +31,6 @@ def test_storage_provider_variable_changes_the_backend_up_to_0_7_5(tmp_path: Pat
     assert config.storage["connect_timeout_secs"] == 7
 
 
-def test_old_names_do_nothing_in_the_third_schema(tmp_path: Path) -> None:
-    config = load(tmp_path, "schema_version = 3\n", ZEROCLAW_STORAGE_PROVIDER="postgres")
-    assert config.backend == "sqlite"
-
-
 def test_generic_names_of_the_third_schema(tmp_path: Path) -> None:
     config = load(
         tmp_path,
@@ -97,12 +92,6 @@ def test_order_of_postgres_urls(tmp_path: Path, first: int) -> None:
     assert config.storage["db_url"] == expected
     assert config.sources["storage.db_url"] == (f"environment {names[0]}" if names else "config.toml")
     assert config.read_only == (names == ["DATABASE_URL"])
-
-
-def test_passwords_of_urls_are_in_no_text(tmp_path: Path) -> None:
-    config = load(tmp_path, POSTGRES, ZEROCLAW_POSTGRES_URL="postgres://u:hunter2@h/d")
-    assert "hunter2" in config.storage["db_url"]
-    assert "hunter2" not in repr(config)
 
 
 def test_qdrant_variables_fill_or_override(tmp_path: Path) -> None:

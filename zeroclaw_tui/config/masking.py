@@ -20,10 +20,7 @@ _PLAIN_KEY_WORD = re.compile("max|authorized|cache|foreign|group|index|partition
 _PAIRS = frozenset(
     {("webhook", "url"), ("password", "hash"), ("pairing", "code"), ("seed", "phrase"), ("recovery", "phrase")}
 )
-_ASSIGNED_NAME = re.compile(r"(?<![A-Za-z0-9_.\-])([A-Za-z0-9_.\-]++)[\"']?\s*+([=:])\s*")
-_QUOTED = re.compile(r"\"(?:\\.|[^\"\\])*\"|'[^']*'")
-_WORD = re.compile(r"[^\s\"']+")
-_ORDINARY = re.compile(r"true|false|[-+]?[\d.,_]+|\$\{?\w+\}?")
+_ASSIGNED_NAME = re.compile(r"(?<![A-Za-z0-9_.\-])([A-Za-z0-9_.\-]++)[\"']?\s*+[=:][ \t]*")
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.\-]*://\S+")
 
 
@@ -132,34 +129,9 @@ def _masked_string(quoted: str, *, is_secret: bool) -> str:
 
 
 def _masked_prose(text: str) -> str:
-    """A comment without its secrets: what follows the name of a secret, and what looks like one."""
-    shown: list[str] = []
-    at = 0
+    """A comment without its secrets: all that follows the name of a secret, and what looks like one."""
     for name in _ASSIGNED_NAME.finditer(text):
-        if name.end() < at or not any(map(is_secret_name, name.group(1).split("."))):
-            continue
-        value, end = _masked_value(text, name.end(), may_be_prose=name.group(2) == ":")
-        shown += [text[at : name.end()], value]
-        at = end
-    return mask_secrets("".join([*shown, text[at:]]))
-
-
-def _masked_value(text: str, start: int, *, may_be_prose: bool) -> tuple[str, int]:
-    """What to show for the value that starts there, and where it ends."""
-    if text.startswith(("[", "{"), start):
-        return _QUOTED.sub(_masked_quoted, text[start:]), len(text)
-    if quoted := _QUOTED.match(text, start):
-        return _masked_quoted(quoted), quoted.end()
-    word = _WORD.match(text, start)
-    if word is None:
-        return "", start
-    # "token: what the bot logs in with" explains a key, "token: hunter2" gives one away.
-    is_last = not text[word.end() :].strip()
-    is_value = is_last or (not may_be_prose and any(character.isdigit() for character in word.group()))
-    return (HIDDEN if is_value and not _ORDINARY.fullmatch(word.group()) else word.group()), word.end()
-
-
-def _masked_quoted(found: re.Match[str]) -> str:
-    quoted = found.group()
-    content = quoted[1:-1]
-    return quoted if not content or is_variable(content) else f"{quoted[0]}{HIDDEN}{quoted[-1]}"
+        if any(map(is_secret_name, name.group(1).split("."))):
+            end = text[len(text.rstrip()) :]
+            return f"{mask_secrets(text[: name.end()])}{HIDDEN}{end}" if text[name.end() :].strip() else text
+    return mask_secrets(text)

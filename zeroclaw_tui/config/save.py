@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
 import re
@@ -20,7 +19,6 @@ from zeroclaw_tui.config.toml import KeyPath
 from zeroclaw_tui.files.disk import (
     PRIVATE_FILE,
     PRIVATE_FOLDER,
-    cannot_write,
     make_folder,
     remove_stale_temp_files,
     rename_exclusive,
@@ -33,7 +31,6 @@ from zeroclaw_tui.memory.text import shell_word
 from zeroclaw_tui.memory.text_difference import equal_blocks
 
 _AGAIN = "Nothing was written. Run it again to start from the current file."
-_NO_LOCKS = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL, errno.EBADF})
 BACKUPS_KEPT = 10
 _BACKUPS = "backups"
 _STAMP = "%Y-%m-%dT%H%M%S.%fZ"
@@ -127,16 +124,8 @@ def _check_writable(target: Path) -> None:
     """A rename would replace a file that its owner has protected, so the file itself is asked."""
     if os.access(target, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
         return
-    if os.statvfs(target).f_flag & os.ST_RDONLY:
-        raise cannot_write(target, OSError(errno.EROFS, os.strerror(errno.EROFS)))
-    owner = target.stat().st_uid
-    if owner != os.geteuid():
-        raise Refused(
-            f"{target} belongs to another user (id {owner}), and you may not write it.",
-            hint="Nothing was written. Run it as that user.",
-        )
     raise Refused(
-        f"{target} is write-protected.",
+        f"{target} is write-protected, belongs to another user, or is on a read-only file system.",
         hint=f"Nothing was written. If it is meant to change: chmod u+w {shell_word(str(target))}",
     )
 
@@ -153,10 +142,9 @@ def _exclusive(folder: Path, config_file: Path) -> Iterator[None]:
             raise Refused(
                 f"Another run of this program is writing {config_file} at this moment.", hint="Try again."
             ) from error
-        except OSError as error:
+        except OSError:
             # Some network file systems have no locks; there the last comparison has to do.
-            if error.errno not in _NO_LOCKS:
-                raise cannot_write(folder, error) from error
+            pass
         yield
     finally:
         os.close(handle)
@@ -183,10 +171,6 @@ def read_backup(backup: Backup) -> bytes:
     """The bytes of a backup. Raises Unreadable when it was removed, or cannot be read."""
     try:
         return backup.path.read_bytes()
-    except FileNotFoundError as error:
-        raise Unreadable(
-            f"The backup {backup.name} is no longer there.", hint="Run it again with an existing one."
-        ) from error
     except OSError as error:
         raise Unreadable(
             f"The backup {backup.path} cannot be read: {error.strerror}.", hint="Check its permissions."

@@ -169,14 +169,11 @@ def _open_sealed(sealed: bytes, key: bytes) -> str:
     from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
     if len(sealed) < _NONCE_BYTES + _TAG_BYTES:
-        raise SecretUnreadable("The encrypted value is damaged: it is too short.", hint="Write it again.")
+        raise _not_ours()
     try:
         plain = ChaCha20Poly1305(key).decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], None)
     except InvalidTag as error:
-        raise SecretUnreadable(
-            f"The encrypted value was not made with the {KEY_FILE} found, or is damaged.",
-            hint="Restore the key file that belongs to this config.",
-        ) from error
+        raise _not_ours() from error
     return _text(plain)
 
 
@@ -184,7 +181,11 @@ def _text(plain: bytes) -> str:
     try:
         return plain.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise SecretUnreadable(
-            f"The encrypted value was not made with the {KEY_FILE} found, or is damaged.",
-            hint="Restore the key file that belongs to this config.",
-        ) from error
+        raise _not_ours() from error
+
+
+def _not_ours() -> SecretUnreadable:
+    return SecretUnreadable(
+        f"The encrypted value was not made with the {KEY_FILE} found, or is damaged.",
+        hint="Restore the key file that belongs to this config.",
+    )

@@ -38,22 +38,11 @@ marks that change the direction of writing."""
 _SHORT_ESCAPES = {"\b": r"\b", "\t": r"\t", "\n": r"\n", "\f": r"\f", "\r": r"\r", '"': r"\"", "\\": r"\\"}
 _PLACE = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$")
 _SENTENCES = (
-    (r"^Illegal character '\\n'|^Invalid character '\\n'", "the line ends inside a string or a value."),
-    (r"^Invalid statement", "this is neither a [section], a key nor a # comment."),
     (r"^Invalid value", "invalid value: a string needs quotes, a number only digits, a switch true or false."),
-    (r"^Expected '=' after a key", "the key has no = after it."),
-    (r"^Invalid initial character for a key part", "a key is expected here."),
-    (r"^Expected newline or end of document", "something follows here that does not belong to the value."),
-    (r"^Expected '\]+'", "the header is not closed."),
-    (r"^Unterminated string|^Expected ['\"]", "unterminated string: the closing quote is missing."),
-    (r"^Unclosed array", "the list is not closed: a comma or its ] is missing."),
-    (r"^Unclosed inline table", "the inline table is not closed: a comma or its } is missing."),
-    (r"^Unescaped '\\+' in a string", r"a \ in double quotes has to be written as \\."),
-    (r"^Invalid hex value|^Escaped character is not", "the \\u escape is not a valid character."),
-    (r"^Invalid date or datetime", "there is no such date or time."),
-    (r"^(Illegal|Found invalid|Invalid) character", "this control character is not allowed here."),
+    (r"^Unterminated string|'\\n'|^Expected ['\"]$", "a string is not closed: its quote is missing."),
+    (r"^Expected '\]+'|^Unclosed", "a header, list or table is not closed: a comma or a bracket is missing."),
     (r"^Cannot (mutate|redefine|overwrite|declare)|^Duplicate", "this key or table is set a second time here."),
-    (r"^Exceeds the limit", "a number has too many digits."),
+    (r"^(Illegal|Found invalid|Invalid) character", "this control character is not allowed here."),
 )
 
 

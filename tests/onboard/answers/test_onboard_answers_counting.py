@@ -10,7 +10,6 @@ from answers_samples import ALIASED, OLD, OLD_FILE_READ_BY_NEW, PASSWORD, POSTGR
 
 from zeroclaw_tui.config.schema import Target
 from zeroclaw_tui.config.secrets import seal
-from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.onboard.answers import Answers, Given, gather
 from zeroclaw_tui.onboard.situation import Situation
 
@@ -90,17 +89,6 @@ def test_when_the_backend_changes(text: str | None, target: Target, kind: str, c
     assert answered("memory.backend", kind, situation(text, target)).changes_backend() is changes
 
 
-def test_the_kind_in_use_may_be_another_than_the_one_written() -> None:
-    text = "[memory]\nbackend = 'sqlite'\n[storage.provider.config]\nprovider = 'postgres'\n"
-    answers = Answers(situation(text, backend="postgres"))
-    assert (answers.backend(), answers.current("memory.backend"), answers.value("memory.backend")) == (
-        "postgres",
-        "sqlite",
-        "postgres",
-    )
-    assert not answers.changes_backend()
-
-
 @pytest.mark.parametrize(
     ("text", "given", "alias"),
     [
@@ -146,38 +134,3 @@ def test_qdrants_key_is_taken_literally_up_to_0_7_5(tmp_path: Path) -> None:
     assert Answers(situation(text, OLD, config_dir=tmp_path)).current("storage.qdrant.api_key") == sealed
     read_by_new = situation(text, OLD_FILE_READ_BY_NEW, config_dir=tmp_path)
     assert Answers(read_by_new).current("storage.qdrant.api_key") == "the key"
-
-
-@pytest.mark.parametrize(
-    ("kind", "missing"),
-    [
-        ("postgres", (URL,)),
-        ("qdrant", ("storage.qdrant.url",)),
-        ("sqlite", ()),
-        ("lucid", ()),
-        ("markdown", ()),
-        ("none", ()),
-    ],
-)
-@pytest.mark.parametrize("target", [OLD, ALIASED])
-def test_what_a_backend_cannot_do_without(kind: str, missing: tuple[str, ...], target: Target) -> None:
-    answers = answered("memory.backend", kind, situation(target=target))
-    assert answers.missing() == missing
-    for name in missing:
-        assert answers.with_given(name, Given("", "answered")).missing() == missing
-        assert answers.with_given(name, Given("postgres://h/d", "answered")).missing() == ()
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "target", "why"),
-    [
-        ("memory.mmr_lambda", 0.5, OLD, "ZeroClaw 0.7.5 reads this config, and only 0.8.4 and later"),
-        ("memory.sqlite_journal_mode", "wal", ALIASED, "ZeroClaw 0.8.4 reads this config, and only 0.1.8 to 0.1.8"),
-        (URL, POSTGRES, Target(1, False, False, "0.7.0"), "ZeroClaw 0.7.0 reads this config"),
-    ],
-)
-def test_a_setting_that_nothing_reads_is_refused(name: str, value: Any, target: Target, why: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        answered(name, value, situation(target=target))
-    assert why in caught.value.message
-    assert PASSWORD not in str(caught.value)

@@ -81,13 +81,6 @@ def test_a_file_that_cannot_be_read_is_named_with_what_is_wrong(text: str, sente
     assert PASSWORD not in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["[memory]\nbackend = 'postgras'", "[memory]\nbackend = 'sqlite.main'"])
-def test_a_backend_that_cannot_be_used_names_the_file(text: str, file: Path) -> None:
-    file.write_text(text)
-    with pytest.raises(UsageError, match=f"In the answers file {file}: "):
-        gather(situation(), answers_file=file)
-
-
 def test_what_this_zeroclaw_does_not_read_is_left_out_only_at_its_default(file: Path) -> None:
     file.write_text("[memory]\nsqlite_journal_mode = 'wal'\nauto_save = false\n")
     assert set(gather(situation(), answers_file=file).given) == {"memory.auto_save"}

@@ -12,7 +12,6 @@ from support.scripted_asker import ENTER, Moment, Reply, ScriptedAsker, answerin
 
 from zeroclaw_tui.onboard.answers import Answers
 from zeroclaw_tui.onboard.flow import walk
-from zeroclaw_tui.onboard.questions import asked
 
 MakeWorld = Callable[..., World]
 WITH_EMBEDDINGS = OLD.replace('embedding_provider = "none"', 'embedding_provider = "custom:http://127.0.0.1:1/v1"')
@@ -51,23 +50,6 @@ def test_a_correction_is_offered_recorded_and_tested(make_world: MakeWorld, prob
     assert given(walked.answers) == {DIMENSIONS: 768}
     menu = next(moment for moment in asker.moments if moment.name == "bad test")
     assert menu.values == ("correct", "again", "keep", "elsewhere")
-
-
-def test_a_folder_put_right_is_tested_again_and_nothing_is_asked_again(make_world: MakeWorld) -> None:
-    world = make_world(FORMS["old"])
-    in_the_way = world.config_dir / "workspace"
-    in_the_way.write_text("in the way")
-
-    def put_right(moment: Moment) -> Reply:
-        if moment.name == "bad test":
-            in_the_way.unlink()
-        return "leave" if moment.name == "review" else ENTER
-
-    asker = ScriptedAsker(put_right)
-    walk(asker, replace(world.answers(), is_basic=True))
-    assert "✓ SQLite" in asker.all_said
-    questions = asker.names()
-    assert len(set(questions)) == len(questions) == len(asked(replace(world.answers(), is_basic=True)))
 
 
 def basics(world: World, **given: str) -> Answers:
@@ -133,19 +115,6 @@ def test_without_a_driver_the_command_that_installs_it_is_shown_first_and_nothin
     menu = next(moment for moment in asker.moments if moment.name == "bad test")
     assert menu.titles == ("Install the driver and test again", "Keep it", "Choose another backend")
     assert "-m pip install asyncpg" in asker.all_said
-
-
-def test_a_provider_without_a_network_is_tested_again_or_another_is_chosen(
-    make_world: MakeWorld, probes: FakeProbes
-) -> None:
-    probes.findings["embedding"] = [bad("embedding"), bad("embedding")]
-    asker = ScriptedAsker(answering({"bad test": ["again", "elsewhere"], "embedding_provider": ["openai", "none"]}))
-    walked = walk(asker, basics(make_world(FORMS["old"])))
-    menus = [moment for moment in asker.moments if moment.name == "bad test"]
-    assert menus[0].titles == ("Test again", "Keep it", "Choose another embedding provider")
-    assert asked_after(asker, "bad test") == ["embedding_provider"]
-    assert probes.tested == ["sqlite", "embedding", "embedding"]
-    assert given(walked.answers) == {}
 
 
 def test_another_backend_can_be_chosen_after_a_failed_test(make_world: MakeWorld, probes: FakeProbes) -> None:

@@ -74,21 +74,6 @@ def test_zeroclaw_reads_what_was_meant(tmp_path: Path, form: str, backend: str) 
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_an_old_file_in_the_layout_of_the_new_generation_reads_back_too(tmp_path: Path, backend: str) -> None:
-    world = World(tmp_path, OLD).with_key()
-    (world.config_dir / "data").mkdir()
-    world.write(*NEEDED.get(backend, ()), memory=backend)
-    config = world.loaded()
-    assert config.install.layout == "data"
-    assert config.backend == backend
-    if backend == "postgres":
-        assert config.storage["db_url"] == URL
-    if backend == "qdrant":
-        assert (config.storage["url"], config.storage["api_key"]) == ("http://localhost:6333", "tunafish")
-    assert world.plan(*NEEDED.get(backend, ()), memory=backend).is_empty
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
 def test_an_empty_folder_gets_the_defaults_file_of_the_backend(tmp_path: Path, backend: str) -> None:
     world = World(tmp_path).before_0_8()
     plan = world.write(*NEEDED.get(backend, ()), memory=backend)

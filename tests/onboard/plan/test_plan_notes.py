@@ -41,15 +41,6 @@ def test_what_is_asked_by_name_is_done_and_said(tmp_path: Path) -> None:
     assert "memory.conversation_retention_days changes from 30 days to 3 days" in told
 
 
-def test_why_hygiene_goes_off_with_the_backend(tmp_path: Path) -> None:
-    world = World(tmp_path, SQLITE).with_key()
-    told = noted(world, *NEEDED["postgres"], memory="postgres")
-    assert "Hygiene is turned off because ZeroClaw has none for PostgreSQL." in told
-    assert "hygiene_enabled = false" in told
-    assert "embedding_cache_size = 0" in told
-    assert "hygiene" not in noted(world, "vector_weight=0.5")
-
-
 def test_memories_are_not_copied_and_that_is_reported(tmp_path: Path) -> None:
     world = World(tmp_path, SQLITE)
     assert "not moved" not in noted(world, memory="markdown")

@@ -21,12 +21,6 @@ def added(world: World, before: str) -> set[str]:
     return set(world.file.read_text().splitlines()) - set(before.splitlines())
 
 
-def test_a_flag_is_written_even_when_it_says_the_default(tmp_path: Path) -> None:
-    world = World(tmp_path, SHORT)
-    world.write("memory.vector_weight=0.7")
-    assert added(world, SHORT) == {"vector_weight = 0.7"}
-
-
 def test_an_answer_that_says_what_is_true_anyway_is_not_written(tmp_path: Path) -> None:
     world = World(tmp_path, SHORT)
     answers = world.answers()
@@ -53,15 +47,6 @@ def test_a_missing_backend_is_added_where_zeroclaw_0_8_0_reads_the_file(
     world = World(tmp_path, THIRD + "[memory]\nvector_weight = 0.7\n")
     plan = world.plan("vector_weight=0.5", target=world.situation().target._replace(version=version))
     assert ("memory.backend" in [change.name for change in plan.changes]) == is_added
-
-
-def test_defaults_never_change_a_key_that_is_there(tmp_path: Path) -> None:
-    config = SHORT + "vector_weight = 0.1\nkeyword_weight = 0.9\nresponse_cache_enabled = true\nunheard_of = 1\n"
-    world = World(tmp_path, config)
-    world.write(memory="lucid")
-    memory = world.values["memory"]
-    assert (memory["vector_weight"], memory["keyword_weight"]) == (0.1, 0.9)
-    assert (memory["response_cache_enabled"], memory["unheard_of"]) == (True, 1)
 
 
 @pytest.mark.parametrize(

@@ -43,13 +43,6 @@ def test_a_wrong_dimension_comes_with_the_right_one(tmp_path: Path) -> None:
     assert "1536" in found.sentence
 
 
-def test_a_provider_nobody_knows_is_reported_only_of_those_that_zeroclaw_knows(tmp_path: Path) -> None:
-    """This program's own "local" would be refused as the next answer."""
-    found = probed("embedding", make_answers(tmp_path / "config", OLD + 'embedding_provider = "opnai"\n'))
-    assert (found.verdict, found.exit_code) == ("bad", 2)
-    assert found.sentence.endswith("set memory.embedding_provider to openai, openrouter or custom:<url>.")
-
-
 def test_a_wrong_key(tmp_path: Path) -> None:
     with serving(embeddings(3, KEY)) as endpoint:
         found = look(tmp_path, endpoint.base, key=WRONG_KEY)

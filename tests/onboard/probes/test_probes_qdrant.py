@@ -84,11 +84,6 @@ def test_a_url_that_is_none(tmp_path: Path, url: str) -> None:
     assert (found.verdict, found.exit_code) == ("bad", 2)
 
 
-def test_a_closed_port_and_a_password_that_is_not_shown(tmp_path: Path, closed_port: int) -> None:
-    found = look(tmp_path, f"http://user:{WRONG_KEY}@127.0.0.1:{closed_port}")
-    assert (found.sentence, found.exit_code) == (f"Nothing answers at http://127.0.0.1:{closed_port}.", 3)
-
-
 def test_an_old_zeroclaw_sends_its_key_as_it_stands(tmp_path: Path) -> None:
     """Up to 0.7.5 a key that looks encrypted is not: it is sent literally."""
     config = '[memory]\nbackend = "qdrant"\nauto_save = true\n[memory.qdrant]\napi_key = "enc2:00ff"\n'

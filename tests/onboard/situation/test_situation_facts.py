@@ -156,11 +156,3 @@ async def test_warnings_tell_of_slips_and_never_of_secrets(tmp_path: Path) -> No
     assert "did you mean vector_weight?" in told
     assert KEY not in told
     assert KEY not in repr(found.warnings)
-
-
-async def test_what_only_this_program_reads_is_no_fact_about_the_config(tmp_path: Path) -> None:
-    config = '[memory]\nbackend = "postgres"\nauto_save = true\n'
-    environ = {"DATABASE_URL": "postgres://h/d", "ZEROCLAW_DB_URL": "postgres://h/e"}
-    found = await situation(tmp_path, config, environ)
-    assert not any("DATABASE_URL" in warning or "ZEROCLAW_DB_URL" in warning for warning in found.warnings)
-    assert found.environ == environ
