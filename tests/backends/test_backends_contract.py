@@ -19,10 +19,10 @@ from zeroclaw_tui.backends.lookup import (
     versions,
 )
 from zeroclaw_tui.backends.none import NoneMemory
-from zeroclaw_tui.memory.change import Draft, NewVector, Vector
+from zeroclaw_tui.memory.change import Change, Draft, NewVector, Vector
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused, Unreadable
-from zeroclaw_tui.memory.query import EXCERPTS, MemoryFilter, Query, Sort
+from zeroclaw_tui.memory.query import EXCERPTS, ROWS, MemoryFilter, Query, Sort
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, profile_for
 from zeroclaw_tui.testing.contract import MemoryContract
@@ -182,3 +182,15 @@ async def test_where_nothing_is_remembered_every_verb_is_a_no_op_and_says_so() -
             await deed
     assert journal.changes == []
     assert "turn memory on" in sentences(memory.about.notices)[0]
+
+
+async def test_a_key_is_not_free_where_the_row_that_should_leave_it_has_changed() -> None:
+    memory = InMemory(SAMPLES[:2])
+    first, second = await memory.rows(Query(ROWS))
+    changes = [
+        Change(first, replace(first, values={**first.values, "key": second.key})),
+        Change(replace(second, values={**second.values, "content": "changed"}), None),
+    ]
+    result = await memory.apply(changes, None)
+    assert (result.written, [conflict.reason for conflict in result.conflicts]) == (0, ["key exists", "changed"])
+    assert await memory.rows(Query(ROWS)) == [first, second]

@@ -40,7 +40,6 @@ def finds(content: str, key: str = "key", **parts: object) -> bool:
         ("чай", "ЧАЙ без сахара"),
         ("GRÜẞE", "viele grüße"),
         ("ΟΔΟΣ", "οδος και οδοσ"),
-        ("花生", "不吃花生。"),
         ("e", "cafe\u0301"),
         ("\0b", "a\0B"),
     ],
@@ -66,9 +65,7 @@ def test_a_text_is_found_exactly_where_its_spans_are(wanted: str, text: str) -> 
     ("pattern", "place"),
     [
         ("(", "at its end"),
-        ("ab)c", "at character 3"),
         ("*a", "at character 1"),
-        ("[z-a]", "at character 5"),
         (r"\p{Nonsense}x", "at character 13"),
     ],
 )

@@ -185,7 +185,6 @@ def configured(folder: Path, location: str | None = None, **storage: str) -> Mem
     ("location", "shown", "has_key"),
     [
         (None, "http://one:6333/collections/mine", True),
-        ("http://one:6333/", "http://one:6333/collections/mine", True),
         ("http://one:6333/collections/other%20one", "http://one:6333/collections/other%20one", True),
         (f"https://me:{PASSWORD}@two/q", "https://two/q/collections/mine", False),
         ("http://one:6334", "http://one:6334/collections/mine", False),
@@ -205,7 +204,6 @@ def test_an_address_by_option_wins_and_the_key_stays_with_its_server(
     ("url", "key", "is_warned"),
     [
         ("http://qdrant.example:6333", KEY, True),
-        ("http://qdrant.example:6333", "", False),
         ("https://qdrant.example:6333", KEY, False),
         ("http://127.0.0.1:6333", KEY, False),
     ],
