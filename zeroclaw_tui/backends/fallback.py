@@ -75,6 +75,12 @@ def evidence_of(results: Sequence[Any], request: RecallRequest, depth: int, name
     )
 
 
+def ignored_parts(request: RecallRequest, why_not: Mapping[str, str]) -> list[str]:
+    """A sentence for each part of a request that a store does not have; such a part leaves nothing out."""
+    asked = {"sessions": request.session_id, "agents": request.agents, "namespaces": request.namespace}
+    return [why_not[name] for name, value in asked.items() if value and name in why_not]
+
+
 async def show(rows: Iterable[Row], see: See) -> None:
     """Show rows one by one, on a thread on which they are taken too; cancelling the await ends it."""
     stop = threading.Event()

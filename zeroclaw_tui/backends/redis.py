@@ -26,6 +26,7 @@ from redis.backoff import NoBackoff
 
 from zeroclaw_tui.backends.about import About, Notice, OwnRule, sentences
 from zeroclaw_tui.backends.base import Scored, T
+from zeroclaw_tui.backends.fallback import ignored_parts
 from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.loaded import Loaded, order_value
 from zeroclaw_tui.backends.loaded_memory import LoadedMemory
@@ -311,15 +312,10 @@ class RedisMemory(LoadedMemory):
     async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> OwnEvidence:
         """The same recall for every profile: no ZeroClaw has a rule for Redis."""
         request = trial.request
-        notes = ["No ZeroClaw version reads Redis: this is the recall of the tutorial for custom backends."]
-        if request.session_id is not None:
-            notes.append(f"{WHY_NOT['sessions']} The session of this recall is ignored.")
         is_other = request.namespace not in (None, "default")
-        if is_other:
-            notes.append(f"{WHY_NOT['namespaces']} All belong to 'default'.")
         depth = depth_of(request, deep=deep)
         entries = [] if is_other else await self.recall(request.query, depth, None, request.since, request.until)
-        found = StoreRecall(tuple(entries), self.name, "found or not", tuple(notes))
+        found = StoreRecall(tuple(entries), self.name, "found or not", tuple(ignored_parts(request, WHY_NOT)))
         return own_evidence(trial, found, depth)
 
     async def health(self) -> Health:

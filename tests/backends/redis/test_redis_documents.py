@@ -165,7 +165,7 @@ async def test_recall_finds_the_newest_that_contain_the_query_in_any_case(
     profile, settings = profile_for("0.8.4"), ScoringSettings()
     answer = await recall_of(memory, RecallRequest("tee", session_id="s"), profile, settings)
     assert {found.stage for found in answer.entries} == {"redis"}
-    assert "have no session" in answer.notes[1]
+    assert "have no session" in answer.notes[0]
     assert (await recall_of(memory, RecallRequest("tee", namespace="work"), profile, settings)).entries == ()
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from zeroclaw_tui.backends.about import About, Notice
 from zeroclaw_tui.backends.base import Entries, Scored, check_writable
 from zeroclaw_tui.backends.cancellation import cancellable_progress, wait_until_done
-from zeroclaw_tui.backends.fallback import show
+from zeroclaw_tui.backends.fallback import ignored_parts, show
 from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.backends.loaded_memory import LoadedMemory
@@ -156,18 +156,14 @@ class MarkdownMemory(LoadedMemory):
         """
         request, profile = trial.request, trial.profile
         entries = (await self._read()).entries
-        notes: list[str] = []
-        if request.session_id is not None:
-            notes.append("Markdown files keep no session, so the session of this recall leaves nothing out.")
         depth, found = depth_of(request, deep=deep), list[ScoredEntry]()
-        if request.namespace not in (None, "default"):
-            notes.append(f"{WHY_NOT['namespaces']} All count as 'default'.")
-        elif request.agents is None or len(self._folders) == 1 or profile.agent_scope == "none":
-            found = await asyncio.to_thread(recall_lines, entries, replace(request, limit=depth), profile)
-        else:
-            wanted = replace(request, limit=depth)
-            found = await asyncio.to_thread(recall_of_agents, entries, wanted, profile, request.agents)
-        return own_evidence(trial, StoreRecall(tuple(found), STAGE, SCALE, tuple(notes)), depth)
+        wanted, is_here = replace(request, limit=depth), request.namespace in (None, "default")
+        if is_here and (request.agents is None or len(self._folders) == 1 or profile.agent_scope == "none"):
+            found = await asyncio.to_thread(recall_lines, entries, wanted, profile)
+        elif is_here:
+            found = await asyncio.to_thread(recall_of_agents, entries, wanted, profile, request.agents or ())
+        notes = tuple(ignored_parts(request, self.why_not))
+        return own_evidence(trial, StoreRecall(tuple(found), STAGE, SCALE, notes), depth)
 
     async def get(self, key: str) -> MemoryEntry | None:
         """The first memory whose key is this or whose content contains it, as ZeroClaw looks it up."""

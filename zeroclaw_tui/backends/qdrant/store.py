@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.about import About, Notice, OwnRule
 from zeroclaw_tui.backends.base import Scored, check_writable
+from zeroclaw_tui.backends.fallback import ignored_parts
 from zeroclaw_tui.backends.health import Health, StartCheck
 from zeroclaw_tui.backends.loaded import Loaded, order_value
 from zeroclaw_tui.backends.loaded_memory import LoadedMemory
@@ -80,10 +81,6 @@ _COSINE = "Cosine"
 _MAX_LISTED = 1000
 """The page size of ZeroClaw's list for a blank query; it reads one page."""
 _LIMITS_BLANK_QUERIES_SINCE = (0, 5, 5)
-_BLANK = "A blank query lists points by ID without a score, as ZeroClaw does."
-_TIMES_APPLIED = "The time filter was applied to Qdrant's answer because ZeroClaw sends none."
-_NO_TIMES = "ZeroClaw {} has no time filter in recall, so it had no effect."
-_NO_NAMESPACES = "ZeroClaw has no namespaces in Qdrant, so the namespace had no effect."
 
 
 class TooManyPoints(Refused):
@@ -316,16 +313,15 @@ class QdrantMemory(LoadedMemory):
         cannot be embedded: ZeroClaw's own recall fails then too.
         """
         request, profile = trial.request, trial.profile
-        notes, conditions = _notes(request, profile), _recall_filter(request)
+        notes, conditions = ignored_parts(request, WHY_NOT), _recall_filter(request)
         depth, is_limited = depth_of(request, deep=deep), True
         points: list[Point] = []
         if _is_blank(request.query):
             is_limited = parse_version(profile.version) >= _LIMITS_BLANK_QUERIES_SINCE
             most = min(depth, _MAX_LISTED) if is_limited else _MAX_LISTED
             points = (await self._client.scroll_page(conditions, most))[0] if most > 0 else []
-            notes.append(_BLANK)
         elif vector is None and self._embedder is None:
-            notes = ["ZeroClaw cannot search here.", self._no_embedder, *notes]
+            notes = ["ZeroClaw cannot search here.", self._no_embedder]
         else:
             if vector is None:
                 vector = await self._require_embedder().query(request.query)
@@ -468,15 +464,6 @@ def _recall_filter(request: RecallRequest) -> Filter | None:
     if request.agents is not None:
         must.append(of_agents(request.agents))
     return {"must": must} if must else None
-
-
-def _notes(request: RecallRequest, profile: ScoringProfile) -> list[str]:
-    notes = []
-    if request.since is not None or request.until is not None:
-        notes.append(_TIMES_APPLIED if profile.has_time_bounds else _NO_TIMES.format(profile.version))
-    if request.namespace is not None:
-        notes.append(_NO_NAMESPACES)
-    return notes
 
 
 def _score(point: Point) -> float | None:

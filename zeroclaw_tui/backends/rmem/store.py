@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from zeroclaw_tui.backends.about import About, OwnRule
 from zeroclaw_tui.backends.base import Entries
 from zeroclaw_tui.backends.cancellation import ReadWorkerPool
+from zeroclaw_tui.backends.fallback import ignored_parts
 from zeroclaw_tui.backends.foreign import ForeignFile
 from zeroclaw_tui.backends.health import ContentRevision, Health
 from zeroclaw_tui.backends.rmem.recall import DEFAULT_LIMIT, STAGE, UserRecall, best_first, quoted_user, recall_for_user
@@ -18,7 +19,6 @@ from zeroclaw_tui.backends.rmem.tables import Contents, Row, memory_id, read_con
 from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.scoring.evidence import OwnEvidence
 from zeroclaw_tui.scoring.profiles import Trial
@@ -122,7 +122,9 @@ class RMemMemory(ForeignFile[Contents]):
 
         recalls = await self._reads.run(recall_each)
         results = best_first([result for recall in recalls for result in recall.results])[: max(0, request.limit)]
-        notes = [*_request_notes(request, len(recalls))]
+        notes = ignored_parts(request, WHY_NOT)
+        if len(recalls) > 1:
+            notes.append(f"R-Mem searches for one user at a time: these are the results of its {len(recalls):,} users.")
         if usable is None:
             notes.append("The query has no vector of the length of those here, so R-Mem ranks nothing.")
         failed = next((recall.error for recall in recalls if recall.error is not None), None)
@@ -146,16 +148,6 @@ class RMemMemory(ForeignFile[Contents]):
             program=self.about.program,
             reasons=explain,
         )
-
-
-def _request_notes(request: RecallRequest, users: int) -> Iterator[str]:
-    if users > 1:
-        yield (
-            f"R-Mem searches for one user at a time: the results of its {users:,} users are merged by score; "
-            "--namespace names one."
-        )
-    if request.since or request.until or request.session_id or request.agents:
-        yield "R-Mem filters nothing: agents, session and time bounds leave nothing out."
 
 
 def _names_end(entry: MemoryEntry, relation: Row) -> bool:
