@@ -117,7 +117,7 @@ def test_read_only_refuses_with_the_reason(memory: Run, install: Path, brain: Br
         ("purge", "--category", "core", "--regex", "  "), ("purge", "--id", "id-1", "--older-than", "1d"), ("forget",),
         ("clear", "--key", "a", "--category", "core"), ("undo", "--overwrite", "--rename"), ("trash",),
         ("trash", "restore"), ("trash", "restore", "1", "--all"), ("trash", "restore", "first"),
-        ("undo", "--id", "1", "--list"), ("get", "--history"), ("store", "k", "-"), ("edit", "pet", "--content", "-"),
+        ("get", "--history"), ("store", "k", "-"), ("edit", "pet", "--content", "-"),
         ("store", "k", ""), ("store", " ", "text"), ("store", "k", "text", "--importance", "2"), ("store", "k"),
         ("edit", "pet"), ("edit", "--content", "x"), ("edit", "pet", "--key", ""), ("edit", "pet", "--importance", "x"),
         ("store", "k", "text", "--category", ""), ("edit", "pet", "--pinned", "--no-pinned"),

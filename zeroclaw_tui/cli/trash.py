@@ -37,12 +37,17 @@ _EMPTY = "The trash is empty."
 # Undo and redo
 
 
-def _undo_options(parser: argparse.ArgumentParser) -> None:
-    which = parser.add_mutually_exclusive_group()
-    _add_id(which)
-    which.add_argument("--list", action="store_true", help="List the changes made here with their numbers")
+def _turn_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--id", type=positive, metavar="N", help="The change with this number, even if later changes exist"
+    )
     _add_conflict_options(parser)
     add_dry_run(parser)
+
+
+def _undo_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--list", action="store_true", help="List the changes made here with their numbers")
+    _turn_options(parser)
 
 
 @verb("undo", "Undo the last change", CHANGED, _undo_options, examples=("undo --dry-run", "undo --list"))
@@ -51,19 +56,10 @@ async def undo(library: Library, given: argparse.Namespace, now: datetime) -> in
     return await (_list_changes if given.list else _turn_action)(library, given)
 
 
-def _redo_options(parser: argparse.ArgumentParser) -> None:
-    _add_id(parser)
-    _add_conflict_options(parser)
-    add_dry_run(parser)
+_REDO = ("redo --dry-run", "redo --id 12")
 
 
-@verb(
-    "redo",
-    "Redo the last undone change",
-    CHANGED,
-    _redo_options,
-    examples=("redo --dry-run", "redo --id 12"),
-)
+@verb("redo", "Redo the last undone change", CHANGED, _turn_options, examples=_REDO)
 async def redo(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Redo what was undone last, or the change of a number, once a person agrees."""
     return await _turn_action(library, given)
@@ -108,15 +104,10 @@ async def _turned(
 
 
 async def _preview(library: Library, given: argparse.Namespace, numbers: Sequence[int]) -> ApplyResult:
-    """Return what undoing these changes would do; of very many only how many they are.
-
-    Raises Conflicts, because a question would be about what cannot be done.
-    """
+    """Return what undoing these changes would do. Raises Conflicts: a question would be about what cannot be done."""
     from zeroclaw_tui.curation.changes import preview_turn
-    from zeroclaw_tui.memory.change import ApplyResult, Conflicts
+    from zeroclaw_tui.memory.change import Conflicts
 
-    if len(numbers) > plans.LOOKED_FOR_BEFORE:
-        return ApplyResult(len(numbers))
     preview = await preview_turn(library, numbers, given.on_conflict)
     if preview.conflict_count and given.on_conflict == "refuse":
         raise Conflicts(preview.conflicts, preview.conflict_count)
@@ -231,8 +222,6 @@ async def trash_list(library: Library, given: argparse.Namespace, now: datetime)
     sizes = f"{size_shown(usage.bytes)} of {size_shown(usage.bytes_kept)}"
     about = f"{counted(usage.rows)} in the trash of this config dir, {sizes}; each stays for {usage.days_kept} days."
     output.write_lines([*_list_lines(rows, total, given), Styled(about, DIM)])
-    if usage.rows and not total and not (given.contains or given.every_store):
-        output.write_lines(["All of them are from other stores; --every-store lists them."])
     return DONE
 
 
@@ -375,17 +364,15 @@ async def _ids_given(library: Library, given: argparse.Namespace) -> list[str]:
     """The ids that have or had the key: deleted and stored again, a memory has another."""
     agents = agents_given(given)
     present = await exactly(library, given.key, given.id, agents)
-    if given.key is None:
-        rows = [version.rows[-1] for version in await library.trash.history(given.id)]
-        if not present and not any(not agents or row.agent in agents for row in rows):
-            raise NotFound(nothing_found(None, given.id))
-        return [given.id]
     if len(present) > 1:
         raise several_agents(present)
-    deleted, _ = await library.trash.listing(given.key, limit=_MOST_FOUND)
-    entries = [entry for row in deleted if (entry := row.row.entry()).key == given.key]
-    ids = [entry.id for entry in present]
-    ids += [entry.id for entry in entries if (not agents or entry.agent in agents) and given.id in (None, entry.id)]
+    deleted, _ = await library.trash.listing(given.key or "", limit=_MOST_FOUND)
+    found = [*present, *(row.row.entry() for row in deleted)]
+    ids = [
+        entry.id
+        for entry in found
+        if given.key in (None, entry.key) and given.id in (None, entry.id) and (not agents or entry.agent in agents)
+    ]
     if not ids:
         raise NotFound(nothing_found(given.key, given.id), hint="Pass --id ID for a memory that was renamed.")
     return list(dict.fromkeys(ids))
@@ -405,12 +392,6 @@ def _version_as_json(id: str, version: Version) -> dict[str, Any]:
 
 
 # Options
-
-
-def _add_id(parser: argparse._ActionsContainer) -> None:
-    parser.add_argument(
-        "--id", type=positive, metavar="N", help="The change with this number, even if later changes exist"
-    )
 
 
 def _add_conflict_options(parser: argparse.ArgumentParser) -> None:

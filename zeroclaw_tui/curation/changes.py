@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar
 
 from zeroclaw_tui.backends.base import check_writable
 from zeroclaw_tui.backends.cancellation import cancellable_progress, wait_until_done
-from zeroclaw_tui.backends.lookup import require_database, row_with_id
+from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.curation import external
 from zeroclaw_tui.curation.journal_records import Action, Verb
 from zeroclaw_tui.curation.leftovers import remove_leftovers
@@ -152,12 +152,6 @@ async def remove_memories(
 def refuse_read_only(library: Library) -> None:
     """Raise Refused with the reason where nothing can be written."""
     check_writable(library.memory)
-
-
-async def repair(library: Library) -> None:
-    """Restore ZeroClaw's triggers and rebuild the keyword index, after TriggersMissing."""
-    refuse_read_only(library)
-    await require_database(library.memory).repair()
 
 
 # Undo, redo and restore

@@ -131,7 +131,7 @@ class Changes:
             return None
 
         work = partial(remove_memories, library, plan, "forget" if plan.count == 1 else "purge")
-        outcome = await self.run_change(library, f"Deleting {counted(plan.count)}", plan.count, work)
+        outcome = await self.run_change(f"Deleting {counted(plan.count)}", plan.count, work)
         key = plan.stamps[0].key if plan.count == 1 else None
         is_whole = outcome.count == plan.count
         (inform if is_whole else warn)(self._room, removed_words(outcome, key, now))
@@ -154,7 +154,7 @@ class Changes:
         if number is None and not await self._is_meant(library, change, "Undo"):
             return None
         reverse = partial(undo, library, expected=change.number, number=number)
-        return await self._reversed(library, f"Undoing {counted(change.open)}", change.open, reverse)
+        return await self._reversed(f"Undoing {counted(change.open)}", change.open, reverse)
 
     async def redo(self, library: Library, number: int | None = None) -> Outcome | None:
         """Redo the change of a number, or the last undone one; None where none was redone."""
@@ -166,26 +166,20 @@ class Changes:
             return None
         count = change.count - change.open
         reverse = partial(redo, library, expected=change.number, number=number)
-        return await self._reversed(library, f"Redoing {counted(count)}", count, reverse)
+        return await self._reversed(f"Redoing {counted(count)}", count, reverse)
 
-    async def _reversed(
-        self, library: Library, sentence: str, count: int, reverse: Callable[..., Awaitable[Outcome]]
-    ) -> Outcome | None:
-        outcome = await self.settled(library, sentence, count, reverse)
+    async def _reversed(self, sentence: str, count: int, reverse: Callable[..., Awaitable[Outcome]]) -> Outcome | None:
+        outcome = await self.settled(sentence, count, reverse)
         if outcome is not None:
             inform(self._room, " ".join(outcome.sentences()))
             await self._after(outcome)
         return outcome
 
-    async def run_change(self, library: Library, sentence: str, total: int, work: Work[Outcome]) -> Outcome:
+    async def run_change(self, sentence: str, total: int, work: Work[Outcome]) -> Outcome:
         """Do what a person has agreed to, with a bar where it takes its time; `total` is in rows, 0 where unknown."""
-        app = self._room.app
-        show = partial(with_progress, app, sentence, total, self._pace.patience, work)
-        return await repairing(app, library, show)
+        return await with_progress(self._room.app, sentence, total, self._pace.patience, work)
 
-    async def settled(
-        self, library: Library, sentence: str, total: int, attempt: Callable[..., Awaitable[Outcome]]
-    ) -> Outcome | None:
+    async def settled(self, sentence: str, total: int, attempt: Callable[..., Awaitable[Outcome]]) -> Outcome | None:
         """The same for a change that may conflict: then a person chooses the `on_conflict` rule.
 
         None when nothing changes.
@@ -193,12 +187,12 @@ class Changes:
         from zeroclaw_tui.memory.change import Conflicts
 
         try:
-            return await self.run_change(library, sentence, total, partial(attempt, on_conflict="refuse"))
+            return await self.run_change(sentence, total, partial(attempt, on_conflict="refuse"))
         except Conflicts as conflicts:
             on_conflict = await self._room.app.push_screen_wait(restore_question(conflicts, self._room.app.size.width))
         if on_conflict is None:
             return None
-        return await self.run_change(library, sentence, total, partial(attempt, on_conflict=on_conflict))
+        return await self.run_change(sentence, total, partial(attempt, on_conflict=on_conflict))
 
     async def _seen_through(self, library: Library, change: Change) -> None:
         has_failed = False
@@ -317,22 +311,6 @@ async def re_embed(library: Library, entry: MemoryEntry) -> tuple[bool, str]:
     if done.filled:
         return True, f"Its embedding now matches its content.{sent}"
     return False, " ".join(done.failed) or "Nothing was updated, because the memory has changed. Press r to reload."
-
-
-async def repairing(app: App[Any], library: Library, change: Callable[[], Awaitable[Outcome]]) -> Outcome:
-    """Make a change; if triggers are missing, offer to restore them first."""
-    from zeroclaw_tui.curation.changes import repair
-    from zeroclaw_tui.memory.change import TriggersMissing
-
-    try:
-        return await change()
-    except TriggersMissing as missing:
-        title = "Restore ZeroClaw's triggers and continue?"
-        question = yes_or_no(title, Content(missing.message), "Repair and continue")
-        if not await app.push_screen_wait(question):
-            raise
-    await repair(library)
-    return await change()
 
 
 async def confirms_removal(app: App[Any], library: Library, plan: PurgePlan) -> bool:

@@ -9,17 +9,16 @@ from textual.pilot import Pilot
 from tui_samples import SampleMemory, browser, entries_in
 
 from zeroclaw_tui.backends.upkeep import Upkeep
-from zeroclaw_tui.memory.change import ApplyResult, Change, Journal, TriggersMissing
+from zeroclaw_tui.memory.change import ApplyResult, Change, Journal
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
 
 class Writable(SampleMemory):
-    """Removals can be made to wait, or to fail until a repair."""
+    """Removals can be made to wait, or to fail."""
 
     def __init__(self, *parts: Any) -> None:
         super().__init__(*parts)
-        self.missing_triggers: list[str] = []
         self.refusal: Exception | None = None
         self.steps: Any = None
 
@@ -27,8 +26,6 @@ class Writable(SampleMemory):
         every = list(changes)
         if any(change.after is not None for change in every):
             return await super().apply(every, journal, **options)
-        if self.missing_triggers:
-            raise TriggersMissing(self.missing_triggers)
         if self.refusal is not None:
             raise self.refusal
         if self.steps is not None:
@@ -41,9 +38,6 @@ class Writable(SampleMemory):
 
     async def cached_vector(self, text: str) -> None:
         """There is no cache."""
-
-    async def repair(self) -> None:
-        self.missing_triggers = []
 
 
 def rows_of(pilot: Pilot[Any]) -> MemoryList:

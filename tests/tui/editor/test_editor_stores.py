@@ -171,8 +171,6 @@ async def test_what_cannot_be_saved_stays_in_its_file(
     small_store.change(library.config.database, "DROP TRIGGER memories_au")
     app = outside(library, row)
     async with app.run_test(notifications=True) as pilot:
-        await until(pilot, lambda: "Restore ZeroClaw's triggers" in screen_words(app))
-        await pilot.press("n")
         await until(pilot, lambda: app.results)
         await until(pilot, lambda: "Your text is saved in" in screen_words(app))
     assert kept_in(temporary_files) == ["Mine."]

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -419,7 +418,6 @@ class BrowserRoom(Room[None]):
     async def action_show_again(self, library: Library) -> None:
         from zeroclaw_tui.curation.changes import edit_memory
         from zeroclaw_tui.memory.change import SUPERSEDED_BY, Edit
-        from zeroclaw_tui.tui.actions import repairing
 
         row = await self._stored_here(library)
         if row is None:
@@ -427,8 +425,8 @@ class BrowserRoom(Room[None]):
         if row.entry().superseded_by is None:
             inform(self, "This memory is not superseded, so there is nothing to do.")
             return
-        edit = partial(edit_memory, library, row.id, Edit({SUPERSEDED_BY: None}), row.fingerprint)
-        await self._after_writing(library, await repairing(self.app, library, edit))
+        outcome = await edit_memory(library, row.id, Edit({SUPERSEDED_BY: None}), row.fingerprint)
+        await self._after_writing(library, outcome)
 
     async def _after_writing(self, library: Library, outcome: Outcome | None) -> None:
         """One memory was written: it stays under the cursor, and keeps its mark."""

@@ -151,7 +151,7 @@ class ChangesRoom(StoreRoom):
         if not isinstance(line, Version):
             return
         what = key_words(line.row.entry().key)
-        outcome = await self.changes.settled(library, f"Restoring {what}", 1, partial(restore, library, [line.number]))
+        outcome = await self.changes.settled(f"Restoring {what}", 1, partial(restore, library, [line.number]))
         if outcome is not None:
             inform(self, " ".join(outcome.sentences(outcome.headline(what=what))))
             await self.after_change(outcome)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from textual.app import App, ComposeResult
@@ -27,7 +26,7 @@ from zeroclaw_tui.memory.errors import InspectorError, NotFound, UsageError
 from zeroclaw_tui.memory.query import Facets, MemoryFilter
 from zeroclaw_tui.memory.text import cut, display_text, one_line, size_shown
 from zeroclaw_tui.memory.text_difference import MARKERS, merge
-from zeroclaw_tui.tui.actions import difference_content, repairing
+from zeroclaw_tui.tui.actions import difference_content
 from zeroclaw_tui.tui.dialogs import DIALOG_CSS, Answer, Dialog, Question, yes_or_no
 from zeroclaw_tui.tui.external import edit_text
 from zeroclaw_tui.tui.themes import MUTED
@@ -147,7 +146,7 @@ class EditorScreen(Dialog["Outcome"]):
     async def _save(self) -> None:
         try:
             if self._row is None:
-                saved: Outcome | Way = await save_new(self.app, self._library, self._form.draft())
+                saved: Outcome | Way = await store_memory(self._library, self._form.draft())
             else:
                 saved = await save_edit(self.app, self._library, self._row, self._form.values())
         except InspectorError as error:
@@ -367,11 +366,6 @@ def _draft(values: Mapping[str, Value], agent: str | None) -> Draft:
     )
 
 
-async def save_new(app: App[Any], library: Library, draft: Draft) -> Outcome:
-    """Store a new memory. Runs in a worker; raises what storing raises."""
-    return await repairing(app, library, partial(store_memory, library, draft))
-
-
 async def save_edit(app: App[Any], library: Library, row: Row, values: Mapping[str, Value]) -> Outcome | Way:
     """Change these fields of a row as it was opened. Runs in a worker, since it may have to ask.
 
@@ -380,9 +374,8 @@ async def save_edit(app: App[Any], library: Library, row: Row, values: Mapping[s
     """
     base = row
     while True:
-        edit = partial(edit_memory, library, row.id, Edit(dict(values)), base.fingerprint)
         try:
-            return await repairing(app, library, edit)
+            return await edit_memory(library, row.id, Edit(dict(values)), base.fingerprint)
         except Conflict as conflict:
             theirs = conflict.theirs
         except NotFound:
@@ -406,7 +399,7 @@ async def _store_as_new(app: App[Any], library: Library, base: Row, values: Mapp
         return answer or "type on"
     writable = [name for name in EDITABLE if name in _OF_EVERY_DRAFT or not why_fixed(library.memory, name)]
     fields = {name: base.values.get(name) for name in writable}
-    return await save_new(app, library, _draft({**fields, **values}, base.agent))
+    return await store_memory(library, _draft({**fields, **values}, base.agent))
 
 
 async def edit_externally(app: App[Any], library: Library, row: Row) -> Outcome | None:

@@ -199,7 +199,7 @@ class CleanUp(UpkeepTab):
             def report(outcome: Outcome) -> str:
                 return " ".join(outcome.sentences(outcome.headline(" · u", counted(len(plan.groups)))))
 
-            await self.carry_out(library, f"Merging {counted(count)}", count, partial(merge, library, plan), report)
+            await self.carry_out(f"Merging {counted(count)}", count, partial(merge, library, plan), report)
 
     async def load(self) -> None:
         """Check all memories; the findings stay on the screen until it is done."""

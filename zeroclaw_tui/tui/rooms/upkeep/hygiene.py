@@ -163,7 +163,7 @@ class Hygiene(UpkeepTab):
                 return " ".join([*run_sentences(outcome, included, "u", until), *map(one_line, outcome.notes[:1])])
 
             run = partial(run_hygiene, library, plan, exclude=excluded)
-            await self.carry_out(library, "Running hygiene", len(included.items), run, report)
+            await self.carry_out("Running hygiene", len(included.items), run, report)
 
 
 def _id_of(line: Line) -> str | None:

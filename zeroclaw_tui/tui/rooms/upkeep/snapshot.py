@@ -117,7 +117,7 @@ class SnapshotTab(UpkeepTab):
         def report(outcome: Outcome) -> str:
             return " ".join(outcome.sentences(plan.done_sentence(outcome, " · u")))
 
-        await self.carry_out(library, "Writing the snapshot", plan.count, lambda on_progress: write(), report)
+        await self.carry_out("Writing the snapshot", plan.count, lambda on_progress: write(), report)
 
     @changing
     async def action_hydrate(self, library: Library) -> None:
@@ -141,7 +141,7 @@ class SnapshotTab(UpkeepTab):
 
         self.differences.set_marks(())
         bring = partial(import_memories, library, plan, policy)
-        await self.carry_out(library, f"Importing {counted(count)}", count, bring, report)
+        await self.carry_out(f"Importing {counted(count)}", count, bring, report)
 
 
 def _beginning(difference: Difference) -> str:

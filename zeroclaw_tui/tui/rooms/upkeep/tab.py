@@ -19,7 +19,6 @@ from zeroclaw_tui.tui.widgets.lines import Banner, StatusBar, TitleLine
 from zeroclaw_tui.tui.widgets.table_list import TableList
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.tui.commands import Change
     from zeroclaw_tui.tui.dialogs import Work
@@ -130,11 +129,9 @@ class UpkeepTab(Vertical):
         else:
             self.room.begin(change)
 
-    async def carry_out(
-        self, library: Library, sentence: str, total: int, work: Work[Outcome], report: Callable[[Outcome], str]
-    ) -> None:
+    async def carry_out(self, sentence: str, total: int, work: Work[Outcome], report: Callable[[Outcome], str]) -> None:
         """Do what a person has agreed to, say what was done, and reload."""
-        outcome = await self.room.changes.run_change(library, sentence, total, work)
+        outcome = await self.room.changes.run_change(sentence, total, work)
         (inform if outcome.count == total else warn)(self, report(outcome))
         await self.room.after_change(outcome)
 
