@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from zeroclaw_tui.backends.about import About
+from zeroclaw_tui.backends.about import About, sentences
 from zeroclaw_tui.backends.matching import require_unique_ids
 from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -212,8 +212,8 @@ class Memory(ABC):
         """How the store is, with its facts."""
         from zeroclaw_tui.backends.health import Health
 
-        ok = await self.health_check()
-        return Health(ok, "answers" if ok else "does not answer", facts={"memories": await self.count()})
+        ok, facts = await self.health_check(), {"memories": await self.count()}
+        return Health(ok, "answers" if ok else "does not answer", sentences(self.about.notices), facts)
 
     async def scan(self, see: See, filter: MemoryFilter | None = None) -> None:
         """Show every row whole, one at a time, in the order of storing, superseded ones too unless a filter says else.

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.about import About, OwnRule
 from zeroclaw_tui.backends.foreign import ForeignFile, key_of
-from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, Unreadable
@@ -159,14 +158,6 @@ class MemoryRsExport(ForeignFile[Export]):
             yield f"It holds the memories of {len(contents.namespaces):,} users; --namespace names one."
         if contents.repeated:
             yield f"Items with the id of an item before are left out: {contents.repeated:,}."
-
-    async def health(self) -> Health:
-        export = await self._loaded()
-        facts = {
-            "file": str(self.path),
-            "memories": len(export.entries),
-        }
-        return Health(True, "can be read", (NOT_READ, WORTH), facts)
 
     async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> OwnEvidence:
         """All memories with a score of 0 or more, best first; equal scores keep the order of the file."""

@@ -24,10 +24,9 @@ from redis.asyncio.connection import parse_url
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
-from zeroclaw_tui.backends.about import About, Notice, OwnRule, sentences
+from zeroclaw_tui.backends.about import About, Notice, OwnRule
 from zeroclaw_tui.backends.base import Scored, T
 from zeroclaw_tui.backends.fallback import ignored_parts
-from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.loaded import Loaded, order_value
 from zeroclaw_tui.backends.loaded_memory import LoadedMemory
 from zeroclaw_tui.backends.tables import local_now
@@ -317,14 +316,6 @@ class RedisMemory(LoadedMemory):
         entries = [] if is_other else await self.recall(request.query, depth, None, request.since, request.until)
         found = StoreRecall(tuple(entries), self.name, "found or not", tuple(ignored_parts(request, WHY_NOT)))
         return own_evidence(trial, found, depth)
-
-    async def health(self) -> Health:
-        count = await self.count()
-        with self._asking() as client:
-            server = await client.info("server")
-        facts = {"server": self._server, "Redis": str(server.get("redis_version", "unknown")), "memories": count}
-        findings = sentences(self.about.notices)
-        return Health(not findings, "answers, with findings" if findings else "answers", findings, facts)
 
     def stamp_of(self, row: Row) -> RowVersion:
         return replace(RowVersion.of(row.entry()), state=row.fingerprint)

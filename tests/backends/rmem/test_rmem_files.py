@@ -25,7 +25,6 @@ async def test_each_version_is_known_by_its_tables(tmp_path: Path, opened: Opene
     file = mila(tmp_path / "any name at all", version)
     assert is_rmem(file.path)
     memory = await opened(file)
-    assert (await memory.health()).facts["R-Mem"] == version
     assert version in sentences(memory.about.notices)[0]
     bees = await entry_with_id(memory, BEES)
     assert bees is not None
@@ -87,7 +86,7 @@ async def test_what_another_program_writes_is_seen(file: RMemFile, memory: RMemM
     for side in ("-wal", "-shm"):
         file.path.with_name(file.path.name + side).unlink(missing_ok=True)
     assert [entry.content for entry in await memory.list()][-1] == "Mila keeps bees on the roof"
-    assert (await memory.health()).facts["R-Mem"] == "0.2.x"
+    assert "0.2.x" in sentences(memory.about.notices)[0]
 
 
 async def test_only_plain_tables_of_the_file_itself_are_read(tmp_path: Path) -> None:

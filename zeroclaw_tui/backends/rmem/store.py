@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,13 +12,12 @@ from zeroclaw_tui.backends.base import Entries
 from zeroclaw_tui.backends.cancellation import ReadWorkerPool
 from zeroclaw_tui.backends.fallback import ignored_parts
 from zeroclaw_tui.backends.foreign import ForeignFile
-from zeroclaw_tui.backends.health import ContentRevision, Health
+from zeroclaw_tui.backends.health import ContentRevision
 from zeroclaw_tui.backends.rmem.recall import DEFAULT_LIMIT, STAGE, UserRecall, best_first, quoted_user, recall_for_user
 from zeroclaw_tui.backends.rmem.tables import Contents, Row, memory_id, read_contents
 from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.scoring.evidence import OwnEvidence
 from zeroclaw_tui.scoring.profiles import Trial
 
@@ -30,9 +28,6 @@ NOT_READ = "R-Mem's own agents read this; no ZeroClaw does."
 READ_ONLY = (
     "R-Mem databases are read-only here, because R-Mem keeps each deleted text in its archive and history. Change "
     "memories with `rustmem`, or copy them to another store with `zeroclaw memory copy`."
-)
-MODEL_UNKNOWN = (
-    "The database does not name the embedding model, only R-Mem's rustmem.toml does. No embeddings can be created here."
 )
 WHY_NOT = {
     "sessions": "R-Mem has no sessions. Its scope is the user_id, shown as the namespace.",
@@ -76,13 +71,6 @@ class RMemMemory(ForeignFile[Contents]):
 
     async def close(self) -> None:
         await self._reads.stop()
-
-    async def health(self) -> Health:
-        contents = await self._loaded()
-        counts = Counter(row.table for row in contents.rows)
-        facts = {"database": str(self.path), "R-Mem": contents.version, **counts}
-        summary = f"{counted(counts['memories'])} of R-Mem {contents.version}: answers."
-        return Health(True, summary, (MODEL_UNKNOWN,), facts)
 
     async def history(self, id: str) -> Sequence[ContentRevision]:
         statement = "SELECT action, old_text, new_text, created_at FROM history WHERE memory_id = ? ORDER BY rowid"
