@@ -50,9 +50,8 @@ class DatabaseUpkeep(Protocol):
     def create_from_rows(self, generation: str, rows: Sequence[Row], now: str) -> None:
         """Make the file with these rows, stored in that order, whole in one step. Blocks.
 
-        `generation` says which tables ("G1" to "G4"). Rows name their table, and memories their agent, who is added if
-        no row of the table AGENTS is his. `now` dates what has no date. Raises Refused if there is a file already, and
-        what writing raises.
+        `generation` says which tables ("G1" to "G4"). Rows name their table and have every value; `now` dates the
+        tables. Raises Refused if there is a file already, and what writing raises.
         """
 
     async def check_model(self, provider: str, model: str, dimensions: int) -> None:

@@ -93,7 +93,7 @@ def _create_database(folder: Path, database: Path, memories: Sequence[Row], bega
     model = {"embedding_provider": "local", "embedding_model": "local", "embedding_dimensions": str(DIMENSIONS)}
     rows = [Row(name, {"key": name, "value": value}, table="memory_meta") for name, value in model.items()]
     for alias in AGENTS:
-        name = str(uuid.uuid5(_NAMES, f"agent {alias}"))
+        name = _agent_id(alias)
         rows.append(Row(name, {"id": name, "alias": alias, "created_at": began}, None, alias, AGENT_ROWS))
     store = create_memory(MemoryConfig(data_install(folder, "the sample"), backend="sqlite", location=str(database)))
     require_database(store).create_from_rows("G4", [*rows, *memories], began)
@@ -121,7 +121,13 @@ def _memories(now: datetime) -> Iterator[Row]:
             "kind": json.dumps(kind, separators=(",", ":")) if kind else None,
             "pinned": int(text.get("pinned", False)),
         }
-        yield Row(str(values["id"]), values, None, text.get("agent", "default"))
+        agent = text.get("agent", "default")
+        values["agent_id"] = _agent_id(agent)
+        yield Row(str(values["id"]), values, None, agent)
+
+
+def _agent_id(alias: str) -> str:
+    return str(uuid.uuid5(_NAMES, f"agent {alias}"))
 
 
 def _format_time(now: datetime, days: float, random_numbers: random.Random) -> str:

@@ -72,17 +72,3 @@ async def test_a_cached_vector_that_an_earlier_version_removed_comes_back(make_s
         assert (await undo(memory, [removed], JournalRecorder())).done == 1
     found = select(path, "SELECT content_hash, embedding, created_at, accessed_at FROM embedding_cache ORDER BY 1")
     assert found == [("0000", b"\3", "a", "b"), tuple(values.values())]
-
-
-async def test_memories_without_an_id_go_and_come_back_each_by_itself(make_store):
-    """SQLite lets a text that is a primary key be NULL."""
-    path = make_store([{"key": name} for name in "abc"], "G2")
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE memories SET id = NULL WHERE key < 'c'")
-    before, journal = everything(path), JournalRecorder()
-    async with opened(path) as memory:
-        removal = await delete(memory, await versions(memory, EVERY), journal)
-        assert (removal.written, removal.skipped, removal.already) == (3, [], [])
-        assert [change.before.key for change in journal.changes] == ["a", "b", "c"]
-        assert (await undo(memory, journal.changes[::-1], JournalRecorder())).done == 3
-    assert everything(path) == before

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING
 from zeroclaw_tui.backends.health import MOST_FAULTS, Pages
 from zeroclaw_tui.backends.sqlite.health import DAMAGE
 from zeroclaw_tui.backends.sqlite.schema import INDEX_TABLES, KEYWORD_INDEX, TRIGGERS, Schema, new_database, statements
-from zeroclaw_tui.backends.sqlite.transaction import Writing, aliases_of, fold_in, missing_of_index
+from zeroclaw_tui.backends.sqlite.transaction import Writing, fold_in, missing_of_index
 from zeroclaw_tui.backends.tables import DEFAULT_AGENT, utc_now
 from zeroclaw_tui.files.database import (
     any_text,
@@ -36,7 +35,7 @@ from zeroclaw_tui.files.disk import (
     work_folder,
 )
 from zeroclaw_tui.files.whole_database import check_room, exclusive_connection, require_unused
-from zeroclaw_tui.memory.change import AGENTS, MEMORIES, Row, Value
+from zeroclaw_tui.memory.change import AGENTS, Row
 from zeroclaw_tui.memory.errors import Corrupt, Locked, Refused
 from zeroclaw_tui.scoring.profiles import COLUMNS
 
@@ -239,7 +238,7 @@ def make_database(path: Path, generation: str, rows: Sequence[Row] = (), now: st
         with work_folder(target) as folder:
             made = folder / target.name
             with new_database(made, generation, now=now, default_agent_id=next(given, None)) as connection:
-                _insert(connection, rows, now)
+                _insert(connection, rows)
             with made.open("rb") as file:
                 copy_owner_and_mode(file.fileno(), target)
                 os.fsync(file.fileno())
@@ -254,25 +253,12 @@ def make_database(path: Path, generation: str, rows: Sequence[Row] = (), now: st
         raise could_not_be_made(target, error) from error
 
 
-def _insert(connection: sqlite3.Connection, rows: Sequence[Row], now: str) -> None:
-    connection.text_factory = any_text
-    owners = {alias: agent for agent, alias in aliases_of(connection).items()}
-
-    def add(table: str, values: Mapping[str, Value]) -> None:
-        marks, ready = bound(values.values())
-        columns = ", ".join(map(quoted, values))
-        connection.execute(f"INSERT INTO {quoted(table)} ({columns}) VALUES ({marks})", ready)
-
+def _insert(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
     for row in rows:
-        values, alias = row.values, row.agent or DEFAULT_AGENT
-        if row.table == AGENTS and alias in owners:
+        # The agent `default` is there already.
+        if row.table == AGENTS and row.agent == DEFAULT_AGENT:
             continue
-        if row.table == AGENTS:
-            owners[alias] = row.id
-        elif row.table == MEMORIES and owners:
-            if alias not in owners:
-                owners[alias] = str(uuid.uuid4())
-                add(AGENTS, {"id": owners[alias], "alias": alias, "created_at": now})
-            values = {**values, "agent_id": owners[alias]}
-        add(row.table, values)
+        marks, ready = bound(row.values.values())
+        columns = ", ".join(map(quoted, row.values))
+        connection.execute(f"INSERT INTO {quoted(row.table)} ({columns}) VALUES ({marks})", ready)
     connection.execute(_COMPARE)
