@@ -30,7 +30,6 @@ from zeroclaw_tui.backends.postgres.schema import (
     health_of,
     make_table,
     missing_in,
-    read_agents,
     read_table,
 )
 from zeroclaw_tui.backends.postgres.select import PostgresSelect
@@ -57,18 +56,12 @@ if TYPE_CHECKING:
 
 _ROWS_AT_ONCE = 500
 _WHOLE_ROWS_AT_ONCE = 100
-_SHAPE = """
-SELECT c.oid::text AS oid, pg_table_size(c.oid) AS size,
-       (SELECT string_agg(attname, ',' ORDER BY attnum) FROM pg_attribute
-        WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped) AS columns
-FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2
-"""
 _SMALL = 8 * 1024 * 1024
 """Up to this size, in bytes without what is stored outside the rows, the version of a table looks at all its rows."""
 _SMALL_VERSION = "SELECT count(*)::text, coalesce(sum(xmin::text::bigint), 0)::text FROM {table}"
 _BIG_VERSION = """
 SELECT max({updated})::text, (SELECT (n_tup_ins + n_tup_upd + n_tup_del)::text FROM pg_stat_all_tables
-                              WHERE relid = '{oid}'::oid) FROM {table}
+                              WHERE relid = '{table}'::regclass) FROM {table}
 """
 
 
@@ -107,7 +100,7 @@ class PostgresMemory(SqlMemory):
         self._asked_read_only = {"write": ASKED_READ_ONLY} if read_only else {}
         self.why_not = {**Memory.why_not, **self._asked_read_only}
         self._table: Table | None = None
-        self._seen: tuple[tuple[Any, ...], Mapping[str, str]] | None = None
+        self._seen: tuple[Table, Any] | None = None
         self._changes = 0
         self.connect_seconds = connect_seconds or USUAL_SECONDS
         self.connections = Connections(address, connect_seconds=self.connect_seconds)
@@ -246,15 +239,12 @@ class PostgresMemory(SqlMemory):
         return await asyncio.to_thread(lambda: list(map(make, records)))
 
     async def stored_rows(self, handles: Sequence[Handle]) -> Sequence[Row]:
-        select, table = PostgresSelect(self.table), self.table
-        found: dict[Handle, Row] = {}
-        for start in range(0, len(handles), _WHOLE_ROWS_AT_ONCE):
-            some = select.named("handle", handles[start : start + _WHOLE_ROWS_AT_ONCE])
-            rows = await self.fetch_records(
-                some, some.statement(sql.stored_columns(table)), partial(sql.stored_row, table=table)
-            )
-            found |= {row.id: row for row in rows}
-        return [found[handle] for handle in handles if handle in found]
+        table = self.table
+        select = PostgresSelect(table).named("handle", handles)
+        statement = select.statement(sql.stored_columns(table))
+        rows = await self.fetch_records(select, statement, partial(sql.stored_row, table=table))
+        found = {row.id: row for row in rows}
+        return [found[str(handle)] for handle in handles if handle in found]
 
     async def agent_aliases(self) -> Mapping[str, str]:
         return self.table.agents
@@ -313,22 +303,15 @@ class PostgresMemory(SqlMemory):
         one PostgreSQL's own counters are read, which it brings up to date a second, at most ten, after a commit, and
         the newest `updated_at`, which tells of a store at once.
         """
-        table = self.table
         async with self.connections.reading() as connection:
-            shape = await connection.fetchrow(_SHAPE, self.schema_name, self.table_name)
-            state: tuple[Any, ...] = ()
-            if shape is not None:
-                statement = _SMALL_VERSION if shape["size"] <= _SMALL else _BIG_VERSION
-                statement = statement.format(table=table.quoted, updated=table.updated, oid=shape["oid"])
-                state = (shape["oid"], shape["columns"], *await connection.fetchrow(statement))
-            agents = await read_agents(connection, self.schema_name) if table.form == "agents" else {}
-        if self._seen is not None and state[:2] != self._seen[0][:2]:
-            # Another table of that name, or other columns: a newer ZeroClaw has been at work.
-            await self.open_anew()
-        elif agents != table.agents:
-            self._table = replace(table, agents=agents)
-        if (state, agents) != self._seen:
-            self._seen = (state, agents)
+            table = await read_table(connection, self.schema_name, self.table_name)
+            size = await connection.fetchval("SELECT pg_table_size($1::text::regclass)", table.quoted)
+            statement = _SMALL_VERSION if size <= _SMALL else _BIG_VERSION
+            written = await connection.fetchrow(statement.format(table=table.quoted, updated=table.updated))
+        if table != self._table:
+            self._look_at(table)
+        if (table, written) != self._seen:
+            self._seen = (table, written)
             self._changes += 1
         return self._changes
 
