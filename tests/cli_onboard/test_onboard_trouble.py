@@ -27,12 +27,8 @@ def closed_port() -> Iterator[int]:
 @pytest.mark.parametrize(
     ("flags", "named"),
     [
-        (("--memory", "postgress"), "postgres"),
         (("--memory", "redis"), "redis"),
-        (("--memory", "sqlite.main"), "sqlite"),
         (("--set", "memory.vector_wieght=0.5"), "vector_weight"),
-        (("--set", "memory.vector_weight=heavy"), "vector_weight"),
-        (("--set", "memory.vector_weight"), "vector_weight"),
         (("--answers", "/nowhere/answers.toml"), "/nowhere/answers.toml"),
     ],
 )
@@ -51,17 +47,11 @@ ROUTES_TWICE = 'model_routes = []\n[memory]\nbackend = "sqlite"\n[[model_routes]
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        (b'default_temperature = 0.7\n[memory]\nbackend = "sqlite\n', "line 3, column 18: a string is not closed"),
         (TABLE_TWICE.encode(), "this key or table is set a second time"),
-        (ROUTES_TWICE.encode(), "line 4, column 15: this key or table is set a second time"),
         (b'[memory]\nbackend = "sql\xffite"\n', "line 2, column 15: this byte is not UTF-8"),
         (b'[memory]\nauto_save = true\n[x]\nbot_token = "t-sekret\n', "line 4, column 22"),
-        (b"[memory]\nauto_save = true\n[x]\nbot_token = t-sekret\n", "line 4, column 13: invalid value"),
         (b"schema_version = 4\n[memory]\n", "schema_version 4 is newer than this program knows"),
-        (b'schema_version = "3"\n', "schema_version is a text"),
-        (b"schema_version = 0\n", "schema_version is 0 and must be a whole number from 1"),
         (b'memory = "sqlite"\n', "memory is a text"),
-        (b"[memory]\nauto_save = 1\n", "auto_save"),
     ],
 )
 def test_a_config_that_must_not_be_touched(onboard: Onboard, config_dir: Path, text: bytes, named: str) -> None:

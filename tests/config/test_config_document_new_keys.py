@@ -83,13 +83,8 @@ def test_a_key_of_a_dotted_group_stays_with_it(edit: Any, text: str, changes: di
         ("", "r = 1\n"),
         ("a = 1\n\n# b\n[b]\n", "a = 1\nr = 1\n\n# b\n[b]\n"),
         ("# only words\n", "# only words\n\nr = 1\n"),
-        ("# only words", "# only words\n\nr = 1"),
-        ("\n\n", "\n\nr = 1\n"),
-        ("[b]\n", "r = 1\n\n[b]\n"),
         ("[b]\r\n", "r = 1\r\n\r\n[b]\r\n"),
-        ("# of b\n[b]\n", "r = 1\n\n# of b\n[b]\n"),
         ("# of all\n\n# of b\n[b]\n", "# of all\n\nr = 1\n\n# of b\n[b]\n"),
-        ("# of all\n\n[b]\na = 1\n", "# of all\n\nr = 1\n\n[b]\na = 1\n"),
     ],
 )
 def test_a_key_of_the_root(edit: Any, text: str, expected: str) -> None:

@@ -100,13 +100,6 @@ def test_data_dir_variable_gives_only_the_config_dir(tmp_path: Path) -> None:
     assert (install.layout, install.database, install.rule) == ("data", brain, "ZEROCLAW_DATA_DIR")
 
 
-def test_config_dir_wins_over_data_dir_variable(tmp_path: Path) -> None:
-    mine = put(tmp_path / "a/data/memory/brain.db")
-    put(tmp_path / "b/data/memory/brain.db")
-    environ = {"ZEROCLAW_CONFIG_DIR": str(tmp_path / "a"), "ZEROCLAW_DATA_DIR": str(tmp_path / "b")}
-    assert found(tmp_path, **environ) == [("data", mine)]
-
-
 def test_marker_is_honoured_and_the_default_is_listed_too(tmp_path: Path) -> None:
     default = put(tmp_path / ".zeroclaw/workspace/memory/brain.db")
     marked = put(tmp_path / ".zeroclaw/profiles/work/workspace/memory/brain.db")

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import tomllib
-from pathlib import Path
 
 import pytest
 
-from zeroclaw_tui.config.load import load_config
-from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.schema import (
     BACKENDS_WITH_DEFAULTS,
     MEMORY_KEYS,
@@ -81,15 +78,6 @@ def test_keys_in_comments_can_be_uncommented(backend: str) -> None:
         text = text.replace(f"\n# {name} = ", f"\n{name} = ")
     document = tomllib.loads(text)
     assert document["memory"]["sqlite_open_timeout_secs"] == 30
-
-
-@pytest.mark.parametrize("backend", BACKENDS_WITH_DEFAULTS)
-def test_file_loads_as_a_config(tmp_path: Path, backend: str) -> None:
-    (tmp_path / "config.toml").write_text(default_text(backend))
-    install = Install(tmp_path, tmp_path / "w", tmp_path / "w/memory/brain.db", "workspace", "test", tmp_path / "own")
-    config = load_config(install, {})
-    assert (config.backend, config.zeroclaw_backend) == (backend, backend)
-    assert all("0.6.3" in sentence for sentence in config.warnings)
 
 
 def test_every_key_has_a_sentence_and_a_fitting_default() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tomllib
-from typing import Any
 
 import pytest
 
@@ -44,34 +43,8 @@ def test_a_spelling_of_the_url_that_the_file_uses_is_kept(spelling: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "value"),
-    [
-        ("memory.backend", 'memory.backend = "  Postgres "', "Postgres"),
-        ("memory.vector_weight", "memory.vector_weight = 1", 1.0),
-        ("memory.retrieval_stages", 'memory.retrieval_stages = ["fts"]', ["fts"]),
-        ("memory.auto_save", "memory.auto_save = false", False),
-        ("storage.postgres.db_url", 'storage.provider.config.db_url = "enc2:00"', "enc2:00"),
-        ("memory.archive_after_days", "", None),
-        ("storage.qdrant.url", "[memory]\nauto_save = true", None),
-    ],
-)
-def test_values_as_written(name: str, text: str, value: Any) -> None:
-    assert written_value(name, document(text), FIRST) == value
-
-
-@pytest.mark.parametrize(
     ("name", "text", "sentence"),
     [
-        (
-            "memory.vector_weight",
-            'memory.vector_weight = "0.7"',
-            "memory.vector_weight in config.toml is a text and must be a number.",
-        ),
-        (
-            "memory.archive_after_days",
-            "memory.archive_after_days = true",
-            "memory.archive_after_days in config.toml is true or false and must be a whole number from 0.",
-        ),
         (
             "memory.archive_after_days",
             "memory.archive_after_days = 5000000000",
@@ -101,19 +74,13 @@ def test_a_wrong_type_names_the_key_and_shows_no_value(name: str, text: str, sen
 @pytest.mark.parametrize(
     ("name", "reading", "not_reading"),
     [
-        ("memory.backend", ["0.1.2", "0.7.5", "0.8.4", "0.9.0"], []),
         ("memory.search_mode", ["0.6.3", "0.8.4"], ["0.6.2"]),
         ("memory.core_retention_days", ["0.8.1", "0.8.4"], ["0.8.0", "0.7.5"]),
-        ("memory.mmr_lambda", ["0.8.4"], ["0.8.3"]),
         ("memory.sqlite_journal_mode", ["0.1.8"], ["0.1.7", "0.1.9", "0.8.4"]),
-        ("memory.embedding_api_key", ["0.8.2"], ["0.8.1", "0.7.5"]),
-        ("storage.sqlite.open_timeout_secs", ["0.1.2", "0.7.5", "0.8.4"], []),
         ("storage.postgres.db_url", ["0.1.2", "0.6.2", "0.7.4", "0.8.4"], ["0.6.3", "0.7.3"]),
-        ("storage.postgres.vector_enabled", ["0.7.4", "0.8.0"], ["0.6.1", "0.7.3"]),
         ("storage.qdrant.url", ["0.1.7", "0.7.5", "0.8.4"], ["0.1.6"]),
         ("storage.lucid.binary_path", ["0.8.4"], ["0.7.5", "0.8.0", "0.8.3"]),
         ("storage.lucid.budget", [], ["0.1.2", "0.7.5", "0.8.4"]),
-        ("storage.sqlite.path", [], ["0.7.5", "0.8.4"]),
     ],
 )
 def test_which_versions_read_a_setting(name: str, reading: list[str], not_reading: list[str]) -> None:

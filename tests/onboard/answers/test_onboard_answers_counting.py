@@ -31,32 +31,6 @@ def five(answers: Answers) -> tuple[Any, ...]:
     return tuple(answers.value(name) for name in FIVE)
 
 
-@pytest.mark.parametrize(
-    ("kind", "expected"),
-    [
-        ("postgres", (True, False, 0, 0, 0)),
-        ("qdrant", (True, False, 0, 0, 0)),
-        ("lucid", (True, False, 0, 0, 0)),
-        ("markdown", (True, False, 0, 0, 0)),
-        ("none", (False, False, 0, 0, 0)),
-    ],
-)
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[memory]\nbackend = 'sqlite'\nauto_save = true\n",
-        "[memory]\nbackend = 'sqlite'\nauto_save = true\nhygiene_enabled = true\narchive_after_days = 7\n"
-        "purge_after_days = 30\nembedding_cache_size = 500\n",
-        "",
-    ],
-)
-def test_the_five_follow_a_changed_backend(kind: str, expected: tuple[Any, ...], text: str) -> None:
-    answers = answered("memory.backend", kind, situation(text))
-    assert answers.changes_backend()
-    assert five(answers) == expected
-    assert answers.source("memory.embedding_cache_size") == "default"
-
-
 def test_hygiene_and_days_are_not_tightened_by_a_changed_backend() -> None:
     text = (
         "[memory]\nbackend = 'markdown'\nauto_save = true\nhygiene_enabled = false\narchive_after_days = 0\n"
@@ -73,20 +47,6 @@ def test_the_defaults_file_counts_where_defaults_are_written() -> None:
     without = situation("# no key yet\n")
     assert gather(without, memory="postgres").value("storage.postgres.connect_timeout_secs") == 15
     assert Answers(situation(None)).value("memory.conversation_retention_days") == 30
-
-
-@pytest.mark.parametrize(
-    ("text", "target", "kind", "changes"),
-    [
-        (None, OLD, "sqlite", True),
-        ("default_temperature = 0.7\n", OLD, "sqlite", True),
-        ("[memory]\nbackend = 'sqlite'\n", OLD, "sqlite", False),
-        ("[memory]\nbackend = 'sqlite.main'\n", ALIASED, "sqlite", False),
-        ("[memory]\nbackend = 'sqlite'\n", OLD, "none", True),
-    ],
-)
-def test_when_the_backend_changes(text: str | None, target: Target, kind: str, changes: bool) -> None:
-    assert answered("memory.backend", kind, situation(text, target)).changes_backend() is changes
 
 
 @pytest.mark.parametrize(

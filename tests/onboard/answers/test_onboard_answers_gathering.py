@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from answers_samples import (
@@ -19,7 +18,7 @@ from answers_samples import (
 
 from zeroclaw_tui.config.schema import Target
 from zeroclaw_tui.memory.errors import WRONG_USE, UsageError
-from zeroclaw_tui.onboard.answers import Given, gather
+from zeroclaw_tui.onboard.answers import gather
 from zeroclaw_tui.onboard.plan import (
     make_plan,
 )
@@ -115,23 +114,6 @@ def test_backends_that_this_zeroclaw_does_not_know(memory: str, target: Target, 
     with pytest.raises(UsageError) as caught:
         gather(situation(target=target), memory=memory)
     assert sentence in told(caught)
-
-
-@pytest.mark.parametrize(
-    ("assignment", "name", "value"),
-    [
-        ("vector_weight=0.6", "memory.vector_weight", 0.6),
-        ("memory.auto_save=off", "memory.auto_save", False),
-        ("storage.provider.config.provider=markdown", "memory.backend", "markdown"),
-        ("memory.qdrant.url=http://q:6333", "storage.qdrant.url", "http://q:6333"),
-        (f"storage.provider.config.dbURL={POSTGRES}?a=b", URL, f"{POSTGRES}?a=b"),
-        ("memory.sqlite_open_timeout_secs=9", "storage.sqlite.open_timeout_secs", 9),
-    ],
-)
-@pytest.mark.parametrize("target", GENERATIONS)
-def test_settings_by_flag_in_either_spelling(assignment: str, name: str, value: Any, target: Target) -> None:
-    answers = gather(situation(target=target), assignments=(assignment,))
-    assert answers.given == {name: Given(value, "flag", "--set")}
 
 
 @pytest.mark.parametrize(

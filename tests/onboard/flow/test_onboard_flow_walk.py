@@ -12,7 +12,6 @@ from hypothesis import given as examples
 from hypothesis import strategies as st
 from onboard_flow_world import (
     BACKENDS,
-    EACH_ONCE,
     FORMS,
     World,
     given,
@@ -118,21 +117,3 @@ def _is_needed(moment: Moment) -> bool:
     assert moment.question is not None
     assert moment.answers is not None
     return moment.question.setting in moment.answers.missing()
-
-
-@pytest.mark.parametrize(("form", "backend"), EACH_ONCE)
-def test_steps_are_counted_from_one_and_no_number_changes_later(form: str, backend: str, make_world: MakeWorld) -> None:
-    """Going back shows the number that the question had before."""
-    numbers: dict[str, set[int | None]] = {}
-
-    def script(moment: Moment) -> Reply:
-        if moment.question is not None:
-            visits = numbers.setdefault(moment.name, set())
-            is_first = not visits
-            visits.add(moment.step)
-            if is_first and len(numbers) > 2:
-                return Move.BACK
-        return with_backend(backend, moment)
-
-    walked_with(make_world(FORMS[form]), script)
-    assert list(numbers.values()) == [{number} for number in range(1, len(numbers) + 1)]

@@ -103,22 +103,6 @@ def test_what_zeroclaw_takes_with_sqlite_only_keeps_the_backend(tmp_path: Path, 
     assert not world.plan("vector_weight=0.5").is_empty
 
 
-@pytest.mark.parametrize(
-    ("version", "is_taken"), [(None, True), ("0.1.7", True), ("0.7.5", True), ("0.8.3", True), ("0.8.4", False)]
-)
-def test_a_threshold_over_one_is_taken_where_scores_have_no_upper_end(
-    tmp_path: Path, version: str | None, is_taken: bool
-) -> None:
-    world = world_of(tmp_path, SQLITE, "workspace")
-    target = world.situation().target._replace(version=version)
-    if is_taken:
-        plan = world.plan("min_relevance_score=1.5", target=target)
-        assert "min_relevance_score = 1.5" in plan.after.text
-    else:
-        with pytest.raises(UsageError, match=r"a number from 0 to 1; 1\.5 is not"):
-            world.plan("min_relevance_score=1.5", target=target)
-
-
 @pytest.mark.parametrize("config", [None, OLD])
 def test_what_root_makes_in_anothers_folder_is_theirs(tmp_path: Path, config: str | None) -> None:
     """ZeroClaw, run by the owner of the folder, could read neither the key nor the config otherwise."""

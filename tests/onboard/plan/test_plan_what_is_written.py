@@ -53,17 +53,11 @@ def test_a_missing_backend_is_added_where_zeroclaw_0_8_0_reads_the_file(
     ("config", "memory", "written"),
     [
         (SHORT, "lucid", "lucid"),
-        (THIRD + SHORT, "lucid", "lucid.default"),
         (THIRD + SHORT, "lucid.mine", "lucid.mine"),
-        (THIRD + SHORT, "sqlite", "sqlite"),
-        (THIRD + SHORT, "sqlite.other", "sqlite.other"),
         (THIRD + SHORT, "none", "none"),
         (THIRD + SHORT.replace('"sqlite"', '"sqlite.main"'), "sqlite", "sqlite.main"),
         (THIRD + SHORT.replace('"sqlite"', '" SQLite "'), "sqlite", " SQLite "),
         (THIRD + SHORT + "[storage.lucid.work]\n", "lucid", "lucid.work"),
-        (SHORT + "[storage.lucid.work]\n", "markdown", "markdown"),
-        (SHORT + "[storage.lucid.work]\n", "lucid", "lucid.work"),
-        (SHORT.replace('"sqlite"', '"mem0"'), "sqlite", "sqlite"),
     ],
 )
 def test_the_backend_is_spelled_as_this_file_spells_it(tmp_path: Path, config: str, memory: str, written: str) -> None:
@@ -132,10 +126,8 @@ def test_a_missing_answer_names_its_flag(tmp_path: Path, memory: str, told: str)
     ("config", "assignments", "key"),
     [
         (SHORT + 'vector_weight = "much"\n', ("vector_weight=0.5",), "memory.vector_weight"),
-        ("[memory]\nbackend = 3\nauto_save = true\n", ("vector_weight=0.5",), "memory.backend"),
         (SHORT + "[storage.provider]\nconfig = 3\n", ("storage.postgres.table=t",), "storage.provider.config"),
         (SHORT + "[storage.provider.config]\nprovider = 3\n", ("vector_weight=0.5",), "provider"),
-        (SHORT + "qdrant = 3\n", ("storage.qdrant.collection=c",), "memory.qdrant"),
     ],
 )
 def test_a_wrong_type_in_the_way_is_named_and_nothing_is_written(

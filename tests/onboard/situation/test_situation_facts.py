@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from support.small_store import blob, make
 
-from zeroclaw_tui.memory.errors import BrokenConfig
 from zeroclaw_tui.onboard.situation import Situation, candidates, situation_at
 
 OLD = '[memory]\nbackend = "sqlite"\nauto_save = true\n'
@@ -102,24 +101,6 @@ async def test_the_form_of_the_file_decides_how_storage_is_spelled(
     assert (target.schema, target.has_aliases, target.is_modern) == (schema, has_aliases, is_modern)
 
 
-@pytest.mark.parametrize(
-    ("config", "environ", "backend"),
-    [
-        ("", {}, "sqlite"),
-        ('[memory]\nbackend = "none"\nauto_save = false\n', {}, "none"),
-        (OLD + '[storage.provider.config]\nprovider = "postgres"\n', {}, "postgres"),
-        (OLD, {"ZEROCLAW_STORAGE_PROVIDER": "markdown"}, "markdown"),
-        ('[memory]\nbackend = "cortex"\nauto_save = true\n', {}, "markdown"),
-        ('schema_version = 3\n[memory]\nbackend = "lucid.mine"\n', {}, "lucid"),
-        ('schema_version = 3\n[memory]\nbackend = "lucid.mine"\n', {"ZEROCLAW_memory__backend": "none"}, "none"),
-    ],
-)
-async def test_the_backend_is_the_one_that_counts(
-    tmp_path: Path, config: str, environ: dict[str, str], backend: str
-) -> None:
-    assert (await situation(tmp_path, config, environ)).backend == backend
-
-
 async def test_a_new_program_reads_an_old_file_by_its_own_rules(tmp_path: Path) -> None:
     """ZeroClaw >= 0.8.0 no longer takes the backend from [storage.provider.config]."""
     folder = binary(tmp_path / "bin", "zeroclaw 0.8.3")
@@ -127,26 +108,6 @@ async def test_a_new_program_reads_an_old_file_by_its_own_rules(tmp_path: Path) 
     found = await situation(tmp_path, config, {"PATH": f"{folder}:/usr/bin:/bin"})
     assert found.target.is_modern
     assert found.backend == "sqlite"
-
-
-@pytest.mark.parametrize(
-    ("config", "told"),
-    [
-        ("schema_version = 4\n", "schema_version 4 is newer than this program knows"),
-        ('schema_version = "3"\n', "schema_version is a text and must be a whole number"),
-        ("schema_version = true\n", "schema_version is true or false"),
-        ("schema_version = 0\n", "must be a whole number from 1"),
-        ("memory = 3\n", r"memory is a whole number and must be a table, \[memory\]"),
-        ("[[memory]]\nbackend = 'sqlite'\n", "memory is a list"),
-        ("storage = 'postgres'\n", "storage is a text"),
-        ("[memory\n", "line 1"),
-    ],
-)
-async def test_a_config_of_an_unknown_shape_is_refused(tmp_path: Path, config: str, told: str) -> None:
-    with pytest.raises(BrokenConfig, match=told) as raised:
-        await situation(tmp_path, config)
-    assert str(tmp_path / ".zeroclaw/config.toml") in raised.value.message
-    assert raised.value.hint
 
 
 async def test_warnings_tell_of_slips_and_never_of_secrets(tmp_path: Path) -> None:
