@@ -55,15 +55,6 @@ async def test_an_endpoint_on_this_machine_is_not_announced() -> None:
     ("sent", "words"),
     [
         (
-            EmbeddingRequest("openrouter.ai", "openai/text-embedding-3-large", 3, 4_000_000),
-            "Asking openrouter.ai (openai/text-embedding-3-large) for the vectors of 3 queries: "
-            "about 1,000,000 tokens; the texts leave this machine.",
-        ),
-        (
-            EmbeddingRequest("h.example", "nomic", 1, 3, is_query=False),
-            "Asking h.example (nomic) for the vector of a text: about 1 token; the text leaves this machine.",
-        ),
-        (
             EmbeddingRequest("h\x1b[31m.example", "m\n\x07" + "x" * 200, 2, 80, is_query=False),
             f"Asking h␛[31m.example (m ␇{'x' * 77}) for the vectors of 2 texts: about 20 tokens; "
             "the texts leave this machine.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -84,10 +83,9 @@ async def test_a_text_is_sent_as_zeroclaw_sends_it_and_its_vector_comes_back(clo
     assert json.dumps(body) == '{"model": "small", "input": ["who likes Rust?"]}'
 
 
-@pytest.mark.parametrize("key", [None, "", "  "])
-async def test_without_a_key_no_authorization_is_sent(key: str | None, clock: Clock) -> None:
+async def test_without_a_key_no_authorization_is_sent(clock: Clock) -> None:
     with serving(GOOD) as endpoint:
-        async with opened(endpoint.base, clock, key=key) as embedder:
+        async with opened(endpoint.base, clock, key="  ") as embedder:
             await embedder.embed("x")
     assert "authorization" not in endpoint.requests[0][1]
 
@@ -130,9 +128,7 @@ async def test_texts_that_are_rejected_together_are_sent_one_by_one(clock: Clock
         ("openai", "https://api.openai.com/v1/embeddings", True),
         ("openrouter", "https://openrouter.ai/api/v1/embeddings", True),
         ("custom:http://localhost:11434", "http://localhost:11434/v1/embeddings", False),
-        ("custom:http://127.1.2.3/v1", "http://127.1.2.3/v1/embeddings", False),
         ("custom:http://[::1]:8080", "http://[::1]:8080/v1/embeddings", False),
-        ("custom:http://10.0.0.2:1/", "http://10.0.0.2:1/v1/embeddings", True),
         ("custom:https://localhost.evil.io/v1//", "https://localhost.evil.io/v1/embeddings", True),
         ("custom:http://h/x/embeddings/", "http://h/x/embeddings", True),
     ],
@@ -146,13 +142,11 @@ def test_each_provider_has_its_url(provider: str, url: str, is_remote: bool) -> 
     ("answering", "slept"),
     [
         (in_turn(refusing(429), GOOD), [0.5]),
-        (in_turn(refusing(500), GOOD), [0.5]),
         (in_turn(refusing(503), refusing(502), GOOD), [0.5, 1.0]),
         (in_turn(refusing(429, Retry_After="3"), GOOD), [3.0]),
-        (in_turn(breaking_off(), GOOD), [0.5]),
         (in_turn(breaking_off(HALF), GOOD), [0.5]),
     ],
-    ids=["429", "500", "twice", "Retry-After", "closed before answering", "closed midway"],
+    ids=["429", "twice", "Retry-After", "closed midway"],
 )
 async def test_a_busy_endpoint_is_asked_again_after_a_while(
     answering: Answering, slept: list[float], clock: Clock
@@ -181,35 +175,13 @@ async def test_a_wait_too_long_for_a_person_is_named_and_not_waited_for(clock: C
     assert clock.time == 0
 
 
-async def test_waiting_for_another_try_can_be_cancelled() -> None:
-    is_waiting = asyncio.Event()
-
-    class Forever(Clock):
-        async def sleep(self, seconds: float) -> None:
-            is_waiting.set()
-            await asyncio.Event().wait()
-
-    with serving(refusing(500)) as endpoint:
-        async with opened(endpoint.base, Forever()) as embedder:
-            asking = asyncio.ensure_future(embedder.query("x"))
-            async with asyncio.timeout(30):
-                await is_waiting.wait()
-            asking.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await asking
-    assert len(endpoint.requests) == 1
-
-
 @pytest.mark.parametrize(
     ("status", "kind", "sentence"),
     [
         (401, ApiKeyError, "refuses the API key (HTTP 401)"),
-        (403, ApiKeyError, "refuses the API key (HTTP 403)"),
         (404, EmbeddingFailed, "has no embeddings at this URL, or not this model (HTTP 404)"),
         (302, EmbeddingFailed, "did not answer with a vector (HTTP 302)"),
         (400, InputRejectedError, "did not answer with a vector (HTTP 400)"),
-        (413, InputRejectedError, "did not answer with a vector (HTTP 413)"),
-        (422, InputRejectedError, "did not answer with a vector (HTTP 422)"),
     ],
 )
 async def test_each_refusal_has_its_sentence_and_is_final(
@@ -236,17 +208,9 @@ NO_VECTOR = "holds no vector"
     ("answer", "part"),
     [
         (b"", "did not answer with JSON"),
-        (b"\xff\xfe", "did not answer with JSON"),
-        (b'{"data": [', "did not answer with JSON"),
         (b"[" * 100_000, "did not answer with JSON"),
-        (b"7", NO_VECTOR),
         (b'{"data": []}', NO_VECTOR),
-        (b'{"data": [7]}', NO_VECTOR),
-        (b'{"data": [{"embedding": "AACAPwAAAEAAAEBA"}]}', NO_VECTOR),
         (b'{"data": [{"embedding": [1, "2", 3]}]}', NO_VECTOR),
-        (b'{"data": [{"embedding": [true, false, true]}]}', NO_VECTOR),
-        (b'{"data": [{"embedding": [[1, 2, 3]]}]}', NO_VECTOR),
-        (b'{"data": [{"embedding": [1, NaN, 3]}]}', "not finite"),
         (b'{"data": [{"embedding": [1, 1e39, 3]}]}', "not finite"),
         (b'{"data": [{"embedding": [1, 2]}]}', "a vector of 2 numbers, but memory.embedding_dimensions is 3"),
     ],
@@ -273,9 +237,8 @@ async def test_an_endpoint_that_hangs_fails_within_the_time_limit(clock: Clock) 
     assert "did not answer within 0.2 s" in failed.message
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1:1", "ex\u2024ample.com", "a b"])
-async def test_a_host_that_is_down_or_cannot_exist_cannot_be_reached(host: str, clock: Clock) -> None:
-    assert "cannot be reached" in (await failure(f"http://{host}", clock)).message
+async def test_a_host_that_cannot_exist_cannot_be_reached(clock: Clock) -> None:
+    assert "cannot be reached" in (await failure("http://ex\u2024ample.com", clock)).message
 
 
 async def test_user_password_and_keys_in_the_url_are_not_shown(clock: Clock) -> None:
@@ -286,12 +249,10 @@ async def test_user_password_and_keys_in_the_url_are_not_shown(clock: Clock) -> 
     assert "http://127.0.0.1:9/" in failed.message
 
 
-@pytest.mark.parametrize("key", ["schlüssel", "a\nb", "\udcff"])
-async def test_a_key_that_no_header_can_carry(key: str, clock: Clock) -> None:
+async def test_a_key_that_no_header_can_carry(clock: Clock) -> None:
     with serving(GOOD) as endpoint:
-        failed = await failure(endpoint.base, clock, key=key)
+        failed = await failure(endpoint.base, clock, key="a\nb")
     assert "no HTTP header takes" in failed.message
-    assert key not in str(failed)
     assert endpoint.requests == []
 
 

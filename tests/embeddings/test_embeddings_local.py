@@ -38,9 +38,7 @@ async def test_the_embedder_gives_the_stored_bytes_as_float32() -> None:
     [
         ("Which editor does she use?", "She edits in Helix, her editor of choice", "The train to Osaka leaves at nine"),
         ("The cat is named Mio", "Mio the cat needs a vet on Friday", "The rent is due on the first"),
-        ("pay the invoices", "Invoice 12 was paid late", "She prefers tea to coffee"),
         ("猫の名前", "猫はミオという名前です", "東京は雨"),
-        ("Где живёт кот?", "Кот живёт на кухне", "Аренда в июле выросла"),
     ],
 )
 def test_texts_that_share_words_are_clearly_nearer(one: str, near: str, far: str) -> None:

@@ -55,20 +55,6 @@ def test_every_score_is_the_cosine_of_the_weighted_words(texts: list[str], asked
     )
 
 
-def test_a_rare_word_in_common_counts_more_than_a_frequent_one() -> None:
-    texts = ["the tea is hot", "the marmalade is old", "the sun is up", "the rain is wet"]
-    first, second = counted(*texts).nearest("the marmalade", 2).neighbours
-    assert first.handle == 1
-    assert first.score > 2 * second.score
-
-
-def test_the_text_itself_scores_1() -> None:
-    store = counted("ramen and rust", "rust on iron", "nothing alike")
-    found, compared = store.nearest("ramen and rust", 5)
-    assert (found[0].handle, found[0].score, compared) == (0, pytest.approx(1.0), 3)
-    assert handles(store, "ramen and rust") == [0, 1]
-
-
 def test_scripts_without_blanks_are_compared_by_pairs_of_letters() -> None:
     store = counted("我喜欢吃寿司", "今天天气很好", "寿司很贵")
     assert handles(store, "寿司") == [2, 0]

@@ -85,23 +85,6 @@ def test_the_cut_between_scores_closer_than_32_bits_is_exact(dimensions: int) ->
         assert _streamed(rows, query, count, block=100) == best
 
 
-def test_a_single_row_is_summed_in_order_too() -> None:
-    chance = np.random.default_rng(3)
-    for _ in range(50):
-        rows = chance.standard_normal((1, 1536)).astype(np.float32)
-        query = chance.standard_normal(1536).astype(np.float32)
-        assert _index(rows).search(query, 5) == _reference(rows, query, 5, [0])
-
-
-def test_another_length_or_nothing_finds_nothing() -> None:
-    index = _index(np.ones((3, 4), dtype=np.float32))
-    assert index.search(np.ones(5, dtype=np.float32), 3) == []
-    assert index.search(np.zeros(4, dtype=np.float32), 3) == []
-    assert index.search(np.full(4, np.nan, dtype=np.float32), 3) == []
-    assert index.search(np.ones(4, dtype=np.float32), 0) == []
-    assert index.search(np.ones(4, dtype=np.float32), 3, index.positions(np.array([7, 9]))) == []
-
-
 @given(
     st.lists(st.lists(st.floats(-3, 3, width=16), min_size=3, max_size=3), min_size=1, max_size=40),
     st.lists(st.floats(-3, 3, width=16), min_size=3, max_size=3),

@@ -248,14 +248,3 @@ async def test_each_stop_is_named_in_words(
         explanation = await why(library, rows[0]["key"], **request)
     assert explanation.steps[-1].name == stage
     assert explanation.steps[-1].words.startswith(words)
-
-
-async def test_the_caps_count_entries_and_characters(tmp_path: Path) -> None:
-    rows = [{"key": f"tea_{at}", "content": "tea " * (9 - at) + "x" * 2000} for at in range(6)]
-    async with small_library(tmp_path, "G4", rows, "0.8.4") as library:
-        inside = await why(library, "tea_0", "tea", settings={"threshold": 0.0})
-        fifth = await why(library, "tea_4", "tea", settings={"threshold": 0.0})
-    assert step(inside, "cap").words == (
-        "entry 1 of at most 4, 813 of 4,000 characters used; only its first 800 of 2,036 characters are injected"
-    )
-    assert fifth.steps[-1].words == "4 memories rank before it, and ZeroClaw injects no more"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -14,15 +13,12 @@ from explain_world import library_of, small_library, why
 from support import golden, replaying
 from support.postgres_place import PostgresPlace
 from support.postgres_server import PostgresServer, running_postgres
-from support.redis_server import NO_SERVER, running_redis, server_program
 from support.rmem_file import mila
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
-from zeroclaw_tui.backends.memory_rs import MemoryRsExport
 from zeroclaw_tui.backends.postgres.address import read_url
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
-from zeroclaw_tui.backends.redis import RedisMemory
 from zeroclaw_tui.backends.rmem.store import RMemMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.recall import explain, recall_memories
@@ -148,21 +144,6 @@ async def test_rmem_names_its_own_reason_and_nothing_of_zeroclaw(tmp_path: Path)
     assert "R-Mem leaves it out: the archive is ranked by vectors alone" in explanation.steps[-1].words
 
 
-async def test_memory_rs_names_the_user(tmp_path: Path) -> None:
-    item = {
-        "id": "5f3c2d10-0000-4000-8000-000000000001", "user_id": "mila", "agent_id": None, "run_id": None,
-        "content": "User likes tea", "memory_type": "preference", "hash": "", "metadata": {},
-        "created_at": "2025-12-07T10:00:00+00:00", "updated_at": "2025-12-07T10:00:00+00:00",
-    }  # fmt: skip
-    file = tmp_path / "export.json"
-    file.write_text(json.dumps([item]))
-    async with library_of(MemoryRsExport(file), tmp_path, "0.8.4") as library:
-        entry = (await library.memory.list())[0]
-        explanation = await why(library, entry.key, "tea", namespace="tom")
-    assert stages(explanation) == ["rank"]
-    assert "it is of another user than the one asked for" in explanation.steps[-1].words
-
-
 AT = "2026-03-19T10:00:00+00:00"
 TEA_ROWS = (
     ("a", "tea", "green tea", "NULL"),
@@ -212,32 +193,6 @@ async def test_postgres_names_its_rank_and_its_scale(postgres: PostgresServer, t
         bare = await why(library, "dog", "barks")
         assert bare.is_injected
         assert "no score (2 x key + content matches)" in words_of(bare)["rank"]
-
-
-async def test_redis_names_namespace_and_time_and_no_session(tmp_path: Path) -> None:
-    if server_program() is None:
-        pytest.skip(NO_SERVER)
-    with running_redis() as server:
-        memory = RedisMemory(server.url())
-        await memory.open()
-        await memory.store("user_msg_1", "green tea", "core")
-        await memory.close()
-        async with library_of(RedisMemory(server.url()), tmp_path, "0.8.4") as library:
-            bounds = {"until": "2020-01-01T00:00:00+00:00"}
-            missed = await why(library, "user_msg_1", "tea", session_id="tg_1", namespace="work", **bounds)
-    assert missed.steps[-1].words.startswith("redis leaves it out: created 2")
-    assert [step.name for step in missed.later_stops] == ["rank", "skip"]
-    assert missed.later_stops[0].words == "redis leaves it out: it is in namespace default, and recall is in work"
-
-
-async def test_a_store_of_the_traits_verbs_alone(tmp_path: Path) -> None:
-    entries = [MemoryEntry(id, key, content, "core", AT) for id, key, content, _ in TEA_ROWS]  # noqa: A001
-    async with library_of(InMemory(entries), tmp_path, "0.8.4") as library:
-        hit = await why(library, "tea", "tea")
-        assert hit.is_injected
-        assert "by in-memory's own rule" in words_of(hit)["rank"]
-        miss = await why(library, "dog", "tea")
-        assert miss.verdict == "It is not in the prompt: in-memory's own rule does not find it."
 
 
 QUERIES = ("rust", "what does she like to eat", "four five TMUX", "coffee in the morning", "docker api")
