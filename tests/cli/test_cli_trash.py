@@ -50,16 +50,6 @@ def test_the_trash_is_listed_in_pages_and_by_text(emptied: Run) -> None:
     assert emptied("trash", "list").out.startswith("The trash is empty.\n")
 
 
-@pytest.mark.parametrize("verb", [("get",), ("forget", "--yes"), ("edit", "--content", "x")])
-def test_a_memory_that_was_deleted_is_answered_with_its_way_back(emptied: Run, verb: tuple[str, ...]) -> None:
-    name, *options = verb
-    answer = emptied(name, "pet", *options)
-    assert (answer.code, "No memory entry found for key: pet" in answer.err) == (1, True)
-    number = _numbers(emptied)["pet"]
-    assert f"`zeroclaw memory trash restore {number}`" in answer.err
-    assert emptied("trash", "restore", number, "--yes").code == 0
-
-
 @pytest.mark.parametrize(("how", "left"), [(("--all",), []), (("--contains", "rust"), ["tz", "pet"])])
 def test_restore_brings_back_what_is_named(emptied: Run, how: tuple[str, ...], left: list[str]) -> None:
     document = emptied("trash", "restore", *how, "--json").json

@@ -50,7 +50,7 @@ def _audit_options(parser: argparse.ArgumentParser) -> None:
 @verb(
     "audit",
     "Find duplicates, junk, secrets and hidden text",
-    "{backend, location, rows, superseded, size, findings}",
+    "{backend, location, rows, size, findings}",
     _audit_options,
     agents=options.OWN_MEMORIES,
     examples=("audit --only secrets", "audit --merge --dry-run"),

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.memory.errors import InspectorError, NotFound, Refused, UsageError
+from zeroclaw_tui.memory.errors import NotFound, Refused, UsageError
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
@@ -14,7 +13,9 @@ if TYPE_CHECKING:
 
 
 MOST_PREFIX_MATCHES = 1000
-_HOW_TO_FIND = "`zeroclaw memory search TEXT` finds part of a key."
+_HOW_TO_FIND = (
+    "`zeroclaw memory search TEXT` finds part of a key, `zeroclaw memory trash list --contains TEXT` a deleted memory."
+)
 
 
 async def exactly(library: Library, key: str | None, id: str | None, agents: Sequence[str]) -> Sequence[MemoryEntry]:
@@ -34,7 +35,7 @@ async def the_one(library: Library, key: str | None, id: str | None, agents: Seq
     """The one memory that is meant. Raises NotFound, and Refused for a key that several agents hold."""
     found = await exactly(library, key, id, agents)
     if not found:
-        raise await not_there(library, key, id)
+        raise not_there(key, id)
     if len(found) > 1:
         raise several_agents(found)
     return found[0]
@@ -74,16 +75,9 @@ def nothing_found(key: str | None, id: str | None) -> str:
     return f"No memory entry found for key: {in_one_line(key)}{with_id}"
 
 
-async def not_there(library: Library, key: str | None, id: str | None = None) -> NotFound:
-    """The error for a memory that is not there, with the way back for one that is in the trash."""
-    hint = _HOW_TO_FIND
-    if key is not None:
-        # A trash that cannot be read is no reason to leave the question unanswered; its own verbs tell of it.
-        with suppress(InspectorError):
-            deleted, _ = await library.trash.listing(key)
-            for number in [row.number for row in deleted if row.row.key == key][:1]:
-                hint = f"It is in the trash; restore it with `zeroclaw memory trash restore {number}`."
-    return NotFound(nothing_found(key, id), hint=hint)
+def not_there(key: str | None, id: str | None = None) -> NotFound:
+    """The error for a memory that is not there."""
+    return NotFound(nothing_found(key, id), hint=_HOW_TO_FIND)
 
 
 def several_agents(found: Sequence[MemoryEntry]) -> Refused:

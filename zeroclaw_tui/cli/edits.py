@@ -125,7 +125,7 @@ async def edit(library: Library, given: argparse.Namespace, now: datetime) -> in
     entry = await the_one(library, given.key, given.id, options.agents_given(given))
     before = await row_with_id(library.memory, address(entry))
     if before is None:
-        raise await not_there(library, given.key, given.id)
+        raise not_there(given.key, given.id)
     try:
         outcome = await edit_memory(library, address(entry), Edit(asked), before.fingerprint)
     except Conflict as conflict:
@@ -226,7 +226,7 @@ async def forget(library: Library, given: argparse.Namespace, now: datetime) -> 
     entry = await the_one(library, given.key, given.id, options.agents_given(given))
     plan = await plans.plan_entries(library, [entry])
     if not plan.count:
-        raise await not_there(library, given.key, given.id)
+        raise not_there(given.key, given.id)
     return await remove_planned(library, given, plan, "forget")
 
 
@@ -347,7 +347,7 @@ async def _meant_by_zeroclaw(library: Library, given: argparse.Namespace) -> Mem
             too_many(given, found)
             return None
     if not found:
-        raise await not_there(library, given.key)
+        raise not_there(given.key)
     if len(found) > 1:
         raise several_agents(found)
     return found[0]

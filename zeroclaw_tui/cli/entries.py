@@ -178,7 +178,7 @@ async def get_memory(library: Library, given: argparse.Namespace, now: datetime)
         if len({entry.key for entry in found}) > 1:
             return too_many(given, found)
     if not found:
-        raise await not_there(library, given.key, given.id)
+        raise not_there(given.key, given.id)
     if len(found) > 1:
         raise several_agents(found)
     entry = await whole_entry(library.memory, found[0].handle) if found[0].is_excerpt else found[0]

@@ -16,7 +16,7 @@ from zeroclaw_tui.cli.hand_over import can_hand_over, hand_over
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, NOT_REACHABLE, REFUSED, InspectorError, UsageError
 
 if TYPE_CHECKING:
-    from types import FrameType, TracebackType
+    from types import TracebackType
 
 DEBUG_VARIABLE = "ZEROCLAW_TUI_DEBUG"
 _OBJECTS_BETWEEN_COLLECTIONS = 50_000
@@ -137,8 +137,7 @@ def _inspect(arguments: Sequence[str]) -> int:
 
 
 def _inspect_demo(read_only: bool) -> int:
-    """Run the inspector on a sample workspace, which is removed however the program ends."""
-    import signal
+    """Run the inspector on a sample workspace, which is removed at the end."""
     from datetime import UTC, datetime
 
     from zeroclaw_tui.config.locations import OpenOptions
@@ -147,22 +146,7 @@ def _inspect_demo(read_only: bool) -> int:
     from zeroclaw_tui.tui.app import run_inspector
 
     with temporary_folder("zeroclaw-tui-demo-") as folder:
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, _removing(str(folder)))
         return run_inspector(OpenOptions(config_dir=make_demo(folder, datetime.now(UTC)), read_only=read_only))
-
-
-def _removing(folder: str) -> Callable[[int, FrameType | None], None]:
-    """A signal handler that removes a folder and then lets the signal do what it always does."""
-    import shutil
-    import signal
-
-    def leave(number: int, frame: FrameType | None) -> None:
-        shutil.rmtree(folder, ignore_errors=True)
-        signal.signal(number, signal.SIG_DFL)
-        os.kill(os.getpid(), number)
-
-    return leave
 
 
 def _answer(arguments: Sequence[str]) -> int:

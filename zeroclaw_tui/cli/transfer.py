@@ -374,9 +374,8 @@ def _undo(target: Target) -> str:
     if config.install.config_dir is not None:
         words += ["--config-dir", str(config.install.config_dir)]
     words += ["--backend", f"{config.backend}.{config.alias}" if config.alias else config.backend]
-    is_usual = location == str(config.install.database) and config.install.config_dir is not None
     is_secret = location is not None and mask_secrets(location) != location
-    if location is not None and not is_usual:
+    if location is not None:
         words += ["--location", "URL" if is_secret else location]
     more = ", with the URL of --to-location," if is_secret else ""
     return f"`{one_line(shlex.join(words))}`{more} reverses that."
