@@ -82,7 +82,7 @@ def cut(text: str, most: int) -> str:
     if cells(text) <= most:
         return text
     if _IS_PLAIN(text):
-        return f"{text[: most - 1]}…"
+        return f"{text[: max(most - 1, 0)]}…"
     from rich.cells import split_graphemes
 
     end, used = 0, 1
