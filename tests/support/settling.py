@@ -6,7 +6,6 @@ import asyncio
 from asyncio import BaseEventLoop
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from random import Random
 from typing import Any, TypeVar
 from weakref import WeakSet
 
@@ -22,8 +21,6 @@ from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.events import Key
 from textual.keys import _character_to_key
-from textual.message import Message
-from textual.message_pump import MessagePump
 from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 from textual.worker import Worker, get_current_worker
@@ -35,7 +32,6 @@ _DESKTOP = ("DISPLAY", "WAYLAND_DISPLAY", "SSH_CONNECTION", "SSH_TTY", "NO_MOTIO
 _SECONDS = 60
 _MOMENT = 0.001
 """Seconds left to sockets, timers and other processes before it is looked again whether they did anything."""
-_CHANCE = 0.9
 _PARSED: dict[tuple[Any, ...], list[RuleSet]] = {}
 _JOBS: WeakSet[asyncio.Future[Any]] = WeakSet()
 """What threads are at work on, of every loop."""
@@ -60,22 +56,6 @@ def still_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Compositor, "render_update", _drawing_on_demand(Compositor.render_update))
     for name in _DESKTOP:
         monkeypatch.delenv(name, raising=False)
-
-
-def uneven(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-    """Between any two messages a frame may be painted and everybody else have a turn, as under load."""
-    chance, dispatch = Random(seed), MessagePump._dispatch_message
-
-    async def dispatched(pump: MessagePump, message: Message) -> Any:
-        for screen in pump.app.screen_stack[-2:] if chance.random() < _CHANCE else ():
-            if screen.is_running and screen.size:
-                screen._on_timer_update()
-        answer = await dispatch(pump, message)
-        if chance.random() < _CHANCE:
-            await asyncio.sleep(0)
-        return answer
-
-    monkeypatch.setattr(MessagePump, "_dispatch_message", dispatched)
 
 
 @asynccontextmanager

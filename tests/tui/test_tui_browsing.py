@@ -166,16 +166,10 @@ async def test_what_the_agent_does_not_get_is_marked_with_its_kind(inspector: In
         assert "withheld" not in screen_text(app)
 
 
-async def test_two_installs_are_named_and_the_other_can_be_chosen(inspector: Inspector, tmp_path: Path) -> None:
+async def test_another_install_is_named_with_how_to_open_it(inspector: Inspector, tmp_path: Path) -> None:
     inspector.configs = (sample_config(tmp_path / "one"), sample_config(tmp_path / "two"))
-    async with running(inspector.app(), WIDE) as (app, pilot):
-        assert "Type : installs to choose it." in screen_words(app)
-        await press(pilot, ":installs")
-        assert "2 installs found. Open which one?" in screen_text(app)
-        for name in ("one", "two"):
-            assert f"{name}/.zeroclaw/workspace" in screen_text(app)
-        await press(pilot, "j", "enter")
-        assert [config.install.root.parts[-3] for config in inspector.opened] == ["one", "two"]
+    async with running(inspector.app(), WIDE) as (app, _):
+        assert "two/.zeroclaw/workspace. Open it with --config-dir." in screen_words(app)
 
 
 class OfAgents(SampleMemory):

@@ -13,10 +13,9 @@ from textual.pilot import Pilot
 from tui_samples import Inspector, SampleMemory, browser, entries_in, lit_mode, memory
 
 from zeroclaw_tui.backends import matching
-from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.lookup import versions
 from zeroclaw_tui.tui.app import InspectorApp
-from zeroclaw_tui.tui.view import Mode, Pace, View, why_empty
+from zeroclaw_tui.tui.view import Mode, Pace
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail, PlainContent
 from zeroclaw_tui.tui.widgets.lines import SearchBar, StatusBar
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
@@ -149,24 +148,6 @@ async def test_a_half_typed_pattern_leaves_the_list_as_it_is_and_deletes_nothing
         assert len(await finds.store.list()) == len(TEXTS)
 
 
-async def test_what_finds_nothing_says_so_in_its_own_words(finds: Finds) -> None:
-    """Where the pattern cannot be read, not that nothing contains it: for that nobody looks any more."""
-    async with running(finds.app()) as (app, pilot):
-        for mode, words in (
-            (Mode.CONTAINS, "Nothing contains “zz qq”."),
-            (Mode.REGEX, "Nothing matches “zz qq”."),
-        ):
-            await find(pilot, mode, "zz qq")
-            assert words in screen_text(app)
-            assert "esc close the search" in screen_words(app)
-        await find(pilot, Mode.CONTAINS, "zz [qq")
-        await press(pilot, "tab")
-        assert "The pattern cannot be read at its end: unterminated character set." in screen_words(app)
-        assert "Nothing contains" not in screen_text(app)
-        await press(pilot, "escape")
-        assert rows(app).row_count == len(TEXTS)
-
-
 async def test_enter_searches_for_what_was_typed_last_before_the_next_key(finds: Finds) -> None:
     """Marking all right after it marks what was asked for, and not what was on the screen."""
     async with running(finds.app(pace=Pace(debounce=3600.0, poll=None)), WIDE) as (app, pilot):
@@ -196,12 +177,6 @@ async def test_what_is_deleted_is_what_the_list_shows(finds: Finds) -> None:
             stamps = await versions(finds.store, every)
             assert sorted(stamp.handle for stamp in stamps) == sorted(shown)  # type: ignore[type-var]
             assert shown
-
-
-@pytest.mark.parametrize("mode", list(Mode))
-def test_blanks_for_a_query_find_no_crash_where_nothing_is_stored(mode: Mode) -> None:
-    fact, _, _ = why_empty(View(mode=mode, query="  "), InMemory(), None)
-    assert fact
 
 
 async def test_a_bad_pattern_is_reported_below_the_list_too(finds: Finds) -> None:

@@ -30,37 +30,16 @@ def test_a_shortened_path_fits_and_keeps_its_end(path: str, cells: int) -> None:
         assert path.endswith(shown[1:])
 
 
-def test_the_header_says_how_recall_scores(tmp_path: Path) -> None:
-    config = sample_config(tmp_path)
-    library = sample_library(SampleMemory(), config)
-    assert scoring_words(library) == "sqlite · scoring 0.6.2 (assumed) · hybrid 0.7 / 0.3"
-    library.settings = library.settings._replace(search_mode="bm25")
-    assert "keyword only: search_mode is bm25" in scoring_words(library)
-    library.settings = library.settings._replace(search_mode="embedding")
-    assert "vectors only: search_mode is embedding" in scoring_words(library)
-
-
-@pytest.mark.parametrize(
-    ("choice", "words"),
-    [
-        (ProfileChoice.from_version("0.8.4", "assumed"), "sqlite · scoring 0.8.4 (assumed) · hybrid 0.7 / 0.3"),
-        (ProfileChoice.from_version("0.8.3", "saved"), "sqlite · scoring 0.8.3 (saved) · hybrid 0.7 / 0.3"),
-        (
-            ProfileChoice.from_version("0.8.5", "saved"),
-            "sqlite · 0.8.5 scored as 0.8.4 (saved; 0.8.5 is newer than what I know) · hybrid 0.7 / 0.3",
-        ),
-    ],
-)
-def test_the_header_takes_no_assumed_version_for_a_fact(tmp_path: Path, choice: ProfileChoice, words: str) -> None:
+def test_the_header_says_how_recall_scores_and_takes_no_assumed_version_for_a_fact(tmp_path: Path) -> None:
     library = sample_library(SampleMemory(), sample_config(tmp_path))
-    library.profile = choice
-    assert scoring_words(library) == words
-
-
-def test_the_header_names_a_backend_with_its_own_ranking_and_what_zeroclaw_would_use(tmp_path: Path) -> None:
-    config = sample_config(tmp_path, backend="in-memory", zeroclaw_backend="markdown")
-    words = scoring_words(sample_library(InMemory(), config, embeds=False))
-    assert words == "in-memory (ZeroClaw would use markdown) · its own ranking"
+    assert scoring_words(library) == "sqlite · scoring 0.6.2 (assumed) · hybrid 0.7 / 0.3"
+    library.profile = ProfileChoice.from_version("0.8.5", "saved")
+    assert scoring_words(library).startswith("sqlite · 0.8.5 scored as 0.8.4 (saved")
+    for mode, words in (("bm25", "keyword only"), ("embedding", "vectors only")):
+        library.settings = library.settings._replace(search_mode=mode)
+        assert f"{words}: search_mode is {mode}" in scoring_words(library)
+    own = sample_library(InMemory(), sample_config(tmp_path, backend="in-memory", zeroclaw_backend="markdown"))
+    assert scoring_words(own) == "in-memory (ZeroClaw would use markdown) · its own ranking"
 
 
 @pytest.mark.parametrize("days", [0.2, 0.99, 1.01, 6.9, 7.1, 29.9, 30.1, 400])

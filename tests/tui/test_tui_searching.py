@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -92,18 +91,6 @@ async def test_every_search_begins_as_a_recall(inspector: Inspector) -> None:
         assert "1 lunch_2026_11" in screen_words(app)
         await press(pilot, "slash", "tab", "escape", "escape", "escape", "slash")
         assert lit_mode(app) == "recall"
-
-
-async def test_while_a_search_is_typed_the_footer_has_only_keys_that_work(inspector: Inspector) -> None:
-    async with running(inspector.app(), WIDE) as (app, pilot):
-        await press(pilot, "slash")
-        footer = screen_text(app).rstrip().splitlines()[-1]
-        keys = [word.split()[0] for word in re.split(r"  +", footer.strip())]
-        for key in keys:
-            assert key in {"⏎", "tab", "^p", "f1", "esc"}, footer
-        assert "tab mode" in footer
-        await press(pilot, "=\\d")
-        assert browser(app).query_one(SearchBar).input.value == "\\d"
 
 
 async def test_what_is_typed_right_behind_the_slash_goes_into_the_bar(inspector: Inspector) -> None:

@@ -70,6 +70,7 @@ class InspectorApp(TypeAhead[int]):
     # Textual reads a screen's own sheet only when the screen is pushed; the first one is not.
     CSS_PATH = "rooms/browser.tcss"
     CSS = """
+    * { scrollbar-size-vertical: 1; }
     CommandPalette SearchIcon { display: none; }
     ToastRack { align: left bottom; margin: 0 0 1 0; overflow: hidden; }
     ToastHolder { align-horizontal: left; }
@@ -98,7 +99,6 @@ class InspectorApp(TypeAhead[int]):
         self._pace = pace
         self._browser = BrowserRoom(clock, self._pace)
         self._configs: tuple[MemoryConfig, ...] = ()
-        self._chosen = 0
         self._library: Library | None = None
         self._exit_code = DONE
         self._is_leaving = False
@@ -124,15 +124,15 @@ class InspectorApp(TypeAhead[int]):
         if self._library is not None:
             await self._library.close()
 
-    def open_store(self, chosen: int = 0) -> None:
-        """Open what the options mean now; of several installs the chosen one."""
-        self.run_worker(self._open(chosen), group="open", exclusive=True)
+    def open_store(self) -> None:
+        """Open what the options mean now; of several installs the first."""
+        self.run_worker(self._open(), group="open", exclusive=True)
 
     async def action_open_again(self) -> None:
         """Open the same store again, after it was closed and could not be opened."""
         while len(self.screen_stack) > 1:
             await self.pop_screen()
-        self.open_store(self._chosen)
+        self.open_store()
 
     def action_make_store(self) -> None:
         """Create the missing database from its snapshot, once a person confirms it."""
@@ -141,9 +141,7 @@ class InspectorApp(TypeAhead[int]):
 
         screen = self.screen
         if isinstance(screen, ErrorScreen):
-            make_from_snapshot(
-                self, self._configs[self._chosen], self._options.profile, partial(screen.dismiss, "again")
-            )
+            make_from_snapshot(self, self._configs[0], self._options.profile, partial(screen.dismiss, "again"))
 
     def action_make_empty_store(self) -> None:
         """Create the store that ZeroClaw creates at its first start, once a person confirms it."""
@@ -154,7 +152,7 @@ class InspectorApp(TypeAhead[int]):
         from zeroclaw_tui.tui.rooms.stores import ErrorScreen
 
         try:
-            target = await Target.at(self._configs[self._chosen], self._options.profile)
+            target = await Target.at(self._configs[0], self._options.profile)
             try:
                 await target.make()
             finally:
@@ -182,7 +180,7 @@ class InspectorApp(TypeAhead[int]):
         from zeroclaw_tui.tui.rooms.stores import StoresRoom
 
         if self._configs:
-            started = self._configs[self._chosen]
+            started = self._configs[0]
             current = self._library.config if self._library is not None else started
             find = partial(self._lister, current, started=started)
             room = StoresRoom(self._library, find, self._checker, self._options.profile, self._pace.patience)
@@ -253,11 +251,10 @@ class InspectorApp(TypeAhead[int]):
             "Set ZEROCLAW_TUI_DEBUG=1 to see a traceback."
         )
 
-    async def _open(self, chosen: int) -> None:
+    async def _open(self) -> None:
         try:
             self._configs = await asyncio.to_thread(self._finder, self._options)
-            self._chosen = min(chosen, len(self._configs) - 1)
-            self.sub_title = place_of(self._configs[self._chosen])
+            self.sub_title = place_of(self._configs[0])
             library = await self._opened()
         except InspectorError as error:
             self._exit_code = DONE if isinstance(error, BeforeFirstStart) else error.exit_code
@@ -266,19 +263,18 @@ class InspectorApp(TypeAhead[int]):
             with suppress(InspectorError):
                 if isinstance(error, NothingYet):
                     find = _curation("hydrate:snapshot_to_make_from")
-                    snapshot = await asyncio.to_thread(find, self._configs[self._chosen])
+                    snapshot = await asyncio.to_thread(find, self._configs[0])
             from zeroclaw_tui.tui.rooms.stores import ErrorScreen
 
-            has_others, knows_stores = len(self._configs) > 1, bool(self._configs)
-            screen = ErrorScreen(error, has_others=has_others, knows_stores=knows_stores, snapshot=snapshot)
+            screen = ErrorScreen(error, knows_stores=bool(self._configs), snapshot=snapshot)
             self.push_screen(screen, self._after_error)
             return
         agent = self._options.agent
         await self._take_over(library, View(filter=MemoryFilter(agent=(agent,) if agent else None)))
 
     async def _opened(self) -> Library:
-        """The chosen store, where the agent that is asked for is known. Raises InspectorError kinds."""
-        library, agent = await self._opener(self._configs[self._chosen], self._options.profile), self._options.agent
+        """The store, where the agent that is asked for is known. Raises InspectorError kinds."""
+        library, agent = await self._opener(self._configs[0], self._options.profile), self._options.agent
         try:
             if agent is not None:
                 await library.check_agents([agent])
@@ -291,14 +287,13 @@ class InspectorApp(TypeAhead[int]):
         """Show this store from now on; the one before is closed."""
         self._exit_code = DONE
         before, self._library = self._library, library
-        self._use_saved_theme(self._configs[self._chosen])
+        self._use_saved_theme(self._configs[0])
         await self._browser.show_store(library, view)
         if before is not None:
             await before.close()
         elif len(self._configs) > 1:
-            others = [place_of(config) for at, config in enumerate(self._configs) if at != self._chosen]
-            words = f"Another install here: {', '.join(others)}. Type : installs to choose it."
-            self.notify(words, markup=False)
+            others = ", ".join(map(place_of, self._configs[1:]))
+            self.notify(f"Another install here: {others}. Open it with --config-dir.", markup=False)
 
     def _use_store(self, candidate: Candidate | None) -> None:
         if candidate is not None:
@@ -358,26 +353,8 @@ class InspectorApp(TypeAhead[int]):
             self.open_store()
         elif way_on == "demo":
             self.exit(DEMO_WANTED)
-        elif way_on == "again":
-            self.open_store(self._chosen)
         else:
-            self.action_installs()
-
-    def action_installs(self) -> None:
-        from zeroclaw_tui.tui.dialogs import Answer, choice
-
-        answers = [
-            Answer("", place_of(config), number, f"{config.backend} · {one_line(config.install.rule)}")
-            for number, config in enumerate(self._configs)
-        ]
-        question = choice(f"{len(answers)} installs found. Open which one?", answers, self._chosen)
-        self.push_screen(question, self._use_install)
-
-    def _use_install(self, chosen: int | None) -> None:
-        if chosen is not None:
-            self.open_store(chosen)
-        elif self._library is None:
-            self.open_store(self._chosen)
+            self.open_store()
 
     def _use_saved_theme(self, config: MemoryConfig) -> None:
         from zeroclaw_tui.config.settings import saved_theme
@@ -396,7 +373,7 @@ class InspectorApp(TypeAhead[int]):
     def _keep(self, save: Callable[[Install], None]) -> None:
         try:
             if self._configs:
-                save(self._configs[self._chosen].install)
+                save(self._configs[0].install)
         except InspectorError as error:
             self.notify(str(error), title=error.title, severity="warning", markup=False)
 

@@ -25,7 +25,7 @@ from textual.widgets.option_list import Option
 
 from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.errors import UsageError
-from zeroclaw_tui.memory.text import display_text, mask_secrets
+from zeroclaw_tui.memory.text import display_text
 from zeroclaw_tui.tui.format import bar
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, WARNING
 from zeroclaw_tui.tui.widgets.facets import MOST_VALUES, FacetList
@@ -410,7 +410,7 @@ def path_typed(typed: str) -> Path:
 class FiltersScreen(Dialog[None]):
     """The facets again, with many values and a line that finds one among them; the list behind follows at once.
 
-    `toggle` is called with each value switched, `clear` when all should go. `cannot` says what the store does not know.
+    `toggle` is called with each value switched, `clear` when all should go.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -428,11 +428,9 @@ class FiltersScreen(Dialog[None]):
         facets: Facets,
         others: Mapping[Part, Facets],
         view: View,
-        cannot: Sequence[str] = (),
     ) -> None:
         super().__init__("Show only", None)
         self.add_class("-filters")
-        self._cannot = cannot
         self._shown_first = (facets, others, view)
         self._toggle = toggle
         self._clear = clear
@@ -440,8 +438,6 @@ class FiltersScreen(Dialog[None]):
     def compose_answers(self) -> ComposeResult:
         yield Input(placeholder="type to find a value", id="find", compact=True, select_on_focus=False)
         yield FacetList(id="values", most=MOST_VALUES)
-        if self._cannot:
-            yield Static(display_text(mask_secrets("\n".join(self._cannot))), id="cannot", markup=False)
 
     def on_mount(self) -> None:
         values = self.query_one(FacetList)

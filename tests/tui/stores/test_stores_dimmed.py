@@ -42,7 +42,7 @@ async def test_every_command_is_there_or_says_in_a_sentence_why_not(tmp_path: Pa
             assert set(reasons) == DIMMED[name]
         for command in BROWSER_COMMANDS:
             is_dimmed = command.id in reasons
-            if command.id not in ("installs", "search_mode"):
+            if command.id != "search_mode":
                 assert (browser(app).check_action(command.id, ()) is None) == is_dimmed
 
 
@@ -74,10 +74,7 @@ async def test_markdown_says_in_each_room_what_it_lacks_and_its_content_can_be_e
         assert said(app) == f"Not here: {NO_VECTORS}"
         await press(pilot, "slash", "=ramen")
         assert "█" not in screen_text(app)
-        await press(pilot, "escape", "escape", "F")
-        assert "Markdown keeps no session." in screen_text(app)
-        assert "These notes are one agent's." in screen_text(app)
-        await press(pilot, "escape", "colon", "=re-embed")
+        await press(pilot, "escape", "escape", "colon", "=re-embed")
         assert NO_VECTORS in screen_words(app)
         await press(pilot, "escape", "colon", "=snapshot")
         assert "ZeroClaw writes and reads MEMORY_SNAPSHOT.md only for" in screen_words(app)

@@ -177,17 +177,3 @@ async def test_an_empty_list_says_why() -> None:
         assert app.table.selected is None
         app.table.say_empty("Stopped.")
         assert app.lines[0] == "  Stopped."
-
-
-async def test_a_hundred_thousand_rows_are_read_only_where_they_are_seen() -> None:
-    drawn: set[int] = set()
-
-    def name(thing: Thing) -> str:
-        drawn.add(thing.count)
-        return thing.name
-
-    app = Table(TableList((Column[Thing]("thing", name, width=20),), things(100_000)))
-    async with app.run_test(size=(40, 10)) as pilot:
-        app.table.focus()
-        await pilot.press("G", "g", "pagedown")
-        assert len(drawn) < 100

@@ -81,15 +81,14 @@ async def test_the_whole_of_an_excerpt_keeps_the_place_of_reading() -> None:
         assert detail.scroll_offset.y == 0
 
 
-@pytest.mark.parametrize("piece", ["xxxxx", "今日は ", "one line\n"], ids=["one word", "wide", "many lines"])
-async def test_a_huge_memory_shows_its_beginning_and_says_how_much_more_there_is(piece: str) -> None:
-    content = piece * 700_000
+async def test_a_huge_memory_shows_its_beginning_and_says_how_much_more_there_is() -> None:
+    content = "今日は " * 700_000
     detail = MemoryDetail()
     app = WidgetApp(detail)
     async with app.run_test(size=(60, 20)) as pilot:
         detail.show(memory(1, content), None, None)
         await pilot.pause()
-        assert piece.strip() in _painted(app)
+        assert "今日は" in _painted(app)
         shown_text = "\n".join(shown(detail.query_one(PlainContent)))
         assert f"{len(content) - MAX_SHOWN:,} more characters" in shown_text
 
@@ -168,22 +167,6 @@ def test_decay_is_shown_with_the_age_it_came_from() -> None:
     assert "after decay 0.40 = 0.80 × 2^(−7.0 d / 7 d)" in _sentences(result, recalled([result], profile="0.8.4"))
     undecayed = scored(1, 0.8, decayed=0.8, vector_score=0.8)
     assert not any("decay" in line for line in _sentences(undecayed, recalled([undecayed], profile="0.8.4")))
-
-
-async def test_the_detail_scrolls_with_the_keys_of_the_list() -> None:
-    detail = MemoryDetail()
-    app = WidgetApp(detail)
-    async with app.run_test(size=(60, 20)) as pilot:
-        detail.show(memory(1, "line\n" * 100), None, None)
-        detail.focus()
-        await pilot.pause()
-        places = []
-        for key in ("j", "k", "ctrl+d", "ctrl+u", "G", "g", "pagedown", "pageup"):
-            await pilot.press(key)
-            places.append(detail.scroll_offset.y)
-        assert places == [1, 0, 10, 0, detail.max_scroll_y, 0, 20, 0]
-        assert shown(detail.query_one(PlainContent))[0].startswith("line")
-        assert all(binding.id and binding.tooltip for binding in MemoryDetail.BINDINGS)  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(("timestamp", "words"), [("MEMORY", "MEMORY"), ("", "no date")])

@@ -158,20 +158,6 @@ async def test_the_end_of_a_million_rows_is_one_key_away_and_the_scrollbar_reach
         assert widget.scroll_offset.y in app.saw(MemoryList.RowsWanted)[-1].handles
 
 
-async def test_another_theme_colours_the_rows_at_once() -> None:
-    async with listing() as (widget, app, pilot):
-        widget.show_page(memories(3))
-        await pilot.pause()
-        before = widget.render_line(2)
-        for theme in ("zeroclaw-light", "nord", "ansi-dark"):
-            app.theme = theme
-            await pilot.pause()
-            after = widget.render_line(2)
-            assert after.text == before.text
-            assert [segment.style for segment in after] != [segment.style for segment in before]
-            before = after
-
-
 async def test_what_was_looked_for_is_lit_even_far_into_a_memory() -> None:
     async with listing() as (widget, _, pilot):
         widget.light_up(Highlights.of(MemoryFilter(contains="PeaNuts")))

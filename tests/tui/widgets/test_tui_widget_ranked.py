@@ -92,20 +92,6 @@ async def test_the_bold_number_is_the_one_that_is_compared_with_the_threshold() 
 NUMBERS = ("0.90", "0.60", "0.70", "0.53", "0.3999", "0.20", "0.50")
 
 
-async def test_a_result_below_the_threshold_by_decay_says_so() -> None:
-    because = "threshold 0.00 < 0.40 after decay from 0.57"
-    results = [
-        scored(1, 0.68, decayed=0.68, vector_score=0.55, keyword_score=1.0, injected=True),
-        scored(2, 0.57, decayed=0.001, vector_score=0.5, stop=Stop("threshold", "decay", 0.001, 0.4, 0.57)),
-        scored(3, 0.52, decayed=0.52, vector_score=0.44, injected=True),
-    ]
-    wide, narrow = await _lines(recalled(results), 95), await _lines(recalled(results), 76)
-    for lines in (wide, narrow):
-        assert "0.57 → 0.00" in lines[2]
-        assert lines[3].strip() == because
-    assert not any("below is not injected" in line for line in wide)
-
-
 async def test_the_cursor_passes_over_the_thresholds_line() -> None:
     widget = MemoryList()
     app = WidgetApp(widget)

@@ -51,12 +51,10 @@ if TYPE_CHECKING:
 _LUCID = "lucid"
 """The stage of what the lucid program answered, and no memory of the store itself."""
 _OF_LUCID = "This memory comes from the lucid program and cannot be changed here."
-_UNKNOWN_OF_LUCID = dict.fromkeys(
-    ("edit", "edit_in_editor", "re_embed", "delete", "erase", "show_again", "history"), _OF_LUCID
-) | {
-    "explain": "Memories from the lucid program cannot be explained, because lucid gives no reasons.",
-    "similar": "Memories from the lucid program cannot be compared with others.",
-}
+_UNKNOWN_OF_LUCID = frozenset({
+    "edit", "edit_in_editor", "re_embed", "delete", "erase", "show_again", "history", "explain", "similar",
+})  # fmt: skip
+"""What cannot be done to it."""
 
 
 class BrowserRoom(Room[None]):
@@ -236,8 +234,7 @@ class BrowserRoom(Room[None]):
         panes = self.panes
         if panes.facets is not None and self.library is not None:
             shown = (panes.facets, panes.other_facets, self.view)
-            cannot = unfiltered_because(self.library)
-            self.app.push_screen(FiltersScreen(panes.toggle, self.action_no_filter, *shown, cannot))
+            self.app.push_screen(FiltersScreen(panes.toggle, self.action_no_filter, *shown))
 
     def action_no_filter(self) -> None:
         self.panes.look(self.view.cleared())
@@ -613,7 +610,7 @@ def why_dimmed(action: str, library: Library, view: View, under_cursor: ScoredEn
     if memory.about.keeps_nothing and action not in NEEDS_NO_MEMORIES | WRITING:
         return library.read_only_because
     if action in _UNKNOWN_OF_LUCID and under_cursor is not None and under_cursor.stage == _LUCID:
-        return _UNKNOWN_OF_LUCID[action]
+        return _OF_LUCID
     if action in WRITING and library.read_only_because is not None:
         return library.read_only_because
     match action:
@@ -628,9 +625,3 @@ def why_dimmed(action: str, library: Library, view: View, under_cursor: ScoredEn
 
             return None if has_database(memory.name) else NO_SNAPSHOT
     return None
-
-
-def unfiltered_because(library: Library) -> tuple[str, ...]:
-    """What the list cannot be narrowed to in this store: a sentence for each part, none twice."""
-    reasons = (library.memory.why_not.get(name) for name in ("sessions", "agents", "namespaces", "superseded"))
-    return tuple(dict.fromkeys(reason for reason in reasons if reason))

@@ -63,7 +63,6 @@ BROWSER_COMMANDS = (
             shell="recall {query} --profile {version}"),
     Command("reload", "r", "reload", "Reload; after a failure: retry", synonyms="refresh"),
     Command("copy", "y", "copy", "Copy the content", synonyms="clipboard yank", shell="get {key}"),
-    Command("installs", "", "installs", "Choose another install found here", target="app"),
     Command("notices", "", "notices", "Notices about this store", synonyms="warnings", shell="health"),
     Command("change_theme", "", "theme", "Choose the colours", synonyms="color dark light", target="app"),
     *(command for command in common_commands(out="One step out; never quits") if command.id != "leave"),
@@ -72,7 +71,7 @@ BROWSER_COMMANDS = (
 
 WRITING = frozenset(command.id for command in BROWSER_COMMANDS if command.writes)
 NEEDS_NO_MEMORIES = frozenset({
-    "step_out", "reload", "no_filter", "notices", "keys", "hygiene", "health", "installs", "change_theme",
+    "step_out", "reload", "no_filter", "notices", "keys", "hygiene", "health", "change_theme",
     "command_palette", "quit", "memories", "upkeep", "changes", "stores",
 })  # fmt: skip
 """What can also be done where nothing is ever stored."""

@@ -55,7 +55,7 @@ _FOREIGN = "Only DATABASE_URL names it, so it may be another program's and is re
 _NAMES = {"superseded": "superseded rows", "kind": "kinds", "pinned": "pins", "write": "writing"}
 _MARKS = ("keyword", "vectors", "sessions", "agents", "write")
 _MARK_CELLS = sum(len(mark) + 1 for mark in _MARKS)
-WayOn = Literal["again", "installs", "demo"]
+WayOn = Literal["again", "demo"]
 
 
 class StoresRoom(Room["Candidate | None"]):
@@ -277,14 +277,13 @@ ERROR_COMMANDS = (
     Command("make_store", "S", "from snapshot", "Create the database from the snapshot", True, target="app"),
     Command("make_empty_store", "n", "create", "Create an empty store", True, target="app"),
     replace(next(command for command in ROOM_COMMANDS if command.id == "stores"), footer=True),
-    Command("installs", "i", "installs", "Choose another install", True),
     Command("keys", "question_mark,f1", "keys", "The keys that work here", True),
     Command("quit", "q", "quit", "Quit", True, target="app"),
 )
 
 
 class ErrorScreen(Room["WayOn | Path"]):
-    """Says what is wrong, and gives the way on: try again, choose another install, the demo, or a path to open.
+    """Says what is wrong, and gives the way on: try again, the demo, or a path to open.
 
     `knows_stores` says that there is a config, which may know another store; `snapshot` is a file of which the database
     that is not there can be made.
@@ -293,13 +292,10 @@ class ErrorScreen(Room["WayOn | Path"]):
     CSS_PATH = "stores.tcss"
     KEYS = ERROR_COMMANDS
 
-    def __init__(
-        self, error: InspectorError, *, has_others: bool, knows_stores: bool = False, snapshot: Path | None = None
-    ) -> None:
+    def __init__(self, error: InspectorError, *, knows_stores: bool = False, snapshot: Path | None = None) -> None:
         super().__init__()
         self._knows_stores = knows_stores
         self._error = error
-        self._has_others = has_others
         self._snapshot = snapshot
 
     def compose(self) -> ComposeResult:
@@ -315,14 +311,13 @@ class ErrorScreen(Room["WayOn | Path"]):
         yield KeyLine()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Another install or store can only be chosen where one is known, a database only be made from a snapshot, and
+        """Another store can only be chosen where one is known, a database only be made from a snapshot, and
         an empty store only before ZeroClaw's first start."""
         offered = {
             "stores": self._knows_stores,
             "make_store": self._snapshot is not None,
             "make_empty_store": isinstance(self._error, BeforeFirstStart) and self._snapshot is None,
             "demo": isinstance(self._error, NoInstall),
-            "installs": self._has_others,
         }
         return offered.get(action, True)
 
@@ -331,9 +326,6 @@ class ErrorScreen(Room["WayOn | Path"]):
 
     def action_demo(self) -> None:
         self.dismiss("demo")
-
-    def action_installs(self) -> None:
-        self.dismiss("installs")
 
     def action_open_path(self) -> None:
         """Ask for a path and open it."""

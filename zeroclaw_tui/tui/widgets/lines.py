@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len
 from textual.app import ComposeResult, RenderResult
@@ -224,27 +224,21 @@ class FactLine(Widget):
 
 
 class Banner(GrowingText):
-    """One sentence with the key that helps."""
+    """What is wrong, in one sentence with the key that tries it again."""
 
     DEFAULT_CSS = """
-    Banner { display: none; height: auto; max-height: 3; padding: 0 1; }
-    Banner.-quiet { display: block; color: $text-muted; }
-    Banner.-error { display: block; color: $text-error; background: $error-muted; }
+    Banner { display: none; max-height: 3; padding: 0 1; color: $text-error; background: $error-muted; }
+    Banner.-failed { display: block; }
     """
-
-    def show(self, kind: Literal["error", "quiet"], sentence: str, key: str, does: str) -> None:
-        """Say a sentence; `key` `does` something about it."""
-        glyph = "✗" if kind == "error" else "●"
-        self.update(Content.assemble(f"{glyph} {one_line(shown_words(sentence))}  ", (key, STRONG), f" {does}"))
-        self.set_classes(f"-{kind}")
 
     def fail(self, error: InspectorError) -> None:
         """Say what is wrong; the key of the room that looks again tries it again."""
-        self.show("error", str(error), "r", "to retry")
+        self.update(Content.assemble(f"✗ {one_line(shown_words(str(error)))}  ", ("r", STRONG), " to retry"))
+        self.add_class("-failed")
 
     def hide(self) -> None:
         """Nothing to say."""
-        self.set_classes("")
+        self.remove_class("-failed")
 
 
 class StatusBar(GrowingText):
@@ -299,9 +293,8 @@ class KeyLine(Widget):
         return clickable(words, "", "press", active.binding.key) + Content(_GAP)
 
 
-@dataclass(frozen=True, slots=True)
-class TabName:
-    """A tab by its id, the key that opens it as a person knows it, or how much is in it, and its name."""
+class TabName(NamedTuple):
+    """A tab by its id, the key that opens it, and its name."""
 
     id: str
     key: str
@@ -309,7 +302,7 @@ class TabName:
 
 
 class TabLine(Widget):
-    """The tabs, the one that is shown underlined; a click opens one. Notes give way where there is no room."""
+    """The tabs, the one that is shown underlined; a click opens one. A note is at the end of the line."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
@@ -317,8 +310,7 @@ class TabLine(Widget):
     """
     chosen: reactive[str] = reactive("")
     """The id of the tab that is shown."""
-    notes: reactive[tuple[str, ...]] = reactive(())
-    """What may stand at the end of the line: the first that has room, the fullest first."""
+    note: reactive[str] = reactive("")
 
     @dataclass
     class Wanted(Message):
@@ -344,6 +336,4 @@ class TabLine(Widget):
                 (tab.key, MUTED if is_chosen else ACCENT), " ", (tab.words, LIT if is_chosen else MUTED)
             )
             line += clickable(name, "", "open", tab.id) + Content(_TAB_GAP)
-        room = self.content_size.width - line.cell_length
-        fitting = (note for note in map(one_line, self.notes) if cell_len(note) <= room)
-        return line + Content.styled(fit(next(fitting, ""), room, "right"), ACCENT)
+        return line + Content.styled(fit(self.note, self.content_size.width - line.cell_length, "right"), ACCENT)

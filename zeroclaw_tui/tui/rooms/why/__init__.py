@@ -401,10 +401,8 @@ class WhyRoom(StoreRoom):
         choice, trial, tried = self.library.profile, self.inquiry.trial, self.inquiry.tried
         source = choice.source if trial.profile == choice.profile else "tried"
         self._line.show_facts(f"scoring {trial.profile.version} ({source})")
-        notes: tuple[str, ...] = ("not saved. Press W to save",)
-        if self.tab != "what_if":
-            notes = (f"modified: {tried.changed_words}", "modified") if tried.changed else ()
-        self.query_one(TabLine).notes = notes
+        modified = f"modified: {tried.changed_words}" if tried.changed else ""
+        self.query_one(TabLine).note = "not saved. Press W to save" if self.tab == "what_if" else modified
 
     async def _ask(self, pane: Pane) -> None:
         try:
