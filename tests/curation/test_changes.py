@@ -96,25 +96,6 @@ async def test_a_permanent_deletion_leaves_no_byte_of_the_text(world: World) -> 
     assert (await undo(world.library)).count == 1
 
 
-async def test_a_deletion_whose_answer_was_lost_is_reported_as_the_store_shows_it(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As where a server commits, and the connection breaks before it says so."""
-    rows = [await stored(world, f"key{number}") for number in range(3)]
-    apply = world.library.memory.apply
-
-    async def committed(*given: Any, **named: Any) -> Any:
-        await apply(*given, **named)
-        raise NotReachable("The server is gone.", hint="r asks again.")
-
-    monkeypatch.setattr(world.library.memory, "apply", committed)
-    plan = await plan_of_marked(world.library, [row.id for row in rows[:2]])
-    with pytest.raises(NotReachable) as caught:
-        await remove_memories(world.library, plan, "purge")
-    assert caught.value.hint == "r asks again. 2 were changed before that. Undo reverses them."
-    assert list(await world.rows()) == [rows[2].id]
-
-
 def fill(world: World) -> None:
     small_store.add(world.install.database, ({"content": f"text {number}"} for number in range(MANY)))
 

@@ -135,13 +135,3 @@ async def test_a_change_of_an_earlier_version_is_undone_line_by_line(library: Li
 
 def _hash(line: str) -> str:
     return hashlib.sha256(f"- {line}".encode() if line else b"").hexdigest()[:12]
-
-
-async def test_a_line_that_is_no_text_is_deleted_permanently(library: Library) -> None:
-    notes = _notes(library)
-    notes.write_bytes(b"- caf\xe9\n- two\n")
-    await _forget(library, "MEMORY:1")
-    await _forget(library, "MEMORY:0", forever=True)
-    assert notes.read_bytes() == b""
-    assert b"caf\xe9" not in library.trash.file.read_bytes()
-    assert await _in_trash(library) == ["two"]

@@ -39,7 +39,7 @@ def test_a_database_is_opened_as_one_whatever_backend_the_config_names(folder: P
     create_database(database, "G1")
     (config,) = configs_for(OpenOptions(path=folder, location=str(database)), {})
     assert (config.backend, config.database) == ("sqlite", database)
-    assert describe_choice(config).startswith("sqlite: the content of the file overrides")
+    assert describe_choice(config).startswith("sqlite: chosen by the content of the file")
 
 
 PROVIDER = '[memory]\nbackend = "sqlite"\n[storage.provider.config]\nprovider = "postgres"\n'
@@ -49,28 +49,23 @@ MODERN = 'schema_version = 3\n[memory]\nbackend = "postgres.work"\n[storage.post
 @pytest.mark.parametrize(
     ("text", "environ", "options", "line"),
     [
-        ('[memory]\nbackend = "markdown"\n', {}, {}, 'markdown: memory.backend = "markdown" in config.toml.'),
+        ('[memory]\nbackend = "markdown"\n', {}, {}, "markdown: memory.backend in config.toml."),
         ("[memory]\n", {}, {}, "sqlite: the default, because memory.backend is not set."),
-        (PROVIDER, {}, {}, 'postgres: [storage.provider.config] provider overrides memory.backend = "sqlite".'),
-        (
-            PROVIDER, {}, {"backend": "markdown"},
-            'markdown: --backend overrides memory.backend = "sqlite"; ZeroClaw itself would use postgres.',
-        ),
+        (PROVIDER, {}, {}, "postgres: chosen by [storage.provider.config] provider."),
+        (PROVIDER, {}, {"backend": "markdown"}, "markdown: chosen by --backend; ZeroClaw itself would use postgres."),
         (
             PROVIDER, {}, {"location": "rediss://h"},
-            'redis: the scheme of --location overrides memory.backend = "sqlite"; '
-            "ZeroClaw itself would use postgres.",
+            "redis: chosen by the scheme of --location; ZeroClaw itself would use postgres.",
         ),
-        (MODERN, {}, {}, 'postgres.work: memory.backend = "postgres.work" in config.toml.'),
-        (MODERN, {"ZEROCLAW_memory__backend": "none"}, {}, "none: environment ZEROCLAW_memory__backend."),
+        (MODERN, {}, {}, "postgres.work: memory.backend in config.toml."),
+        (MODERN, {"ZEROCLAW_memory__backend": "none"}, {}, "none: chosen by environment ZEROCLAW_memory__backend."),
         (
             '[memory]\nbackend = "In-Memory"\n', {}, {},
-            'in-memory: memory.backend = "In-Memory" in config.toml; ZeroClaw itself would use markdown, because it '
-            "does not know that name.",
+            "in-memory: memory.backend in config.toml; ZeroClaw itself would use markdown.",
         ),
     ],
 )  # fmt: skip
-def test_a_choice_names_what_chose_the_backend_and_what_it_overrides(
+def test_a_choice_names_what_chose_the_backend(
     tmp_path: Path, text: str, environ: dict[str, str], options: dict[str, str], line: str
 ) -> None:
     (tmp_path / "config.toml").write_text(text)

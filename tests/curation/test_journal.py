@@ -16,17 +16,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from journal_world import Clock, World, install_at
-from support.small_store import add
+from journal_world import Clock, install_at
 
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.curation import journal_file, journal_records
-from zeroclaw_tui.curation.changes import remove_memories
 from zeroclaw_tui.curation.journal import Trash, store_name
-from zeroclaw_tui.curation.purge_plan import plan_purge
 from zeroclaw_tui.memory.change import Row, RowChange
 from zeroclaw_tui.memory.errors import Locked, NotFound, Unreadable
-from zeroclaw_tui.memory.query import MemoryFilter
 
 STORE = "sqlite:/somewhere/brain.db"
 
@@ -228,15 +224,6 @@ async def test_emptying_everything_makes_the_file_small_and_spares_other_stores(
     assert (await trash.listing())[1] == 0
     assert await trash.last() is None
     assert (await other.listing())[1] == 1
-
-
-async def test_place_that_cannot_be_written_refuses_the_change(world: World) -> None:
-    add(world.install.database, [{}])
-    world.install.own_dir.write_text("a file where the folder should be")
-    before = await world.rows()
-    with pytest.raises(Unreadable, match=r"trash.* cannot be"):
-        await remove_memories(world.library, await plan_purge(world.library, MemoryFilter()), "purge")
-    assert await world.rows() == before
 
 
 def _as_another_user(folder: str, queue: Any) -> None:

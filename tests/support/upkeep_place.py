@@ -150,7 +150,7 @@ STEPS: Sequence[str] = (
 
 async def _hygiene(library: Library, place: Place, number: int) -> Outcome | None:
     plan = await plan_hygiene(library, NOW)
-    return await run_hygiene(library, plan, exclude=[item.id for item in plan.items[: number % 3]])
+    return await run_hygiene(library, plan.without([item.id for item in plan.items[: number % 3]]))
 
 
 async def _merge(library: Library, place: Place, number: int) -> Outcome | None:

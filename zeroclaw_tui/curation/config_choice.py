@@ -27,7 +27,6 @@ from zeroclaw_tui.config.locations import (
 )
 from zeroclaw_tui.config.memory_config import DEFAULT, FILE, OPTION, MemoryConfig, shown
 from zeroclaw_tui.config.settings import settings_problem
-from zeroclaw_tui.config.storage import STORAGE_PROVIDER, source_of
 from zeroclaw_tui.files.database import is_database
 from zeroclaw_tui.files.disk import exists, is_folder
 from zeroclaw_tui.memory.errors import NoInstall, Unreadable, UsageError
@@ -175,37 +174,22 @@ def _backend_by_content(install: Install, location: str | None) -> str | None:
 
 
 def describe_choice(config: MemoryConfig) -> str:
-    """Name the backend, what chose it over what, and the one that ZeroClaw itself would use if that is another.
+    """Name the backend, what chose it, and the one that ZeroClaw itself would use if that is another.
 
-    For example `postgres: [storage.provider.config] provider overrides memory.backend = "sqlite".`
+    For example `redis: chosen by --backend; ZeroClaw itself would use sqlite.`
     """
-    line = f"{shown(backend_name(config))}: {_choice_reason(config)}"
+    source = config.sources.get(CHOSEN_HERE) or config.sources.get(_BACKEND, DEFAULT)
+    chosen = f"chosen by {'--backend' if source == OPTION else source.removeprefix(f'{FILE}, ')}"
+    if source == FILE:
+        chosen = f"memory.backend in {FILE}"
+    elif source == DEFAULT:
+        chosen = "the default, because memory.backend is not set"
+    line = f"{shown(backend_name(config))}: {chosen}"
     info = backend_info(config.backend)
-    is_known = info is not None and info.in_zeroclaw
-    is_known_alone = config.install.layout == "lone" and (is_known or info is None)
+    is_known_alone = config.install.layout == "lone" and (info is None or info.in_zeroclaw)
     if is_known_alone or config.zeroclaw_backend == (config.backend if info is None else info.key):
         return f"{line}."
-    by_option = config.sources.get(_BACKEND) in (OPTION, SCHEME)
-    reason = "" if is_known or by_option else ", because it does not know that name"
-    return f"{line}; ZeroClaw itself would use {config.zeroclaw_backend}{reason}."
-
-
-def _choice_reason(config: MemoryConfig) -> str:
-    source = config.sources.get(_BACKEND, DEFAULT)
-    written = config.values.get("backend")
-    setting = f'memory.backend = "{shown(written)}"' if isinstance(written, str) else None
-    if source in (DEFAULT, FILE):
-        return f"{setting} in {FILE}" if setting else "the default, because memory.backend is not set"
-    if source.startswith("environment ") and source != source_of(STORAGE_PROVIDER):
-        # Such a variable replaces the setting itself.
-        return source
-    chosen_here = config.sources.get(CHOSEN_HERE)
-    if chosen_here is not None:
-        chosen = f"your choice here ({chosen_here})"
-    else:
-        chosen = "--backend" if source == OPTION else source.removeprefix(f"{FILE}, ")
-    is_same = written in (config.backend, backend_name(config))
-    return f"chosen by {chosen}" if setting is None or is_same else f"{chosen} overrides {setting}"
+    return f"{line}; ZeroClaw itself would use {config.zeroclaw_backend}."
 
 
 def backend_name(config: MemoryConfig) -> str:

@@ -305,10 +305,8 @@ def _old_audit_entries(connection: sqlite3.Connection, file: Path, cutoff: Cutof
     return items
 
 
-async def run_hygiene(
-    library: Library, plan: HygienePlan, *, exclude: Collection[str] = (), on_progress: ProgressCallback | None = None
-) -> Outcome:
-    """Archive and delete the items of a plan except those of the ids in `exclude`, then write the state file.
+async def run_hygiene(library: Library, plan: HygienePlan, *, on_progress: ProgressCallback | None = None) -> Outcome:
+    """Archive and delete the items of a plan, then write the state file.
 
     Only items that are as the plan has them are done. `count` is how many were done; `changed` and `gone` are the ids
     of items that changed or are missing, and notes name them. A file that cannot be archived or deleted is a note too.
@@ -320,17 +318,16 @@ async def run_hygiene(
         raise UsageError(
             "Hygiene runs as of now or of a moment before.", hint="A later time only works with --dry-run."
         )
-    chosen = plan.without(exclude)
 
     async def work(action: RunningAction, on_progress: ProgressCallback) -> Outcome:
-        run = _Run(library, chosen, action, on_progress)
+        run = _Run(library, plan, action, on_progress)
         await run.do()
-        if len(run.done) != len(chosen.items):
+        if len(run.done) != len(plan.items):
             await action.set_summary(_summary(run.done_plan))
         changed, missing, notes = map(tuple, (run.changed, run.missing, run.notes))
         return Outcome("hygiene", len(run.done), None, changed, missing, cancelled=run.is_cancelled, notes=notes)
 
-    return await run_change(library, "hygiene", _summary(chosen), work, on_progress)
+    return await run_change(library, "hygiene", _summary(plan), work, on_progress)
 
 
 def run_sentences(outcome: Outcome, plan: HygienePlan, undo: str, until: str = "") -> Iterator[str]:

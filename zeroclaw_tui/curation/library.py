@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, get_args
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import create_memory, empty_store
-from zeroclaw_tui.backends.lookup import count_facets, count_matching, entries_with_key, entry_with_id, whole_entry
+from zeroclaw_tui.backends.lookup import count_matching, entries_with_key, entry_with_id, whole_entry
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.profile_choice import ProfileChoice, choose_profile
 from zeroclaw_tui.embeddings.base import Embedder, endpoint_host
@@ -126,18 +126,12 @@ class Library:
             return
         if "agents" in self.memory.why_not:
             raise without_agents(self.memory)
-        unknown = []
-        # Counting the memories of every agent takes long, so each agent is looked up first.
-        for agent in agents:
+        for agent in set(agents).difference(self.config.agents):
             own = MemoryFilter(agent=(agent,), superseded=Superseded.SHOW)
-            if agent not in self.config.agents and not await self.memory.rows(Query(EXCERPTS, own, limit=1)):
-                unknown.append(agent)
-        if unknown:
-            facets = await count_facets(self.memory, MemoryFilter(superseded=Superseded.SHOW), _now().isoformat())
-            without_memories = (await self.memory.health()).facts.get("agents", ())
-            known = {*self.config.agents, *(facets.agent or ()), *without_memories}
-            if nobody := set(unknown) - known:
-                raise unknown_agent(min(nobody), known)
+            if not await self.memory.rows(Query(EXCERPTS, own, limit=1)):
+                known = {*self.config.agents, *(await self.memory.health()).facts.get("agents", ())}
+                if agent not in known:
+                    raise unknown_agent(agent, known)
 
     async def close(self) -> None:
         await self.memory.close()

@@ -140,8 +140,7 @@ class Hygiene(UpkeepTab):
         plan = self.plan
         if plan is None:
             return
-        excluded = frozenset(self.items.marks)
-        included = plan.without(excluded)
+        included = plan.without(self.items.marks)
         if self.days > 0:
             warn(self, "This is a preview. Press ← to go back to today, and run what is due then.")
             return
@@ -162,7 +161,7 @@ class Hygiene(UpkeepTab):
                 until = until_words(outcome.action.until, self.room.clock().astimezone()) if outcome.action else ""
                 return " ".join([*run_sentences(outcome, included, "u", until), *map(one_line, outcome.notes[:1])])
 
-            run = partial(run_hygiene, library, plan, exclude=excluded)
+            run = partial(run_hygiene, library, included)
             await self.carry_out("Running hygiene", len(included.items), run, report)
 
 
