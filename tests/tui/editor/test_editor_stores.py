@@ -21,7 +21,7 @@ from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.memory.change import Row
 from zeroclaw_tui.tui import external
-from zeroclaw_tui.tui.rooms.editor import EditorForm, EditorScreen, edit_externally
+from zeroclaw_tui.tui.rooms.editor import EditorScreen, edit_externally
 from zeroclaw_tui.tui.widgets.text_fields import ContentArea
 
 HOSTILE = "a\r\nb\rc\x00d\x1b]0;x\x07\u202e ␛\n"
@@ -93,7 +93,8 @@ async def test_what_cannot_be_edited_here_stays_to_the_byte(library: Library, id
     assert before["content"] == expected
     row = await row_of(library, id)
     async with running(ScreenApp(lambda: EditorScreen(library, row))) as (app, pilot):
-        assert app.screen.query_one(EditorForm).changed() == ()
+        assert isinstance(app.screen, EditorScreen)
+        assert app.screen.changed() == {}
         app.screen.query_one("#session_id", Input).value = "s1"
         await press(pilot, "ctrl+s")
     after = on_disk(library, id)

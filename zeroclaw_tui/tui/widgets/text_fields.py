@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -14,7 +14,6 @@ from textual.document._document import EditResult
 from textual.events import Click
 from textual.message import Message
 from textual.reactive import reactive
-from textual.suggester import SuggestFromList
 from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 from textual.widgets.text_area import Edit
@@ -71,11 +70,6 @@ class LineInput(Input):
         """What the field means: the value it was opened with until somebody changes it."""
         return self._stored if self.value == self._shown else self.value
 
-    def suggest(self, values: Iterable[str]) -> None:
-        """Suggest these values while somebody types, except those that cannot be shown as they are."""
-        visible = [value for value in values if value and can_edit_in_line(value)]
-        self.suggester = SuggestFromList(visible, case_sensitive=False)
-
     def replace(self, text: str, start: int, end: int) -> None:
         """Replace a part without the characters that a terminal obeys or does not show."""
         line = " ".join(re.split("[\n\t]", _LINE_ENDS.sub("\n", text)))
@@ -103,14 +97,6 @@ class OneOf(Widget, can_focus=True):
     def value(self) -> str:
         """The one chosen."""
         return self._values[self.at]
-
-    def offer(self, values: Iterable[str]) -> None:
-        """These values instead; the one chosen stays where it is among them. None at all changes nothing."""
-        chosen, offered = self.value, tuple(values)
-        if offered:
-            self._values = offered
-            self.set_reactive(OneOf.at, offered.index(chosen) if chosen in offered else 0)
-            self.refresh()
 
     def render(self) -> Content:
         mark = ACCENT if self.has_focus else MUTED
