@@ -41,7 +41,6 @@ def test_wrong_answers(onboard: Onboard, config_file: Path, flags: tuple[str, ..
 
 
 TABLE_TWICE = '[memory]\nbackend = "sqlite"\n[memory]\nauto_save = true\n'
-ROUTES_TWICE = 'model_routes = []\n[memory]\nbackend = "sqlite"\n[[model_routes]]\napi_key = "r-sekret"\n'
 
 
 @pytest.mark.parametrize(

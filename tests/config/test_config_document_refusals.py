@@ -11,11 +11,11 @@ from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, UsageError
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("memory = 'hunter2'\n", "memory is a single value"),
-        ("[[memory]]\nqdrant.url = 'hunter2'\n", "memory is a list"),
-        ("[memory]\nqdrant = 'hunter2'\n", "memory.qdrant is a single value"),
-        ("[memory.qdrant.url]\nx = 'hunter2'\n", "memory.qdrant.url is a table"),
-        ("[[memory.qdrant.url]]\nx = 'hunter2'\n", "memory.qdrant.url is a list of tables"),
+        ("memory = 'hunter2'\n", "memory is not a table"),
+        ("[[memory]]\nqdrant.url = 'hunter2'\n", "memory is not a table"),
+        ("[memory]\nqdrant = 'hunter2'\n", "memory.qdrant is not a table"),
+        ("[memory.qdrant.url]\nx = 'hunter2'\n", "it is a table"),
+        ("[[memory.qdrant.url]]\nx = 'hunter2'\n", "it is a table"),
     ],
 )
 def test_a_way_that_leads_through_no_table(text: str, named: str) -> None:

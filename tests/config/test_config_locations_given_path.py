@@ -93,15 +93,6 @@ def test_own_folder_of_a_lone_file_follows_its_real_path(tmp_path: Path) -> None
     assert at(tmp_path / "real.db", XDG_DATA_HOME="relative").own_dir.is_relative_to("/home/nobody")
 
 
-def test_folder_with_several_databases_asks_which(tmp_path: Path) -> None:
-    for name in ("a.db", "b.db"):
-        (tmp_path / name).write_bytes(b"")
-    with pytest.raises(Unreadable, match=r"several databases: a\.db, b\.db"):
-        at(tmp_path)
-    (tmp_path / "brain.db").write_bytes(b"")
-    assert at(tmp_path).database == tmp_path / "brain.db"
-
-
 @pytest.mark.parametrize(
     ("files", "given", "root"),
     [

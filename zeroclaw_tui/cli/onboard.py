@@ -158,10 +158,7 @@ def _path(text: str) -> Path:
 
     if not text.strip():
         raise UsageError("The path of an option is empty.", hint="Check that its shell variable is set.")
-    try:
-        return Path(text).expanduser()
-    except RuntimeError as error:
-        raise UsageError(f"No home directory found for {one_line(text)}.", hint="Write the full path.") from error
+    return Path(text).expanduser()
 
 
 def restore(install: Install, given: argparse.Namespace) -> int:
@@ -356,12 +353,9 @@ async def _tests(plan: Plan) -> list[Finding]:
     import asyncio
 
     from zeroclaw_tui.onboard.probes import run_probe, subjects
-    from zeroclaw_tui.onboard.review import SUBJECTS
 
     changed = {change.name for change in plan.changes}
     wanted = subjects(plan.answers, changed)
-    if wanted and sys.stderr.isatty():
-        note(f"zeroclaw: Testing {', '.join(SUBJECTS.get(subject, subject) for subject in wanted)} …")
     return [*await asyncio.gather(*(run_probe(subject, plan.answers) for subject in wanted))]
 
 

@@ -130,20 +130,17 @@ def _table_of(values: dict[str, Any], path: KeyPath) -> dict[str, Any]:
     for depth, name in enumerate(path[:-1], 1):
         values = values.setdefault(name, {})
         if not isinstance(values, dict):
-            kind, where = "a list" if isinstance(values, list) else "a single value", shown_key(path[:depth])
-            raise BrokenConfig(
-                f"{where} is {kind} in this config and not a table, so {shown_key(path)} cannot be set.",
-                hint=f"Make {where} a table, or remove it.",
-            )
+            raise _no_place(path, f"{shown_key(path[:depth])} is not a table")
     current = values.get(path[-1])
     is_list_of_tables = isinstance(current, list) and current and all(isinstance(each, dict) for each in current)
     if isinstance(current, dict) or is_list_of_tables:
-        kind = "a table" if isinstance(current, dict) else "a list of tables"
-        raise BrokenConfig(
-            f"{shown_key(path)} is {kind} in this config where a single value belongs.",
-            hint=f"Remove or rename {shown_key(path)}.",
-        )
+        raise _no_place(path, "it is a table")
     return values
+
+
+def _no_place(path: KeyPath, why: str) -> BrokenConfig:
+    sentence = f"{shown_key(path)} cannot be set in this config: {why}."
+    return BrokenConfig(sentence, hint="Fix that by hand, then run it again.")
 
 
 def _require_text(path: KeyPath, value: Any) -> None:

@@ -323,12 +323,8 @@ class _Place(NamedTuple):
             return self.of_root(given.parent)
         if _is_root(given):
             return self.of_root(given)
-        databases = [name for name in names_in(given) if name.endswith(".db") and not is_folder(given / name)]
-        if "brain.db" in databases or len(databases) == 1:
-            return self.lone(given, given / ("brain.db" if "brain.db" in databases else databases[0]))
-        if databases:
-            names = ", ".join(databases[:5]) + (", …" if len(databases) > 5 else "")
-            raise Unreadable(f"{given} holds several databases: {names}.", hint="Give the path of one of them.")
+        if exists(given / "brain.db"):
+            return self.lone(given, given / "brain.db")
         # A workspace or data folder in which nothing was stored yet.
         attached = self.attached(given)
         if attached is None and not any(exists(given / name) for name in WORKSPACE_FILES):

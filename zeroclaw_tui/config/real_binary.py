@@ -14,7 +14,6 @@ PASS_THROUGH_MARKER = "ZEROCLAW_TUI_PASSED_THROUGH"
 """Set for the real binary: how often in a row a command was handed over, so that no loop lasts."""
 
 _OUR_NAME = b"zeroclaw_tui"
-_ANSWER_SIZE = 4096
 _VERSION = re.compile(r"\d+\.\d+(?:\.\d+)?")
 _SCRIPT_HEAD = 4096
 _IN_BACKQUOTES = re.compile(r"(?<=`)(?:zeroclaw(?= (?:memory|onboard|--real)\b)|zeroclaw-tui(?=[` ]))")
@@ -36,24 +35,13 @@ def real_zeroclaw(environ: Mapping[str, str] | None = None) -> Path | None:
 def zeroclaw_version(binary: Path, seconds: float = 2.0) -> str | None:
     """The version that `zeroclaw --version` prints, such as "0.7.5"; None if it prints none in time. Blocks."""
     import subprocess
-    import tempfile
 
-    # The answer goes to a file: a child that a wrapper script leaves running would hold a pipe open.
+    command = [str(binary), "--version"]
     try:
-        with tempfile.TemporaryFile() as answer:
-            subprocess.run(
-                [binary, "--version"],
-                stdin=subprocess.DEVNULL,
-                stdout=answer,
-                stderr=subprocess.DEVNULL,
-                timeout=seconds,
-                check=False,
-            )
-            answer.seek(0)
-            text = answer.read(_ANSWER_SIZE).decode("utf-8", "replace")
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    found = _VERSION.search(text)
+    found = _VERSION.search(done.stdout.decode("utf-8", "replace"))
     return None if found is None else found.group()
 
 

@@ -11,8 +11,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from zeroclaw_tui.memory.errors import Unreadable
-
 Kind = Literal["switch", "count", "number", "text", "texts", "table"]
 
 KIND_WORDS: Mapping[Kind, str] = MappingProxyType(
@@ -454,21 +452,11 @@ def defaults_folder() -> Path:
 
 
 def default_text(backend: str) -> str:
-    """The file of a backend as it is, comments included. Raises Unreadable when the installation lacks it."""
-    return _existing(backend).read_text("utf-8")
+    """The file of a backend as it is, comments included."""
+    return (defaults_folder() / f"{backend}.toml").read_text("utf-8")
 
 
 def default_values(backend: str) -> dict[str, Any]:
     """What the file of a backend sets, as a document: `memory`, and `storage` for PostgreSQL. Qdrant's own
     table is `memory.qdrant`."""
     return tomllib.loads(default_text(backend))
-
-
-def _existing(backend: str) -> Path:
-    file = defaults_folder() / f"{backend}.toml"
-    if backend not in BACKENDS_WITH_DEFAULTS or not file.is_file():
-        raise Unreadable(
-            f"There are no defaults for the backend {backend!r}.",
-            hint=f"Known are {', '.join(BACKENDS_WITH_DEFAULTS)}; if one is missing, install the program again.",
-        )
-    return file

@@ -47,8 +47,6 @@ _SECRET_PARAMETER = re.compile(r"(?i)[?&;](?:[a-z_\-]*pass[a-z]*|[a-z_\-]*(?:key
 _ESCAPES = re.compile(
     "\x1b(?:\\[[0-?]*[ -/]*[@-~]|[\\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[ -/]*[0-~])|[\x00-\x1f\x7f-\x9f\u2028\u2029]"
 )
-_MARK = re.compile(r" *(?:[^\w\s] )?")
-"""The blanks and the sign that a line begins with."""
 _GREY, _GREEN, _RED, _ORANGE = "#8a817a", "#86b46f", "#e8625a", "#f0834a"
 _STYLES = {
     "title": "bold",
@@ -400,25 +398,10 @@ def _rows_of(line: Line) -> list[Line]:
 
 
 def _wrapped(line: Line, width: int) -> list[Line]:
-    """One line as rows of at most `width` cells, what follows indented below the text behind a mark or a label."""
+    """One line as rows of at most `width` cells."""
     from rich.console import Console
     from rich.text import Text
 
-    parts = [(name or "text", display_text(text).replace("\n", " ")) for name, text in line]
-    mark = _mark_of(parts)
-    body = Text.assemble(*((text, name) for name, text in parts), overflow="fold")[len(mark) :]
-    indent = min(cells(mark), width // 2)
-    rows = body.wrap(Console(width=width), width - indent)
-    starts = [(parts[0][0] if parts else "", mark), *[("", " " * indent)] * (len(rows) - 1)]
-    return [
-        [start, *((str(span.style), row.plain[span.start : span.end]) for span in row.spans)]
-        for start, row in zip(starts, rows, strict=True)
-    ]
-
-
-def _mark_of(parts: Sequence[Part]) -> str:
-    """What a line begins with in front of its text: a label of its own, or blanks and a sign such as "✓ "."""
-    if len(parts) > 1 and parts[0][1].endswith(" "):
-        return parts[0][1]
-    found = _MARK.match(parts[0][1]) if parts else None
-    return found.group() if found else ""
+    parts = [(display_text(text).replace("\n", " "), name or "text") for name, text in line]
+    rows = Text.assemble(*parts, overflow="fold").wrap(Console(width=width), width)
+    return [[(str(span.style), row.plain[span.start : span.end]) for span in row.spans] for row in rows]

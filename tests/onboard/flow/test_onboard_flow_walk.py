@@ -23,7 +23,7 @@ from onboard_flow_world import (
 )
 from support.scripted_asker import ENTER, Moment, Reply, ScriptedAsker
 
-from zeroclaw_tui.onboard.flow import FlowResult, walk
+from zeroclaw_tui.onboard.flow import walk
 from zeroclaw_tui.onboard.plan import (
     apply_plan,
 )
@@ -40,13 +40,6 @@ def different(backend: str, moment: Moment) -> Reply:
         return with_backend(backend, moment)
     reply = with_backend(backend, moment)
     return other(moment) if reply is ENTER else reply
-
-
-def walked_with(
-    world: World, script: Callable[[Moment], Reply], *, tests: bool = False
-) -> tuple[FlowResult, ScriptedAsker]:
-    asker = ScriptedAsker(script)
-    return walk(asker, world.answers(), tests=tests), asker
 
 
 @every_form
