@@ -68,8 +68,6 @@ class UserRecall:
     """SQLite's message if the keyword index does not understand the query."""
     picked: Collection[int] | None = None
     """The rowids that the keyword stage picks; None if it picks none, because then all memories are ranked."""
-    best: float = 0.0
-    """The best score of an active memory."""
     scores: dict[Handle, float] = field(default_factory=dict)
     """The cosine of each ranked row, before the limit cuts."""
     results: Sequence[ScoredEntry] = ()
@@ -106,8 +104,8 @@ def recall_for_user(
     if vector is not None:
         # R-Mem skips rows whose date it cannot read.
         results = _rank(found, [row for row in memories if row.entry.timestamp], vector, "active")
-        found.best = (results[0].score or 0.0) if results else 0.0
-        if contents.has_archive and found.best < float32(_ARCHIVE_BELOW):
+        best = (results[0].score or 0.0) if results else 0.0
+        if contents.has_archive and best < float32(_ARCHIVE_BELOW):
             results += _rank(found, contents.of("archive", user), vector, "archive")
     else:
         results = [_result(row.entry, None, "active") for row in memories if found.picked is not None]
