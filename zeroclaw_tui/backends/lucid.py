@@ -5,10 +5,8 @@ The program runs without a shell and within a time limit. Its output is read and
 
 from __future__ import annotations
 
-import asyncio
 import math
 import os
-import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.about import About, Notice
 from zeroclaw_tui.backends.base import T
-from zeroclaw_tui.backends.health import Health
-from zeroclaw_tui.backends.program import run_program, safe_output
+from zeroclaw_tui.backends.program import run_program
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.backends.tables import local_now
 from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -349,17 +346,6 @@ class LucidMemory(SqliteMemory):
         settings, kind = self._settings, _TYPES.get(draft.category, "learning")
         arguments = ["store", f"{draft.key}: {draft.content}", f"--type={kind}", self._project]
         await run_program(settings.binary_path, arguments, settings.store_timeout_ms)
-
-    async def health(self) -> Health:
-        """The health of the database with facts of the program, which is looked up but not run."""
-        health, settings = await super().health(), self._settings
-        program = await asyncio.to_thread(shutil.which, settings.binary_path)
-        findings = list(health.findings)
-        if program is None:
-            command = safe_output(settings.binary_path)
-            findings.append(f"The program {command} cannot be run here: recall is the local database's alone.")
-        facts = {**health.facts, "lucid program": safe_output(program) if program else "not found"}
-        return replace(health, findings=tuple(findings), facts=facts)
 
 
 def _is_named(entry: MemoryEntry, query: Query[Any]) -> bool:

@@ -23,20 +23,20 @@ async def run_program(command: str, arguments: Sequence[str], milliseconds: int)
         async with asyncio.timeout(milliseconds / 1000):
             code, output, error = await _communicate([command, *arguments])
     except TimeoutError:
-        raise NotReachable(f"{safe_output(command)} did not answer within {milliseconds} ms.") from None
+        raise NotReachable(f"{_safe_output(command)} did not answer within {milliseconds} ms.") from None
     except ValueError:
         raise NotReachable("A text with a NUL or half a surrogate pair cannot be given to a program.") from None
     except OSError as failure:
         reason = failure.strerror or "the system refuses it"
-        raise NotReachable(f"{safe_output(command)} cannot be run: {reason}.") from failure
+        raise NotReachable(f"{_safe_output(command)} cannot be run: {reason}.") from failure
     if code != 0:
         ending = f"ended with exit code {code}" if code > 0 else f"was ended by signal {-code}"
-        line = safe_output(error.decode("utf-8", "replace").strip().partition("\n")[0])
-        raise NotReachable(f"{safe_output(command)} {ending}{f': {line}' if line else '.'}")
+        line = _safe_output(error.decode("utf-8", "replace").strip().partition("\n")[0])
+        raise NotReachable(f"{_safe_output(command)} {ending}{f': {line}' if line else '.'}")
     return output.decode("utf-8", "replace")
 
 
-def safe_output(text: str) -> str:
+def _safe_output(text: str) -> str:
     """Text from outside in a sentence: on one line, without secrets, not too long."""
     return cut(one_line(mask_secrets(text)), 120)
 

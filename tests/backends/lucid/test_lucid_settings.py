@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -86,20 +84,3 @@ async def test_a_config_leads_to_a_bridge_with_its_workspace(tmp_path: Path) -> 
     calls, notes = await called(memory, program, "0.7.5")
     assert calls == [["context", "tea", "--budget=120", f"--project={tmp_path}/workspace"]]
     assert len(notes) == 1
-
-
-async def test_health_says_which_program_and_what_holds(tmp_path: Path) -> None:
-    """The program is looked for and not run; one that is missing is a finding, no failure."""
-    path = make(tmp_path / "brain.db", "G2", [])
-    program = write_program(tmp_path / "bin")
-    for command, there in ((str(program.path), True), (str(tmp_path / "nowhere"), False)):
-        memory = LucidMemory(path, config=LucidConfig({"binary_path": command}, {}))
-        await memory.open()
-        health = await memory.health()
-        await memory.close()
-        assert health.ok
-        assert health.facts["lucid program"] == (command if there else "not found")
-        assert any("cannot be run here" in finding for finding in health.findings) is not there
-    assert program.calls == []
-    with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("SELECT count(*) FROM memories").fetchone() == (0,)

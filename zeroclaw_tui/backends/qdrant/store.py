@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from zeroclaw_tui.backends.about import About, Notice, OwnRule
 from zeroclaw_tui.backends.base import Scored, check_writable
 from zeroclaw_tui.backends.fallback import ignored_parts
-from zeroclaw_tui.backends.health import Health, StartCheck
+from zeroclaw_tui.backends.health import StartCheck
 from zeroclaw_tui.backends.loaded import Loaded, order_value
 from zeroclaw_tui.backends.loaded_memory import LoadedMemory
 from zeroclaw_tui.backends.matching import matches, sort_key
@@ -200,22 +200,6 @@ class QdrantMemory(LoadedMemory):
     async def health_check(self) -> bool:
         await self._client.describe()
         return True
-
-    async def health(self) -> Health:
-        description = await self._client.describe()
-        status, address, problem = description.get("status"), self._client.address, self._embedding_problem()
-        findings = [] if problem is None else [f"{problem.message} {problem.hint}"]
-        if status not in ("green", None):
-            findings.append(f"Qdrant reports the status {status}: it is optimising the collection, or has a problem.")
-        facts = {
-            "memories": await self.count(),
-            "collection": address.collection,
-            "server": address.server,
-            "vector length": self._dimensions,
-            "distance": self._distance,
-            "status": status,
-        }
-        return Health(status != "red", "answers", tuple(findings), facts)
 
     async def count(self) -> int:
         return await self._client.count_points()
