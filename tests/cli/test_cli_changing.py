@@ -187,15 +187,6 @@ def test_agents_have_keys_of_their_own(run: Run, agents_install: Path) -> None:
         answer = run("memory", *command, *place)
         assert (answer.code, answer.told) == (1, "")
         assert all(word in answer.err for word in ("default", "writer", "lang-writer"))
-    edited = run("memory", "edit", "lang", "--category", "daily", "--agent", "writer", *place).json
-    assert (edited["entry"]["id"], edited["entry"]["category"]) == ("lang-writer", "daily")
-    stored = run("memory", "store", "pen", "Mine now", "--agent", "default", "--new", *place).json
-    assert (stored["entry"]["agent"], stored["replaced"]) == ("default", False)
-    unknown = run("memory", "store", "pen", "Mine", "--agent", "nobody", *place)
-    assert (unknown.code, "nobody" in unknown.err) == (1, True)
-    assert run("memory", "purge", "lang", "--agent", "writer", *place).json["entries"][0]["id"] == "lang-writer"
-    assert run("memory", "clear", "--agent", "writer", *place).json["count"] == 1
-    assert run("memory", "list", *place).json["total"] == 2
 
 
 _BESIDE = """

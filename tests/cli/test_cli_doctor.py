@@ -54,15 +54,6 @@ def test_a_damaged_keyword_index_is_rebuilt(memory: Run, install: Path) -> None:
     assert "Rust" in memory("recall", "Rust").out
 
 
-def test_a_dry_run_shows_the_steps_and_changes_nothing(memory: Run, broken: Path) -> None:
-    before = (broken / "workspace" / "memory" / "brain.db").read_bytes()
-    answer = memory("doctor", "--repair", "all", "--dry-run")
-    assert answer.code == 1
-    assert "1. Create a backup of the whole database." in answer.out
-    assert "Nothing was changed" in answer.err
-    assert (broken / "workspace" / "memory" / "brain.db").read_bytes() == before
-
-
 def test_a_store_that_does_not_open_is_serious(memory: Run, install: Path) -> None:
     database = install / "workspace" / "memory" / "brain.db"
     database.write_bytes(b"no database" * 1000)

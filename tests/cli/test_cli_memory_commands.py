@@ -71,7 +71,6 @@ def test_every_count_that_leaves_superseded_memories_out_says_so(
     copied = str(tmp_path / "copied.db")
     for arguments, words in (
         (("stats",), "1 superseded hidden; see --superseded show."),
-        (("doctor",), "Counted is every memory, 1 of them superseded and hidden from the agent."),
         (("purge", "--category", "core", "--dry-run"), stays),
         (
             ("clear", "--dry-run"),

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.bash_completion import completed
 from support.http_endpoints import always, self_signed, serving
 from support.terminal import Terminal
 
@@ -156,32 +155,6 @@ def _interpreter(shell: str) -> str:
     if found is None:
         pytest.skip(f"no {shell} on this machine")
     return found
-
-
-def test_bash_completes_verbs_options_and_their_values(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = tmp_path / "completion"
-    file.write_text(run("--print-completion", "bash").out)
-    (tmp_path / "somewhere").mkdir()
-    monkeypatch.chdir(tmp_path)
-
-    def offered(*words: str) -> set[str]:
-        return completed(file, "zeroclaw", *words)
-
-    assert offered("") == {"memory", "onboard"}
-    assert {"list", "recall", "search", "store", "trash", "help"} <= offered("memory", "")
-    assert offered("memory", "list", "--o") == {"--older-than", "--offset"}
-    assert offered("memory", "recall", "--layer", "") == {"agent", "store"}
-    assert offered("memory", "trash", "") == {"list", "restore", "empty"}
-    assert offered("memory", "trash", "list", "--e") == {"--every-store"}
-    assert {"sqlite", "markdown", "postgres"} <= offered("memory", "copy", "--to", "")
-    assert offered("memory", "--backend", "mark") == {"markdown"}
-    assert offered("memory", "--config-dir", "some") == {"somewhere"}
-    assert offered("memory", "import", "comp") == {"completion"}
-    assert offered("memory", "help", "sc") == {"scoring"}
-    assert offered("onboard", "--dr") == {"--dry-run"}
-    assert (offered("memory", "list", "--ag"), offered("memory", "hygiene", "--ag")) == ({"--agent"}, {""})
 
 
 STARTS = {

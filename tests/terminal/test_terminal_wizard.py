@@ -301,22 +301,6 @@ def test_ctrl_c_while_an_endpoint_keeps_silent_ends_at_once(home: Path) -> None:
     assert file.read_bytes() == before
 
 
-def test_a_window_made_smaller_in_the_middle_of_a_list_answers_as_before(home: Path) -> None:
-    with Terminal(WIZARD) as screen:
-        ask_everything(screen)
-        screen.wait_for("Which memory backend?", "← back")
-        screen.press("down")
-        screen.wait_for("❯ Lucid")
-        screen.resize(50, 20)
-        screen.press("down", "down")
-        screen.wait_for("❯ Markdown")
-        screen.press("enter")
-        screen.wait_for("Step 2 ", "Save user messages automatically?", "← back")
-        screen.press("ctrl+c")
-        assert screen.wait_exit() == 130
-        screen.wait_for("❯ Markdown")
-
-
 @pytest.mark.parametrize("term", ["xterm-256color", "dumb", "vt100", "linux"])
 def test_a_terminal_without_our_signs_gets_ascii_in_their_place(home: Path, term: str) -> None:
     with Terminal(WIZARD, variables={"PYTHONIOENCODING": "iso-8859-1", "TERM": term}) as screen:

@@ -13,7 +13,7 @@ from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, GREEN, Line, Styled
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.config.real_binary import runnable
 from zeroclaw_tui.memory.days import date_shown
-from zeroclaw_tui.memory.errors import INTERRUPTED, SearchInterrupted, UsageError
+from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import counted, cut, one_line, size_shown
 
 if TYPE_CHECKING:
@@ -60,15 +60,15 @@ async def audit(library: Library, given: argparse.Namespace, now: datetime) -> i
 
     The document is that of `CleanUpReport`; with --purge or --merge it is that of every change.
     """
+    from zeroclaw_tui.curation.clean_up import check_memories
+
     kinds = _kinds(given)
     acts = given.purge or given.merge
     if acts and not given.dry_run:
         plans.check_writable(library, given)
         plans.check_can_ask("audit", yes=given.yes)
-    report = await _check(library, options.agents_given(given))
-    if report is None:
-        output.note("zeroclaw: Cancelled. Nothing was changed.")
-        return INTERRUPTED
+    with plans.Progress("Checking memories", None) as progress:
+        report = await check_memories(library, progress.advance, options.agents_given(given))
     findings = [finding for finding in report.findings if finding.kind in kinds]
     if given.merge:
         return await _merge(library, given, findings)
@@ -79,19 +79,6 @@ async def audit(library: Library, given: argparse.Namespace, now: datetime) -> i
         return await remove_planned(library, given, plan_of(versions.values()), "purge")
     found = {**output.place_of(library), **report.as_json(kinds, given.limit)}
     return output.answer(given, found, _report_lines(library, report, findings, given.limit))
-
-
-async def _check(library: Library, agents: Sequence[str]) -> CleanUpReport | None:
-    """Check the memories; None after Ctrl-C."""
-    from zeroclaw_tui.curation.clean_up import check_memories
-
-    with plans.Progress("Checking memories", None) as progress:
-        try:
-            return await check_memories(library, progress.advance, agents)
-        except SearchInterrupted:
-            if progress.stopped:
-                return None
-            raise
 
 
 def _kinds(given: argparse.Namespace) -> list[FindingKind]:

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui import __version__
 from zeroclaw_tui.cli.hand_over import can_hand_over, hand_over
-from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, NOT_REACHABLE, REFUSED, InspectorError, UsageError
+from zeroclaw_tui.memory.errors import (
+    DONE,
+    INTERRUPTED,
+    NOT_REACHABLE,
+    REFUSED,
+    InspectorError,
+    SearchInterrupted,
+    UsageError,
+)
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -67,7 +75,7 @@ def _run(run: Callable[[Sequence[str]], int], program: str) -> int:
 
         note(f"{program}: Cannot write to stdout: {error.strerror}.\nSend the output somewhere else.")
         return NOT_REACHABLE
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SearchInterrupted):
         return INTERRUPTED
     return code
 
