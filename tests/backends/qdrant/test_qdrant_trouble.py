@@ -198,16 +198,3 @@ def test_an_address_by_option_wins_and_the_key_stays_with_its_server(
     assert memory.about.location == shown
     assert "agents" not in memory.why_not
     assert configured_address(storage, location)[1] == (KEY if has_key else "")
-
-
-@pytest.mark.parametrize(
-    ("url", "key", "is_warned"),
-    [
-        ("http://qdrant.example:6333", KEY, True),
-        ("https://qdrant.example:6333", KEY, False),
-        ("http://127.0.0.1:6333", KEY, False),
-    ],
-)
-def test_a_key_sent_unencrypted_is_reported(url: str, key: str, is_warned: bool) -> None:
-    memory = QdrantMemory(parse_address(url, NAME), key, embedder=embedder())
-    assert any("plain HTTP" in notice for notice in sentences(memory.about.notices)) is is_warned

@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from zeroclaw_tui.config.memory_config import shown
 from zeroclaw_tui.embeddings.base import is_web_address
-from zeroclaw_tui.embeddings.endpoint import is_loopback, tls_error_message
+from zeroclaw_tui.embeddings.endpoint import tls_error_message
 from zeroclaw_tui.memory.errors import NothingYet, NotReachable, Refused, UsageError
 from zeroclaw_tui.memory.text import cut, mask_secrets, one_line
 
@@ -56,12 +56,6 @@ class CollectionAddress:
         """Server and collection as one URL, which `--location` accepts."""
         return f"{self.server}{self.path}"
 
-    @property
-    def is_unencrypted(self) -> bool:
-        """Whether requests go over plain HTTP to another machine."""
-        parts = urlsplit(self.base)
-        return parts.scheme == "http" and not is_loopback(parts.hostname or "")
-
 
 def parse_address(url: str, collection: str) -> CollectionAddress:
     """Combine a URL and a collection name; a URL that ends in /collections/NAME names the collection itself.
@@ -92,8 +86,6 @@ def configured_address(storage: Mapping[str, Any], location: str | None) -> tupl
     url, collection = str(storage.get("url") or ""), str(storage.get("collection") or _DEFAULT_COLLECTION)
     address = parse_address(location or url, collection)
     key = str(storage.get("api_key") or "").strip()
-    if not (key.isascii() and key.isprintable()):
-        raise UsageError("The Qdrant key has characters that an HTTP header cannot carry.", hint="Copy the key again.")
     is_configured_server = not location or not url.strip() or _origin(location) == _origin(url)
     return address, key if is_configured_server else ""
 
@@ -176,14 +168,14 @@ class QdrantClient:
         """The result of a request to the collection, or to a path below it."""
         import httpx
 
-        if self._http is None:
-            headers = {"content-type": "application/json"} | ({"api-key": self._key} if self._key else {})
-            timeout = httpx.Timeout(self._seconds, connect=min(_CONNECT_SECONDS, self._seconds))
-            self._http = httpx.AsyncClient(headers=headers, timeout=timeout)
         address = self.address
         # In a thread, because hundreds of vectors would make the screen stutter.
         content = None if body is None else await asyncio.to_thread(json.dumps, body)
         try:
+            if self._http is None:
+                headers = {"content-type": "application/json"} | ({"api-key": self._key} if self._key else {})
+                timeout = httpx.Timeout(self._seconds, connect=min(_CONNECT_SECONDS, self._seconds))
+                self._http = httpx.AsyncClient(headers=headers, timeout=timeout)
             async with asyncio.timeout(self._seconds):
                 response = await self._http.request(method, f"{address.base}{address.path}{path}", content=content)
         except (TimeoutError, httpx.TimeoutException):

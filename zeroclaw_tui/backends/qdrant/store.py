@@ -123,9 +123,7 @@ class QdrantMemory(LoadedMemory):
         self._embedder = embedder
         reason = (no_embedder_reason or "set memory.embedding_provider.").removeprefix("keyword only: ")
         self._no_embedder = f"{NO_EMBEDDER}: {reason}"
-        is_open_to_others = bool(api_key) and address.is_unencrypted
-        self._warnings = (Notice("The API key is sent unencrypted over plain HTTP."),) if is_open_to_others else ()
-        self.about = replace(self.about, location=address.location, notices=self._warnings)
+        self.about = replace(self.about, location=address.location)
         self._clock = clock
         self._dimensions, self._distance = 0, _COSINE
         self._loaded_at: tuple[Loaded, float] | None = None
@@ -166,7 +164,7 @@ class QdrantMemory(LoadedMemory):
         if (points := await self.count()) > MAX_LOADED:
             notices.append(Notice(TooManyPoints(self._client.address.collection, points).message))
         rule = OwnRule(f"{self._scale} only", takes_vector=False)
-        self.about = replace(self.about, rule=rule, notices=(*self._warnings, *notices))
+        self.about = replace(self.about, rule=rule, notices=tuple(notices))
 
     async def close(self) -> None:
         self._loaded_at = None
