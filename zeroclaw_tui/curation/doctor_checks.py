@@ -115,14 +115,9 @@ def check_database(database: Database) -> Iterator[DoctorFinding]:
             yield fine(check.id, check.fine)
 
 
-def _counted(fact: str, what: str) -> Callable[[Database], str | None]:
-    """Looks whether the number of memories of a fact, which a generation may not have, is 0."""
-
-    def look(database: Database) -> str | None:
-        count = database.facts.get(fact)
-        return None if count is None else f"{are(count)} {what}." if count else ""
-
-    return look
+def _unknown_agents(database: Database) -> str | None:
+    count = database.facts.get("of unknown agents")
+    return None if count is None else f"{are(count)} owned by agents that do not exist." if count else ""
 
 
 def _in_tables(fact: str) -> Callable[[Database], str | None]:
@@ -228,23 +223,10 @@ CHECKS = (
         "repair hydrated database",
     ),
     Check(
-        "unknown-agents", _counted("of unknown agents", "owned by agents that do not exist"),
+        "unknown-agents", _unknown_agents,
         "Every memory is owned by an agent that exists.", "serious",
         "No agent recalls them, and the database breaks its own rules when they are changed.",
         by_hand="Export them, delete them, and import them with `--agent NAME`.",
-    ),
-    Check(
-        "superseded", _counted("superseded by none", "replaced by a memory that does not exist"),
-        "Every superseded memory has a newer one.", "worth knowing",
-        "They stay hidden from the agent although the memory that replaced them is missing.",
-        by_hand="`zeroclaw memory list --superseded only` shows them, `zeroclaw memory edit KEY --unsupersede` "
-        "makes one visible to the agent again.",
-    ),
-    Check(
-        "dates", _counted("without a readable date", "without a readable date"), "Every memory has a readable date.",
-        "worth knowing",
-        "Hygiene compares dates as text, so it may delete them at once or never.",
-        by_hand="Edit such a memory's content once, or purge it: the list sorted by age shows them first.",
     ),
     Check(
         "log-size", _log_size, "The write-ahead log is small.", "worth knowing",
@@ -273,10 +255,6 @@ CHECKS = (
     Check(
         "vectors", _vectors, "Every memory has a vector.", "worth knowing",
         "Vector recall never finds those without.", "fill vectors",
-    ),
-    Check(
-        "cut-vectors", _counted("cut vectors", "embedded with a truncated vector"), "No vector is truncated.",
-        "serious", "A program wrote half a vector; vector recall never finds these memories.", "fill vectors",
     ),
     Check(
         "vector-lengths", _vector_lengths, "Every vector has the right length.", "serious",

@@ -9,7 +9,6 @@ from typing import Any
 
 from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.sqlite.schema import INDEX_TABLES, Schema
-from zeroclaw_tui.backends.sqlite.select import moment_of
 from zeroclaw_tui.files.database import as_text, wal_file
 from zeroclaw_tui.files.disk import file_size
 from zeroclaw_tui.files.whole_database import free_bytes
@@ -27,9 +26,6 @@ _UNOWNED = "SELECT count(*) FROM memories WHERE agent_id IS NOT NULL AND agent_i
 _OWNED = """
     SELECT alias, (SELECT count(*) FROM memories WHERE agent_id = agents.id) AS owned FROM agents
     ORDER BY owned DESC, alias"""
-_SUPERSEDED_BY_NONE = """
-    SELECT count(*) FROM memories AS m WHERE m.superseded_by IS NOT NULL AND NOT EXISTS
-    (SELECT 1 FROM memories AS w WHERE w.key = m.superseded_by OR w.id = m.superseded_by)"""
 _LENGTHS = """
     SELECT length(embedding), count(*) FROM memories WHERE length(embedding) > 0 GROUP BY 1 ORDER BY 2 DESC, 1"""
 
@@ -47,16 +43,12 @@ def health(connection: sqlite3.Connection, schema: Schema, path: Path) -> Health
     }
     if schema.has("superseded_by"):
         facts["superseded"] = _count(connection, "SELECT count(superseded_by) FROM memories")
-        facts["superseded by none"] = _count(connection, _SUPERSEDED_BY_NONE)
-    undated = f"SELECT count(*) - count({moment_of('created_at')}) FROM memories"
     lengths = connection.execute(_LENGTHS).fetchall()
     embedded = sum(count for _, count in lengths)
     facts |= {
-        "without a readable date": _count(connection, undated),
         "embedded": embedded,
         "not embedded": facts["memories"] - embedded,
         "embedded by dimensions": {str(length // 4): count for length, count in lengths if length % 4 == 0},
-        "cut vectors": sum(count for length, count in lengths if length % 4),
     }
     if "memory_meta" in schema.tables:
         pairs = connection.execute("SELECT key, value FROM memory_meta ORDER BY key").fetchall()
@@ -102,8 +94,6 @@ def _serious(facts: dict[str, Any], schema: Schema) -> Iterator[str]:
         yield "The triggers of the keyword index are missing, so new memories are not found by words."
     if unowned := facts.get("of unknown agents"):
         yield f"{are(unowned)} owned by agents that do not exist."
-    if cut := facts["cut vectors"]:
-        yield f"{are(cut)} embedded with a truncated vector."
 
 
 def _count(connection: sqlite3.Connection, statement: str) -> int:
