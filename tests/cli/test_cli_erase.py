@@ -35,9 +35,9 @@ def test_a_dry_run_shows_where_it_lies(memory: Run, install: Path) -> None:
     document = memory("erase", "NAMED mio", "--dry-run", "--json").json
     assert list(document) == [
         "verb", "dry_run", "backend", "location", "texts", "places", "memories", "changes",
-        "not_looked_at", "looked_into",
+        "not_looked_at", "scanned",
     ]  # fmt: skip
-    assert [list(place) for place in document["places"]] == [["kind", "place", "found", "takes", "why"]]
+    assert [list(place) for place in document["places"]] == [["kind", "place", "count", "can_clean", "remark"]]
     assert [memory["key"] for memory in document["memories"]] == ["pet"]
     assert "Cat named Mio" in _contents(install)
 

@@ -55,8 +55,13 @@ class Scan:
     skipped: list[TextPlace] = field(default_factory=list)
     files: int = 0
 
-    def skipped_json(self) -> list[dict[str, str]]:
-        return [{"place": one.place, "why": one.why} for one in self.skipped]
+    @property
+    def hits(self) -> int:
+        return sum(place.count or 0 for place in self.places)
+
+    def as_json(self) -> dict[str, Any]:
+        skipped = [place.as_json() for place in self.skipped]
+        return {"not_looked_at": skipped, "scanned": {"files": self.files, "hits": self.hits}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +105,10 @@ class ErasePlan:
     def as_json(self) -> dict[str, Any]:
         return {
             "texts": len(self.matcher.texts),
-            "places": [
-                {"kind": one.kind, "place": one.place, "found": one.count, "takes": one.can_clean, "why": one.why}
-                for one in self.places
-            ],
+            "places": [place.as_json() for place in self.places],
             "memories": [{"id": version.id, "key": version.key} for version in self.memories],
             "changes": list(self.changes),
-            "not_looked_at": self.scan.skipped_json(),
-            "looked_into": {"files": self.scan.files},
+            **self.scan.as_json(),
         }
 
 
@@ -140,18 +141,15 @@ class EraseReport:
             "location": self.location,
             "texts": self.texts,
             "complete": self.is_complete,
-            "erased": [
-                {"kind": one.kind, "place": one.place, "found": one.count, "why": one.why} for one in self.erased
-            ],
-            "left": [{"kind": one.kind, "place": one.place, "count": one.count, "why": one.why} for one in self.left],
-            "not_looked_at": self.scan.skipped_json(),
-            "scanned": {"files": self.scan.files, "hits": self._hits},
+            "erased": [place.as_json() for place in self.erased],
+            "left": [place.as_json() for place in self.left],
+            **self.scan.as_json(),
         }
 
     def sentences(self) -> list[str]:
         lines = [
             f"Report of {self.at} on {self.backend}, {self.location}: {counted(self.texts, 'text')}, case-insensitive.",
-            f"Searched {counted(self.scan.files, 'file')}: {counted(self._hits, 'hit')} left.",
+            f"Searched {counted(self.scan.files, 'file')}: {counted(self.scan.hits, 'hit')} left.",
         ]
         lines += [f"Erased: {place.kind}, {place.place} ({place.count:,})." for place in self.erased]
         if not self.erased:
@@ -162,26 +160,18 @@ class EraseReport:
         lines += [f"Not searched: {one.place}: {one.why}" for one in self.scan.skipped]
         return [*lines, *filter(None, [self.remark]), f"{self.outcome}."]
 
-    @property
-    def _hits(self) -> int:
-        return sum(one.count or 0 for one in self.left)
-
 
 async def plan_erase(library: Library, matcher: TextMatcher, marked: Iterable[str] = ()) -> ErasePlan:
     """Search every place of the install for the texts, and find the memories of the ids `marked`; changes nothing."""
     ids, trash, memory = frozenset(marked), library.trash, library.memory
     scan = await _scan(library, matcher)
-    memories, marked_only = await _memories(library, matcher, ids)
+    memories = await _memories(library, matcher, ids)
     # The journal knows how many of its rows have a text.
     places = [place for place in scan.places if place.place != str(trash.file)]
     # A search of files does not find what is on a server, nor memories that have none of the texts.
-    if count := marked_only if _is_in_files(library) else len(memories):
-        own = TextPlace("store", memory.about.location, 0, can_clean=True)
-        if has_database(memory.name):
-            own = next((place for place in places if place.kind == "store"), own)
-        places = [replace(own, count=(own.count or 0) + count), *(place for place in places if place != own)]
-    has_text = partial(_has_text, matcher, _lasting(library, ids))
-    journaled, changes = await trash.count_texts(has_text, matcher.found_in)
+    if memories and not any(place.kind == "store" for place in places):
+        places.append(TextPlace("store", memory.about.location, len(memories), can_clean=True))
+    journaled, changes = await trash.count_texts(_goes(library, matcher, ids), matcher.found_in)
     if journaled:
         places.append(TextPlace("trash", str(trash.file), journaled, can_clean=True))
     scan.places = sorted(places, key=lambda place: place.kind != "store")
@@ -213,12 +203,11 @@ async def erase_texts(library: Library, plan: ErasePlan, on_progress: ProgressCa
     matcher, memory = plan.matcher, library.memory
     await asyncio.to_thread(remove_leftovers, library.config)
     await library.trash.recover(memory)
-    ids = _lasting(library, plan.marked)
+    ids = plan.marked
     if memory.about.keeps_lines:
-        # A line is called by its number, which is another's once a line before it is deleted.
-        versions: Sequence[RowVersion] = [version for version in plan.memories if version.id in plan.marked]
+        versions = tuple(version for version in plan.memories if version.id in ids)
     else:
-        versions, _ = await _memories(library, matcher, ids)
+        versions = await _memories(library, matcher, ids)
     if versions:
         await memory.apply([Change(version, None) for version in versions], None, permanently=True)
     run = _Run(library, matcher, on_progress, has_deleted=bool(versions))
@@ -226,13 +215,13 @@ async def erase_texts(library: Library, plan: ErasePlan, on_progress: ProgressCa
     database = memory.upkeep.database
     async with nullcontext() if database is None else database.disconnected():
         await task.run(partial(run.clean, task.check))
-        await library.trash.erase(partial(_has_text, matcher, ids), matcher.found_in)
+        await library.trash.erase(_goes(library, matcher, ids), matcher.found_in)
         await task.run(partial(run.wipe_databases, task.check))
     scan = await _scan(library, matcher)
     location = memory.about.location
     if not _is_in_files(library):
         try:
-            remaining, _ = await _memories(library, matcher, frozenset())
+            remaining = await _memories(library, matcher, frozenset())
             scan.places += [TextPlace("store", location, len(remaining), can_clean=True)] if remaining else []
         except InspectorError as error:
             scan.places.append(TextPlace("store", location, None, why=str(error)))
@@ -370,37 +359,35 @@ def _is_in_files(library: Library) -> bool:
     return has_database(library.memory.name) or about.keeps_lines or about.program is not None
 
 
-def _lasting(library: Library, ids: frozenset[str]) -> frozenset[str]:
-    """Ids, where these name the same memory after other memories went."""
-    return frozenset() if library.memory.about.keeps_lines else ids
+def _goes(library: Library, matcher: TextMatcher, ids: frozenset[str]) -> Callable[[Row], bool]:
+    """Whether a row in the trash has a text, or is a memory that is erased."""
+    # A line is called by its number, which is another's once a line before it is deleted.
+    lasting = frozenset() if library.memory.about.keeps_lines else ids
+    return lambda row: row.id in lasting or _has_text(matcher, row)
 
 
-async def _memories(library: Library, matcher: TextMatcher, ids: frozenset[str]) -> tuple[tuple[RowVersion, ...], int]:
-    """The memories that go as a whole, and how many of them go only because of their id."""
+async def _memories(library: Library, matcher: TextMatcher, ids: frozenset[str]) -> tuple[RowVersion, ...]:
+    """The memories that go as a whole."""
     memory = library.memory
-    with_text: list[RowVersion] = []
-    marked: list[RowVersion] = []
+    found: list[RowVersion] = []
     # A server's rows go as a whole; of rows in a file other columns can lose the text.
-    only = ("id", "key", "content") if has_database(memory.name) else ()
+    only = ("key", "content") if has_database(memory.name) else None
 
     def see(row: Row) -> None:
-        values = {**row.values, "id": row.id}
-        if any(matcher.found_in_field(name, values.get(name)) for name in only or values.keys() - {"embedding"}):
-            with_text.append(memory.stamp_of(row))
-        elif row.id in ids:
-            marked.append(memory.stamp_of(row))
+        if row.id in ids or _has_text(matcher, row, only):
+            found.append(memory.stamp_of(row))
 
     await memory.scan(see)
-    return (*with_text, *marked), len(marked)
+    return tuple(found)
 
 
-def _has_text(matcher: TextMatcher, ids: frozenset[str], row: Row) -> bool:
-    """Whether a row in the trash has a text, or is a memory that is erased."""
-    names = (row.id, row.agent, row.values.get("key"), row.values.get("content"))
-    return (
-        row.id in ids
-        or any(isinstance(name, str) and matcher.found_in(name) for name in names)
-        or any(matcher.found_in_field(name, value) for name, value in row.values.items() if name != "embedding")
+def _has_text(matcher: TextMatcher, row: Row, only: Sequence[str] | None = None) -> bool:
+    """Whether a row has a text: in its id, owner, key or content, or in another column."""
+    names = (row.id, row.agent if only is None else None, row.values.get("key"), row.values.get("content"))
+    return any(isinstance(name, str) and matcher.found_in(name) for name in names) or any(
+        matcher.found_in_field(name, value)
+        for name, value in row.values.items()
+        if name != "embedding" and (only is None or name in only)
     )
 
 
