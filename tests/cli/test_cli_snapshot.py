@@ -42,13 +42,9 @@ def test_its_document_has_all_of_it(memory: Command, file: Path) -> None:
     assert memory("snapshot", "--json").json["replaces"] == 6
 
 
-def test_another_programs_file_is_refused_unless_it_may_be_replaced(memory: Command, file: Path) -> None:
+def test_undo_restores_another_programs_file(memory: Command, file: Path) -> None:
     file.write_text(OTHERS_FILE)
-    refused = memory("snapshot")
-    assert refused.code == 1
-    assert "another program wrote it" in refused.err
-    assert file.read_text() == OTHERS_FILE
-    assert memory("snapshot", "--replace-foreign").code == 0
+    assert memory("snapshot").code == 0
     assert memory("undo", "--yes").code == 0
     assert file.read_text() == OTHERS_FILE
 

@@ -34,6 +34,7 @@ _ROWS = (
         "`zeroclaw memory hydrate --overwrite` treats every key so, as do `--skip` and `--rename`.",
     ),
     ("hydrate", "--pick", "`zeroclaw memory store KEY TEXT` brings one memory of the snapshot back."),
+    ("snapshot", "--replace-foreign", "`zeroclaw memory snapshot` replaces any such file; undo restores it."),
     ("snapshot", "--diff --file", "`zeroclaw memory hydrate --dry-run` compares a snapshot with the store."),
     (
         "hygiene",

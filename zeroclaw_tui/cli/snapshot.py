@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from zeroclaw_tui.cli import output, plans
 from zeroclaw_tui.cli.options import OWNER, add_dry_run, agent_given
-from zeroclaw_tui.cli.output import BOLD, GREEN, YELLOW, Line, Styled
+from zeroclaw_tui.cli.output import BOLD, GREEN, Line, Styled
 from zeroclaw_tui.cli.transfer import add_conflict_options, expanded, import_planned
 from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.memory.text import counted, one_line
@@ -25,21 +25,14 @@ if TYPE_CHECKING:
 _SNAPSHOT = """\
 Write MEMORY_SNAPSHOT.md as ZeroClaw does, and a lossless JSONL copy. It does
 not ask, because no memory changes: `zeroclaw memory undo` restores the
-replaced file, and a file that is not ZeroClaw's needs --replace-foreign."""
-
-
-def _snapshot_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--replace-foreign", action="store_true", help="Replace a file of that name that is not ZeroClaw's"
-    )
-    add_dry_run(parser)
+replaced file."""
 
 
 @verb(
     "snapshot",
     "Write MEMORY_SNAPSHOT.md and a lossless JSONL copy",
     CHANGED,
-    _snapshot_options,
+    add_dry_run,
     description=_SNAPSHOT,
     concerns=("store", "snapshot"),
     examples=("snapshot --dry-run", "snapshot"),
@@ -55,7 +48,7 @@ async def snapshot(library: Library, given: argparse.Namespace, now: datetime) -
     if given.dry_run:
         planned = plans.change_document(library, Outcome("snapshot", plan.count), dry_run=True, **plan.as_json())
         return plans.print_plan(given, _plan_lines(plan), planned)
-    outcome = await write_snapshot(library, replaces_foreign=given.replace_foreign)
+    outcome = await write_snapshot(library)
     output.notes(outcome.notes)
     done = (Styled("✓", GREEN), f" {plan.done_sentence(outcome, plans.undo_hint())}")
     lines = [done, *(f"  {sentence}" for sentence in plan.loss_sentences())]
@@ -70,8 +63,6 @@ def _plan_lines(plan: SnapshotPlan) -> Iterator[Line]:
         yield NO_CORE_MEMORIES
         return
     yield Styled(f"{counted(plan.count, 'core memory')} to {one_line(str(plan.file))}", BOLD)
-    for sentence in plan.foreign:
-        yield Styled(f"  {sentence} Pass --replace-foreign to replace it.", YELLOW)
     yield from (f"  {sentence}" for sentence in plan.sentences())
 
 

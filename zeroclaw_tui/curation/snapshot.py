@@ -13,7 +13,7 @@ from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation import external
 from zeroclaw_tui.curation.changes import refuse_read_only, run_change
 from zeroclaw_tui.curation.export import header_for
-from zeroclaw_tui.curation.formats.jsonl import MARK, line_of
+from zeroclaw_tui.curation.formats.jsonl import line_of
 from zeroclaw_tui.curation.formats.snapshot import (
     NAME,
     SIDE_CAR,
@@ -43,9 +43,8 @@ _CORE = MemoryFilter(category=("core",), superseded=Superseded.SHOW)
 class SnapshotPlan:
     """What writing the snapshot does. `lossy` are the keys of memories that lose something.
 
-    `copy` is the lossless file, which has no vectors if they are too many. `replaces` is how many memories the snapshot
-    has that is there now, None without one. `foreign` are sentences about files of another program that would be
-    replaced.
+    `copy` is the lossless file, which has no vectors if they are too many. `replaces` is how many memories the file has
+    that is there now, None without one.
     """
 
     file: Path
@@ -53,7 +52,6 @@ class SnapshotPlan:
     count: int
     lossy: tuple[str, ...]
     replaces: int | None
-    foreign: tuple[str, ...]
     has_vectors: bool
 
     def as_json(self) -> dict[str, Any]:
@@ -64,14 +62,13 @@ class SnapshotPlan:
             "lossy": list(self.lossy),
             "vectors": self.has_vectors,
             "replaces": self.replaces,
-            "foreign": list(self.foreign),
         }
 
     def sentences(self) -> tuple[str, ...]:
         """Which snapshot is replaced, which file has everything, and how many memories lose something."""
         if self.replaces is None:
             return self.loss_sentences()
-        return (f"It replaces the snapshot with {counted(self.replaces)}.", *self.loss_sentences())
+        return (f"It replaces a file with {counted(self.replaces)}.", *self.loss_sentences())
 
     def loss_sentences(self) -> tuple[str, ...]:
         """Which file has everything, and how many memories lose something in the other."""
@@ -85,7 +82,7 @@ class SnapshotPlan:
 
     def done_sentence(self, outcome: Outcome, undo: str) -> str:
         """What was written, and what undo does; `undo` leads over to that: " · u"."""
-        effect = "restores the old file" if self.replaces is not None or self.foreign else "removes it"
+        effect = "restores the old file" if self.replaces is not None else "removes it"
         after = f"{undo} {effect}" if outcome.action is not None else ""
         return f"Wrote {counted(outcome.count, 'core memory')} to {one_line(str(self.file))}{after}."
 
@@ -138,17 +135,13 @@ async def plan_snapshot(library: Library) -> SnapshotPlan:
 
     def plan() -> SnapshotPlan:
         copy, present = file.with_name(SIDE_CAR), read_bytes(file)
-        old = None if present is None else look(present)
-        replaces = None if old is None or old.because else len(old.rows)
-        foreign = _foreign_files(present, read_bytes(copy))
-        return SnapshotPlan(
-            file, copy, len(core.written), tuple(losses(core.rows)), replaces, foreign, core.has_vectors
-        )
+        replaces = None if present is None else len(look(present).rows)
+        return SnapshotPlan(file, copy, len(core.written), tuple(losses(core.rows)), replaces, core.has_vectors)
 
     return await asyncio.to_thread(plan)
 
 
-async def write_snapshot(library: Library, *, replaces_foreign: bool = False) -> Outcome:
+async def write_snapshot(library: Library) -> Outcome:
     """Write the snapshot as ZeroClaw would, after the lossless copy; undo restores the files that were there."""
     refuse_read_only(library)
     file = place_of(library.config)
@@ -160,13 +153,6 @@ async def write_snapshot(library: Library, *, replaces_foreign: bool = False) ->
     def changes() -> list[RowChange]:
         copy_path, path = external.link_target(file.with_name(SIDE_CAR)), external.link_target(file)
         old_copy, old = external.read_file(copy_path), external.read_file(path)
-        foreign = _foreign_files(read_bytes(path), read_bytes(copy_path))
-        if foreign and not replaces_foreign:
-            raise Refused(
-                f"{file} would be replaced. {foreign[0]}",
-                hint="Move it away, or replace it with --replace-foreign; undo restores it.",
-                title="Another program's file",
-            )
         lines = (line_of(row, vectors=core.has_vectors) for row in core.rows)
         new_copy = external.file_row(copy_path, b"".join((header, *lines)))
         # ZeroClaw writes its snapshot at each start: undo must not put an older one in place of that.
@@ -190,13 +176,3 @@ async def write_snapshot(library: Library, *, replaces_foreign: bool = False) ->
 
 def _without_vector(row: Row) -> Row:
     return replace(row, values={**row.values, "embedding": None}) if "embedding" in row.values else row
-
-
-def _foreign_files(snapshot: bytes | None, copy: bytes | None) -> tuple[str, ...]:
-    """Sentences about files in these places that another program wrote."""
-    found = []
-    if snapshot is not None and (because := look(snapshot).because):
-        found.append(f"It is not ZeroClaw's. {because}")
-    if copy is not None and not copy.startswith(f'{{"{MARK}"'.encode()):
-        found.append(f"{SIDE_CAR} is no export of this program.")
-    return tuple(found)

@@ -66,15 +66,6 @@ async def test_enter_imports_the_memory_under_the_cursor(home: Home) -> None:
         assert len({*await app.keys()} & {"old_car", "pet"}) == 1
 
 
-async def test_another_programs_file_is_only_replaced_by_a_key_of_its_own(home: Home) -> None:
-    home.snapshot.write_text("# My notes\n", encoding="utf-8")
-    async with running(home.app()) as (app, pilot):
-        assert "is not a snapshot of ZeroClaw's" in app.words
-        for answer, is_replaced in ("n", False), ("R", True):
-            await press(pilot, "W", answer)
-            assert (home.snapshot.read_text(encoding="utf-8") != "# My notes\n") is is_replaced
-
-
 async def test_the_snapshot_is_written_and_undone(home: Home) -> None:
     old = home.snapshot.read_bytes()
     async with running(home.app()) as (app, pilot):

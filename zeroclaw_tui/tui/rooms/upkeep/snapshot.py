@@ -112,7 +112,7 @@ class SnapshotTab(UpkeepTab):
         plan = await snapshots.plan_snapshot(library)
         if plan.count and not await self.app.push_screen_wait(_write_question(plan)):
             return
-        write = partial(snapshots.write_snapshot, library, replaces_foreign=bool(plan.foreign))
+        write = partial(snapshots.write_snapshot, library)
 
         def report(outcome: Outcome) -> str:
             return " ".join(outcome.sentences(plan.done_sentence(outcome, " · u")))
@@ -151,8 +151,7 @@ def _beginning(difference: Difference) -> str:
 
 def _write_question(plan: SnapshotPlan) -> Question[bool]:
     """Ask with what is written, replaced and lost; another program's file is only replaced by a key of its own."""
-    sentences = [str(plan.file), *(f"! {sentence}" for sentence in plan.foreign), *plan.sentences(), ""]
-    sentences.append("The old file goes to the trash. Press u to undo." if plan.foreign else "Press u to undo.")
-    answer = Answer("R", "Replace the file of another program", True) if plan.foreign else Answer("y", "Write", True)
+    sentences = [str(plan.file), *plan.sentences(), "", "Press u to undo."]
+    answer = Answer("y", "Write", True)
     title = f"Write {counted(plan.count)} to {one_line(plan.file.name)}?"
     return Question(title, Content(shown_words("\n".join(sentences))), "Cancel", [answer])
