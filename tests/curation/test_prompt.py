@@ -101,19 +101,6 @@ async def test_it_is_what_reaches_the_agent_whatever_layer_is_looked_at(tmp_path
     assert looking.why_empty == "Nothing was recalled for the agent: 1 withheld from it (exfil_curl)."
 
 
-async def test_nothing_was_recalled(tmp_path: Path) -> None:
-    made = await prompt_of(store(tmp_path, []), "zebra")
-    assert (made.text, made.entries, made.characters, made.tokens) == ("", 0, 0, 0)
-    assert made.why_empty == "Nothing was recalled."
-
-
-async def test_none_reaches_the_threshold_and_the_best_is_named(tmp_path: Path) -> None:
-    rows = [{"key": f"z{number}", "content": "zebra" + " and" * number} for number in range(3)]
-    made = await prompt_of(store(tmp_path, rows), "zebra", threshold=9)
-    best = max(result.score or 0.0 for result in made.result.results)
-    assert made.why_empty == f"3 recalled, none injected: 3 below the threshold 9.00 (the best is {best:.2f})."
-
-
 async def test_skipped_ones_are_counted_by_their_reason(tmp_path: Path) -> None:
     rows = [
         {"key": "assistant_resp_1", "content": "zebra zebra zebra"},

@@ -1,4 +1,4 @@
-"""Changes of config.toml that the inspector makes: the settings of a what-if."""
+"""A change of config.toml that the inspector makes: the settings of a what-if."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import os
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.config.document import ConfigDocument
@@ -42,53 +41,10 @@ class SettingChange:
     before saving.
     """
 
-    before: bytes | None = field(repr=False)
+    before: bytes = field(repr=False)
     after: bytes = field(repr=False)
     lines: tuple[tuple[str, str], ...]
     warnings: tuple[str, ...] = ()
-
-    @property
-    def is_empty(self) -> bool:
-        return self.before == self.after
-
-
-def planned_change(
-    config: MemoryConfig, values: Mapping[str, Value], warnings: tuple[str, ...] = (), readers: Iterable[str] = ()
-) -> SettingChange:
-    """Plan to write these values, by setting ("memory.vector_weight"), and nothing else but what [memory] requires.
-
-    `readers` are ZeroClaw versions that may read the file besides those of its schema. Raises Refused for a store
-    without a config.toml, UsageError for a config that ZeroClaw refuses, BrokenConfig.
-    """
-    file = _config_file(config)
-    raw = read_config(file)
-    if raw is None:
-        hint = "Create it with `zeroclaw onboard`, then change its settings."
-        raise Refused(f"There is no {file}, so ZeroClaw uses its defaults.", hint=hint)
-    before = ConfigDocument.from_bytes(raw, file)
-    if before.get(("schema_version",), 1) not in range(1, NEWEST_SCHEMA + 1):
-        raise BrokenConfig(f"{file} has an unknown schema_version.", hint="This program does not change such a config.")
-    changes: dict[KeyPath, Any] = {tuple(name.split(".")): value for name, value in values.items()}
-    if config.schema < NEWEST_SCHEMA and any(path[0] == "memory" for path in changes):
-        required = {name: value for name, value in _REQUIRED.items() if not before.has(("memory", name))}
-        changes |= {("memory", name): value for name, value in required.items()}
-        if required:
-            names = " and ".join(required)
-            note = f"Also writes {names}, because ZeroClaw <= 0.7.5 does not start without it in [memory]."
-            warnings = (*warnings, note)
-    after = before.with_values(changes)
-    is_modern = config.schema >= NEWEST_SCHEMA or config.install.layout == "data"
-    newest = max([NEWEST_MODERN if is_modern else NEWEST_OLD, *readers], key=version_numbers)
-    check_change(before.values, after.values, values, newest)
-    lines = tuple((_SIGNS[line.kind], line.text) for line in difference(before, after).lines)
-    return SettingChange(raw, after.to_bytes(), lines, warnings)
-
-
-def save_change(config: MemoryConfig, change: SettingChange, now: datetime) -> None:
-    """Save a change and keep a backup. Raises Refused if the file has changed since it was planned, Unreadable."""
-    _check_writable(config)
-    if not change.is_empty:
-        save_config(_config_file(config), change.before, change.after, config.install.own_dir, now)
 
 
 def way_back(config: MemoryConfig) -> str:
@@ -109,21 +65,6 @@ def reload_config(
         read_only=config.read_only,
         version=version,
     )
-
-
-def _check_writable(config: MemoryConfig) -> None:
-    if config.read_only:
-        raise Refused("With --read-only nothing is changed, not even config.toml.")
-
-
-def _config_file(config: MemoryConfig) -> Path:
-    file = config.install.config_file
-    if file is None:
-        raise Refused(
-            "This store was opened without an install, so there is no config.toml to change.",
-            hint="Open its install with --config-dir DIR.",
-        )
-    return file
 
 
 # The settings of a what-if.
@@ -178,13 +119,20 @@ def complaints_of(library: Library, trial: Trial, about: Collection[Setting] = A
 
 
 def plan_settings_change(library: Library, trial: Trial) -> SettingChange:
-    """Plan to write the settings of a trial to config.toml.
+    """Plan to write the settings of a trial to config.toml, and nothing else but what [memory] requires.
 
     Raises Refused for a store without config.toml or if nothing of the trial can be written, UsageError for values that
     ZeroClaw does not take, BrokenConfig.
     """
     config, own, request = library.config, library.profile.profile, trial.request
-    _check_writable(config)
+    file = config.install.config_file
+    if config.read_only:
+        raise Refused("With --read-only nothing is changed, not even config.toml.")
+    if file is None:
+        raise Refused(
+            "This store was opened without an install, so there is no config.toml to change.",
+            hint="Open its install with --config-dir DIR.",
+        )
     values = _new_values(library, trial)
     if not values:
         raise Refused(_NOTHING_TO_WRITE, hint=f"{_CHANGE_FIRST} {_NO_SETTINGS}")
@@ -199,10 +147,27 @@ def plan_settings_change(library: Library, trial: Trial) -> SettingChange:
     warnings = [*complaints_of(library, trial, complaint_names(values)), *overridden]
     if request.limit != request.turn_limit or request.has_session or request.rule != "cli" or trial.profile != own:
         warnings.append(_NO_SETTINGS)
-    change = planned_change(config, values, tuple(warnings), (trial.profile.version, own.version))
-    if change.is_empty:
+    raw = read_config(file)
+    if raw is None:
+        hint = "Create it with `zeroclaw onboard`, then change its settings."
+        raise Refused(f"There is no {file}, so ZeroClaw uses its defaults.", hint=hint)
+    before = ConfigDocument.from_bytes(raw, file)
+    if before.get(("schema_version",), 1) not in range(1, NEWEST_SCHEMA + 1):
+        raise BrokenConfig(f"{file} has an unknown schema_version.", hint="This program does not change such a config.")
+    required = {} if config.schema >= NEWEST_SCHEMA else _REQUIRED
+    missing = {name: value for name, value in required.items() if not before.has(("memory", name))}
+    if missing:
+        names = " and ".join(missing)
+        warnings.append(f"Also writes {names}, because ZeroClaw <= 0.7.5 does not start without it in [memory].")
+    changes: dict[KeyPath, Any] = {tuple(name.split(".")): value for name, value in values.items()}
+    after = before.with_values(changes | {("memory", name): value for name, value in missing.items()})
+    if after.to_bytes() == raw:
         raise Refused(_NOTHING_TO_WRITE, hint=" ".join(overridden))
-    return change
+    is_modern = config.schema >= NEWEST_SCHEMA or config.install.layout == "data"
+    readers = (NEWEST_MODERN if is_modern else NEWEST_OLD, trial.profile.version, own.version)
+    check_change(before.values, after.values, values, max(readers, key=version_numbers))
+    lines = tuple((_SIGNS[line.kind], line.text) for line in difference(before, after).lines)
+    return SettingChange(raw, after.to_bytes(), lines, tuple(warnings))
 
 
 def _new_values(library: Library, trial: Trial) -> dict[str, Value]:
@@ -233,7 +198,9 @@ async def save_settings_change(
     """
 
     def save_and_reload() -> MemoryConfig:
-        save_change(library.config, change, now)
+        install = library.config.install
+        assert install.config_file is not None, "the plan was made for it"
+        save_config(install.config_file, change.before, change.after, install.own_dir, now)
         return reload_config(library.config, environ)
 
     fresh = await asyncio.to_thread(save_and_reload)
