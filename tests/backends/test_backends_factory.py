@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from zeroclaw_tui.backends.factory import BACKENDS, CLASSES, backend_info, create_memory
+from zeroclaw_tui.backends.factory import BACKENDS, CLASSES, create_memory
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.memory.errors import Refused, UsageError
@@ -53,16 +53,6 @@ def test_an_unknown_name_gets_the_known_ones(tmp_path: Path) -> None:
         create_memory(config_of(tmp_path, "sqlit"))
     assert "Known are sqlite, lucid" in error.value.hint
     assert "ZeroClaw itself would use Markdown here, which --backend markdown opens" in error.value.hint
-
-
-def test_defaults_follow_the_backend() -> None:
-    sqlite, markdown, none = (backend_info(name) for name in ("sqlite", "markdown", "none"))
-    assert sqlite is not None
-    assert markdown is not None
-    assert none is not None
-    assert (sqlite.archive_after_days, sqlite.purge_after_days, sqlite.embedding_cache_size) == (7, 30, 10_000)
-    assert (markdown.archive_after_days, markdown.purge_after_days, markdown.embedding_cache_size) == (0, 0, 0)
-    assert (sqlite.auto_save, markdown.auto_save, none.auto_save) == (True, True, False)
 
 
 def test_a_backend_is_imported_when_it_is_asked_for() -> None:

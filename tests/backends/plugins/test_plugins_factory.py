@@ -11,7 +11,7 @@ from zeroclaw_tui.backends.factory import create_memory, plugin_names
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.memory.errors import InspectorError, Refused
+from zeroclaw_tui.memory.errors import Refused
 
 VERBS = ("store", "recall", "get", "list", "forget", "count", "health_check")
 WHOLE = (
@@ -71,14 +71,6 @@ def test_two_packages_with_one_name_are_both_named(installed: Installer, tmp_pat
     installed("box", "box_whole:Box", package="two")
     with pytest.raises(Refused, match=r"Several packages offer a backend 'box': one 1\.2, two 1\.2"):
         create_memory(config_of(tmp_path, "box"))
-
-
-def test_an_unknown_name_is_answered_with_the_known_backends(installed: Installer, tmp_path: Path) -> None:
-    installed("shoe-box", "shoe_box:ShoeBox")
-    with pytest.raises(InspectorError) as error:
-        create_memory(config_of(tmp_path, "zzzzzzz"))
-    assert "sqlite" in error.value.hint
-    assert "shoe-box" in error.value.hint
 
 
 def test_its_settings_in_config_toml_reach_it(installed: Installer, tmp_path: Path) -> None:
