@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from textual.app import App, SuspendNotSupported
 
@@ -25,7 +25,7 @@ _CLIPBOARD_SECONDS = 2.0
 LARGEST = 50_000_000
 """Bytes; a text that is longer is no memory."""
 _FALLBACKS = ("nano", "vi", "vim", "emacs")
-_WINDOWED = frozenset({"code", "codium", "subl", "zed", "gedit", "kate", "mate", "atom"})
+_NOTHING = "Nothing was changed in the editor. An editor with a window needs an option such as --wait."
 
 
 async def copy_text(app: App[Any], text: str) -> str:
@@ -64,13 +64,6 @@ def _copy_with(command: list[str], text: str) -> bool:
     return done.returncode == 0
 
 
-class Program(NamedTuple):
-    """An editor with its arguments. `remark` says how it was found if no setting names it."""
-
-    arguments: tuple[str, ...]
-    remark: str = ""
-
-
 @dataclass(frozen=True, slots=True)
 class Edited:
     """How an editor was left. `text` is the new text, None when there is none to use; `sentence` says why.
@@ -89,18 +82,18 @@ class Edited:
             _remove_folder(self.file.parent)
 
 
-def chosen_program(environment: Mapping[str, str]) -> Program:
+def chosen_program(environment: Mapping[str, str]) -> tuple[str, ...]:
     """The program of VISUAL, else of EDITOR, else one found on PATH. Raises Refused or UsageError with one sentence."""
     for name in ("VISUAL", "EDITOR"):
         if value := environment.get(name, "").strip():
             try:
-                return Program(tuple(shlex.split(value)))
+                return tuple(shlex.split(value))
             except ValueError:
                 hint = f"Fix {name} and try again."
                 raise UsageError(f"{name} has unmatched quotes: {value!r}.", hint=hint) from None
     for name in _FALLBACKS:
         if shutil.which(name, path=environment.get("PATH")):
-            return Program((name,), f"Neither VISUAL nor EDITOR is set, so {name} was used.")
+            return (name,)
     raise Refused("No editor found: neither VISUAL nor EDITOR is set.", hint="Set one, for example EDITOR=nano.")
 
 
@@ -123,7 +116,7 @@ def edit_text(app: App[Any], text: str, environment: Mapping[str, str] | None = 
         return Edited(None, sentence, is_failure=True)
     failure = _run(app, program, file)
     app.refresh(layout=True)
-    result = _result(program, file, original, text, failure)
+    result = _result(file, original, text, failure)
     if result.file is None:
         _remove_folder(file.parent)
     return result
@@ -141,16 +134,16 @@ def _private_file(content: bytes) -> Path:
     return file
 
 
-def _run(app: App[Any], program: Program, file: Path) -> str:
+def _run(app: App[Any], program: tuple[str, ...], file: Path) -> str:
     """Run the editor; the reason for a failure, or ""."""
-    command = program.arguments[0]
+    command = program[0]
     name = Path(command).name
     failure = ""
     try:
         with app.suspend(), _keys_that_stop_left_to_the_editor():
             # An error that left this block would leave the terminal suspended.
             try:
-                code = subprocess.run([*program.arguments, str(file)], check=False).returncode
+                code = subprocess.run([*program, str(file)], check=False).returncode
                 if code:
                     failure = (
                         f"{name} was ended by signal {-code}." if code < 0 else f"{name} ended with exit code {code}."
@@ -179,7 +172,7 @@ def _keys_that_stop_left_to_the_editor() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _result(program: Program, file: Path, original: bytes, text: str, failure: str) -> Edited:
+def _result(file: Path, original: bytes, text: str, failure: str) -> Edited:
     def rejected(sentence: str) -> Edited:
         return Edited(None, f"{sentence} Your text is saved in {file}.", file, is_failure=True)
 
@@ -193,7 +186,7 @@ def _result(program: Program, file: Path, original: bytes, text: str, failure: s
     except OSError as error:
         return rejected(f"What the editor saved cannot be read: {error.strerror}.")
     if saved in (original, original + b"\n"):
-        return Edited(None, failure or _nothing_saved(program), is_failure=bool(failure))
+        return Edited(None, failure or _NOTHING, is_failure=bool(failure))
     if failure:
         return rejected(failure)
     if not saved.strip():
@@ -206,14 +199,7 @@ def _result(program: Program, file: Path, original: bytes, text: str, failure: s
         return rejected(f"What the editor saved is not UTF-8 (byte {error.start + 1}).")
     if not text.endswith("\n") and typed.endswith("\n"):
         typed = typed.removesuffix("\r\n") if typed.endswith("\r\n") else typed.removesuffix("\n")
-    return Edited(typed, program.remark, file)
-
-
-def _nothing_saved(program: Program) -> str:
-    name = Path(program.arguments[0]).name
-    if name in _WINDOWED and not {"--wait", "-w", "--block", "-b"} & {*program.arguments}:
-        return f"Nothing was changed, because {name} did not wait for you. Add --wait to its command."
-    return "Nothing was changed in the editor."
+    return Edited(typed, "", file)
 
 
 def _remove_folder(folder: Path) -> None:

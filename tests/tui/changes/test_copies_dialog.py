@@ -1,4 +1,4 @@
-"""Places where a deleted text still is: what can be cleaned is chosen, asked about, cleaned, and undone."""
+"""Places where a deleted text still is: what can be cleaned is asked about, cleaned, and undone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.traces.copies import Text, find_copies
 from zeroclaw_tui.curation.traces.files import TextPlace
 from zeroclaw_tui.tui.rooms.copies import clean
-from zeroclaw_tui.tui.widgets.table_list import TableList
 
 TEXT = Text("id-1", "fav_food", "Likes ramen and rust coloured plates to eat from.")
 FIXED = TextPlace("backup", "/srv/[/foo]\x1b[31m.bak", None, False, "A backup that [bold]changes[/] is\x07 none.")
@@ -60,53 +59,38 @@ async def found(tmp_path: Path, archived: Path) -> tuple[Sample, list[TextPlace]
     return sample, copies
 
 
-async def test_nothing_is_chosen_at_first_and_leaving_cleans_nothing(
+async def test_what_can_be_cleaned_is_cleaned_after_a_yes(
     found: tuple[Sample, list[TextPlace]], archived: Path
 ) -> None:
     sample, copies = found
     before = bytes_of(archived)
-    async with running(CopiesApp(sample, copies), WIDE) as (app, pilot):
-        assert "The text is still in 1 place, which can be cleaned here" in screen_words(app)
-        await press(pilot, "enter", "enter")
-        assert "Press space to mark a place first" in screen_words(app)
-        await press(pilot, "asterisk", "escape")
+    async with running(CopiesApp(sample, [FIXED, *copies]), WIDE) as (app, pilot):
+        assert "The text is still in 2 places" in screen_words(app)
+        assert "A backup that [bold]changes[/] is␇ none." in screen_words(app)
+        assert not {"\x1b", "\x07"} & set(screen_text(app))
+        await press(pilot, "enter")
     assert app.given == [None]
     assert bytes_of(archived) == before
-
-
-async def test_what_is_chosen_is_cleaned(found: tuple[Sample, list[TextPlace]], archived: Path) -> None:
-    sample, copies = found
-    before = bytes_of(archived)
     async with running(CopiesApp(sample, [FIXED, *copies]), WIDE) as (app, pilot):
-        assert app.screen.query_one(TableList).cursor == 1
-        await press(pilot, "space", "enter")
+        await press(pilot, "y")
         assert "ramen" not in bytes_of(archived).decode()
         assert "Something else." in bytes_of(archived).decode()
     assert app.given == ["✓ Cleaned 1 copy. · u reverses that."]
     await undo(sample.library)
     assert bytes_of(archived) == before
+
+
+async def test_where_nothing_can_be_cleaned_there_is_no_question(
+    found: tuple[Sample, list[TextPlace]], archived: Path
+) -> None:
+    """Nothing was found, or the store is only read."""
+    sample, copies = found
     async with running(CopiesApp(sample, [])) as (app, pilot):
         assert "No other copies were found." in screen_words(app)
-        await press(pilot, "space", "enter", "escape")
-    assert app.given == [None]
-
-
-async def test_what_cannot_be_cleaned_says_why_and_is_not_chosen(sample: Sample) -> None:
-    async with running(CopiesApp(sample, [FIXED])) as (app, pilot):
-        assert "1 place, which cannot be cleaned here" in screen_words(app)
-        await press(pilot, "asterisk", "enter", "enter", "space")
-        assert "A backup that [bold]changes[/] is␇ none. This place cannot be cleaned here." in screen_words(app)
-        assert "●" not in screen_text(app)
-        assert not {"\x1b", "\x07"} & set(screen_text(app))
-        await press(pilot, "q")
-    assert app.given == [None]
-
-
-async def test_nothing_is_chosen_in_a_read_only_store(found: tuple[Sample, list[TextPlace]], archived: Path) -> None:
-    sample, copies = found
+        await press(pilot, "y", "escape")
     sample.memory.why_not = {**sample.memory.why_not, "write": "It was opened with --read-only."}
     async with running(CopiesApp(sample, copies), WIDE) as (app, pilot):
         assert "It was opened with --read-only." in screen_words(app)
-        await press(pilot, "asterisk", "enter", "enter")
-        assert "●" not in screen_text(app)
+        await press(pilot, "y", "enter")
+    assert app.given == [None]
     assert "ramen" in bytes_of(archived).decode()

@@ -38,17 +38,15 @@ async def edited(text: str, editor: str, app: App[Any] | None = None) -> Edited:
 
 
 def test_visual_wins_over_editor_and_both_may_have_arguments() -> None:
-    assert chosen_program({"VISUAL": "code --wait 'a b'", "EDITOR": "vi"}).arguments == ("code", "--wait", "a b")
-    assert chosen_program({"VISUAL": " ", "EDITOR": "vi"}).arguments == ("vi",)
+    assert chosen_program({"VISUAL": "code --wait 'a b'", "EDITOR": "vi"}) == ("code", "--wait", "a b")
+    assert chosen_program({"VISUAL": " ", "EDITOR": "vi"}) == ("vi",)
 
 
-def test_without_a_setting_an_editor_on_the_path_is_used_and_named(tmp_path: Path) -> None:
+def test_without_a_setting_an_editor_on_the_path_is_used(tmp_path: Path) -> None:
     program = tmp_path / "nano"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
-    found = chosen_program({"PATH": str(tmp_path)})
-    assert found.arguments == ("nano",)
-    assert "Neither VISUAL nor EDITOR" in found.remark
+    assert chosen_program({"PATH": str(tmp_path)}) == ("nano",)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +81,8 @@ async def test_the_file_is_private_and_holds_the_very_bytes(tmp_path: Path, temp
     result = await edited("a\r\nb\x00\udcff\x1b", editor_program(tmp_path, script), app)
     assert told.read_text().split(" ", 3)[:2] == ["100600", "40700"]
     assert told.read_text().endswith(".md " + repr(b"a\r\nb\x00\xff\x1b"))
-    assert (result.text, result.sentence, app.suspended) == (None, "Nothing was changed in the editor.", 1)
+    assert (result.text, app.suspended) == (None, 1)
+    assert result.sentence.startswith("Nothing was changed in the editor.")
     assert is_empty(temporary_files)
 
 
@@ -158,13 +157,6 @@ async def test_where_nothing_was_typed_no_file_is_left(
 async def test_bytes_that_were_no_utf8_before_may_stay(tmp_path: Path) -> None:
     result = await edited("a\udcff", editor_program(tmp_path, "path.write_bytes(before + b'b')"))
     assert result.text == "a\udcffb"
-
-
-async def test_an_editor_with_a_window_needs_an_option_to_wait(tmp_path: Path) -> None:
-    program = tmp_path / "code"
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
-    assert "Add --wait" in (await edited("a", str(program))).sentence
 
 
 async def test_ctrl_c_in_the_editor_leaves_this_program_alone(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ async def test_c_copies_the_shown_store_into_the_one_under_the_cursor(tmp_path: 
         await pilot.press("y")
         await until(pilot, lambda: "Copied 2 memories to" in said(app))
         assert "Verified 2 by comparing" in said(app)
-        await until(pilot, lambda: "✓ answers 5 keyword" in screen_words(app))
+        await until(pilot, lambda: "✓ answers 5" in screen_words(app))
         await pilot.press("enter")
         await until(pilot, lambda: "5 memories" in screen_text(app))
         assert browser(app).library is not None

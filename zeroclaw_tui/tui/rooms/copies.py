@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-from textual.app import App, ComposeResult
-from textual.binding import Binding, BindingType
+from textual.app import App
 from textual.content import Content
-from textual.widgets import Static
 
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.traces.copies import Text, clean_copies, cleaned_sentence, matcher_for
@@ -18,100 +16,28 @@ from zeroclaw_tui.curation.traces.files import TextPlace
 from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import counted
-from zeroclaw_tui.tui.dialogs import Dialog, Field, Form, Page, TypedConfirmation, with_progress
-from zeroclaw_tui.tui.format import NO_VALUE, shorten_path, shown_line, with_tilde
+from zeroclaw_tui.tui.dialogs import Field, Form, Page, TypedConfirmation, with_progress, yes_or_no
+from zeroclaw_tui.tui.format import NO_VALUE, shown_line, with_tilde
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
-from zeroclaw_tui.tui.widgets.growing_text import GrowingText
-from zeroclaw_tui.tui.widgets.table_list import MARKED, Column, TableList
+from zeroclaw_tui.tui.widgets.table_list import MARKED
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
 
 _KEY_CELLS = 30
-_MAX_PLACES = 12
 _WORD = "erase"
 
 
-class CopiesScreen(Dialog[Sequence[TextPlace]]):
-    """Each place with what it holds; none is marked at first. Gives the places that were marked to be cleaned."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "mark", "choose", id="copies.choose"),
-        Binding("asterisk", "mark_all", "all that can be cleaned", id="copies.all"),
-        Binding("enter", "go_on", "clean", id="copies.clean"),
-        Binding("escape,q", "step_out", "cancel", id="copies.out"),
-    ]
-
-    def __init__(self, library: Library, copies: Sequence[TextPlace]) -> None:
-        self._why_not = library.read_only_because or ""
-        self._can_clean = any(map(self._mark_of, copies))
-        title = "No other copies were found."
-        if copies:
-            can = sum(copy.can_clean for copy in copies)
-            how_many = "cannot be cleaned here" if can == 0 else "can be cleaned here"
-            some = "which" if len(copies) == 1 else f"{can:,} of which" if can else "which"
-            title = f"The text is still in {counted(len(copies), 'place')}, {some} {how_many}"
-        super().__init__(title, None)
-        self.add_class("-places")
-        if self._can_clean:
-            self.keys = "space mark   * all   enter clean marked   esc cancel"
-        columns = (
-            Column[TextPlace]("", lambda copy: "" if self._mark_of(copy) else NO_VALUE, width=1, look="muted"),
-            Column[TextPlace]("kind", lambda copy: copy.kind),
-            Column[TextPlace]("where", lambda copy: with_tilde(copy.place), flex=True, shortened=shorten_path),
-            Column[TextPlace]("copies", lambda copy: NO_VALUE if copy.count is None else f"{copy.count:,}", right=True),
-        )
-        self._places = TableList(columns, copies, mark=self._mark_of, id="places")
-        self._places.styles.height = 1 + min(len(copies), _MAX_PLACES)
-
-    def compose_answers(self) -> ComposeResult:
-        yield self._places
-        yield GrowingText(id="remark")
-
-    def on_mount(self) -> None:
-        """Start on the first place that can be cleaned."""
-        places = self._places
-        places.cursor = next((at for at, copy in enumerate(places.rows) if self._mark_of(copy)), 0)
-        places.focus()
-        self.say(shown_line(self._why_not))
-
-    def on_table_list_row_highlighted(self, event: TableList.RowHighlighted) -> None:
-        remark = "" if event.row is None else shown_line(event.row.why)
-        self.query_one("#remark", Static).update(Content.styled(remark, MUTED))
-
-    def on_table_list_marks_changed(self) -> None:
-        self.say(self._places.marks_words)
-
-    def action_go_on(self) -> None:
-        """Leave with the places that are marked."""
-        chosen = [copy for copy in self._places.rows if self._mark_of(copy) in self._places.marks]
-        if chosen:
-            self.dismiss(chosen)
-        elif self._can_clean:
-            self.say("Press space to mark a place first.")
-
-    def action_mark(self) -> None:
-        copy = self._places.selected
-        if copy is not None and self._mark_of(copy) is None:
-            self.say("This place cannot be cleaned here.")
-        else:
-            self._places.toggle_mark()
-
-    def action_mark_all(self) -> None:
-        self._places.mark_all()
-
-    def _mark_of(self, copy: TextPlace) -> tuple[str, str] | None:
-        """What a place is marked by; None where it cannot be cleaned."""
-        return (copy.kind, copy.place) if copy.can_clean and not self._why_not else None
-
-
 async def clean(app: App[Any], library: Library, copies: Sequence[TextPlace], patience: float) -> str | None:
-    """Show the places, and clean those that are marked; gives the report, None when nothing was tried.
-
-    Runs in a worker. Raises InspectorError kinds.
-    """
-    chosen = await app.push_screen_wait(CopiesScreen(library, copies))
+    """Show the places, and clean all that can be once a person confirms it; gives the report, None when nothing was
+    tried. Runs in a worker. Raises InspectorError kinds."""
+    chosen = [] if library.read_only_because else [copy for copy in copies if copy.can_clean]
+    title = f"The text is still in {counted(len(copies), 'place')}" if copies else "No other copies were found."
+    body = Content.assemble(shown_line(library.read_only_because or ""), *_places(copies))
     if not chosen:
+        await app.push_screen_wait(Page(title, body))
+        return None
+    if not await app.push_screen_wait(yes_or_no(title, body, f"Clean {counted(len(chosen), 'place')}")):
         return None
 
     async def work(on_progress: ProgressCallback) -> Outcome:
@@ -178,8 +104,12 @@ def _plan_content(plan: ErasePlan) -> Content:
     parts: list[str | tuple[str, str]] = [f"{shown_line(sentence)}\n" for sentence in plan.sentences()]
     if plan.taken:
         parts.append("This cannot be undone: it also deletes these rows from the trash.\n")
-    for place in plan.places:
+    return Content.assemble(*parts, *_places(plan.places))
+
+
+def _places(places: Sequence[TextPlace]) -> Iterator[str | tuple[str, str]]:
+    """A line for each place with its kind, its path and how often the text is there, and why it is not cleaned."""
+    for place in places:
         glyph, look = ((MARKED, ACCENT), "") if place.can_clean else ((NO_VALUE, MUTED), MUTED)
         where = f" {place.kind}  {shown_line(with_tilde(place.place))}  {place.count or 0:,}"
-        parts += ["\n", glyph, (where, look), (f"\n  {shown_line(place.why)}" if place.why else "", MUTED)]
-    return Content.assemble(*parts)
+        yield from ("\n", glyph, (where, look), (f"\n  {shown_line(place.why)}" if place.why else "", MUTED))

@@ -53,8 +53,6 @@ COMMANDS = (
 )  # fmt: skip
 _FOREIGN = "Only DATABASE_URL names it, so it may be another program's and is read-only. Press W to allow changes."
 _NAMES = {"superseded": "superseded rows", "kind": "kinds", "pinned": "pins", "write": "writing"}
-_MARKS = ("keyword", "vectors", "sessions", "agents", "write")
-_MARK_CELLS = sum(len(mark) + 1 for mark in _MARKS)
 WayOn = Literal["again", "demo"]
 
 
@@ -200,13 +198,8 @@ class StoresRoom(Room["Candidate | None"]):
 
     def _paint(self) -> None:
         """Show what is known of each store, and how many of them answer."""
-        count = len(self._list.rows)
         answering = sum(status.problem is None for status in self._statuses.values())
-        silent, waiting = len(self._statuses) - answering, count - len(self._statuses)
-        facts = [f"{answering} answer{'s' if answering == 1 else ''}"] if answering else []
-        facts += [f"{silent} {'does' if silent == 1 else 'do'} not"] if silent else []
-        facts += [f"{waiting} not checked yet"] if waiting else []
-        self.query_one(TitleLine).update(f"{counted(count, 'store')} configured: {', '.join(facts)}")
+        self.query_one(TitleLine).say(f"{counted(len(self._list.rows), 'store')} configured: {answering} answering")
         self._list.redraw()
         self.on_table_list_row_highlighted()
 
@@ -223,23 +216,12 @@ class StoresRoom(Room["Candidate | None"]):
             status = self._statuses.get(_key_of(one))
             return "…" if status is None else NO_VALUE if status.count is None else f"{status.count:,}"
 
-        def marks(one: Candidate) -> Content | str:
-            status = self._statuses.get(_key_of(one))
-            if status is None or status.problem is not None:
-                return ""
-            words = [
-                (mark, "text") if mark in status.badges else (NO_VALUE.ljust(len(mark)), "faint") for mark in _MARKS
-            ]
-            return Content(" ").join(Content.styled(word, look) for word, look in words)
-
         return (
             Column("", lambda one: "●" if one.is_current else "", width=1, look="final"),
             Column("store", lambda one: clean(one.name), width=15),
             Column("", state, width=10),
             Column("memories", count, width=9, right=True),
-            Column("can", marks, width=_MARK_CELLS, hidden_below=116),
             Column("where", lambda one: clean(one.location), flex=True, look="muted", shortened=shorten_path),
-            Column("known by", lambda one: clean(one.why), width=22, hidden_below=160, look="faint"),
         )
 
     def _about(self, candidate: Candidate) -> Content:
@@ -256,14 +238,9 @@ class StoresRoom(Room["Candidate | None"]):
             return Content.assemble(*parts, ("\nchecking …", MUTED))
         if status.problem is not None:
             return Content.assemble(*parts, f"\n{clean(status.problem)}")
-        if status.badges:
-            parts.append("\ncan " + " · ".join(_NAMES.get(name, name) for name in status.badges))
-        by_reason: dict[str, list[str]] = {}
-        for name, why in status.limitations.items():
-            by_reason.setdefault(why, []).append(_NAMES.get(name, name))
-        for why, names in by_reason.items():
-            parts += ["\n", ("no ", MUTED), ", ".join(names), (f": {clean(why)}", MUTED)]
-        return Content.assemble(*parts)
+        can = ", ".join(_NAMES.get(name, name) for name in status.badges)
+        cannot = "".join(f"\nno {_NAMES.get(name, name)}: {clean(why)}" for name, why in status.limitations.items())
+        return Content.assemble(*parts, f"\ncan {can}" if can else "", (cannot, MUTED))
 
 
 def _key_of(candidate: Candidate) -> tuple[str, str]:
