@@ -113,7 +113,7 @@ def test_a_second_config_dir_that_could_be_meant_is_named(run: Any, tmp_path: Pa
 
 
 JSON_KEYS = {
-    "config_file", "zeroclaw", "backend", "written", "backup", "changes", "diff", "lines", "tests", "notes", "exports",
+    "config_file", "zeroclaw", "backend", "written", "backup", "changes", "diff", "lines", "tests", "notes",
     "warnings", "dry_run",
 }  # fmt: skip
 

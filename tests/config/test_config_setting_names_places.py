@@ -10,7 +10,6 @@ from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.schema import Target
 from zeroclaw_tui.config.setting_names import (
     default_of,
-    environment_lines,
     is_read,
     place_of,
     written_value,
@@ -18,7 +17,6 @@ from zeroclaw_tui.config.setting_names import (
 from zeroclaw_tui.memory.errors import BrokenConfig
 
 FIRST = Target(schema=1, has_aliases=False, is_modern=False)
-OLD_FILE_READ_BY_NEW = Target(schema=1, has_aliases=False, is_modern=True)
 THIRD = Target(schema=3, has_aliases=True, is_modern=True)
 
 
@@ -93,21 +91,3 @@ def test_defaults_that_changed_between_versions() -> None:
     assert default_of("memory.retrieval_stages", known("0.8.3")) == ["cache", "fts", "vector"]
     assert default_of("memory.retrieval_stages", known("0.8.4")) == ["fts", "vector"]
     assert default_of("storage.postgres.db_url", FIRST) is None
-
-
-def test_exports_for_what_only_the_environment_can_say() -> None:
-    values = {
-        "storage.lucid.binary_path": "/opt/it's here/lucid",
-        "storage.lucid.recall_timeout_ms": 500,
-        "storage.lucid.store_timeout_ms": 10,
-        "storage.lucid.budget": 300,
-        "memory.vector_weight": 0.5,
-    }
-    assert environment_lines(values, FIRST) == (
-        "export ZEROCLAW_LUCID_CMD='/opt/it'\"'\"'s here/lucid'",
-        "# export ZEROCLAW_LUCID_RECALL_TIMEOUT_MS='500'",
-        "export ZEROCLAW_LUCID_STORE_TIMEOUT_MS='50'",
-        "export ZEROCLAW_LUCID_BUDGET='300'",
-    )
-    assert environment_lines(values, THIRD) == ()
-    assert environment_lines(values, OLD_FILE_READ_BY_NEW) == ()

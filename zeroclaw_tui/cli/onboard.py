@@ -305,7 +305,7 @@ def _answer(given: argparse.Namespace) -> int:
 
     from zeroclaw_tui.onboard.answers import gather
     from zeroclaw_tui.onboard.plan import apply_plan, make_plan
-    from zeroclaw_tui.onboard.review import after_lines, export_lines, plan_document, review_lines
+    from zeroclaw_tui.onboard.review import after_lines, plan_document, review_lines
     from zeroclaw_tui.onboard.situation import situation_at
 
     situation = asyncio.run(situation_at(_the_install(given), os.environ))
@@ -335,7 +335,7 @@ def _answer(given: argparse.Namespace) -> int:
         return DONE
     # What ends the command is printed once, on stderr.
     lines = review_lines(plan, [finding for finding in findings if finding not in bad[:1]])
-    _write([*lines, *(after_lines(plan, backup) if writes else export_lines(plan))])
+    _write([*lines, *(after_lines(plan, backup) if writes else ())])
     if failed is not None:
         raise failed
     if given.dry_run:

@@ -31,7 +31,6 @@ from zeroclaw_tui.config.schema import (
 )
 from zeroclaw_tui.config.toml import KeyPath
 from zeroclaw_tui.memory.errors import BrokenConfig, UsageError
-from zeroclaw_tui.memory.text import HIDDEN
 
 BACKEND = "memory.backend"
 """The setting that decides which store is used."""
@@ -67,13 +66,6 @@ def is_read(name: str, target: Target) -> bool:
     if name.startswith("storage.postgres.") and POSTGRES_AWAY[0] <= target.numbers <= POSTGRES_AWAY[1]:
         return False
     return setting.is_known_to(target)
-
-
-def environment_variable(name: str, target: Target) -> str | None:
-    """The variable that this ZeroClaw reads instead of config.toml, None where there is none."""
-    setting = SETTINGS[name]
-    is_old = target.numbers < (0, 8, 0)
-    return setting.variable if is_old and setting.variable and not setting.old_key else None
 
 
 def variable_of(name: str, target: Target, alias: str = DEFAULT_ALIAS) -> str | None:
@@ -285,20 +277,3 @@ def _wrong_type(path: KeyPath, value: Any, expected: str) -> BrokenConfig:
         f"{shown('.'.join(path))} in config.toml is {kind_of(value)} and must be {expected}.",
         hint="Fix it by hand; ZeroClaw <= 0.7.5 refuses such a config, >= 0.8.0 drops the whole section.",
     )
-
-
-def environment_lines(values: Mapping[str, Any], target: Target) -> tuple[str, ...]:
-    """`export NAME='value'` lines for the settings that this ZeroClaw reads only from its environment.
-
-    A default is a comment, and a secret is four dots. A number below the least is raised to it, as ZeroClaw does.
-    """
-    lines: list[str] = []
-    for name, value in values.items():
-        variable, setting = environment_variable(name, target), SETTINGS[name]
-        if variable is None or value is None:
-            continue
-        sign = "# " if value == default_of(name, target) else ""
-        text = HIDDEN if setting.is_secret else str(value if setting.least is None else max(value, setting.least))
-        quoted = text.replace("'", "'\"'\"'")
-        lines.append(f"{sign}export {variable}='{quoted}'")
-    return tuple(lines)

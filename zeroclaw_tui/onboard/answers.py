@@ -30,7 +30,6 @@ from zeroclaw_tui.config.setting_names import (
     assigned,
     checked_value,
     default_of,
-    environment_variable,
     is_left_out,
     is_read,
     parsed_value,
@@ -223,13 +222,13 @@ class Answers:
     def with_given(self, name: str, given: Given) -> Answers:
         """A copy with one more answer. Raises UsageError for a value, a backend or a setting that cannot be here."""
         target = self.situation.target
-        if not is_read(name, target) and environment_variable(name, target) is None:
+        if not is_read(name, target):
             setting = SETTINGS[name]
-            until = "" if setting.until is None else f" to {setting.until}"
+            variable = "" if target.is_modern else setting.variable
+            instead = f"Set {variable} in ZeroClaw's environment instead." if variable else "Leave the setting out."
             raise UsageError(
-                f"{name} has no effect here: ZeroClaw {target.reading_version} reads this config, and only "
-                f"{setting.since}{until or ' and later'} knows the setting.",
-                hint="Leave the setting out.",
+                f"{name} has no effect here: ZeroClaw {target.reading_version} does not read it from config.toml.",
+                hint=instead,
             )
         value = checked_value(name, given.value, target.reading_version)
         checked = replace(given, value=backend_answer(value, target) if name == BACKEND else value)
@@ -299,7 +298,7 @@ def _file_answers(path: Path, target: Target) -> dict[str, Given]:
     return {
         name: Given(value, "answers file", f"answers file {path}")
         for name, value in read_answers(path).items()
-        if is_read(name, target) or environment_variable(name, target) or value != default_of(name, target)
+        if is_read(name, target) or value != default_of(name, target)
     }
 
 

@@ -25,7 +25,6 @@ from zeroclaw_tui.config.secrets import (
     read_key,
     seal,
 )
-from zeroclaw_tui.config.setting_names import environment_lines, is_read
 from zeroclaw_tui.config.toml import KeyPath
 from zeroclaw_tui.config.validate import check_change
 from zeroclaw_tui.memory.errors import UsageError
@@ -64,8 +63,6 @@ class Plan:
     changes: tuple[Change, ...]
     notes: tuple[str, ...] = ()
     """Sentences for the review: what stays and why, what is lost, and the warnings that only the new file has."""
-    exports: tuple[str, ...] = ()
-    """Shell commands for what this ZeroClaw reads only from its environment."""
     warnings: tuple[str, ...] = ()
     """The warnings of today that the new file still has."""
     new_key: str | None = field(default=None, repr=False)
@@ -93,12 +90,9 @@ def make_plan(answers: Answers) -> Plan:
     )
     if any(change.name in (VECTOR_WEIGHT, KEYWORD_WEIGHT) and change.after == 0 for change in changes):
         _check_weights(answers)
-    stored = {name: answers.value(name) for name in SETTINGS if name.startswith(f"storage.{answers.backend()}.")}
-    only_exported = {name: value for name, value in stored.items() if not is_read(name, situation.target)}
-    exports = environment_lines(only_exported, situation.target)
     notes = notes_of(answers, wanted, frozenset(change.name for change in changes))
     if not changes:
-        return Plan(answers, before, before, (), notes, exports, situation.warnings)
+        return Plan(answers, before, before, (), notes, situation.warnings)
     plain = {change.path: change.after for change in changes}
     written, new_key, secret_notes = _encrypted(
         plain, [change.path for change in changes if change.is_secret], situation
@@ -115,7 +109,7 @@ def make_plan(answers: Answers) -> Plan:
     then = warnings_then(situation, after if new_key is None else after.with_values(plain))
     notes += (*secret_notes, *(warning for warning in then if warning not in situation.warnings))
     warnings = tuple(warning for warning in situation.warnings if warning in then)
-    return Plan(answers, before, after, changes, notes, exports, warnings, new_key)
+    return Plan(answers, before, after, changes, notes, warnings, new_key)
 
 
 def apply_plan(plan: Plan) -> str | None:

@@ -150,7 +150,6 @@ def after_lines(plan: Plan, backup: str | None) -> list[Line]:
         stay = f"The memories in {BACKEND_TITLES[left]} are still there. Copy them with:"
         lines.append([("", f"config.toml now names {BACKEND_TITLES[new]}. {stay}")])
         lines.append(command_line(_command(situation, "zeroclaw memory copy", f"--backend {left} --to {new}")))
-    lines += export_lines(plan)
     is_first = situation.document.values.keys() <= _OF_MEMORY
     if is_first:
         lines.append([("", hand_off_text(situation, is_written=True))])
@@ -167,14 +166,6 @@ def after_lines(plan: Plan, backup: str | None) -> list[Line]:
 
 def _command(situation: Situation, command: str, *arguments: str) -> str:
     return command_at(situation.install, situation.environ, command, *arguments)
-
-
-def export_lines(plan: Plan) -> list[Line]:
-    """The settings that this ZeroClaw reads from its environment only, defaults as comments; nothing where there are
-    none, and no defaults where nothing changes."""
-    exports = [line for line in plan.exports if not (plan.is_empty and line.startswith("#"))]
-    title = "This ZeroClaw reads these settings only from its environment (# marks a default):"
-    return [[("", title)], *map(command_line, exports)] if exports else []
 
 
 def hand_off_text(situation: Situation, *, is_written: bool = False) -> str:
@@ -226,7 +217,6 @@ def plan_document(plan: Plan, findings: Sequence[Finding], *, written: bool, bac
         "lines": {"changed": difference.differing, "kept": difference.unchanged},
         "tests": [_finding_as_json(finding) for finding in findings],
         "notes": list(plan.notes),
-        "exports": list(plan.exports),
         "warnings": list(plan.warnings),
     }
 

@@ -101,15 +101,6 @@ def test_a_store_that_is_not_in_use_is_written_only_by_name(tmp_path: Path) -> N
     assert [change.name for change in world.plan("storage.postgres.table=mine").changes] == ["storage.postgres.table"]
 
 
-def test_lucid_of_the_old_generation_is_set_by_the_environment(tmp_path: Path) -> None:
-    world = World(tmp_path, SHORT)
-    plan = world.write("storage.lucid.binary_path=/opt/lu cid", memory="lucid")
-    assert plan.exports[0] == "export ZEROCLAW_LUCID_CMD='/opt/lu cid'"
-    assert "# export ZEROCLAW_LUCID_BUDGET='200'" in plan.exports
-    assert all(line.startswith("# ") for line in plan.exports[1:]), "what is ZeroClaw's own default is only shown"
-    assert "storage" not in world.values
-
-
 @pytest.mark.parametrize(
     ("memory", "told"), [("postgres", "--set storage.postgres.db_url="), ("qdrant", "--set storage.qdrant.url=")]
 )

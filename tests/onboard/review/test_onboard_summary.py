@@ -113,16 +113,15 @@ def test_findings_have_marks_that_need_no_colour() -> None:
     assert "– The program is not asked here." in shown
 
 
-def test_after_writing_the_way_back_the_key_and_the_exports_are_reported() -> None:
-    shown = rows(after_lines(plan(new_key="00", exports=("export ZEROCLAW_LUCID_CMD='x'",)), "backup-1"))
+def test_after_writing_the_way_back_and_the_key_are_reported() -> None:
+    shown = rows(after_lines(plan(new_key="00"), "backup-1"))
     assert "    zeroclaw onboard --restore backup-1" in shown
     settings = "backend, hygiene_enabled, storage.postgres.db_url"
     assert f"  Lines: 2 changed, 3 added, 5 unchanged. Settings: {settings}." in shown
     assert any(".secret_key" in row for row in shown)
-    assert "    export ZEROCLAW_LUCID_CMD='x'" in shown
     assert "    zeroclaw-tui" in shown
     bare = rows(after_lines(plan(), None))
-    assert not any("--restore" in row or ".secret_key" in row or "export" in row for row in bare)
+    assert not any("--restore" in row or ".secret_key" in row for row in bare)
 
 
 @pytest.mark.parametrize("variable", ["", "/srv/another"])
