@@ -48,8 +48,6 @@ class BackendInfo(NamedTuple):
     """The schemes of URLs that mean this backend and no other."""
     forwards_writes: bool = False
     """Whether it gives what is stored to another program too, which keeps it."""
-    has_quotas: bool = False
-    """Whether ZeroClaw counts what is stored against the quotas of its policy."""
 
     @property
     def title(self) -> str:
@@ -83,7 +81,6 @@ BACKENDS: tuple[BackendInfo, ...] = (
         "SQLite: one local file, keyword and vector search (recommended)",
         uses_hygiene=True,
         has_local_database=True,
-        has_quotas=True,
     ),
     BackendInfo(
         "lucid",
@@ -178,11 +175,6 @@ def keeps_nothing(name: str) -> bool:
 def forwards_writes(*names: str) -> bool:
     """Whether any of these backends gives what it stores to another program too, which keeps it."""
     return any(_known(name).forwards_writes for name in names)
-
-
-def has_quotas(name: str) -> bool:
-    """Whether ZeroClaw counts what is stored in a backend against the quotas of its policy."""
-    return _known(name).has_quotas
 
 
 def plugin_names() -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from zeroclaw_tui.curation.journal_records import Action, Verb
 from zeroclaw_tui.curation.leftovers import remove_leftovers
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
-from zeroclaw_tui.curation.policy import store_verdict
+from zeroclaw_tui.curation.policy import policy_sentences
 from zeroclaw_tui.curation.purge_plan import PurgePlan
 from zeroclaw_tui.curation.running_action import RunningAction, Turn
 from zeroclaw_tui.memory.change import (
@@ -65,13 +65,11 @@ async def store_memory(library: Library, draft: Draft, *, replace: bool = False)
     draft = draft.checked()
     if draft.agent is not None:
         await library.check_agents([draft.agent])
-    verdict = await store_verdict(library, draft.content, draft.category, draft.namespace)
+    policy = await asyncio.to_thread(policy_sentences, library, draft.content, draft.namespace)
     vector, notes = await _embedded(library, draft.content)
     change = Change(None, dataclasses.replace(draft, vector=vector))
     on_conflict: OnConflict = "overwrite" if replace else "refuse"
-    return await _write_one(
-        library, "store", f"stored {_short(draft.key)}", change, on_conflict, (*notes, *verdict.sentences())
-    )
+    return await _write_one(library, "store", f"stored {_short(draft.key)}", change, on_conflict, (*notes, *policy))
 
 
 async def edit_memory(library: Library, id: str, edit: Edit, expected: str) -> Outcome:
@@ -93,12 +91,12 @@ async def edit_memory(library: Library, id: str, edit: Edit, expected: str) -> O
     if not values:
         return Outcome("edit", 0, row=row)
     after = dataclasses.replace(row, values={**row.values, **values}).entry()
-    verdict = await store_verdict(library, after.content, after.category, after.namespace or None)
+    policy = await asyncio.to_thread(policy_sentences, library, after.content, after.namespace)
     vector, notes = await _embedded(library, after.content) if "content" in values else (None, ())
     key = _short(row.key)
     summary = f"showed {key} again" if list(values) == [SUPERSEDED_BY] else f"edited {key} ({', '.join(values)})"
     change = Change(row, Edit(values, vector))
-    return await _write_one(library, "edit", summary, change, "refuse", (*notes, *verdict.sentences()))
+    return await _write_one(library, "edit", summary, change, "refuse", (*notes, *policy))
 
 
 async def _write_one(
