@@ -139,14 +139,6 @@ def test_vectors_decide_where_both_have_one_and_words_where_one_lacks_it() -> No
     assert _duplicates([("", LONG[0], here), ("", _edited(LONG[0]), unit(0, 1, 0))]).near == [[0, 1]]
 
 
-def test_languages_without_blanks_and_texts_of_one_word() -> None:
-    chinese = "我们昨天在北京的一家小饭馆里吃了非常好吃的花生和面条还喝了一点儿热茶"
-    found = _duplicates([("", chinese, None), ("", chinese.replace("昨天", "前天"), None), ("", chinese[::-1], None)])
-    assert found.near == [[0, 1]]
-    assert _duplicates([("", "Hello!", None), ("", "hello", None), ("", "hallo", None)]).near == [[0, 1]]
-    assert _duplicates([("", "!!!", None), ("", "???", None), ("", "🦀", None)]).near == []
-
-
 def test_a_thousand_alike_are_one_group() -> None:
     texts = [f"{LONG[0]} {LONG[1]} {LONG[2]} the number of it is {number}" for number in range(1000)]
     assert _duplicates([("", text, None) for text in texts]).near == [list(range(1000))]

@@ -85,15 +85,6 @@ async def test_missing_agents_are_added(tmp_path: Path) -> None:
     assert contents(older) == {"lang": "Rust, says 1", "lang (imported 26d5)": "Rust, says 2"}
 
 
-async def test_an_older_schema_says_what_it_does_not_keep(tmp_path: Path) -> None:
-    install_in(tmp_path, _rows())
-    async with opened(tmp_path) as library:
-        plan = await planned(library, "sqlite", tmp_path / "old.db", "0.1.7")
-        outcome = await copied(library, "sqlite", tmp_path / "old.db", profile="0.1.7")
-    assert plan.notes == ("SQLite drops or changes: importance (4), namespace (3), superseding memory (1).",)
-    assert (outcome.count, outcome.verified) == (12, 12)
-
-
 @pytest.mark.parametrize("backend", ["sqlite", "lucid"])
 async def test_the_store_itself_is_no_target(backend: str, tmp_path: Path) -> None:
     database = install_in(tmp_path, _rows(1))
