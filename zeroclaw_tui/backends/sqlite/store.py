@@ -37,10 +37,9 @@ from zeroclaw_tui.files.database import (
     file_identity,
     roll_back_hot_journal,
     translate_sqlite_errors,
-    wal_file,
     why_not_writable,
 )
-from zeroclaw_tui.files.disk import exists, file_size
+from zeroclaw_tui.files.disk import exists
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, Corrupt, Refused, SearchInterrupted, Unreadable
 from zeroclaw_tui.memory.query import EVERYTHING, VERSIONS, MemoryFilter, Query
@@ -170,9 +169,8 @@ class SqliteMemory(SqlMemory):
     async def close(self) -> None:
         """Stop what runs and let go of every connection.
 
-        What was written here goes into the database itself where no other program has it open: who copies or moves the
-        file alone, as ZeroClaw 0.8 does, would leave the log behind (SQLite does not fold it in for a last connection
-        that only reads).
+        What was written here goes into the database itself: who copies or moves the file alone, as ZeroClaw 0.8 does,
+        would leave the log behind (SQLite does not fold it in for a last connection that only reads).
         """
         for writing in self._writings:
             writing.stop()
@@ -184,8 +182,10 @@ class SqliteMemory(SqlMemory):
         if connection is not None:
             await connection.close()
         if self._has_written:
+            from zeroclaw_tui.backends.sqlite.transaction import fold_in
+
             self._has_written = False
-            folding = asyncio.get_running_loop().run_in_executor(None, _checkpoint_on_close, self.path)
+            folding = asyncio.get_running_loop().run_in_executor(None, fold_in, self.path)
             await wait_until_done(folding, lambda: None)
 
     @asynccontextmanager
@@ -426,11 +426,10 @@ class SqliteMemory(SqlMemory):
 
     async def _rebuild_index(self) -> None:
         from zeroclaw_tui.backends.sqlite.repair import rebuild_index, replace_index
-        from zeroclaw_tui.backends.sqlite.transaction import IndexOutOfStep
 
         try:
             await self.write(rebuild_index)
-        except (Corrupt, IndexOutOfStep):
+        except Corrupt:
             async with self.disconnected():
                 await run_cancellable(replace_index, self.path)
 
@@ -453,15 +452,6 @@ class SqliteMemory(SqlMemory):
         from zeroclaw_tui.backends.sqlite.vectors import numbers_of
 
         return numbers_of(found[0][0])
-
-
-def _checkpoint_on_close(path: Path) -> None:
-    """Where another program has it open, that one folds in the log when it ends."""
-    from zeroclaw_tui.backends.sqlite.transaction import fold_in
-    from zeroclaw_tui.files.whole_database import processes_using
-
-    if file_size(wal_file(path)) and not processes_using(path):
-        fold_in(path)
 
 
 def _content_hash(content: str) -> str:

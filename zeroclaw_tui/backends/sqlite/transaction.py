@@ -185,15 +185,6 @@ class SchemaMoved(Exception):
     """The columns are no longer those that were read on opening: ZeroClaw has migrated the file."""
 
 
-class IndexOutOfStep(TriggersMissing):
-    """The keyword index contradicts the memories, so that SQLite takes no change of them; `repair` rebuilds it."""
-
-    def __init__(self) -> None:
-        super().__init__(())
-        self.message = "The keyword index does not match the memories, so SQLite changes none of them."
-        self.hint = "Run `zeroclaw memory doctor --repair all` to rebuild the index."
-
-
 class Writing:
     """One change, on a connection and a thread of its own."""
 
@@ -362,8 +353,6 @@ def _not_written(path: Path, error: sqlite3.Error | OverflowError) -> InspectorE
         return Refused("A memory is too long for SQLite.", hint="Store it in parts.")
     if name is None or isinstance(error, OverflowError):
         raise error
-    if name == "SQLITE_CORRUPT_VTAB":
-        return IndexOutOfStep()
     if name.startswith("SQLITE_CONSTRAINT"):
         return Refused(f"The database refuses this change: {error}.", hint="A rule of its tables forbids it.")
     if is_for_want_of_room(path, name):
