@@ -230,30 +230,30 @@ def shared_folder():
         folder.chmod(0o755)
 
 
-def test_a_read_only_folder_is_read_with_a_notice(make_store, shared_folder):
-    shutil.copy(make_store([{"key": "a"}]), shared_folder / "brain.db")
-    (shared_folder / "brain.db").chmod(0o644)
-    shared_folder.chmod(0o555)
-    keys, handles, notices, because = looked_at_from_outside(shared_folder)
-    assert (keys, handles) == (["a"], 1)
-    assert notices == (
-        "The directory is read-only. You see the database as it was when it was opened; later writes do not appear.",
-    )
-    assert because == "The directory of the database is read-only."
-    assert [path.name for path in shared_folder.iterdir()] == ["brain.db"]
-
-
-def test_a_log_that_cannot_be_read_is_named_not_ignored(make_store, shared_folder):
+@pytest.mark.parametrize(
+    ("files", "notice"),
+    [
+        (
+            ["brain.db"],
+            "The directory is read-only. You see the database as it was when it was opened; later writes do not "
+            "appear.",
+        ),
+        (
+            ["brain.db", "brain.db-wal"],
+            "The directory is read-only, so brain.db-wal cannot be read and the newest writes do not appear.",
+        ),
+    ],
+)
+def test_a_read_only_folder_is_read_with_a_notice(files, notice, make_store, shared_folder):
     path = make_store([{"key": "a"}])
     with closing(sqlite3.connect(path, isolation_level=None)) as agent:
         agent.execute("PRAGMA wal_autocheckpoint = 0")
         agent.execute("UPDATE memories SET key = 'newer'")
-        for suffix in ("", "-wal"):
-            shutil.copy(f"{path}{suffix}", shared_folder / f"brain.db{suffix}")
-            (shared_folder / f"brain.db{suffix}").chmod(0o644)
+        for name in files:
+            shutil.copy(path.with_name(name), shared_folder / name)
+            (shared_folder / name).chmod(0o644)
     shared_folder.chmod(0o555)
-    keys, _, notices, _ = looked_at_from_outside(shared_folder)
-    assert keys == ["a"]
-    assert notices == (
-        "The directory is read-only, so brain.db-wal cannot be read and the newest writes do not appear.",
-    )
+    keys, handles, notices, because = looked_at_from_outside(shared_folder)
+    assert (keys, handles, notices) == (["a"], 1, (notice,))
+    assert because == "The directory of the database is read-only."
+    assert sorted(path.name for path in shared_folder.iterdir()) == files

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import aiosqlite
 
-from zeroclaw_tui.backends.about import Notice
 from zeroclaw_tui.files.database import ReadOnlyConnection, as_text, translate_sqlite_errors
 from zeroclaw_tui.files.disk import new_file
 from zeroclaw_tui.memory.errors import Unreadable
@@ -100,7 +99,6 @@ class Schema:
     has_triggers: bool
     hydrate_made: bool
     read_only_because: str | None = None
-    notices: tuple[Notice, ...] = ()
     has_update_index: bool = False
 
     def has(self, column: str) -> bool:
@@ -144,7 +142,6 @@ async def read_schema(connection: ReadOnlyConnection, path: Path) -> Schema:
         hydrate_made=hydrate_made,
         has_update_index=any(map(_UPDATE_INDEX.search, made["index"].values())),
         read_only_because=because,
-        notices=tuple(map(Notice, filter(None, (connection.notice, because)))),
     )
 
 

@@ -145,7 +145,7 @@ class SqliteMemory(SqlMemory):
             generation=schema.generation,
             newest_version=schema.newest_version,
             not_opened_because=schema.read_only_because if schema.hydrate_made else None,
-            notices=(*taken_back, *schema.notices),
+            notices=tuple(map(Notice, filter(None, (taken_back, connection.notice, schema.read_only_because)))),
         )
         because = (
             schema.read_only_because
@@ -324,15 +324,15 @@ class SqliteMemory(SqlMemory):
 
         await self._find(look, select.filter)
 
-    async def _connected(self) -> tuple[ReadOnlyConnection, Sequence[Notice]]:
+    async def _connected(self) -> tuple[ReadOnlyConnection, str]:
         """A connection, and what had to be done to the file for it."""
         try:
-            return await connect_read_only(self.path), ()
+            return await connect_read_only(self.path), ""
         except UnfinishedWrite:
             if self._asked_read_only or why_not_writable(self.path):
                 raise
         await asyncio.to_thread(roll_back_hot_journal, self.path)
-        return await connect_read_only(self.path), (Notice(_TAKEN_BACK),)
+        return await connect_read_only(self.path), _TAKEN_BACK
 
     async def _fetch(self, statement: str, values: Sequence[Any] = ()) -> Sequence[Any]:
         """The rows of a statement that reads."""
