@@ -12,7 +12,7 @@ from zeroclaw_tui.cli.options import add_dry_run
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, RED, YELLOW, Line, Styled, note, notes, place_of, write_lines
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.config.real_binary import runnable
-from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, NOT_REACHABLE, REFUSED, InspectorError, UsageError
+from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, NOT_REACHABLE, REFUSED, InspectorError, Unreadable, UsageError
 from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
 
 if TYPE_CHECKING:
@@ -96,13 +96,19 @@ async def _opened(config: MemoryConfig, profile: str | None) -> Library | None:
 
 
 def _chosen(report: DoctorReport, names: Sequence[str]) -> list[DoctorFinding]:
-    """The findings to repair, of several with the same repair the first. Raises UsageError for an unknown name."""
+    """The findings to repair, of several with the same repair the first.
+
+    Raises UsageError for a name that no finding has, and Unreadable if the store does not open to look for it.
+    """
     chosen: dict[tuple[str, str], DoctorFinding] = {}
     for name in names:
         # Texts are sent to a provider only by `reindex`, which shows what it sends.
         every = [finding for finding in report.findings if finding.repair not in (None, "fill vectors")]
         found = every if name == "all" else [finding for finding in report.findings if finding.id == name]
         if not found and name != "all":
+            closed = next((finding for finding in report.findings if finding.id == "not-open"), None)
+            if closed is not None:
+                raise Unreadable(closed.title, hint=closed.by_hand)
             known = ", ".join(one_line(finding.id) for finding in report.findings) or "none"
             raise UsageError(f"Unknown finding {name!r}.", hint=f"Findings: {known}.")
         for finding in found:
