@@ -80,6 +80,19 @@ async def test_each_kind_of_turn_is_predicted(install: RecordingInstall, memory:
     assert not compared["nothing"].turn.sent
 
 
+async def test_the_prediction_is_masked_as_the_trace_masks(install: RecordingInstall, memory: SqliteMemory) -> None:
+    for key, content in (("own", "zebra password=hunter2hunter2"), ("k", "zebra token: 'abcd efgh ijkl'\nnext")):
+        store(install.database, key, content, at=BEFORE)
+    store(install.database, "api_key=abcdefghijk", 'zebra "api_key": "abcdefghijk"', at=BEFORE)
+    library = _library(install, memory)
+    await StandInAgent(install, library).turn(Sent("zebra"))
+    (found,) = await _compared(library)
+    assert found.equal is True
+    assert found.predicted == found.turn.sent
+    assert "hunt*[REDACTED]" in str(found.predicted)
+    assert "hunter2" not in str(found.as_json())
+
+
 async def test_a_recording_with_auto_save_has_turns_that_are_equal_that_differ_and_that_cannot_be_told(
     install: RecordingInstall, memory: SqliteMemory
 ) -> None:

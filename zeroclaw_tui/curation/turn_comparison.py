@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from zeroclaw_tui.backends.lookup import entries_with_key
 from zeroclaw_tui.curation.prompt import prompt_for
 from zeroclaw_tui.curation.recall import turn_limit
-from zeroclaw_tui.curation.turn_trace import Turn, keys_of_block
+from zeroclaw_tui.curation.turn_trace import MASKED, Turn, keys_of_block, masked_as_in_trace
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.recall import RecallRequest
@@ -29,7 +29,7 @@ _TRACE_PRECISION = timedelta(milliseconds=1)
 
 @dataclass(frozen=True, slots=True)
 class ComparedTurn:
-    """A turn next to the block of a recall made now; None where no recall could be made.
+    """A turn next to the block of a recall made now, masked as the trace masks; None where no recall could be made.
 
     `equal` says whether both have the same memories, by key. It is None where a memory that existed then was edited or
     deleted since (`changed_since` has the keys), and where there is nothing to compare.
@@ -88,7 +88,7 @@ async def compare(library: Library, turn: Turn) -> ComparedTurn:
     prompt = await prompt_for(library, trial)
     if prompt.result.lacks_vector_because is not None:
         return ComparedTurn(turn, trial, why_not_equal=prompt.result.lacks_vector_because)
-    predicted = prompt.text
+    predicted = masked_as_in_trace(prompt.text)
     if prompt.result.not_read_because is not None or turn.sent is None:
         return ComparedTurn(turn, trial, predicted, None, prompt.result.not_read_because or turn.why_not_sent)
     sent, recalled = keys_of_block(turn.sent), keys_of_block(predicted)
@@ -145,7 +145,8 @@ async def _changed_since(library: Library, turn: Turn, keys: Collection[str]) ->
         return at is not None and at > turn.moment + _TRACE_PRECISION
 
     changed: dict[str, None] = {}
-    for key in sorted(keys):
+    # A key that the trace masks cannot be looked up.
+    for key in sorted(key for key in keys if MASKED not in key):
         existed = [entry for entry in await entries_with_key(library.memory, key) if not is_later(entry.timestamp)]
         if not existed or any(entry.superseded_by or is_later(entry.updated_at) for entry in existed):
             changed[key] = None

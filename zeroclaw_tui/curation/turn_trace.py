@@ -20,6 +20,8 @@ from zeroclaw_tui.files.disk import names_in
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.recall import Rule
 
+MASKED = "*[REDACTED]"
+"""What a trace has in place of the rest of a credential."""
 _DEFAULT_PATH = "state/runtime-trace.jsonl"
 _PATH_KEYS = ("log_persistence_path", "runtime_trace_path")
 _ARCHIVED = re.compile(r"\d{8}-\d{6}(\.\d+)?", re.ASCII)
@@ -38,6 +40,11 @@ _USER_MESSAGE = re.compile(
 )
 _BLOCK_START, _BLOCK_END = "\n\n[Memory context]\n", "[/Memory context]\n\n"
 _KEY = re.compile(r"^- (.+?): ", re.MULTILINE)
+_CREDENTIAL = re.compile(
+    r"(authorization|token|api[_-]?key|password|secret|user[_-]?key|bearer|credential|set[_-]?cookie|cookie)"
+    r"""["']?\s*[:=]\s*(?:"([^"]{8,})"|'([^']{8,})'|([a-zA-Z0-9_\-\./+=]{8,}))""",
+    re.IGNORECASE,
+)
 _NO_REQUEST = 'The trace holds no request: ZeroClaw 0.8.2 and later record it with log_llm_request_payload = "full".'
 _CUT = 'The request was cut in the trace: with log_llm_request_payload = "full" it is whole.'
 _NO_MESSAGE = "The request in the trace has no message of a user."
@@ -218,6 +225,27 @@ def with_inbound(turn: Turn, inbound: Mapping[str, Any]) -> Turn:
 def keys_of_block(block: str) -> list[str]:
     """The keys that a block names, a line each; a key that holds a colon and a blank is cut there."""
     return _KEY.findall(block)
+
+
+def masked_as_in_trace(text: str) -> str:
+    """Mask credentials in a text as ZeroClaw masks them in a trace.
+
+    ZeroClaw's `scrub_credentials` searches the JSON text of the whole request, in which double quotes are escaped. Of a
+    value of 8 characters or more behind a name such as token or password it leaves 4 and adds `*[REDACTED]`.
+    """
+    masked = _CREDENTIAL.sub(_mask, json.dumps(text, ensure_ascii=False))
+    try:
+        return str(json.loads(masked))
+    except ValueError:
+        # The value was cut within an escaped character.
+        return text
+
+
+def _mask(found: re.Match[str]) -> str:
+    value = found[2] or found[3] or found[4]
+    quote = '"' if '"' in found[0] else ""
+    name = f"{quote}{found[1]}{quote}: " if ":" in found[0] else f"{found[1]}="
+    return f"{name}{quote}{value[:4]}{MASKED}{quote}"
 
 
 def _text(table: Mapping[str, Any], name: str) -> str | None:
