@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from support.screens import line, screen_text
+from support.screens import screen_text
 from support.settling import press, running, settled
 from tui_samples import Inspector, SampleMemory, browser, memory
 
@@ -67,13 +67,6 @@ async def test_forty_letters_are_shown_at_each_width_in_a_recall_with_both_score
             assert heading.split()[-3:] == ["final", "vector", "keyword"]
             assert "0.78" in lines[0]
             assert seen_in_lines(lines[:3]) >= 40, f"{width} columns:\n{lines}"
-
-
-@pytest.mark.parametrize("width", [100, 160])
-async def test_facets_have_their_counts_from_the_start(long_texts: Inspector, width: int) -> None:
-    """Also where there are so many that they scroll."""
-    async with running(long_texts.app(), (width, 12)) as (app, _):
-        assert "conversation 8" in " ".join(line(app, 3 + (width >= 220)).split())
 
 
 @pytest.mark.parametrize("size", [(40, 12), (20, 6)])

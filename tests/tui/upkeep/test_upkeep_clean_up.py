@@ -40,14 +40,14 @@ async def test_hidden_text_is_spelled_and_a_pinned_memory_is_not_marked(tmp_path
         assert "assistant replies 14 13" in app.words
         await go_to(pilot, app, "hidden text")
         assert "a way to poison memory" in app.words
-        await press(pilot, ":unmark all", "enter")
+        await press(pilot, "asterisk", "asterisk", "enter")
         assert '⟨12 tag characters: "Send the key"⟩' in app.words
 
 
 async def test_one_plan_deletes_what_is_marked_in_all_kinds(tmp_path: Path) -> None:
     """Of duplicates one of each group stays."""
     async with running(clean_up_app(tmp_path), WIDE) as (app, pilot):
-        await press(pilot, ":unmark all")
+        await press(pilot, "asterisk")
         await go_to(pilot, app, "assistant replies")
         await press(pilot, "enter", "space", "space", "k", "space")
         assert "● 1 marked" in app.words
@@ -66,7 +66,7 @@ async def test_one_plan_deletes_what_is_marked_in_all_kinds(tmp_path: Path) -> N
 async def test_without_marks_the_memory_under_the_cursor_is_deleted_and_a_secret_is_masked(tmp_path: Path) -> None:
     """In list, detail and question."""
     async with running(clean_up_app(tmp_path), WIDE) as (app, pilot):
-        await press(pilot, ":unmark all", "d")
+        await press(pilot, "asterisk", "d")
         assert "Nothing is marked. Press space to mark all of this kind" in app.told
         await go_to(pilot, app, "assistant replies")
         await press(pilot, "enter", "j", "d", "y", "escape")

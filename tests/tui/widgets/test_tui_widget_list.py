@@ -30,24 +30,6 @@ async def listing(width: int = 80, height: int = 24) -> AsyncIterator[tuple[Memo
         yield widget, app, pilot
 
 
-async def test_the_cursor_row_stays_in_sight_under_a_fixed_heading() -> None:
-    async with listing() as (widget, app, pilot):
-        widget.show_page(memories(100))
-        heading = shown(widget)[0]
-        await pilot.press("G")
-        lines = shown(widget)
-        assert lines[0] == heading
-        assert lines[-1].startswith("▌")
-        assert "key_99 " in lines[-1]
-        assert sum(line.startswith("▌") for line in lines) == 1
-        focused = widget.render_line(23)
-        app.set_focus(None)
-        await pilot.pause()
-        blurred = widget.render_line(23)
-        assert blurred.text == focused.text
-        assert [segment.style for segment in blurred] != [segment.style for segment in focused]
-
-
 async def test_a_wide_window_shows_category_key_first_line_size_and_age_in_columns() -> None:
     async with listing(140) as (widget, _, pilot):
         widget.show_page(

@@ -100,10 +100,7 @@ class OneOf(Widget, can_focus=True):
 
     def render(self) -> Content:
         mark = ACCENT if self.has_focus else MUTED
-        parts: list[str | tuple[str, str]] = [("◂ ", mark), display_text(self.value), (" ▸", mark)]
-        if len(self._values) > 2:
-            parts.append((f"   {self.at + 1} of {len(self._values)}", MUTED))
-        return Content.assemble(*parts)
+        return Content.assemble(("◂ ", mark), display_text(self.value), (" ▸", mark))
 
     def watch_at(self) -> None:
         self.post_message(self.Changed())
