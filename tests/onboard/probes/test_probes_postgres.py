@@ -153,7 +153,7 @@ def test_a_server_that_wants_tls(place: Place) -> None:
         place.server.make_database(TLS_ONLY)
     found = place.test(place.server.url(place.user, PASSWORD, TLS_ONLY))
     assert found.exit_code == 1
-    assert "does not let the user" in found.sentence
+    assert "over TLS only" in found.sentence
     assert "always connects without TLS" in found.hint
 
 

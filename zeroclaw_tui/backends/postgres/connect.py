@@ -54,8 +54,7 @@ _Failure = tuple[type[InspectorError], str, str]
 _NOT_LET_IN: _Failure = (
     AccessDenied,
     "{server} does not let the user {user} in (code {code}).",
-    "Does the user exist, and does pg_hba.conf (or the pooler's own list) let it in? ZeroClaw always connects without "
-    "TLS; sslmode=require in the URL is for this program only.",
+    "Does the user exist, and does pg_hba.conf (or the pooler's own list) let it in?",
 )
 _NO_CONNECTIONS: _Failure = (NotReachable, "{server} takes no connections at the moment.", _AGAIN)
 _CLOSED: _Failure = (NotReachable, "{server} closed the connection.", _AGAIN)
@@ -67,6 +66,12 @@ _CONNECT_ERRORS: Mapping[str, _Failure] = {
     "unreachable": (NotReachable, "{server} cannot be reached{detail}.", f"{_RUNNING} {_FILES}"),
     "tls": (NotReachable, "The TLS connection to {place} failed{detail}.", _FILES),
     "no tls": (NotReachable, "{server} does not support TLS, which the URL asks for.", "Remove sslmode from the URL."),
+    "only tls": (
+        AccessDenied,
+        "{server} accepts the user {user} over TLS only.",
+        "ZeroClaw always connects without TLS: allow that for this user (pg_hba.conf), or use a tunnel. "
+        "sslmode=require in the URL lets only this program in.",
+    ),
     "driver": (UsageError, "The driver cannot connect to {place}{detail}.", _FILES),
     "28P01": (
         AccessDenied,
@@ -332,7 +337,9 @@ def _connect_reason(error: Exception, address: PostgresAddress) -> str:
     """Why no connection comes about, as a key of the table."""
     match error:
         case asyncpg.PostgresError():
-            return str(error.sqlstate or "08")
+            needs_tls = any(word in str(error).lower() for word in ("no encryption", "ssl", "tls"))
+            is_refused = error.sqlstate in ("28000", "08P01") and address.tls in ("disable", "allow")
+            return "only tls" if is_refused and needs_tls else str(error.sqlstate or "08")
         case asyncpg.InterfaceError() | asyncpg.InternalClientError():
             return "driver"
         case ssl.SSLError():
