@@ -104,20 +104,6 @@ async def test_from_eleven_on_the_number_is_typed(inspector: Inspector) -> None:
         assert len(keys_in(inspector.store)) == 248
 
 
-async def test_the_plan_shows_the_first_memories_and_says_which_stay(inspector: Inspector) -> None:
-    """Superseded ones are hidden, so all of the list is not all of the store; of a part of it nothing is said."""
-    stay = "3 superseded memories stay; “superseded” in the facets takes them along."
-    async with running(inspector.app(), WIDE) as (app, pilot):
-        await press(pilot, "space", "j", "space", "d")
-        assert stay not in screen_words(app)
-        await press(pilot, "escape", "asterisk", "d")
-        for shown in (stay, "conversation 180", "user_msg_00", "… 233 more", "Type 245 to delete:"):
-            assert shown in screen_words(app)
-        await press(pilot, "escape")
-        assert len(keys_in(inspector.store)) == 248
-        assert "● 245 marked" in screen_text(app)
-
-
 async def test_what_keeps_a_deletion_back_is_a_sentence_and_the_marks_stay(inspector: Inspector) -> None:
     """A store that fails, a memory that changed since it was marked, and triggers that are put back when wanted."""
     async with running(inspector.app(), WIDE) as (app, pilot):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from changing_samples import keys_in, screen_of
-from support.screens import WIDE, said, screen_text, screen_words
+from support.screens import said, screen_text, screen_words
 from support.settling import press, running, until
 from textual.pilot import Pilot
 from tui_samples import Inspector, paced
@@ -65,20 +65,6 @@ async def test_capital_e_saves_what_the_persons_editor_left(
         assert await content_of(inspector, "recipe") == "Written outside."
         assert "Changed recipe · u reverses that." in said(app)
         assert "Written outside." in screen_text(app)
-
-
-async def test_after_an_edit_only_copies_in_files_are_reported(
-    inspector: Inspector, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with running(inspector.app(), WIDE) as (app, pilot):
-        found_in(monkeypatch, LUCID)
-        await press(pilot, "e", "X", "ctrl+s")
-        assert "Changed recipe" in said(app)
-        assert "Also found in" not in screen_text(app)
-        found_in(monkeypatch, SNAPSHOT, LUCID)
-        await press(pilot, "e", "X", "ctrl+s")
-        assert "Also found in" in screen_text(app)
-        assert "snapshot (1). Type : copies to see them" in screen_words(app)
 
 
 async def test_the_palette_shows_other_copies_and_erases_the_marked_memories(

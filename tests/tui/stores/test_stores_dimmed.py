@@ -8,12 +8,11 @@ import pytest
 from stores_samples import NO_VECTORS, Known, Lucid, Server, TraitOnly, none, notes, sqlite
 from support.screens import WIDE, said, screen_text, screen_words, unsaid
 from support.settling import press, running, until
-from tui_samples import browser, entries_in, lit_mode
+from tui_samples import browser, entries_in
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.tui.rooms.browser_commands import BROWSER_COMMANDS
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
-from zeroclaw_tui.tui.view import Mode
 
 STORES = {
     "sqlite": sqlite,
@@ -81,17 +80,6 @@ async def test_markdown_says_in_each_room_what_it_lacks_and_its_content_can_be_e
         await press(pilot, "escape", "escape", "e")
         assert isinstance(app.screen, EditorScreen)
         assert screen_text(app).count("Only the content of a line can be changed.") >= 4
-
-
-async def test_tab_goes_through_the_search_modes(tmp_path: Path) -> None:
-    async with running(Known(tmp_path, {"sqlite": sqlite()}).app(), WIDE) as (app, pilot):
-        await pilot.press("slash")
-        modes = []
-        while not modes or browser(app).view.mode is not Mode.RECALL:
-            await pilot.press("tab")
-            modes.append(browser(app).view.mode)
-        assert modes == [Mode.CONTAINS, Mode.REGEX, Mode.SIMILAR, Mode.RECALL]
-        assert lit_mode(app) == "recall"
 
 
 async def test_rows_of_lucid_are_marked_and_cannot_be_changed(tmp_path: Path) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from stores_samples import NO_SESSION, NO_VECTORS, Known, Lucid, none, notes, sqlite
+from stores_samples import NO_SESSION, NO_VECTORS, Known, none, notes, sqlite
 from support.settling import pressing
-from tui_samples import entries_in
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.curation.candidates import StoreStatus
@@ -36,10 +35,3 @@ def test_every_store_has_answered(snap_compare: Snap) -> None:
         "none": StoreStatus(None, 0, (), {"keyword": "Nothing is stored."}),
     }
     assert snap_compare(known.app(), terminal_size=SIZE, run_before=pressing("6", "j"))
-
-
-def test_rows_of_lucid(snap_compare: Snap) -> None:
-    """Marked in a column of their own."""
-    store = Lucid(entries_in(sqlite()))
-    known = Known(PLACE, {"lucid": store})
-    assert snap_compare(known.app(), terminal_size=SIZE, run_before=pressing("slash", "e", "a", "t", "enter", "G"))

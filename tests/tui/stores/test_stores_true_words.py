@@ -12,18 +12,15 @@ import pytest
 from stores_samples import GONE, Away, Known, sqlite
 from support.screens import WIDE, line, said, screen_text, screen_words
 from support.settling import press, running, settled, until
-from tui_samples import Inspector, SampleMemory, browser, sample_config, sample_library, sample_memories
+from tui_samples import Inspector, SampleMemory, browser, sample_memories
 
-from zeroclaw_tui.backends.about import OwnRule
 from zeroclaw_tui.backends.base import Memory, T
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.query import Query
 from zeroclaw_tui.scoring.evidence import OwnEvidence
 from zeroclaw_tui.scoring.profiles import Trial
-from zeroclaw_tui.tui.format import shorten_path
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
-from zeroclaw_tui.tui.widgets.header import scoring_words
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
 CORE = "# Memory\n\n- Likes ramen\n  and rust,\n  in this order.\n- Timezone is EST.\n- Runs on Sundays.\n"
@@ -93,26 +90,6 @@ async def test_a_failed_search_does_not_show_the_count_of_the_one_before(tmp_pat
         store.failure = None
         await pilot.press("enter", "r")
         await until(pilot, lambda: "found" in line(app, 2))
-
-
-def test_the_header_names_a_ranking_of_its_own_and_no_weights(tmp_path: Path) -> None:
-    store = sqlite()
-    store.name, store.about = "qdrant", replace(store.about, rule=OwnRule("cosine only"))
-    words = scoring_words(sample_library(store, sample_config(tmp_path, zeroclaw_backend="qdrant", backend="qdrant")))
-    assert words == "qdrant · scoring 0.6.2 (assumed) · cosine only"
-
-
-@pytest.mark.parametrize(
-    ("cells", "shown"),
-    [
-        (60, "postgres://zero@127.0.0.1:39081/zero · public.memories"),
-        (40, "127.0.0.1:39081/zero · public.memories"),
-        (33, "…:39081/zero · public.memories"),
-        (28, "…/zero · public.memories"),
-    ],
-)
-def test_an_address_is_shortened_between_its_parts(cells: int, shown: str) -> None:
-    assert shorten_path("postgres://zero@127.0.0.1:39081/zero · public.memories", cells) == shown
 
 
 async def test_a_store_that_opens_late_does_not_take_the_other_from_under_an_editor(tmp_path: Path) -> None:

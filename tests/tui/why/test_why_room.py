@@ -94,17 +94,6 @@ async def test_what_begins_like_an_option_is_none_in_the_line_for_a_shell(kitche
         assert re.fullmatch(r"zeroclaw memory explain --query=--eat --config-dir \S+ -- '-v  x'", app.clipboard)
 
 
-async def test_the_memory_under_the_cursor_goes_from_tab_to_tab(kitchen: Kitchen) -> None:
-    async with running(kitchen.room("what_if", "fav_food")) as (app, pilot):
-        assert "What does she like?" in line_with_cursor(app)
-        await press(pilot, "x")
-        assert "“fav_food” is in the prompt" in screen_text(app)
-        await press(pilot, "w", "tab", "j", "tab", "x")
-        assert "“food_allergy” is in the prompt" in screen_text(app)
-        await press(pilot, "w")
-        assert "Allergic to peanuts" in line_with_cursor(app)
-
-
 def line_with_cursor(app: Any) -> str:
     """The row of the list that has the cursor."""
     return next(line for line in reversed(screen_text(app).splitlines()) if line.startswith("▌"))

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.screens import NARROW, WIDE, line_with, place_of, said, screen_text, screen_words
-from support.settling import click_text, press, running
+from support.screens import WIDE, line_with, said, screen_text, screen_words
+from support.settling import press, running
 from textual.pilot import Pilot
 from why_samples import CONFIG, Kitchen
 
@@ -133,16 +133,6 @@ async def test_a_weight_that_is_no_number_does_not_count_as_changed(tmp_path: Pa
         assert "settings not modified" in screen_words(app)
 
 
-async def test_what_cannot_work_is_shown_to_its_end(tmp_path: Path) -> None:
-    async with running(Kitchen.of_aged(tmp_path, vectors=False).room("what_if"), NARROW) as (app, pilot):
-        await choose(pilot, "scoring profile")
-        await press(pilot, "right")
-        complaints = app.screen.query_one("#complaints")
-        (*_, last) = str(complaints.render()).split()
-        assert last in screen_words(app)
-        assert complaints.size.height == complaints.virtual_size.height
-
-
 async def test_without_a_message_it_asks_for_one_and_another_keeps_what_is_tried(aged: Kitchen) -> None:
     async with running(aged.room("what_if", message="")) as (app, pilot):
         assert "For which message?" in screen_words(app)
@@ -166,15 +156,6 @@ async def test_the_list_has_its_own_cursor_and_leads_to_the_stages(aged: Kitchen
         assert "“lunch_2026_03” is not in the prompt" in screen_text(app)
         await press(pilot, "escape")
     assert app.given == [False]
-
-
-async def test_the_mouse_chooses_a_setting_and_no_threshold(aged: Kitchen) -> None:
-    async with running(aged.room("what_if"), WIDE) as (app, pilot):
-        await click_text(pilot, "limit")
-        assert "How many memories are recalled. ZeroClaw uses 5" in screen_words(app)
-        await press(pilot, "tab")
-        await pilot.click(offset=place_of(app, "threshold 0.40:"))
-        assert not chosen(app).startswith("─")
 
 
 async def test_in_a_small_terminal_settings_and_list_are_both_in_sight(aged: Kitchen) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -157,8 +157,8 @@ class SearchBar(PromptLine):
     class Left(Message):
         """Typing is over; the results stay."""
 
-    def __init__(self, debounce: float, modes: Sequence[Mode] = tuple(Mode), *, id: str | None = None) -> None:
-        self._modes, self._mode = modes, modes[0]
+    def __init__(self, debounce: float, *, id: str | None = None) -> None:
+        self._mode = Mode.RECALL
         super().__init__(debounce, id=id)
 
     def show_mode(self, mode: Mode, facts: tuple[str, ...]) -> None:
@@ -174,7 +174,7 @@ class SearchBar(PromptLine):
 
     def _prompt(self) -> Content:
         """All modes, or the current one where there is no room for more."""
-        modes = self._modes if self.size.width >= _WIDTH_OF_MODES else [self._mode]
+        modes = [*Mode] if self.size.width >= _WIDTH_OF_MODES else [self._mode]
         names = [Content.styled(mode.value, LIT if mode is self._mode else MUTED) for mode in modes]
         return "❯ " + Content.styled(_DOT, MUTED).join(names)
 
