@@ -182,7 +182,9 @@ class OfAgents(SampleMemory):
 
 
 async def test_an_unknown_agent_is_reported_with_the_known_ones(tmp_path: Path) -> None:
-    async with running(Inspector(tmp_path, OfAgents()).app(options=OpenOptions(agent="nobody"))) as (app, _):
+    inspector = Inspector(tmp_path, OfAgents())
+    inspector.configs = (sample_config(tmp_path, agents={"a": (), "b": ()}),)
+    async with running(inspector.app(options=OpenOptions(agent="nobody"))) as (app, _):
         assert "There is no agent 'nobody' here. Known agents: a, b." in screen_words(app)
 
 
