@@ -110,9 +110,7 @@ def foreign_sentence(argument: str) -> tuple[str, str]:
     """What is said of an argument that nobody here can answer, and what to do next."""
     shown = one_line(mask_secrets(argument))[:_LONGEST_SHOWN]
     message = f"Unknown argument {shown}. If it is for the real zeroclaw, that was not found on your PATH."
-    near = likely(argument, OWN_OPTIONS)
-    hint = f"Did you mean {near}? " if near else ""
-    return message, f"{hint}`zeroclaw onboard --help` lists the arguments of this program."
+    return message, "`zeroclaw onboard --help` lists the arguments of this program."
 
 
 def check_spelling(foreign: str) -> None:
