@@ -71,15 +71,6 @@ def test_a_key_sent_unencrypted_is_reported(tmp_path: Path) -> None:
     assert look(tmp_path, "http://nobody.invalid", key=None).facts == ()
 
 
-@pytest.mark.parametrize("provider", ["ollama", "custom:ftp://h", "custom:"])
-def test_a_provider_zeroclaw_takes_for_none(tmp_path: Path, provider: str) -> None:
-    answers = make_answers(
-        tmp_path / "config", f'[memory]\nbackend = "sqlite"\nauto_save = true\nembedding_provider = "{provider}"\n'
-    )
-    found = probed("embedding", answers)
-    assert (found.verdict, found.exit_code) == ("bad", 2)
-
-
 def test_our_own_provider_is_not_tested(tmp_path: Path) -> None:
     answers = make_answers(
         tmp_path / "config", '[memory]\nbackend = "sqlite"\nauto_save = true\nembedding_provider = "local"\n'
