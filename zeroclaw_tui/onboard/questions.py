@@ -50,7 +50,7 @@ _STORAGE_QUESTIONS = (
     Question(
         BACKEND,
         "Which memory backend?",
-        "Memories are not moved: after a change of backend, copy the old ones with `zeroclaw memory copy`.",
+        "A later change of backend moves no memories; `zeroclaw memory copy` does.",
         group="Backend",
         when=lambda answers: True,
         rows={
