@@ -98,7 +98,7 @@ async def test_an_error_in_a_later_batch_says_what_was_done_before(make_store, m
         ("SQLITE_READONLY_DBMOVED", Refused, "no permission to write"),
         ("SQLITE_IOERR_WRITE", Unreadable, "cannot be written because of a disk error"),
         ("SQLITE_CORRUPT", Corrupt, "is corrupt"),
-        ("SQLITE_CORRUPT_VTAB", Corrupt, "is corrupt"),
+        ("SQLITE_CORRUPT_VTAB", Corrupt, "index does not match the memories"),
         ("SQLITE_FULL", DiskFull, "the disk is full"),
         ("SQLITE_NOTADB", Unreadable, "not a SQLite database"),
     ],

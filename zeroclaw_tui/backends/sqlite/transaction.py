@@ -33,6 +33,7 @@ from zeroclaw_tui.files.whole_database import processes_using
 from zeroclaw_tui.memory.change import AGENTS, EMBEDDING_CACHE, MEMORIES, Row, TriggersMissing, Value
 from zeroclaw_tui.memory.errors import (
     UNCONFIRMED,
+    Corrupt,
     DiskFull,
     InspectorError,
     Refused,
@@ -353,6 +354,11 @@ def _not_written(path: Path, error: sqlite3.Error | OverflowError) -> InspectorE
         return Refused("A memory is too long for SQLite.", hint="Store it in parts.")
     if name is None or isinstance(error, OverflowError):
         raise error
+    if name == "SQLITE_CORRUPT_VTAB":
+        return Corrupt(
+            "The keyword index does not match the memories, so SQLite changes none of them.",
+            hint="Run `zeroclaw memory doctor --repair all` to rebuild the index.",
+        )
     if name.startswith("SQLITE_CONSTRAINT"):
         return Refused(f"The database refuses this change: {error}.", hint="A rule of its tables forbids it.")
     if is_for_want_of_room(path, name):
