@@ -73,33 +73,33 @@ class Plain(Memory):
     about = About(location="this process")
 
     def __init__(self, entries: Sequence[MemoryEntry] = ()) -> None:
-        self.held = {entry.key: replace(entry, handle=entry.id).whole(entry.content) for entry in entries}
+        self.stored = {entry.key: replace(entry, handle=entry.id).whole(entry.content) for entry in entries}
         self.stored_so_far = 0
 
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
         self.stored_so_far += 1
-        old = self.held.get(key)
+        old = self.stored.get(key)
         id = old.id if old else f"plain-{self.stored_so_far:05}"  # noqa: A001
         written = old.timestamp if old else f"2026-01-01T00:00:{self.stored_so_far / 1000:09.6f}+00:00"
         entry = MemoryEntry(id, key, content, category, written, session_id=session_id, handle=id)
-        self.held[key] = entry.whole(content)
+        self.stored[key] = entry.whole(content)
 
     async def recall(self, query: str, limit: int, *rest: Any, **named: Any) -> Scored:
-        found = [entry for entry in self.held.values() if query in entry.content][:limit]
+        found = [entry for entry in self.stored.values() if query in entry.content][:limit]
         return [ScoredEntry(entry, rank, None) for rank, entry in enumerate(found, 1)]
 
     async def get(self, key: str) -> MemoryEntry | None:
-        return self.held.get(key)
+        return self.stored.get(key)
 
     async def list(self, category: str | None = None, session_id: str | None = None) -> Entries:
-        found = [entry for entry in self.held.values() if category in (None, entry.category)]
+        found = [entry for entry in self.stored.values() if category in (None, entry.category)]
         return [entry for entry in found if session_id in (None, entry.session_id)]
 
     async def forget(self, key: str) -> bool:
-        return self.held.pop(key, None) is not None
+        return self.stored.pop(key, None) is not None
 
     async def count(self) -> int:
-        return len(self.held)
+        return len(self.stored)
 
     async def health_check(self) -> bool:
         return True
@@ -121,7 +121,7 @@ class TestTraitWriting(StoreContract):
 async def test_memories_that_share_an_id_are_reported_before_anything_is_shown_or_planned(name: str) -> None:
     memory = Plain(SAMPLES)
     double: dict[str, Any] = {name: SAMPLES[1].id}
-    memory.held["other"] = replace(memory.held[SAMPLES[1].key], **{"id": "x", "handle": "y", **double})
+    memory.stored["other"] = replace(memory.stored[SAMPLES[1].key], **{"id": "x", "handle": "y", **double})
     profile = profile_for(NEWEST)
     for deed in (
         lambda: memory.rows(Query(EXCERPTS, limit=5)),

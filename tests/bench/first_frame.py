@@ -128,8 +128,8 @@ def main() -> None:
         moments = zip(*runs, strict=True)
         medians[name] = [tuple(map(statistics.median, zip(*moment, strict=True))) for moment in moments]
         shown = zip(("first frame", "memories"), medians[name], strict=False)
-        told = "   ".join(f"{what} {wall:5.0f} ms, processor {cpu:5.0f} ms" for what, (wall, cpu) in shown)
-        print(f"{name:32} {told}")
+        message = "   ".join(f"{what} {wall:5.0f} ms, processor {cpu:5.0f} ms" for what, (wall, cpu) in shown)
+        print(f"{name:32} {message}")
     (empty,), few, many = medians.values()
     for name, found in (("1,000 rows", few), (f"{given.rows:,} rows", many)):
         for what, bar, moment in zip(("first frame", "memories"), (1.4, 2.2), found, strict=True):

@@ -32,7 +32,7 @@ class Answer:
         return self.raw.decode("utf-8")
 
     @property
-    def told(self) -> str:
+    def message(self) -> str:
         """What stdout has, but for the document of an error with --json."""
         is_error = self.code and self.out.startswith('{\n  "error": {')
         return "" if is_error else self.out

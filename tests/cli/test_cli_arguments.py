@@ -55,10 +55,10 @@ def test_keys_that_look_like_options() -> None:
     ],
 )  # fmt: skip
 def test_wrong_use_is_one_sentence_and_a_hint(arguments: tuple[str, ...]) -> None:
-    with pytest.raises(UsageError) as told:
+    with pytest.raises(UsageError) as caught:
         _parsed(*arguments)
-    assert told.value.message.endswith(".")
-    assert "`zeroclaw memory" in told.value.hint
+    assert caught.value.message.endswith(".")
+    assert "`zeroclaw memory" in caught.value.hint
 
 
 def test_a_number_that_is_too_large_is_told_so() -> None:

@@ -238,10 +238,10 @@ def test_a_warning_about_the_config_is_on_stderr_where_it_changes_something(memo
         answer = memory(*quiet)
         assert answer.code == 0
         assert "memory." not in answer.err
-    told = " ".join(memory("health", "--json").json["findings"])
-    assert "auto_save" in told
-    assert "keyword_weight" in told
-    assert "embedding_dimensions" not in told
+    message = " ".join(memory("health", "--json").json["findings"])
+    assert "auto_save" in message
+    assert "keyword_weight" in message
+    assert "embedding_dimensions" not in message
 
 
 @pytest.mark.parametrize(("verb", "unbuffered"), [(("stats",), "1"), (("stats", "--json"), ""), (("audit",), "")])

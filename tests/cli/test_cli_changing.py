@@ -55,7 +55,7 @@ def test_without_a_terminal_nothing_is_asked_and_nothing_done(
 ) -> None:
     before = brain.rows()
     answer = changed(*command, "--json", stdin=b"y\n")
-    assert (answer.code, answer.told) == (2, "")
+    assert (answer.code, answer.message) == (2, "")
     assert "--yes" in answer.json["error"]["hint"]
     assert "--dry-run" in answer.err
     assert brain.rows() == before
@@ -166,7 +166,7 @@ def test_why_a_store_takes_no_change_is_said_once(memory: Run, brain: Brain) -> 
     brain.execute("DROP TABLE embedding_cache", "CREATE TABLE embedding_cache (content_hash TEXT)")
     for command in (("store", "k", "v"), ("forget", "pet", "--yes"), ("undo", "--yes"), ("clear", "--yes", "--json")):
         refused = memory(*command)
-        assert (refused.code, refused.told) == (1, "")
+        assert (refused.code, refused.message) == (1, "")
         assert refused.err.count("no ZeroClaw version can open it") == 1
 
 
@@ -185,7 +185,7 @@ def test_agents_have_keys_of_their_own(run: Run, agents_install: Path) -> None:
     place = ("--config-dir", str(agents_install), "--yes", "--json")
     for command in (("forget", "lang"), ("clear", "--key", "lang"), ("purge", "lang"), ("edit", "lang", "--key", "x")):
         answer = run("memory", *command, *place)
-        assert (answer.code, answer.told) == (1, "")
+        assert (answer.code, answer.message) == (1, "")
         assert all(word in answer.err for word in ("default", "writer", "lang-writer"))
 
 

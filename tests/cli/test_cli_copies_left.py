@@ -43,7 +43,7 @@ def _has_word(path: str) -> bool:
     return any(WORD in file.read_bytes().lower() for file in files if file.exists())
 
 
-def _told(document: Any) -> dict[str, str]:
+def _message(document: Any) -> dict[str, str]:
     return {copy["place"]: copy["kind"] for copy in document["also_found_in"]}
 
 
@@ -55,8 +55,8 @@ def test_what_is_cleaned_is_clean_and_comes_back(run: Run, left: Left, tmp_path:
     assert (answer.code, answer.err) == (0, "")
     assert answer.json["cleaned"]["count"] == len(left.cleanable)
     assert [path for path in left.cleanable if _has_word(path)] == []
-    told = _told(answer.json)
-    assert {path for path in left.kinds if path in told} == left.kinds.keys() - left.cleanable
+    message = _message(answer.json)
+    assert {path for path in left.kinds if path in message} == left.kinds.keys() - left.cleanable
     for path in left.cleanable:
         assert STAYS in str(_held(path)) or "acp" in path
         assert len(_held(path)) <= len(before[path])

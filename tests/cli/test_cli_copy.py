@@ -71,7 +71,7 @@ def test_filters_choose_and_the_document_has_it_all(memory: Run, install: Path, 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "message"),
     [
         (("--to", "sqlite", "--yes"), 2, "Source and target are the same store: "),
         (("--to", "sqllite", "--yes"), 2, "Known are sqlite, lucid"),
@@ -80,10 +80,10 @@ def test_filters_choose_and_the_document_has_it_all(memory: Run, install: Path, 
         (("--yes",), 2, "--to"),
     ],
 )
-def test_what_cannot_be_is_one_sentence(arguments: tuple[str, ...], code: int, told: str, memory: Run) -> None:
+def test_what_cannot_be_is_one_sentence(arguments: tuple[str, ...], code: int, message: str, memory: Run) -> None:
     done = memory("copy", *arguments)
     assert (done.code, done.out) == (code, "")
-    assert told in done.err
+    assert message in done.err
 
 
 @pytest.mark.parametrize(("backend", "name"), [("markdown", "notes"), ("sqlite", "new.db")])
@@ -133,17 +133,17 @@ def test_the_import_of_another_programs_store_names_the_copy_that_works(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("--to", "postgres"), "Give one with --to-location."),
         (("--to", "redis"), "--to-location takes its URL"),
         (("--to", "bogus"), "which --to markdown opens."),
     ],
 )
-def test_errors_of_the_target_name_its_own_options(arguments: tuple[str, ...], told: str, memory: Run) -> None:
+def test_errors_of_the_target_name_its_own_options(arguments: tuple[str, ...], message: str, memory: Run) -> None:
     done = memory("copy", *arguments, "--yes")
     assert (done.code, done.out) == (2, "")
-    assert told in done.err
+    assert message in done.err
     assert "--location" not in done.err
     assert "--backend" not in done.err
 

@@ -57,9 +57,9 @@ def test_a_removed_verb_answers_with_its_sentence(old: Run, name: str) -> None:
 def test_a_removed_option_of_a_verb_raises_its_sentence() -> None:
     for (verb, option), sentence in OPTIONS.items():
         for words in ([option], [f"{option}=x"], [option, "x"]):
-            with pytest.raises(RemovedError) as told:
+            with pytest.raises(RemovedError) as caught:
                 memory_arguments([*verb.split(), *NEEDS.get(verb, []), *words])
-            assert told.value.message == sentence
+            assert caught.value.message == sentence
         assert option not in verb_parser(named_verb(verb)).format_help()
 
 

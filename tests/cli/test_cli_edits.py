@@ -25,7 +25,7 @@ def test_a_new_memory_is_stored_and_found(memory: Run) -> None:
 
 def test_storing_an_existing_key_replaces_it_unless_new(memory: Run) -> None:
     refused = memory("store", "pet", "Dog named Rex", "--new", "--json")
-    assert (refused.code, refused.told, "already a memory" in refused.err) == (1, "", True)
+    assert (refused.code, refused.message, "already a memory" in refused.err) == (1, "", True)
     answer = memory("store", "pet", "Dog named Rex")
     assert "over the old one; `zeroclaw memory undo` brings that back." in answer.out
     assert memory("store", "pet", "Dog named Max", "--json").json["replaced"] is True

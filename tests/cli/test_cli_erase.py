@@ -57,9 +57,9 @@ def test_all_is_gone_and_the_report_says_so_without_the_text(memory: Run, instal
     assert document["scanned"]["hits"] == 0
     assert json.loads(report.read_text()) == document
     assert report.stat().st_mode & 0o777 == 0o600
-    for told in (answer.out, answer.err, report.read_text()):
-        assert TEXT.lower() not in told.lower()
-        assert "peanuts" not in told.lower()
+    for message in (answer.out, answer.err, report.read_text()):
+        assert TEXT.lower() not in message.lower()
+        assert "peanuts" not in message.lower()
     assert _holding(install) == []
     assert len(copy.read_text().splitlines()) == 3
     assert copy.stat().st_mode & 0o777 == 0o600

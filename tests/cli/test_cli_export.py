@@ -69,17 +69,17 @@ def test_the_notes_of_a_markdown_store_are_never_replaced_by_their_export(memory
 
 def test_the_document_reports_file_count_size_and_what_is_lost(memory: Run, tmp_path: Path) -> None:
     file = tmp_path / "x.data"
-    told = memory("export", str(file), "--format", "csv", "--category", "core", "--json").json
-    assert told["lost"][0].startswith("CSV holds Unicode text only")
-    del told["lost"]
-    assert told == {
+    message = memory("export", str(file), "--format", "csv", "--category", "core", "--json").json
+    assert message["lost"][0].startswith("CSV holds Unicode text only")
+    del message["lost"]
+    assert message == {
         "file": str(file), "count": 6, "size": file.stat().st_size, "format": "csv", "superseded_hidden": 1,
     }  # fmt: skip
     assert len(list(csv.reader(io.StringIO(file.read_text(), newline="")))) == 7
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "message"),
     [
         (("--json",), 2, "Stdout takes the memories or a document, not both."),
         (("--vectors", "--format", "csv"), 2, "Only JSONL can contain vectors."),
@@ -88,7 +88,7 @@ def test_the_document_reports_file_count_size_and_what_is_lost(memory: Run, tmp_
         (("/",), 1, "is a directory"),
     ],
 )
-def test_what_does_not_fit_is_one_sentence(arguments: tuple[str, ...], code: int, told: str, memory: Run) -> None:
+def test_what_does_not_fit_is_one_sentence(arguments: tuple[str, ...], code: int, message: str, memory: Run) -> None:
     done = memory("export", *arguments)
-    assert (done.code, done.told) == (code, "")
-    assert told in done.err
+    assert (done.code, done.message) == (code, "")
+    assert message in done.err

@@ -78,12 +78,14 @@ def test_a_document_has_the_names_that_its_page_tells(memory: Run) -> None:
         if "error" in answer.json:
             assert verb in ("redo",)
             continue
-        told = list(JSON_FIELDS) if verb == "get" else re.findall(r"[a-z_]+", every_verb()[verb].shape)
+        message = list(JSON_FIELDS) if verb == "get" else re.findall(r"[a-z_]+", every_verb()[verb].shape)
         # What changes memory adds names of its own to the document of every change.
         names = (
-            [name for name in answer.json if name in told] if every_verb()[verb].shape == CHANGED else list(answer.json)
+            [name for name in answer.json if name in message]
+            if every_verb()[verb].shape == CHANGED
+            else list(answer.json)
         )
-        assert names == told, arguments
+        assert names == message, arguments
 
 
 def test_the_page_lists_every_field_of_a_memory_and_no_other(run: Run, memory: Run) -> None:

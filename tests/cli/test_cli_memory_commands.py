@@ -28,8 +28,8 @@ def test_list_prints_what_zeroclaw_prints(memory: Run) -> None:
         "- food [travel notes]\n    Likes ramen and rust colored plates\n\n"
         "  Use --offset 4 to see the next page.\n"
     )
-    told = "zeroclaw: 1 superseded hidden; see --superseded show.\n"
-    assert (answer.code, answer.err) == (0, told)
+    message = "zeroclaw: 1 superseded hidden; see --superseded show.\n"
+    assert (answer.code, answer.err) == (0, message)
 
 
 def test_list_as_json(memory: Run, install: Path) -> None:
@@ -83,10 +83,10 @@ def test_every_count_that_leaves_superseded_memories_out_says_so(
         assert words in answer.out + answer.err, arguments
         others = run("memory", "--config-dir", str(agents_install), *arguments)
         assert "superseded" not in others.out.replace('"superseded_by":', "") + others.err, arguments
-    told = "superseded_hidden"
-    assert memory("list", "--json").json[told] == 1
-    assert memory("list", "--json", "--superseded", "show").json[told] == 0
-    assert memory("purge", "--category", "core", "--dry-run", "--json").json[told] == 1
+    message = "superseded_hidden"
+    assert memory("list", "--json").json[message] == 1
+    assert memory("list", "--json", "--superseded", "show").json[message] == 0
+    assert memory("purge", "--category", "core", "--dry-run", "--json").json[message] == 1
 
 
 def test_get_prints_what_zeroclaw_prints(memory: Run) -> None:
@@ -123,7 +123,7 @@ def test_a_beginning_of_several_keys(memory: Run) -> None:
     assert answer.code == 1
     assert answer.out.startswith("Prefix 'foo' matched 2 entries:\n\n- food_allergy [core]\n- food [travel notes]\n")
     as_json = memory("get", "foo", "--json")
-    assert (as_json.code, as_json.told, "matched 2 entries" in as_json.err) == (1, "", True)
+    assert (as_json.code, as_json.message, "matched 2 entries" in as_json.err) == (1, "", True)
 
 
 def test_a_key_that_two_agents_hold(run: Run, agents_install: Path) -> None:
@@ -131,7 +131,7 @@ def test_a_key_that_two_agents_hold(run: Run, agents_install: Path) -> None:
         return run("memory", "get", "lang", "--config-dir", str(agents_install), "--json", *more)
 
     unsure = get()
-    assert (unsure.code, unsure.told) == (1, "")
+    assert (unsure.code, unsure.message) == (1, "")
     assert all(word in unsure.err for word in ("default", "writer", "lang-default", "--agent"))
     assert get("--agent", "writer").json["content"] == "Rust, says writer"
     assert get("--id", "lang-default").json["agent"] == "default"
@@ -285,9 +285,9 @@ def test_no_sentence_is_said_twice(memory: Run, install: Path) -> None:
     (install / "config.toml").write_text('[memory]\nbackend = "none"\nauto_save = "yes"\nfoo = 1\n')
     for arguments in (("list",), ("recall", "rust"), ("health",), ("stats",)):
         answer = memory(*arguments)
-        told = answer.err + answer.out
-        assert told.count("Nothing is stored:") == 1
-        assert told.count("memory.auto_save is a text") == (arguments == ("health",))
+        message = answer.err + answer.out
+        assert message.count("Nothing is stored:") == 1
+        assert message.count("memory.auto_save is a text") == (arguments == ("health",))
 
 
 @pytest.mark.parametrize("verb", [("list",), ("recall", "rust", "--json")])

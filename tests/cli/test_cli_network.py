@@ -59,7 +59,9 @@ def test_without_an_endpoint_no_other_host_is_asked(install: Path, tmp_path: Pat
     lines += [f"onboard --config-dir {install} --set memory.vector_weight=0.6", "--version", "memory --help"]
     hosts, said = _run(lines)
     assert hosts == []
-    assert {line: told for line, told in said.items() if told[0] not in (0, 1) or "fault of" in told[1]} == {}
+    assert {
+        line: message for line, message in said.items() if message[0] not in (0, 1) or "fault of" in message[1]
+    } == {}
 
 
 def test_a_search_by_meaning_asks_the_host_of_the_config_alone_and_says_so_before(install: Path) -> None:
@@ -68,4 +70,4 @@ def test_a_search_by_meaning_asks_the_host_of_the_config_alone_and_says_so_befor
     verbs = ("recall rust", "similar --query rust", "explain pet --query rust")
     hosts, said = _run([f"memory --config-dir {install} {verb}" for verb in verbs])
     assert hosts == ["embeddings.invalid"]
-    assert all("embeddings.invalid" in told for _, told in said.values())
+    assert all("embeddings.invalid" in message for _, message in said.values())

@@ -58,12 +58,12 @@ def test_a_password_is_masked_wherever_a_change_is_reported(memory: Command) -> 
     memory("store", "first", text, "--category", "core")
     memory("store", text, "a text of its own", "--category", text)
     memory("snapshot", "--yes")
-    told = [memory("forget", text, "--dry-run"), memory("audit", "--limit", "50")]
-    told.append(memory("audit", "--only", "too-short", "--purge", "--dry-run"))
+    message = [memory("forget", text, "--dry-run"), memory("audit", "--limit", "50")]
+    message.append(memory("audit", "--only", "too-short", "--purge", "--dry-run"))
     memory("forget", "first", "--yes")
-    told += [memory("undo", "--dry-run")]
+    message += [memory("undo", "--dry-run")]
     memory("forget", text, "--yes")
-    told.append(memory("undo", "--dry-run"))
-    assert [each.code for each in told] == [0] * len(told)
-    assert not [each.out for each in told if PASSWORD in each.out]
-    assert sum("••••" in each.out for each in told) >= 3
+    message.append(memory("undo", "--dry-run"))
+    assert [each.code for each in message] == [0] * len(message)
+    assert not [each.out for each in message if PASSWORD in each.out]
+    assert sum("••••" in each.out for each in message) >= 3

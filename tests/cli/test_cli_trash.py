@@ -152,7 +152,7 @@ def test_a_key_that_exists_again_stops_undo_and_restore_until_a_person_decides(m
     conflict = {"id": "id-2", "key": "pet", "because": because, "present": present}
     for command in (("undo", "--id", number, "--yes"), ("trash", "restore", _numbers(memory)["pet"])):
         answer = memory(*command, "--json")
-        assert (answer.code, answer.told, answer.err.count(because)) == (1, "", 1)
+        assert (answer.code, answer.message, answer.err.count(because)) == (1, "", 1)
         assert answer.json["error"]["message"] == f"{because} Nothing was restored."
         assert answer.json["error"]["clashes"] == [conflict]
         assert all(option in answer.err for option in ("--overwrite", "--rename"))

@@ -30,7 +30,7 @@ class Answer:
     err: str
 
     @property
-    def told(self) -> str:
+    def message(self) -> str:
         """What stdout has, but for the document of an error with --json."""
         return "" if self.code and self.out.startswith('{\n  "error": {') else self.out
 

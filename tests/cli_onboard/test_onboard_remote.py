@@ -41,10 +41,10 @@ def refused(onboard: Onboard, config_file: Path, flags: tuple[str, ...], code: i
     assert "Nothing was written." in answer.err
     assert "Pass --no-test to write anyway." in answer.err
     assert len(answer.err.splitlines()) == 2, answer.err
-    told = onboard(*flags, "--json")
-    assert (told.code, told.err) == (code, answer.err)
-    assert (told.json["written"], told.json["backup"]) == (False, None)
-    [found] = [test for test in told.json["tests"] if test["verdict"] == "bad"]
+    message = onboard(*flags, "--json")
+    assert (message.code, message.err) == (code, answer.err)
+    assert (message.json["written"], message.json["backup"]) == (False, None)
+    [found] = [test for test in message.json["tests"] if test["verdict"] == "bad"]
     assert found["sentence"].rstrip(".") in answer.err
     assert sorted(config_file.parent.rglob("*")) == names
     assert {path: path.read_bytes() for path in before} == before
@@ -58,8 +58,8 @@ def test_a_wrong_dimension_names_the_flag_that_puts_it_right(onboard: Onboard, c
             "--set", f"memory.embedding_provider=custom:{endpoint.base}",
             "--set", "memory.embedding_api_key=key-sekret",
         )  # fmt: skip
-        told = refused(onboard, config_file, flags, 2)
-        assert "Pass --set memory.embedding_dimensions=768 to fix it." in told
+        message = refused(onboard, config_file, flags, 2)
+        assert "Pass --set memory.embedding_dimensions=768 to fix it." in message
         answer = onboard(*flags, "--set", "memory.embedding_dimensions=768")
     assert answer.code == 0, answer.err
     assert "sekret" not in config_file.read_text()

@@ -40,10 +40,10 @@ def test_the_list_has_the_newest_first(onboard: Onboard, changed: Path) -> None:
 def test_the_list_as_a_document(onboard: Onboard, changed: Path) -> None:
     answer = onboard("--restore", "--json")
     assert (answer.code, answer.err) == (0, "")
-    told = answer.json
-    assert set(told) == {"config_file", "backups", "restored", "dry_run"}
-    assert (told["config_file"], told["restored"]) == (str(changed), None)
-    newest, oldest = told["backups"]
+    message = answer.json
+    assert set(message) == {"config_file", "backups", "restored", "dry_run"}
+    assert (message["config_file"], message["restored"]) == (str(changed), None)
+    newest, oldest = message["backups"]
     assert set(newest) == {"name", "path", "when"}
     assert Path(newest["path"]).read_text() == SECOND
     assert oldest["when"] <= newest["when"]
@@ -63,10 +63,10 @@ def test_one_is_restored_and_that_is_undone(onboard: Onboard, changed: Path) -> 
 
 
 def test_latest_is_the_newest_and_another_name_is_reported(onboard: Onboard, changed: Path) -> None:
-    told = onboard("--restore", "latest", "--yes", "--json")
-    assert told.code == 0
-    assert set(told.json) == {"config_file", "restored", "backup", "dry_run", "lines", "diff"}
-    assert told.json["backup"] != told.json["restored"]
+    message = onboard("--restore", "latest", "--yes", "--json")
+    assert message.code == 0
+    assert set(message.json) == {"config_file", "restored", "backup", "dry_run", "lines", "diff"}
+    assert message.json["backup"] != message.json["restored"]
     assert changed.read_text() == SECOND
     nothing = onboard("--restore", "19", "--yes")
     assert nothing.code == 1

@@ -150,5 +150,5 @@ def test_options_that_contradict_each_other(
     run: Run, config_file: Path, arguments: tuple[str, ...], named: str
 ) -> None:
     answer = run("onboard", "--config-dir", str(config_file.parent), *arguments)
-    assert (answer.code, answer.told) == (2, "")
+    assert (answer.code, answer.message) == (2, "")
     assert named in answer.err

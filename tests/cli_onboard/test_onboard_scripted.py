@@ -122,12 +122,17 @@ def test_the_document_of_a_dry_run(onboard: Onboard, config_file: Path) -> None:
     url = f"storage.postgres.db_url={POSTGRES_URL}"
     answer = onboard("--memory", "postgres", "--set", url, "--no-test", "--dry-run", "--json")
     assert answer.code == 0, answer.err
-    told = answer.json
-    assert set(told) == JSON_KEYS
-    assert (told["written"], told["dry_run"], told["backup"], told["backend"]) == (False, True, None, "postgres")
-    assert told["config_file"] == str(config_file)
-    assert told["zeroclaw"] == {"schema": 1, "version": None, "form": "plain names"}
-    changes = {change["key"]: change for change in told["changes"]}
+    message = answer.json
+    assert set(message) == JSON_KEYS
+    assert (message["written"], message["dry_run"], message["backup"], message["backend"]) == (
+        False,
+        True,
+        None,
+        "postgres",
+    )
+    assert message["config_file"] == str(config_file)
+    assert message["zeroclaw"] == {"schema": 1, "version": None, "form": "plain names"}
+    changes = {change["key"]: change for change in message["changes"]}
     assert changes["memory.backend"] == {
         "key": "memory.backend", "path": ["memory", "backend"], "from": "sqlite", "to": "postgres", "secret": False,
     }  # fmt: skip
@@ -138,9 +143,9 @@ def test_the_document_of_a_dry_run(onboard: Onboard, config_file: Path) -> None:
         "to": "••••",
         "secret": True,
     }
-    assert '+ backend = "postgres"' in told["diff"].splitlines()
-    assert told["lines"]["kept"] > 0
-    assert told["tests"] == []
+    assert '+ backend = "postgres"' in message["diff"].splitlines()
+    assert message["lines"]["kept"] > 0
+    assert message["tests"] == []
     assert config_file.read_text() == CONFIG
 
 

@@ -27,12 +27,12 @@ def test_a_command_to_copy_stays_one_line_however_narrow_the_terminal_is(config_
         [*COMMAND, "--config-dir", str(config_file.parent), "--set", "auto_save=false", "--no-test"], columns=40
     ) as screen:
         assert screen.wait_exit() == 0
-        told = screen.raw.decode()
-    assert f"zeroclaw onboard --config-dir {config_file.parent} --restore 2" in told
+        message = screen.raw.decode()
+    assert f"zeroclaw onboard --config-dir {config_file.parent} --restore 2" in message
     with Terminal([*COMMAND, "--config-dir", str(config_file.parent), "--restore", "latest", "--yes"]) as screen:
         assert screen.wait_exit() == 0
-        told = screen.raw.decode()
-    assert f"zeroclaw onboard --config-dir {config_file.parent} --restore 2" in told
+        message = screen.raw.decode()
+    assert f"zeroclaw onboard --config-dir {config_file.parent} --restore 2" in message
 
 
 def test_flags_alone_never_ask_in_a_terminal(config_file: Path) -> None:

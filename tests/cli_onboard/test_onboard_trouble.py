@@ -58,7 +58,7 @@ def test_a_config_that_must_not_be_touched(onboard: Onboard, config_dir: Path, t
     config_dir.mkdir()
     (config_dir / "config.toml").write_bytes(text)
     answer = onboard("--set", "memory.auto_save=false", "--json")
-    assert (answer.code, answer.told) == (2, "")
+    assert (answer.code, answer.message) == (2, "")
     assert named in answer.err
     assert len(answer.err.splitlines()) == 2, answer.err
     assert "--restore" not in answer.err, "there is no backup"

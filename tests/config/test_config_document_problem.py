@@ -13,7 +13,7 @@ from zeroclaw_tui.memory.errors import BrokenConfig
 SECRET = "hunter2-hunter2"
 
 
-def told(raw: bytes, folder: Path) -> BrokenConfig:
+def message_of(raw: bytes, folder: Path) -> BrokenConfig:
     """What both ways of reading say of a file's bytes: the same."""
     path = folder / "config.toml"
     path.write_bytes(raw)
@@ -42,7 +42,7 @@ def told(raw: bytes, folder: Path) -> BrokenConfig:
     ],
 )
 def test_something_set_twice_is_named_by_its_line(tmp_path: Path, text: str, line: int) -> None:
-    error = told(text.encode(), tmp_path)
+    error = message_of(text.encode(), tmp_path)
     assert f", line {line}, column " in error.message
     assert "this key or table is set a second time here." in error.message
 
@@ -61,12 +61,12 @@ def test_something_set_twice_is_named_by_its_line(tmp_path: Path, text: str, lin
     ],
 )
 def test_other_mistakes_have_words_of_their_own(tmp_path: Path, text: str, place: str, what: str) -> None:
-    error = told(text.encode(), tmp_path)
+    error = message_of(text.encode(), tmp_path)
     assert place in error.message
     assert what in error.message
 
 
 def test_bytes_that_are_no_text(tmp_path: Path) -> None:
-    error = told(b"\xef\xbb\xbfa = 1\nb = '\xc3\xa9\xff'\n", tmp_path)
+    error = message_of(b"\xef\xbb\xbfa = 1\nb = '\xc3\xa9\xff'\n", tmp_path)
     assert "line 2, column 7: this byte is not UTF-8 text." in error.message
     assert error.hint == "Save the file as UTF-8."

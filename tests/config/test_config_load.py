@@ -135,7 +135,7 @@ def test_a_threshold_over_one_counts_by_who_reads_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "told"),
+    ("version", "message"),
     [
         ("0.1.7", {"search_mode": "0.6.3", "retrieval_stages": "0.5.7", "policy.read_only_namespaces": "0.5.7"}),
         ("0.6.2", {"search_mode": "0.6.3"}),
@@ -144,13 +144,13 @@ def test_a_threshold_over_one_counts_by_who_reads_it(tmp_path: Path) -> None:
     ],
 )
 def test_a_key_that_the_zeroclaw_there_does_not_read_is_reported(
-    tmp_path: Path, version: str | None, told: dict[str, str]
+    tmp_path: Path, version: str | None, message: dict[str, str]
 ) -> None:
     text = BASE + "search_mode = 'bm25'\nretrieval_stages = ['fts']\n[memory.policy]\nread_only_namespaces = ['a']\n"
     config = load(tmp_path, text)
     judged = load_config(config.install, {}, version=version)
     assert set(judged.warnings) == {
-        f"memory.{name} does nothing here: ZeroClaw reads it from {since} on only." for name, since in told.items()
+        f"memory.{name} does nothing here: ZeroClaw reads it from {since} on only." for name, since in message.items()
     }
 
 

@@ -112,7 +112,7 @@ def test_a_save_that_fails_anywhere_leaves_everything_as_it_was(
     """Each of its calls fails once; only the very last confirmation comes too late, and says so."""
     first = saved(folder, OLD)
     real = getattr(os, name)
-    told = 0
+    sentence = 0
     for failing_call in range(1, 50):
         calls = 0
 
@@ -132,7 +132,7 @@ def test_a_save_that_fails_anywhere_leaves_everything_as_it_was(
                 problem = error
             else:
                 break
-        told += 1
+        sentence += 1
         assert folder.temporary_files() == []
         if "did not confirm it" in problem.message:
             assert folder.config.read_bytes() == NEW
@@ -144,7 +144,7 @@ def test_a_save_that_fails_anywhere_leaves_everything_as_it_was(
         assert problem.hint
         assert folder.config.read_bytes() == OLD
         assert list_backups(folder.own_dir) == (first,)
-    assert told > 1
+    assert sentence > 1
     assert folder.config.read_bytes() == NEW
 
 

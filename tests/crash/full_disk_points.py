@@ -150,13 +150,13 @@ def try_all(name: str, place: Path, points: int | None, lasts: bool, number: int
     calls = kill_points.run(act(place, name, said), failing=kill_points.Failing(10**9, number)).calls
     if not calls:
         raise SystemExit(f"the {name} makes no such call: {said.read_text()}")
-    bad = told = 0
+    bad = message = 0
     for point in _chosen(calls, points):
         shutil.rmtree(place)
         shutil.copytree(base, place)
         kill_points.run(act(place, name, said), failing=kill_points.Failing(point, number, lasts))
         words = said.read_text()
-        told += "exit 0" not in words
+        message += "exit 0" not in words
         try:
             check(place, name, words, before, whole)
             # Of a disk that has room again when it is asked nobody can tell that it was full.
@@ -166,7 +166,7 @@ def try_all(name: str, place: Path, points: int | None, lasts: bool, number: int
         except (AssertionError, sqlite3.Error) as error:
             bad += 1
             print(f"{name}, call {point} of {calls}: {error}\n  {words.strip()}\n")
-    print(f"{name}: {calls} calls, {told} failures told, {bad} untrue")
+    print(f"{name}: {calls} calls, {message} failures told, {bad} untrue")
     return 1 if bad else 0
 
 

@@ -114,14 +114,14 @@ async def check_one_place(library: Library, folder: Path, before: Before) -> Non
     kept, here = await kept_now(library), files_of(folder)
     in_trash = {change.row.id for change in kept if change.row.table == FILE and change.before and not change.after}
     root = f"{crash_root(folder)}/data"
-    for name, held in files.items():
+    for name, stored in files.items():
         if name == STATE:
             continue
         is_away = f"{root}/{name}" in in_trash
         assert (name in here) != is_away, f"{name} is in {'both' if is_away else 'neither'}"
         place = MOVED.get(name, "") if is_away else name
         has_bytes = any("bytes" in change.row.values for change in kept if change.row.id == f"{root}/{name}")
-        assert has_bytes or here.get(place) == held, f"{name} is not what it was"
+        assert has_bytes or here.get(place) == stored, f"{name} is not what it was"
     numbers = {entry[0] for entry in entries_of(folder)}
     gone = {change.row.handle for change in kept if change.row.table == AUDIT_LOG}
     assert numbers | gone == {entry[0] for entry in entries}, "an audit entry is in neither place"

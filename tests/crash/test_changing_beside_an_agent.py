@@ -39,12 +39,12 @@ class Agent:
 
     def stop(self) -> tuple[dict[str, str], int]:
         """The last content it gave each key, and how often it counted."""
-        told, failed = self._process.communicate()
-        assert told.endswith("done\n"), failed
-        words = [line.split(" ", 2) for line in told.splitlines()]
-        return {key: content for what, key, content in (w for w in words if len(w) == 3) if what == "row"}, told.count(
-            "count\n"
-        )
+        message, failed = self._process.communicate()
+        assert message.endswith("done\n"), failed
+        words = [line.split(" ", 2) for line in message.splitlines()]
+        return {
+            key: content for what, key, content in (w for w in words if len(w) == 3) if what == "row"
+        }, message.count("count\n")
 
 
 async def _count_up(library: Library) -> None:

@@ -264,14 +264,14 @@ async def test_read_only_folder_is_read_and_refuses_a_change(shared: Path) -> No
     queue = context.Queue()
     process = context.Process(target=_as_another_user, args=(str(shared), queue))
     process.start()
-    listed, told = await asyncio.to_thread(queue.get, timeout=60)
+    listed, message = await asyncio.to_thread(queue.get, timeout=60)
     process.join()
     assert listed == ["id1"]
-    assert "cannot be written" in told
+    assert "cannot be written" in message
 
 
 @pytest.mark.parametrize(
-    ("spoil", "told"),
+    ("spoil", "message"),
     [
         (
             lambda file: file.write_bytes(b"no database, but long enough to be taken for one" * 100),
@@ -281,11 +281,11 @@ async def test_read_only_folder_is_read_and_refuses_a_change(shared: Path) -> No
         (lambda file: _run(file, "PRAGMA user_version = 0"), "not this program's trash"),
     ],
 )
-async def test_foreign_or_broken_file_is_a_sentence(trash: Trash, spoil: Callable[[Path], None], told: str) -> None:
+async def test_foreign_or_broken_file_is_a_sentence(trash: Trash, spoil: Callable[[Path], None], message: str) -> None:
     await kept(trash, deletion(1))
     spoil(trash.file)
     for use in (trash.listing, trash.last, trash.empty, lambda: trash.begin("purge", "deleted")):
-        with pytest.raises(Unreadable, match=told):
+        with pytest.raises(Unreadable, match=message):
             await use()
     trash.file.unlink()
     await kept(trash, deletion(2))

@@ -116,10 +116,10 @@ async def test_every_vector_is_that_of_its_content_and_nothing_else_changes(
     library, service, database: Path, clock
 ) -> None:
     before = rows_of(database)
-    told: list[int] = []
+    message: list[int] = []
     plan = await plan_reindex(library)
     done = await reindex(
-        library, plan, on_progress=lambda count: told.append(count) or True, retries=clock_retries(clock)
+        library, plan, on_progress=lambda count: message.append(count) or True, retries=clock_retries(clock)
     )
     assert (await plan_reindex(library)).count == 0
     assert (done.filled, done.skipped, done.failed, done.stopped) == (TO_MAKE, 0, [], False)
@@ -131,8 +131,8 @@ async def test_every_vector_is_that_of_its_content_and_nothing_else_changes(
         else:
             assert np.array_equal(np.frombuffer(row[3], "<f4"), embed("dense:8", str(row[0])))
     assert len(service.asked) == -(-TO_MAKE // BATCH_SIZE)
-    assert told == sorted(told)
-    assert told[-1] == TO_MAKE
+    assert message == sorted(message)
+    assert message[-1] == TO_MAKE
 
 
 async def test_a_vector_that_no_query_is_like_is_made_again(library, service, clock, database: Path) -> None:

@@ -34,8 +34,8 @@ async def _there_and_back(folder: Path, steps: Sequence[Step]) -> None:
     finally:
         await library.close()
     after = place.state()
-    for part, held in before.items():
-        assert after[part] == held, part
+    for part, stored in before.items():
+        assert after[part] == stored, part
 
 
 @settings(max_examples=8, deadline=None)

@@ -270,5 +270,5 @@ def test_never_more_than_the_caps_and_always_a_reason(
         assert len(taken) <= 4
         assert len(block) <= 4000 + len("[Memory context]\n[/Memory context]\n\n")
     for answer in taken:
-        held = answer.score if answer.decayed is None else answer.decayed
-        assert held is None or held >= threshold
+        stored = answer.score if answer.decayed is None else answer.decayed
+        assert stored is None or stored >= threshold

@@ -122,8 +122,8 @@ def in_turn(*answerings: Answering) -> Answering:
 
 def refusing(status: int, **headers: str) -> Answering:
     """This status each time; headers with underscores for hyphens."""
-    told = {name.replace("_", "-"): value for name, value in headers.items()}
-    return lambda path, sent, asked: (status, b"{}", told)
+    message = {name.replace("_", "-"): value for name, value in headers.items()}
+    return lambda path, sent, asked: (status, b"{}", message)
 
 
 def breaking_off(sent: bytes = b"") -> Answering:

@@ -84,8 +84,8 @@ class QdrantServer:
             if not isinstance(points, PointStore):
                 raise Wrong(400, "Wrong input: Not existing vector name error: ")
             result = _points(points, method, below, asked)
-            told = result.get("points") if isinstance(result, dict) else result
-            self.points_sent += len(told) if isinstance(told, list) else 0
+            message = result.get("points") if isinstance(result, dict) else result
+            self.points_sent += len(message) if isinstance(message, list) else 0
             return result
 
     def _collection(self, method: str, name: str, asked: Any) -> Any:

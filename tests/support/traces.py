@@ -102,11 +102,14 @@ def messages(sent: Sent) -> list[dict[str, str]]:
         system += f"\n\n{sent.block}" if sent.block else ""
     else:
         user = sent.block + user
-    told = [{"role": "system", "content": system}, {"role": "user", "content": "earlier"}]
-    told += [{"role": "assistant", "content": "yes"}, {"role": "user", "content": user}]
+    sentence = [{"role": "system", "content": system}, {"role": "user", "content": "earlier"}]
+    sentence += [{"role": "assistant", "content": "yes"}, {"role": "user", "content": user}]
     if sent.iteration > 1:
-        told += [{"role": "assistant", "content": "tool"}, {"role": "tool", "content": "[Memory context]\n- no: no\n"}]
-    return told
+        sentence += [
+            {"role": "assistant", "content": "tool"},
+            {"role": "tool", "content": "[Memory context]\n- no: no\n"},
+        ]
+    return sentence
 
 
 def inbound_line(sent: Sent) -> str:
@@ -126,7 +129,7 @@ def _line(sent: Sent, message: str, category: str, action: str, attributes: dict
         zeroclaw |= {"channel": sent.channel, "channel_type": sent.channel.partition(".")[0]}
     if sent.session is not None:
         zeroclaw["session_key"] = sent.session
-    told = {
+    sentence = {
         "@timestamp": moment(sent.at),
         "attributes": attributes,
         "event": {"action": action, "category": category},
@@ -138,7 +141,7 @@ def _line(sent: Sent, message: str, category: str, action: str, attributes: dict
         "trace_id": sent.trace_id,
         "zeroclaw": zeroclaw,
     }
-    return json.dumps(told, ensure_ascii=False, sort_keys=True)
+    return json.dumps(sentence, ensure_ascii=False, sort_keys=True)
 
 
 class RecordingInstall:

@@ -66,12 +66,12 @@ class Place:
         with closing(sqlite3.connect(self.database)) as connection:
             assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         files = (path for path in sorted(self.root.rglob("*")) if path.is_file() and ".db" not in path.name)
-        held = {str(path.relative_to(self.root)): (path.read_bytes(), path.stat()) for path in files}
+        stored = {str(path.relative_to(self.root)): (path.read_bytes(), path.stat()) for path in files}
         return {
             "tables": everything(self.database),
             "log": everything(self.root / "memory" / "audit.db"),
             "found": hits(self.database, WORDS),
-            "files": {name: (data, of.st_mode, of.st_mtime_ns) for name, (data, of) in held.items()},
+            "files": {name: (data, of.st_mode, of.st_mtime_ns) for name, (data, of) in stored.items()},
         }
 
 

@@ -79,28 +79,28 @@ def test_from_nothing_to_the_first_memory(backend: str, home: Path, server: Post
         assert PASSWORD.encode() not in screen.raw
 
     for verb in (("list",), ("recall", "Rust"), ("stats",)):
-        code, told = memory(*verb)
-        assert code == 0, told
-        assert "No memories yet" in told
-        assert f"`{ZEROCLAW} memory store KEY TEXT` creates it now." in told
+        code, message = memory(*verb)
+        assert code == 0, message
+        assert "No memories yet" in message
+        assert f"`{ZEROCLAW} memory store KEY TEXT` creates it now." in message
     with Terminal([INSPECTOR], fresh=is_fresh) as screen:
         screen.wait_for("No memories yet", "n create")
         screen.press("q")
         assert screen.wait_exit() == 0
 
-    code, told = memory("store", "user_lang", "User prefers Rust")
-    assert code == 0, told
+    code, message = memory("store", "user_lang", "User prefers Rust")
+    assert code == 0, message
     for verb in (("list",), ("recall", "Rust")):
-        code, told = memory(*verb)
-        assert (code, "User prefers Rust" in told) == (0, True), told
+        code, message = memory(*verb)
+        assert (code, "User prefers Rust" in message) == (0, True), message
     with Terminal([INSPECTOR]) as screen:
         screen.wait_for("1 memory", "User prefers Rust")
         screen.press("q")
         assert screen.wait_exit() == 0
-    code, told = memory("forget", "user_lang", "--yes")
+    code, message = memory("forget", "user_lang", "--yes")
     if backend == "lucid":
-        assert "Lucid keeps its own copy" in told
-    assert code == 0, told
+        assert "Lucid keeps its own copy" in message
+    assert code == 0, message
     assert "No memory entries found." in memory("list")[1]
 
 

@@ -38,8 +38,8 @@ def test_a_context_as_the_program_prints_it() -> None:
         )
         + "- [bug] behind the tag\n"
     )
-    told = [(row.entry.id, row.entry.key, row.entry.category, row.entry.content, row.score) for row in found]
-    assert told == [
+    message = [(row.entry.id, row.entry.key, row.entry.category, row.entry.content, row.score) for row in found]
+    assert message == [
         ("lucid:0", "lucid_0", "visual", "red car", 1.0),
         ("lucid:1", "lucid_1", "daily", "x", 0.95),
         ("lucid:2", "lucid_2", "core", "tea: likes green tea", 0.9),

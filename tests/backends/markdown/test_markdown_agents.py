@@ -43,8 +43,8 @@ async def test_each_agent_has_its_folder_and_the_install_its_own(tmp_path: Path)
     note(tmp_path / "z" / "agents" / "dan" / "workspace", "- herbs\n")
     memory = create_memory(config)
     await memory.open()
-    held = {(entry.agent, entry.content) for entry in await memory.list()}
-    assert held == {
+    stored = {(entry.agent, entry.content) for entry in await memory.list()}
+    assert stored == {
         (None, "install tea"), ("ada", "green tea"), ("bob", "black tea"), ("cem", "no tea"), ("dan", "herbs"),
     }  # fmt: skip
     agents = config.readable_by(["ada"])

@@ -70,11 +70,11 @@ def shoe_box(samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def box(shoe_box: Path) -> Path:
     """The JSON file of the sample plug-in, with three memories in it."""
     file = Path(os.environ["SHOE_BOX"])
-    held = {
+    stored = {
         key: {"content": content, "category": category, "session_id": None, "timestamp": f"2026-01-0{day}T00:00:00Z"}
         for day, (key, (content, category)) in enumerate(ROWS.items(), 1)
     }
-    file.write_text(json.dumps(held), "utf-8")
+    file.write_text(json.dumps(stored), "utf-8")
     return file
 
 

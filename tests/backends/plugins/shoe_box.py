@@ -19,10 +19,10 @@ class ShoeBox(Memory):
     name = "shoe-box"
 
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
-        held = self._held()
-        first = held.get(key, {}).get("timestamp", datetime.now(UTC).isoformat())
-        held[key] = {"content": content, "category": category, "session_id": session_id, "timestamp": first}
-        self._hold(held)
+        stored = self._stored()
+        first = stored.get(key, {}).get("timestamp", datetime.now(UTC).isoformat())
+        stored[key] = {"content": content, "category": category, "session_id": session_id, "timestamp": first}
+        self._hold(stored)
 
     async def recall(
         self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
@@ -34,25 +34,25 @@ class ShoeBox(Memory):
         return next((entry for entry in await self.list() if entry.key == key), None)
 
     async def list(self, category: str | None = None, session_id: str | None = None) -> list[MemoryEntry]:
-        every = [MemoryEntry(f"id of {key}", key, **row) for key, row in self._held().items()]  # type: ignore[arg-type]
+        every = [MemoryEntry(f"id of {key}", key, **row) for key, row in self._stored().items()]  # type: ignore[arg-type]
         found = [entry for entry in every if category in (None, entry.category)]
         return [entry for entry in found if session_id in (None, entry.session_id)][::-1]
 
     async def forget(self, key: str) -> bool:
-        held = self._held()
-        gone = held.pop(key, None)
-        self._hold(held)
+        stored = self._stored()
+        gone = stored.pop(key, None)
+        self._hold(stored)
         return gone is not None
 
     async def count(self) -> int:
-        return len(self._held())
+        return len(self._stored())
 
     async def health_check(self) -> bool:
         return True
 
-    def _held(self) -> dict[str, dict[str, str | None]]:
+    def _stored(self) -> dict[str, dict[str, str | None]]:
         path = Path(os.environ["SHOE_BOX"])
         return json.loads(path.read_text("utf-8")) if path.exists() else {}  # type: ignore[no-any-return]
 
-    def _hold(self, held: dict[str, dict[str, str | None]]) -> None:
-        Path(os.environ["SHOE_BOX"]).write_text(json.dumps(held), "utf-8")
+    def _hold(self, stored: dict[str, dict[str, str | None]]) -> None:
+        Path(os.environ["SHOE_BOX"]).write_text(json.dumps(stored), "utf-8")

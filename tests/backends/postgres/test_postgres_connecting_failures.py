@@ -45,8 +45,8 @@ def refused(caplog: pytest.LogCaptureFixture):
             await memory.open()
         await memory.close()
         error = caught.value
-        told = f"{error} {error!r} {error.args} {memory!r} {memory.about.location} {memory.address!r} {caplog.text}"
-        assert not [secret for secret in SECRETS if secret in told]
+        sentence = f"{error} {error!r} {error.args} {memory!r} {memory.about.location} {memory.address!r} {caplog.text}"
+        assert not [secret for secret in SECRETS if secret in sentence]
         assert error.message.endswith(".")
         assert error.message.count(". ") == 0
         assert "\n" not in str(error)
@@ -101,17 +101,17 @@ async def test_the_second_host_of_a_url_is_tried(place: PostgresPlace, closed_po
 
 
 @pytest.mark.parametrize(
-    ("url", "told"),
+    ("url", "sentence"),
     [
         (f"postgres://agent:p@q/{PASSWORD}@h/d", "has more than one @"),
         (f"postgres://agent:p@q?{PASSWORD}=x@h/d", "has more than one @"),
         (f"postgres://agent:{PASSWORD}@h/d?pool={WRONG}", "option pool"),
     ],
 )
-def test_a_url_that_is_none_is_wrong_use(url: str, told: str) -> None:
+def test_a_url_that_is_none_is_wrong_use(url: str, sentence: str) -> None:
     with pytest.raises(UsageError) as caught:
         read_url(url)
-    assert told in caught.value.message
+    assert sentence in caught.value.message
     assert not [secret for secret in SECRETS if secret in str(caught.value)]
 
 

@@ -62,7 +62,7 @@ async def test_a_statement_that_takes_too_long_is_stopped(memory: PostgresMemory
 
 async def test_a_server_that_falls_silent_is_reported_and_a_new_connection_made(memory: PostgresMemory) -> None:
     left_behind: list[object] = []
-    asyncio.get_running_loop().set_exception_handler(lambda loop, told: left_behind.append(told))
+    asyncio.get_running_loop().set_exception_handler(lambda loop, sentence: left_behind.append(sentence))
     with pytest.raises(NotReachable) as caught:
         async with memory.connections.reading(seconds=60) as connection:
             await connection.execute(SLEEP, timeout=0.05)
@@ -111,13 +111,13 @@ async def test_giving_up_while_a_transaction_begins_loses_nothing_that_is_stored
     began = asyncio.Event()
     execute = asyncpg.Connection.execute
 
-    async def begun_and_not_told(connection, query, *values, **named):
+    async def begun_and_not_message(connection, query, *values, **named):
         await execute(connection, query, *values, **named)
         if query.startswith("BEGIN;"):
             began.set()
             await asyncio.Event().wait()
 
-    monkeypatch.setattr(asyncpg.Connection, "execute", begun_and_not_told)
+    monkeypatch.setattr(asyncpg.Connection, "execute", begun_and_not_message)
     storing = asyncio.ensure_future(memory.store("given up", "text", "core"))
     await began.wait()
     monkeypatch.undo()

@@ -66,16 +66,16 @@ async def opened(url: str, key: str = KEY, seconds: float = 8.0) -> InspectorErr
 
 
 @pytest.mark.parametrize(
-    ("key", "told"),
+    ("key", "sentence"),
     [("wrong-key-8Zp2", "refuses the API key (HTTP 401)"), ("", "wants an API key (HTTP 401)")],
 )
-async def test_a_wrong_or_missing_key(server: QdrantServer, key: str, told: str) -> None:
+async def test_a_wrong_or_missing_key(server: QdrantServer, key: str, sentence: str) -> None:
     error = await opened(server.base, key)
-    assert (error.exit_code, error.message) == (NOT_REACHABLE, f"Qdrant at {server.base} {told}.")
+    assert (error.exit_code, error.message) == (NOT_REACHABLE, f"Qdrant at {server.base} {sentence}.")
 
 
 @pytest.mark.parametrize(
-    ("mode", "told"),
+    ("mode", "sentence"),
     [
         ("garbage", "What answers at {} is not Qdrant."),
         ("error", "Qdrant at {} has an internal error (HTTP 500)."),
@@ -83,7 +83,7 @@ async def test_a_wrong_or_missing_key(server: QdrantServer, key: str, told: str)
         ("hangs", "Qdrant at {} did not answer within 0.3 s."),
     ],
 )
-async def test_a_server_in_trouble_when_it_is_opened_and_later(server: QdrantServer, mode: Mode, told: str) -> None:
+async def test_a_server_in_trouble_when_it_is_opened_and_later(server: QdrantServer, mode: Mode, sentence: str) -> None:
     filled(server, sample_entries()[:3])
     # A short limit would take a slow machine for a server that hangs.
     seconds = 0.3 if mode == "hangs" else 8.0
@@ -91,7 +91,7 @@ async def test_a_server_in_trouble_when_it_is_opened_and_later(server: QdrantSer
     await memory.open()
     server.mode = mode
     error = await opened(server.base, seconds=seconds)
-    assert (error.exit_code, error.message) == (NOT_REACHABLE, told.format(server.base))
+    assert (error.exit_code, error.message) == (NOT_REACHABLE, sentence.format(server.base))
     kept = JournalRecorder()
     for deed in (memory.list(), memory.count(), memory.recall("rust", 3), create(memory, Draft("a", "b"), kept)):
         assert (await raises(deed, NotReachable)).message == error.message

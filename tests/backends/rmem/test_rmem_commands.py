@@ -105,6 +105,6 @@ def test_changes_of_0_2_0_stay_in_the_trash_and_come_out_as_json(file: RMemFile,
 
 def test_a_name_without_a_file_is_asked_for(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text('[memory]\nbackend = "rmem"\n')
-    told = run_memory("list", "--config-dir", str(tmp_path))
-    assert told.returncode == 2
-    assert "No file of R-Mem given" in told.stderr
+    message = run_memory("list", "--config-dir", str(tmp_path))
+    assert message.returncode == 2
+    assert "No file of R-Mem given" in message.stderr

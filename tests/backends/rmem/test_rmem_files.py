@@ -61,14 +61,14 @@ async def test_the_history_and_what_a_memory_is_connected_with(file: RMemFile, m
         "'2026-04-11 10:00:00')",
         BREAD,
     )
-    told = await memory.history(BREAD)
-    assert [(past.action, past.old, past.new) for past in told] == [
+    sentence = await memory.history(BREAD)
+    assert [(past.action, past.old, past.new) for past in sentence] == [
         ("ADD", None, "Mila prefers rye bread"), ("UPDATE", "white", "rye")
     ]  # fmt: skip
     bread, white = await memory.get(BREAD_KEY), await memory.get(WHITE_KEY)
     assert bread is not None
     assert white is not None
-    assert await memory.history(white.id) == told
+    assert await memory.history(white.id) == sentence
     related = await memory.related(bread)
     assert next(entry.key for entry in related) == WHITE_KEY
     (relation,) = [entry for entry in related if entry.kind == "semantic:relation"]

@@ -200,9 +200,9 @@ def as_another_user(folder: str, queue: multiprocessing.Queue) -> None:
         await memory.open()
         keys = [entry.key for entry in await memory.list()]
         handles = await handles_of(memory, MemoryFilter(), NEWEST_STORED)
-        told = (keys, len(handles), sentences(memory.about.notices), memory.why_not.get("write"))
+        sentence = (keys, len(handles), sentences(memory.about.notices), memory.why_not.get("write"))
         await memory.close()
-        return told
+        return sentence
 
     try:
         queue.put(asyncio.run(look()))

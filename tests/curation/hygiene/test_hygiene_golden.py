@@ -50,8 +50,8 @@ async def test_a_run_leaves_what_the_real_run_left_and_undo_what_was_before(vers
         assert here == left
         assert keys_of(place.database) == keys_of(after / "memory" / "brain.db")
         # ZeroClaw tells nanoseconds, this program knows microseconds.
-        told = json.loads(theirs)["last_run_at"]
-        assert ours == theirs.replace(told.encode(), told.replace(told[-9:-6], "000").encode())
+        message = json.loads(theirs)["last_run_at"]
+        assert ours == theirs.replace(message.encode(), message.replace(message[-9:-6], "000").encode())
         undone = await undo(library)
         assert undone.count == outcome.count
         assert len(undone.notes) == 1, "it says that ZeroClaw runs the same hygiene again"

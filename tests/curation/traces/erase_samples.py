@@ -107,11 +107,11 @@ def plant(config_dir: Path, layout: Layout) -> Planted:
 
 def _plant_store(database: Path, layout: Layout) -> None:
     long = "and so on, as told before. " * 400 if layout.state == "long" else ""
-    held = f"{long}I met {layout.text} at the pier. {long}"
+    stored = f"{long}I met {layout.text} at the pier. {long}"
     memories = [{"content": content} for content in OTHERS]
-    memories[10:10] = [{"key": "met", "content": held}, {"key": layout.text.replace(" ", " "), "content": "a key"}]
+    memories[10:10] = [{"key": "met", "content": stored}, {"key": layout.text.replace(" ", " "), "content": "a key"}]
     small_store.make(database, "G4" if layout.generation == "G5" else layout.generation, memories)
-    left_texts.cache(database, held, OTHERS[0])
+    left_texts.cache(database, stored, OTHERS[0])
     if layout.state == "deleted by hand":
         small_store.change(database, "DELETE FROM memories WHERE key = 'met'")
     elif layout.state == "in the log":
@@ -131,8 +131,8 @@ def _leave_in_log(database: Path, text: str) -> None:
         connection.execute("UPDATE memories SET content = substr(content, 1, length(content) - ?)", (len(text) + 1,))
         connection.execute("UPDATE memories SET content = ? WHERE key = 'met'", (f"later: {text}",))
         connection.commit()
-        held = [file.read_bytes() for file in files]
-    for file, data in zip(files, held, strict=True):
+        stored = [file.read_bytes() for file in files]
+    for file, data in zip(files, stored, strict=True):
         file.write_bytes(data)
 
 

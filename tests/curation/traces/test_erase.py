@@ -62,8 +62,8 @@ async def test_neither_report_nor_journal_contains_the_text(planted: Planted) ->
     async with planted.opened() as library:
         report = await _erase(library)
         actions = await library.trash.actions()
-    told = "\n".join([*report.sentences(), repr(report.as_json()), repr(actions)])
-    assert not TextMatcher([TEXT]).found_in(told)
+    message = "\n".join([*report.sentences(), repr(report.as_json()), repr(actions)])
+    assert not TextMatcher([TEXT]).found_in(message)
     assert any(one.place.endswith("[removed].gz") for one in report.scan.skipped)
 
 
@@ -182,7 +182,7 @@ async def test_lines_that_zeroclaw_writes_around_memories_stay(alone: Planted, t
         await _erase(library, text)
     assert file.read_text().startswith(snapshot(("a", "A")).replace(": 1\n", ": 2\n")[:200])
     assert "### 🔑 `a`\n\nA\n\n*Created: 2026-03-01T" in file.read_text()
-    assert "told" not in file.read_text()
+    assert "message" not in file.read_text()
     assert notes.read_text() == "# Daily Log — 2026-03-01\n\n- **a**: A\n"
 
 

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 # Everything is imported before the first fork: what a child imports would count as its system calls.
 import numpy as _numpy
-from copying_world import EVERYTHING, held, install_in, opened
+from copying_world import EVERYTHING, install_in, opened, stored
 from support import kill_points, killing
 from support.small_store import blob, make
 
@@ -49,7 +49,7 @@ def make_place(folder: Path) -> None:
 def state(folder: Path, backend: str) -> list[object]:
     """What the target holds, in any order."""
     if backend == "sqlite":
-        return sorted(map(repr, held(folder / "new.db")))
+        return sorted(map(repr, stored(folder / "new.db")))
     files = (folder / "notes").rglob("*.md")
     return sorted(f"{file.name} {line}" for file in files for line in file.read_text().splitlines() if line[:2] == "- ")
 
@@ -70,7 +70,7 @@ def check(
     folder: Path, backend: str, before: list[object], source: list[object], done: list[object]
 ) -> Callable[[], None]:
     async def work() -> None:
-        assert held(folder / "zc" / "workspace" / "memory" / "brain.db") == source, "the source changed"
+        assert stored(folder / "zc" / "workspace" / "memory" / "brain.db") == source, "the source changed"
         async with opened(folder) as library:
             target = await open_target(library, backend, str(folder / PLACES[backend]), "0.7.5", environ={})
             outcome = await copy_memories(library, target, EVERYTHING, "skip")
@@ -91,7 +91,7 @@ def main() -> int:
     # Always at one place: the trash knows a store by where it is.
     copy = given.folder / "copy"
     make_place(copy)
-    before, source = state(copy, given.action), held(copy / "zc" / "workspace" / "memory" / "brain.db")
+    before, source = state(copy, given.action), stored(copy / "zc" / "workspace" / "memory" / "brain.db")
     done: list[object] = []
     return killing.kill_at_points(
         given.action,

@@ -32,26 +32,26 @@ class Plain(Memory):
     }
 
     def __init__(self, entries: Sequence[MemoryEntry] = ()) -> None:
-        self.held = {entry.key: entry for entry in entries}
+        self.stored = {entry.key: entry for entry in entries}
 
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
-        at = f"2026-01-01T00:00:{len(self.held):02}+00:00"
-        self.held[key] = MemoryEntry(f"p-{key}", key, content, category, at, handle=f"p-{key}").whole(content)
+        at = f"2026-01-01T00:00:{len(self.stored):02}+00:00"
+        self.stored[key] = MemoryEntry(f"p-{key}", key, content, category, at, handle=f"p-{key}").whole(content)
 
     async def recall(self, *rest: Any, **named: Any) -> Scored:
         return []
 
     async def get(self, key: str) -> MemoryEntry | None:
-        return self.held.get(key)
+        return self.stored.get(key)
 
     async def list(self, category: str | None = None, session_id: str | None = None) -> Entries:
-        return [*self.held.values()]
+        return [*self.stored.values()]
 
     async def forget(self, key: str) -> bool:
-        return self.held.pop(key, None) is not None
+        return self.stored.pop(key, None) is not None
 
     async def count(self) -> int:
-        return len(self.held)
+        return len(self.stored)
 
     async def health_check(self) -> bool:
         return True
@@ -76,5 +76,5 @@ async def test_a_plug_in_of_the_trait_alone_takes_what_it_can_and_says_the_rest(
         assert (outcome.count, outcome.verified, dict(outcome.renamed)) == (5, 5, {"k1": "k1 (imported 900a)"})
         again = await copy_memories(library, target, EVERYTHING, "rename")
         assert (again.count, again.verified) == (0, 5)
-    assert memory.held["k1"].content == "other"
-    assert memory.held["k1 (imported 900a)"].content == "text 1"
+    assert memory.stored["k1"].content == "other"
+    assert memory.stored["k1 (imported 900a)"].content == "text 1"

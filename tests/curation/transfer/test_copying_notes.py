@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from copying_world import contents, copied, held, install_in, opened, planned
+from copying_world import contents, copied, install_in, opened, planned, stored
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.small_store import blob, change
@@ -153,7 +153,7 @@ async def _hostile(rows: list[tuple[str, str, str, bytes | None]], folder: Path)
     async with opened(folder) as library:
         outcome = await copied(library, "sqlite", folder / "new.db")
         assert (outcome.verified, outcome.differs) == (len(rows), 0)
-        assert held(folder / "new.db") == held(database)
+        assert stored(folder / "new.db") == stored(database)
         noted = await copied(library, "markdown", folder / "notes")
         assert (noted.verified, noted.differs, noted.count) == (len(rows), 0, len(rows))
         assert (await copied(library, "markdown", folder / "notes")).count == 0

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from copying_world import EVERYTHING, contents, copied, held, install_in, opened, planned
+from copying_world import EVERYTHING, contents, copied, install_in, opened, planned, stored
 from support.small_store import blob, change
 
 from zeroclaw_tui.curation.transfer.copy import copy_memories, open_target
@@ -47,13 +47,13 @@ async def test_a_database_that_is_not_there_is_made_and_gets_every_value_and_aga
         assert not new.parent.exists(), "a plan makes nothing"
         outcome = await copied(library, "sqlite", new)
         assert (outcome.count, outcome.verified, outcome.differs, outcome.left) == (12, 12, 0, 0)
-        assert held(new) == held(database)
+        assert stored(new) == stored(database)
         change(new, "DELETE FROM memories WHERE key IN ('key2', 'key3')")
         plan = await planned(library, "sqlite", new)
         assert (plan.new, plan.same) == (2, 10)
         outcome = await copied(library, "sqlite", new)
     assert (outcome.count, outcome.verified) == (2, 12)
-    assert sorted(held(new)) == sorted(held(database))
+    assert sorted(stored(new)) == sorted(stored(database))
     assert (hashlib.sha256(database.read_bytes()).hexdigest(), database.stat().st_mtime_ns) == (before, stamp)
 
 

@@ -20,7 +20,7 @@ TABLE = b"key,content\r\n"
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "told"),
+    ("name", "data", "message"),
     [
         ("x.jsonl", b"", "is empty"),
         ("x.jsonl", b"\n\n", "has no format that is known here"),
@@ -47,13 +47,13 @@ TABLE = b"key,content\r\n"
     ],
 )
 async def test_another_shape_is_one_sentence_that_names_the_line(
-    name: str, data: bytes, told: str, tmp_path: Path
+    name: str, data: bytes, message: str, tmp_path: Path
 ) -> None:
     here, file = make(tmp_path / "here.db", "G4", [{"key": "own"}]), tmp_path / name
     before = everything(here)
     file.write_bytes(data)
     async with opened(here) as library:
-        with pytest.raises(UsageError, match=re.escape(told)) as failure:
+        with pytest.raises(UsageError, match=re.escape(message)) as failure:
             await plan_import(library, file)
     assert failure.value.hint
     assert everything(here) == before

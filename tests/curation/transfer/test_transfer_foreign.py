@@ -75,8 +75,8 @@ async def test_secrets_and_threats_are_left_out_unless_requested(
     async with opened(here) as library:
         plan = await plan_import(library, file)
         assert plan.new == 1
-        (told,) = [note for note in plan.notes if note.startswith("Left out 2 texts that may contain")]
-        assert all(words in told for words in ("API key", "curl with a secret", ": mem0_"))
+        (message,) = [note for note in plan.notes if note.startswith("Left out 2 texts that may contain")]
+        assert all(words in message for words in ("API key", "curl with a secret", ": mem0_"))
         assert "sk-proj" not in repr(plan)
         taken = await plan_import(library, file, ImportOptions(with_flagged=True))
         assert taken.new == 3

@@ -27,14 +27,14 @@ WORDS = ["old", "new", "other"]
 HERE = [
     {"id": "same", "key": "same", "content": "old", "embedding": blob(1, 2)},
     {"id": "changed", "key": "changed", "content": "old", "embedding": blob(1, 2), "importance": 0.9},
-    {"id": "holder", "key": "held", "content": "old"},
+    {"id": "holder", "key": "stored", "content": "old"},
     {"id": "moved", "key": "was here", "content": "old"},
     {"id": "holder 2", "key": "is there", "content": "other"},
 ]
 THERE = [
     {"id": "same", "key": "same", "content": "old", "embedding": blob(1, 2)},
     {"id": "changed", "key": "changed", "content": "new", "embedding": blob(3, 4), "importance": 0.1},
-    {"id": "other holder", "key": "held", "content": "new"},
+    {"id": "other holder", "key": "stored", "content": "new"},
     {"id": "moved", "key": "is there", "content": "new"},
     {"id": "new", "key": "new", "content": "new"},
 ]
@@ -53,21 +53,21 @@ def both(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
             "skip",
             1,
             {
-                "same": "old", "changed": "old", "held": "old", "was here": "old", "is there": "other", "new": "new",
+                "same": "old", "changed": "old", "stored": "old", "was here": "old", "is there": "other", "new": "new",
             },
         ),
         (
             "overwrite",
             4,
             {
-                "same": "old", "changed": "new", "held": "new", "was here": "old", "is there": "new", "new": "new",
+                "same": "old", "changed": "new", "stored": "new", "was here": "old", "is there": "new", "new": "new",
             },
         ),
         (
             "rename",
             4,
             {
-                "same": "old", "changed": "old", "changed (imported 1150)": "new", "held": "old",
+                "same": "old", "changed": "old", "changed (imported 1150)": "new", "stored": "old",
                 "held (imported 1150)": "new",
                 "was here": "old", "is there": "other", "is there (imported 1150)": "new", "new": "new",
             },
@@ -83,7 +83,7 @@ async def test_a_taken_key_is_skipped_overwritten_or_renamed(
     before, found = everything(here), hits(here, WORDS)
     async with opened(here) as library:
         plan = await plan_import(library, file)
-        assert (plan.new, plan.same, plan.taken, plan.samples) == (1, 1, 3, ("changed", "held", "is there"))
+        assert (plan.new, plan.same, plan.taken, plan.samples) == (1, 1, 3, ("changed", "stored", "is there"))
         outcome = await import_memories(library, plan, on_clash)
     assert (outcome.count, outcome.verb) == (count, "import")
     assert await _contents(here) == contents
@@ -149,9 +149,9 @@ async def test_what_another_agent_has_is_new_for_the_agent_that_was_named(tmp_pa
         await import_memories(library, plan, on_clash)
         again = await plan_import(library, file, options)
         assert (again.new, again.same, again.taken) == (0, 2, 0)
-        held = {(entry.agent, entry.key): entry for entry in await _entries(library)}
-        mine = {key: entry for (agent, key), entry in held.items() if agent == "writer"}
-        others = {key: entry for (agent, key), entry in held.items() if agent == "default"}
+        stored = {(entry.agent, entry.key): entry for entry in await _entries(library)}
+        mine = {key: entry for (agent, key), entry in stored.items() if agent == "writer"}
+        others = {key: entry for (agent, key), entry in stored.items() if agent == "default"}
         assert others["k"].superseded_by == others["l"].id == "2"
         assert mine["k"].superseded_by == mine["l"].id != "2"
         file.write_text(file.read_text().replace('"one"', '"changed"'))

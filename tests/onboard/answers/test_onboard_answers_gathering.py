@@ -32,7 +32,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "answers.toml"
 
 
-def told(error: pytest.ExceptionInfo[UsageError]) -> str:
+def message_of(error: pytest.ExceptionInfo[UsageError]) -> str:
     """The sentence, after checking what every refusal has."""
     assert error.value.exit_code == WRONG_USE
     assert error.value.hint
@@ -76,7 +76,7 @@ def test_a_database_url_that_zeroclaw_takes_from_its_environment_is_not_missing_
         return
     with pytest.raises(UsageError) as caught:
         make_plan(answers)
-    assert told(caught) == f"The backend postgres needs {URL}."
+    assert message_of(caught) == f"The backend postgres needs {URL}."
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_names_of_backends(memory: str, target: Target, value: str) -> None:
 def test_backends_that_this_zeroclaw_does_not_know(memory: str, target: Target, sentence: str) -> None:
     with pytest.raises(UsageError) as caught:
         gather(situation(target=target), memory=memory)
-    assert sentence in told(caught)
+    assert sentence in message_of(caught)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_backends_that_this_zeroclaw_does_not_know(memory: str, target: Target, 
 def test_flags_that_cannot_be_read(assignments: tuple[str, ...], sentence: str) -> None:
     with pytest.raises(UsageError) as caught:
         gather(situation(), memory="postgres", assignments=assignments)
-    assert sentence in told(caught)
+    assert sentence in message_of(caught)
 
 
 def test_an_alias_of_a_flag_must_be_the_one_in_use() -> None:
@@ -142,7 +142,7 @@ def test_an_alias_of_a_flag_must_be_the_one_in_use() -> None:
     assignment = "storage.postgres.work.schema=agents"
     with pytest.raises(UsageError) as caught:
         gather(found, assignments=(assignment,))
-    assert told(caught) == ("storage.postgres.work is not the table in use, which is storage.postgres.home.")
+    assert message_of(caught) == ("storage.postgres.work is not the table in use, which is storage.postgres.home.")
     assert caught.value.hint == "Add --memory postgres.work to use it."
     moved = gather(found, memory="postgres.work", assignments=(assignment,))
     assert (moved.alias(), moved.value("storage.postgres.schema")) == ("work", "agents")

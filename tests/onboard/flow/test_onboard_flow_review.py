@@ -77,8 +77,8 @@ def test_a_new_file_is_reviewed_by_its_keys_and_what_is_left_out_is_reported(
     assert shown == ["schema_version = 3", "[memory]", 'backend = "sqlite.default"']
     (folded,) = [line for line in asker.said if line.startswith("  and ")]
     left_out = [key for key in keys if key not in shown]
-    told = f"  and {len(lines) - len(keys)} lines of comments and blanks, {len(left_out)} defaults: "
-    assert folded == told + ", ".join(left_out)
+    message = f"  and {len(lines) - len(keys)} lines of comments and blanks, {len(left_out)} defaults: "
+    assert folded == message + ", ".join(left_out)
     assert asker.moments[-1].title == f"~/.zeroclaw/config.toml: a new file of {len(lines)} lines. What now?"
 
 

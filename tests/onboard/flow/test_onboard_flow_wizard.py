@@ -155,8 +155,8 @@ def test_two_places_are_asked_about(make_world: MakeWorld, probes: FakeProbes) -
     changed = [path for path in (second / "config.toml", world.config_file) if path.read_text() != OLD]
     assert [str(path) for path in changed] == [places[1]]
     # Without an option a command would mean the first.
-    (told,) = [line for line in asker.said if "--restore" in line]
-    assert told.startswith(f"    zeroclaw onboard --config-dir {changed[0].parent} --restore 2")
+    (message,) = [line for line in asker.said if "--restore" in line]
+    assert message.startswith(f"    zeroclaw onboard --config-dir {changed[0].parent} --restore 2")
 
 
 def test_ctrl_c_in_the_middle_of_saving_says_what_holds(

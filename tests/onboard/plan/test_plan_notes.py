@@ -36,9 +36,9 @@ def test_what_is_asked_by_name_is_done_and_said(tmp_path: Path) -> None:
     plan = world.write(*asked, memory="sqlite")
     memory = world.values["memory"]
     assert (memory["hygiene_enabled"], memory["archive_after_days"]) == (True, 7)
-    told = "\n".join(plan.notes)
-    assert "Hygiene is turned on." in told
-    assert "memory.conversation_retention_days changes from 30 days to 3 days" in told
+    message = "\n".join(plan.notes)
+    assert "Hygiene is turned on." in message
+    assert "memory.conversation_retention_days changes from 30 days to 3 days" in message
 
 
 def test_memories_are_not_copied_and_that_is_reported(tmp_path: Path) -> None:
@@ -60,12 +60,12 @@ def test_memories_are_not_copied_and_that_is_reported(tmp_path: Path) -> None:
         ("embedding_cache_size=5", False),
     ],
 )
-def test_vectors_that_no_longer_fit_are_reported(tmp_path: Path, assignment: str, is_told: bool) -> None:
+def test_vectors_that_no_longer_fit_are_reported(tmp_path: Path, assignment: str, is_message: bool) -> None:
     world = World(tmp_path, SQLITE)
     assert "reindex" not in noted(world, assignment)
     (world.config_dir / "workspace/memory").mkdir(parents=True)
     make(world.config_dir / "workspace/memory/brain.db", "G2", [{"embedding": blob(1.0, 2.0)}])
-    assert ("zeroclaw memory reindex" in noted(world, assignment)) is is_told
+    assert ("zeroclaw memory reindex" in noted(world, assignment)) is is_message
 
 
 def test_qdrant_without_embeddings_stores_nothing(tmp_path: Path) -> None:
@@ -96,8 +96,8 @@ def test_a_variable_that_overrides_what_is_written_is_named(
     world = World(tmp_path, config, **{variable: value}).with_key()
     kind = (memory or "").partition(".")[0]
     needed = [text for text in NEEDED.get(kind, ()) if text.partition("=")[0] != assignment.partition("=")[0]]
-    told = noted(world, *needed, *([assignment] if assignment else []), memory=memory)
-    assert f"The environment variable {variable} is set and overrides" in told
+    message = noted(world, *needed, *([assignment] if assignment else []), memory=memory)
+    assert f"The environment variable {variable} is set and overrides" in message
 
 
 @pytest.mark.parametrize(
@@ -111,11 +111,11 @@ def test_a_variable_that_overrides_what_is_written_is_named(
     ],
 )
 def test_a_database_url_without_a_password_is_reported_with_what_follows(
-    tmp_path: Path, url: str, is_told: bool
+    tmp_path: Path, url: str, is_message: bool
 ) -> None:
     said = noted(World(tmp_path, SQLITE), f"db_url={url}", memory="postgres")
-    assert ("has no password" in said) == is_told
-    assert ("PGPASSWORD" in said) == is_told
+    assert ("has no password" in said) == is_message
+    assert ("PGPASSWORD" in said) == is_message
 
 
 def test_what_the_next_run_would_warn_of_is_reported_by_this_one(tmp_path: Path) -> None:

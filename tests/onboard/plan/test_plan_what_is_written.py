@@ -102,13 +102,13 @@ def test_a_store_that_is_not_in_use_is_written_only_by_name(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("memory", "told"), [("postgres", "--set storage.postgres.db_url="), ("qdrant", "--set storage.qdrant.url=")]
+    ("memory", "message"), [("postgres", "--set storage.postgres.db_url="), ("qdrant", "--set storage.qdrant.url=")]
 )
-def test_a_missing_answer_names_its_flag(tmp_path: Path, memory: str, told: str) -> None:
+def test_a_missing_answer_names_its_flag(tmp_path: Path, memory: str, message: str) -> None:
     world = World(tmp_path, SHORT)
     with pytest.raises(UsageError) as raised:
         world.plan(memory=memory)
-    assert told in raised.value.hint
+    assert message in raised.value.hint
     assert raised.value.exit_code == 2
     assert world.file.read_text() == SHORT
 

@@ -35,12 +35,12 @@ def make_answers(folder: Path, config: str = "", environ: Mapping[str, str] | No
 def probed(subject: str, answers: Answers, seconds: float = 8.0) -> Finding:
     """What the test found; it is reported in whole sentences, without any secret of these tests."""
     finding = asyncio.run(run_probe(subject, answers, seconds=seconds))
-    told = (finding.sentence, *finding.facts, finding.hint)
+    message = (finding.sentence, *finding.facts, finding.hint)
     for secret in SECRETS:
-        assert not any(secret in text for text in told), f"a secret is told in {told}"
+        assert not any(secret in text for text in message), f"a secret is told in {message}"
     assert finding.subject == subject
     assert finding.sentence
-    assert not any("\n" in text or "\x1b" in text for text in told)
+    assert not any("\n" in text or "\x1b" in text for text in message)
     if finding.verdict == "bad":
         assert finding.exit_code in (1, 2, 3)
         assert finding.sentence.endswith(".")

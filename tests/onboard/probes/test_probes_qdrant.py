@@ -61,12 +61,12 @@ def test_a_collection_of_another_program(tmp_path: Path) -> None:
     assert found.wrong == ("storage.qdrant.collection",)
 
 
-@pytest.mark.parametrize(("key", "told"), [(WRONG_KEY, "refuses the API key"), (None, "wants an API key")])
-def test_a_wrong_or_missing_key(tmp_path: Path, key: str | None, told: str) -> None:
+@pytest.mark.parametrize(("key", "message"), [(WRONG_KEY, "refuses the API key"), (None, "wants an API key")])
+def test_a_wrong_or_missing_key(tmp_path: Path, key: str | None, message: str) -> None:
     with serving(qdrant({}, KEY)) as endpoint:
         found = look(tmp_path, endpoint.base, key=key)
     assert (found.verdict, found.exit_code) == ("bad", 1)
-    assert f"{told} (HTTP 401)" in found.sentence
+    assert f"{message} (HTTP 401)" in found.sentence
     assert found.wrong == ("storage.qdrant.api_key",)
 
 

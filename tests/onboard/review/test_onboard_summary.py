@@ -152,13 +152,13 @@ def test_what_was_found() -> None:
 
 
 def test_the_document_hides_secrets() -> None:
-    told = plan_document(plan(), FINDINGS, written=True, backup="b")
-    assert "hunter2" not in str(told)
-    assert "enc2" not in str(told)
-    assert told["changes"][2]["to"] == "••••"
-    assert told["changes"][0]["path"] == ["memory", "backend"]
-    assert told["tests"][1]["corrections"] == {"memory.x": 768}
-    assert (told["backup"], told["written"]) == ("b", True)
+    message = plan_document(plan(), FINDINGS, written=True, backup="b")
+    assert "hunter2" not in str(message)
+    assert "enc2" not in str(message)
+    assert message["changes"][2]["to"] == "••••"
+    assert message["changes"][0]["path"] == ["memory", "backend"]
+    assert message["tests"][1]["corrections"] == {"memory.x": 768}
+    assert (message["backup"], message["written"]) == ("b", True)
 
 
 def test_hostile_text_stays_in_its_line() -> None:

@@ -67,6 +67,6 @@ def test_two_stores_of_one_config_dir_are_one_candidate(tmp_path: Path) -> None:
 def test_a_store_alone_has_no_config_to_write(tmp_path: Path) -> None:
     brain = database(tmp_path / "alone/brain.db")
     for place in (brain, brain.parent):
-        with pytest.raises(UsageError, match="without a config dir") as told:
+        with pytest.raises(UsageError, match="without a config dir") as caught:
             candidates({}, tmp_path, workspace=place)
-        assert "--config-dir" in told.value.hint
+        assert "--config-dir" in caught.value.hint

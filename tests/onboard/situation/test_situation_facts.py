@@ -113,7 +113,7 @@ async def test_a_new_program_reads_an_old_file_by_its_own_rules(tmp_path: Path) 
 async def test_warnings_tell_of_slips_and_never_of_secrets(tmp_path: Path) -> None:
     config = f'{OLD}vector_wieght = 0.5\n"{KEY}" = 1\nembedding_model = ["{KEY}"]\n'
     found = await situation(tmp_path, config)
-    told = "\n".join(found.warnings)
-    assert "did you mean vector_weight?" in told
-    assert KEY not in told
+    message = "\n".join(found.warnings)
+    assert "did you mean vector_weight?" in message
+    assert KEY not in message
     assert KEY not in repr(found.warnings)

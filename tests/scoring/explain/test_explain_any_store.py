@@ -71,10 +71,12 @@ async def test_every_row_of_any_store(
             injected = [scored.entry.key for scored in result.results if scored.injected]
             for row in rows:
                 explanation = await why(library, row["key"], query, **asked)
-                told = (row["key"], explanation.verdict, [step.name for step in explanation.steps])
-                assert explanation.is_injected is (row["key"] in injected), told
-                assert explanation.steps[-1].name == (explanation.stopped_at or "prompt"), told
-                assert sum(step.mark == "stopped" for step in explanation.steps) == (not explanation.is_injected), told
+                message = (row["key"], explanation.verdict, [step.name for step in explanation.steps])
+                assert explanation.is_injected is (row["key"] in injected), message
+                assert explanation.steps[-1].name == (explanation.stopped_at or "prompt"), message
+                assert sum(step.mark == "stopped" for step in explanation.steps) == (not explanation.is_injected), (
+                    message
+                )
                 if explanation.is_injected:
                     assert explanation.place == injected.index(row["key"]) + 1
                 for sentence in (
@@ -83,10 +85,10 @@ async def test_every_row_of_any_store(
                     *(step.words for step in explanation.steps),
                 ):
                     assert one_line(sentence) == sentence
-                _assert_in_order([step.name for step in explanation.steps], told)
+                _assert_in_order([step.name for step in explanation.steps], message)
 
 
-def _assert_in_order(names: list[Any], told: Any) -> None:
+def _assert_in_order(names: list[Any], message: Any) -> None:
     places = [ORDER.index(name) for name in names]
-    assert len(set(names)) == len(names), told
-    assert places == sorted(places), told
+    assert len(set(names)) == len(names), message
+    assert places == sorted(places), message

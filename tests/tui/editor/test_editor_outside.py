@@ -74,13 +74,13 @@ async def test_an_editor_that_does_not_start_says_so(
 
 async def test_the_file_is_private_and_holds_the_very_bytes(tmp_path: Path, temporary_files: Path) -> None:
     """0600 in a folder of 0700, named .md; afterwards nothing of it is left."""
-    told = tmp_path / "told"
+    message = tmp_path / "message"
     modes = "f'{path.stat().st_mode:o} {path.parent.stat().st_mode:o} {path} {before!r}'"
-    script = f"Path({str(told)!r}).write_text({modes})"
+    script = f"Path({str(message)!r}).write_text({modes})"
     app = ScreenApp()
     result = await edited("a\r\nb\x00\udcff\x1b", editor_program(tmp_path, script), app)
-    assert told.read_text().split(" ", 3)[:2] == ["100600", "40700"]
-    assert told.read_text().endswith(".md " + repr(b"a\r\nb\x00\xff\x1b"))
+    assert message.read_text().split(" ", 3)[:2] == ["100600", "40700"]
+    assert message.read_text().endswith(".md " + repr(b"a\r\nb\x00\xff\x1b"))
     assert (result.text, app.suspended) == (None, 1)
     assert result.sentence.startswith("Nothing was changed in the editor.")
     assert is_empty(temporary_files)

@@ -97,10 +97,10 @@ class Lucid(SampleMemory):
 
     async def search(self, trial: Trial, vector: Any = None, **_: Any) -> OwnEvidence:
         found = await super().search(trial._replace(request=replace(trial.request, limit=2)), vector)
-        told = ("Prefers tea to coffee in the morning.", "Decided on Rust for the new service.")
+        message = ("Prefers tea to coffee in the morning.", "Decided on Rust for the new service.")
         foreign = [
             ScoredEntry(memory(f"lucid_{at}", text, "core", at, 900 + at), 2 + at, 1.05 - at * 0.05, stage="lucid")
-            for at, text in enumerate(told, 1)
+            for at, text in enumerate(message, 1)
         ]
         return replace(found, request=trial.request, entries=(*found.entries, *foreign), depth=None)
 

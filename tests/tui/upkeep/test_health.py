@@ -84,8 +84,8 @@ async def test_a_repair_is_shown_with_its_backup_done_and_looked_at_again(tmp_pa
             await press(pilot, key)
             assert "1 serious" in app.words
         await press(pilot, "enter", "y")
-        assert "The database has ZeroClaw's own tables, index and triggers again" in app.told
-        assert "The backup is" in app.told
+        assert "The database has ZeroClaw's own tables, index and triggers again" in app.message
+        assert "The backup is" in app.message
         assert "serious" not in app.words
         with closing(sqlite3.connect(file)) as connection:
             assert connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'memories_ai'").fetchone() == (1,)
@@ -98,7 +98,7 @@ async def test_what_cannot_be_repaired_here_says_what_to_do(tmp_path: Path) -> N
     async with running(app_of(made(tmp_path, rows))) as (app, pilot):
         await go_to(pilot, app, "without a vector")
         await press(pilot, "enter")
-        assert "Once that is done, run `zeroclaw memory reindex`" in app.told
+        assert "Once that is done, run `zeroclaw memory reindex`" in app.message
         await press(pilot, "q")
         assert app.given == [False]
 
@@ -114,7 +114,7 @@ async def test_compacting_closes_the_store_and_opens_it_again(tmp_path: Path) ->
         before = file.stat().st_size
         await go_to(pilot, app, "compact")
         await press(pilot, "enter", "y")
-        assert re.search(r"The database has \S+ KB now, \S+ MB before", app.told), app.told
+        assert re.search(r"The database has \S+ KB now, \S+ MB before", app.message), app.message
         assert file.stat().st_size < before
         assert await app.library.memory.count() == 4
     assert len(list((tmp_path / "own" / "backups").iterdir())) == 1
@@ -128,7 +128,7 @@ async def test_where_compacting_fails_the_store_is_open_again(tmp_path: Path, mo
     async with running(app_of(with_empty_pages(made(tmp_path)))) as (app, pilot):
         await go_to(pilot, app, "compact")
         await press(pilot, "enter", "y")
-        assert "process 4711" in app.told
+        assert "process 4711" in app.message
         assert await app.library.memory.count() == 4
 
 
@@ -168,8 +168,8 @@ async def test_vectors_are_made_once_a_person_knows_where_the_texts_go(tmp_path:
         assert "about 120,500 tokens, leave this machine: text-embedding-3-small of openai" in app.words
         await press(pilot, "y")
         assert [plan.count for plan in runs] == [1204]
-        assert "600 memories of 1,204 got an embedding. 4 memories skipped because of a newer change." in app.told
-        assert "to create the others" in app.told
+        assert "600 memories of 1,204 got an embedding. 4 memories skipped because of a newer change." in app.message
+        assert "to create the others" in app.message
 
 
 async def test_after_compacting_the_list_still_follows_what_other_programs_write(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ async def test_a_run_is_shown_by_rules_carried_out_undone_and_redone(workspace: 
         assert "memory/archive/2026-10-01.md" not in after
         assert after["memory/2026-11-15.md"] == files["memory/2026-11-15.md"]
         assert workspace.keys() == ["user_msg_3"]
-        assert "u restores all of it" in app.told
+        assert "u restores all of it" in app.message
         assert "Nothing to archive or delete now." in app.words
         await press(pilot, "u")
         assert (workspace.files(), workspace.keys()) == (files, keys)
@@ -50,7 +50,7 @@ async def test_what_is_excluded_stays(workspace: Workspace) -> None:
         assert "memory/2026-11-09.md" not in workspace.files()
         assert workspace.keys()[0] == "user_msg_1"
         await press(pilot, "enter")
-        assert "Everything is excluded" in app.told
+        assert "Everything is excluded" in app.message
         await press(pilot, "asterisk")
         assert "2 items due" in app.words
 
@@ -62,7 +62,7 @@ async def test_another_day_is_previewed_and_only_a_past_one_can_be_run(workspace
         for shown in ("2026-11-23", "preview", "memory/2026-11-15.md", "user_msg_3"):
             assert shown in app.words
         await press(pilot, "enter")
-        assert "This is a preview" in app.told
+        assert "This is a preview" in app.message
         assert workspace.files() == files
         await press(pilot, "left", "left", "left")
         assert "user_msg_3" not in app.words
@@ -76,6 +76,6 @@ async def test_what_vanishes_between_plan_and_run_is_reported(workspace: Workspa
         await press(pilot, "enter")
         (workspace.root / "memory" / "2026-11-09.md").unlink()
         await press(pilot, "y")
-        assert "5 of 6 done" in app.told
-        assert "memory/2026-11-09.md no longer exists" in app.told
+        assert "5 of 6 done" in app.message
+        assert "memory/2026-11-09.md no longer exists" in app.message
         assert workspace.keys() == ["user_msg_3"]

@@ -22,7 +22,7 @@ async def test_differences_are_counted_and_shown_line_by_line(home: Home) -> Non
         assert "- - two eggs" in app.words
         assert "+ - an egg" in app.words
         await press(pilot, "g", "j", "j", "space")
-        assert "is not in the snapshot" in app.told
+        assert "is not in the snapshot" in app.message
         await press(pilot, "asterisk")
         assert "● 4 marked" in app.words
 
@@ -49,11 +49,11 @@ async def test_marked_memories_are_imported_as_chosen_and_undone(
         await press(pilot, "n")
         assert set(await app.keys()) == before
         await press(pilot, "enter", answer)
-        assert set(await app.keys()) == before | {"old_car", "pet"} | more, app.told
+        assert set(await app.keys()) == before | {"old_car", "pet"} | more, app.message
         entry = await app.library.memory.get("food_allergy")
         assert entry is not None
         assert entry.content == kept
-        assert "u reverses that" in app.told
+        assert "u reverses that" in app.message
         await press(pilot, "u", "escape")
         assert set(await app.keys()) == before
         assert app.given == [True]
@@ -62,7 +62,7 @@ async def test_marked_memories_are_imported_as_chosen_and_undone(
 async def test_enter_imports_the_memory_under_the_cursor(home: Home) -> None:
     async with running(home.app()) as (app, pilot):
         await press(pilot, "G", "enter", "y")
-        assert "Imported 1 memory" in app.told
+        assert "Imported 1 memory" in app.message
         assert len({*await app.keys()} & {"old_car", "pet"}) == 1
 
 

@@ -57,13 +57,13 @@ async def test_a_read_only_store_is_checked_and_says_why_keys_are_dimmed(workspa
     files = workspace.files()
     async with running(workspace.app(read_only=True), WIDE) as (app, pilot):
         await press(pilot, "enter", "u", "A", "d", "U")
-        assert app.told.count("The store was opened read-only") == 4
+        assert app.message.count("The store was opened read-only") == 4
         assert workspace.files() == files
     home.config = MemoryConfig(home.config.install, read_only=True)
     old = home.snapshot.read_bytes()
     async with running(home.app(), WIDE) as (app, pilot):
         await press(pilot, "W", "enter")
-        assert app.told.count("read-only") >= 2
+        assert app.message.count("read-only") >= 2
         assert "2 changed" in app.words
     assert home.snapshot.read_bytes() == old
 

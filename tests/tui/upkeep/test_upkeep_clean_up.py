@@ -67,7 +67,7 @@ async def test_without_marks_the_memory_under_the_cursor_is_deleted_and_a_secret
     """In list, detail and question."""
     async with running(clean_up_app(tmp_path), WIDE) as (app, pilot):
         await press(pilot, "asterisk", "d")
-        assert "Nothing is marked. Press space to mark all of this kind" in app.told
+        assert "Nothing is marked. Press space to mark all of this kind" in app.message
         await go_to(pilot, app, "assistant replies")
         await press(pilot, "enter", "j", "d", "y", "escape")
         assert "assistant_resp_01" not in await app.keys()

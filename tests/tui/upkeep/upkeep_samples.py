@@ -71,7 +71,7 @@ class RoomApp(App[None]):
         return screen_words(self)
 
     @property
-    def told(self) -> str:
+    def message(self) -> str:
         """Every toast so far, as one text."""
         return " ".join(f"{note.title} {note.message}" for note in self._notifications)
 

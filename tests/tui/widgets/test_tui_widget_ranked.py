@@ -112,8 +112,8 @@ async def test_the_cursor_passes_over_the_thresholds_line() -> None:
         assert widget.selected_result.rank == 4
         await pilot.press("G")
         assert widget.selected_result.withheld == "exfil_curl"
-        told = [message.row.result.rank for message in app.saw(MemoryList.RowHighlighted)]
-        assert told == [1, 2, 3, 4, 5, 4, 7]
+        sentence = [message.row.result.rank for message in app.saw(MemoryList.RowHighlighted)]
+        assert sentence == [1, 2, 3, 4, 5, 4, 7]
         assert app.saw(MemoryList.RowsWanted) == []
 
 
