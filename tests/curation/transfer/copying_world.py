@@ -64,7 +64,7 @@ async def copied(
         await target.close()
 
 
-def stored_of(path: Path, columns: str = COLUMNS) -> list[tuple[Any, ...]]:
+def stored(path: Path, columns: str = COLUMNS) -> list[tuple[Any, ...]]:
     """These columns of every row, each with its type and bytes, in the order of storing."""
     names = [name.strip() for name in columns.split(",")]
     parts = ", ".join(f"typeof({name}), CAST({name} AS BLOB)" for name in names)

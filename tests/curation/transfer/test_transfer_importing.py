@@ -68,7 +68,7 @@ def both(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
             4,
             {
                 "same": "old", "changed": "old", "changed (imported 1150)": "new", "stored": "old",
-                "held (imported 1150)": "new",
+                "stored (imported 1150)": "new",
                 "was here": "old", "is there": "other", "is there (imported 1150)": "new", "new": "new",
             },
         ),
