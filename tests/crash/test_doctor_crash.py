@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -19,8 +20,8 @@ def _run(*arguments: str) -> str:
 
 @pytest.mark.parametrize("action", ["hydrated", "index", "compact"])
 def test_a_repair_killed_here_and_there_leaves_every_memory(action: str, tmp_path: Path) -> None:
-    """Five moments spread over the whole repair."""
-    assert "killed at 5, every memory whole" in _run(action, str(tmp_path), "--points", "5")
+    """Five moments spread over the whole repair, which may be over before the last of them."""
+    assert re.search(r"killed at [3-5], every memory whole", _run(action, str(tmp_path), "--points", "5"))
 
 
 @pytest.mark.slow

@@ -51,6 +51,11 @@ def shell_word(text: str) -> str:
     return f"$'{''.join(plain)}'"
 
 
+def with_tilde(location: str) -> str:
+    """A path, or a sentence with paths, with a tilde for the home folder."""
+    return location.replace(f"{os.path.expanduser('~')}/", "~/")
+
+
 def one_line(text: str) -> str:
     """Text for one row of a list: `display_text` with each run of blanks and line ends as one space."""
     return display_text(_BLANKS.sub(" ", text)).strip()

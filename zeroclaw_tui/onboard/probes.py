@@ -33,7 +33,7 @@ from zeroclaw_tui.memory.errors import (
     InspectorError,
     Refused,
 )
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import one_line, with_tilde
 from zeroclaw_tui.onboard.answers import DB_URL, Answers
 
 Verdict = Literal["good", "bad", "not tested"]
@@ -130,12 +130,12 @@ async def _probe_files(answers: Answers, seconds: float) -> Finding:
     backend, install = answers.backend(), answers.situation.install
     if not has_database(backend):
         _check_folder(install.root)
-        return Finding(backend, "good", f"{one_line(str(install.root))} can be written")
+        return Finding(backend, "good", f"{one_line(with_tilde(str(install.root)))} can be written")
     database = install.database
     status = status_of(database)
     if status is None or status.st_size == 0:
         _check_folder(database.parent)
-        return Finding(backend, "good", f"{one_line(str(database))} will be created")
+        return Finding(backend, "good", f"{one_line(with_tilde(str(database)))} will be created")
     memory = create_memory(MemoryConfig(install, backend="sqlite", read_only=True))
     try:
         await memory.open()

@@ -30,7 +30,7 @@ from zeroclaw_tui.config.storage import OTHERS_DB_URL, OUR_DB_URLS
 from zeroclaw_tui.files.disk import exists, is_folder
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, UsageError
 from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query
-from zeroclaw_tui.memory.text import counted, mask_secrets
+from zeroclaw_tui.memory.text import counted, mask_secrets, with_tilde
 from zeroclaw_tui.scoring.profiles import parse_version
 
 _ROWS_LOOKED_AT = 50
@@ -242,4 +242,4 @@ async def _store_fact(config: MemoryConfig, backend: str, place: Path) -> tuple[
         return problem.message, False
     finally:
         await memory.close()
-    return f"{place}: {counted(count)}", any(entry.embedding_dimensions for entry in newest)
+    return f"{with_tilde(str(place))}: {counted(count)}", any(entry.embedding_dimensions for entry in newest)

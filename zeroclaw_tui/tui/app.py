@@ -23,9 +23,9 @@ from textual.worker import WorkerError, WorkerFailed
 
 from zeroclaw_tui.memory.errors import DONE, REFUSED, BeforeFirstStart, InspectorError, NothingYet
 from zeroclaw_tui.memory.query import MemoryFilter
-from zeroclaw_tui.memory.text import mask_secrets, one_line
+from zeroclaw_tui.memory.text import mask_secrets, one_line, with_tilde
 from zeroclaw_tui.tui.commands import Palette, Room, RoomCommands, saying, show_failure
-from zeroclaw_tui.tui.format import shown_words, with_tilde
+from zeroclaw_tui.tui.format import shown_words
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 from zeroclaw_tui.tui.themes import ANSI_DARK, ANSI_LIGHT, ZEROCLAW_DARK, ZEROCLAW_LIGHT, first_theme, own_variables
 from zeroclaw_tui.tui.typeahead import TypeAhead

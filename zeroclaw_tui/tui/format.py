@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from rich.cells import cell_len, split_graphemes
@@ -17,7 +16,7 @@ from textual.content import Content
 
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.query import MemoryFilter
-from zeroclaw_tui.memory.text import cut, display_text, mask_secrets, one_line
+from zeroclaw_tui.memory.text import cut, display_text, mask_secrets, one_line, with_tilde
 from zeroclaw_tui.tui.themes import LIT
 
 if TYPE_CHECKING:
@@ -106,11 +105,6 @@ def last_cells(text: str, cells: int) -> str:
     while cell_len(part) > cells:
         part = part[1:]
     return part
-
-
-def with_tilde(location: str) -> str:
-    """A path, or a sentence with paths, with a tilde for the home folder."""
-    return location.replace(f"{Path.home()}/", "~/")
 
 
 def shorten_path(path: str, cells: int) -> str:

@@ -52,7 +52,7 @@ def test_memories_are_not_copied_and_that_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("assignment", "is_told"),
+    ("assignment", "is_noted"),
     [
         ("embedding_model=text-embedding-3-large", True),
         ("embedding_dimensions=768", True),
@@ -60,12 +60,12 @@ def test_memories_are_not_copied_and_that_is_reported(tmp_path: Path) -> None:
         ("embedding_cache_size=5", False),
     ],
 )
-def test_vectors_that_no_longer_fit_are_reported(tmp_path: Path, assignment: str, is_message: bool) -> None:
+def test_vectors_that_no_longer_fit_are_reported(tmp_path: Path, assignment: str, is_noted: bool) -> None:
     world = World(tmp_path, SQLITE)
     assert "reindex" not in noted(world, assignment)
     (world.config_dir / "workspace/memory").mkdir(parents=True)
     make(world.config_dir / "workspace/memory/brain.db", "G2", [{"embedding": blob(1.0, 2.0)}])
-    assert ("zeroclaw memory reindex" in noted(world, assignment)) is is_message
+    assert ("zeroclaw memory reindex" in noted(world, assignment)) is is_noted
 
 
 def test_qdrant_without_embeddings_stores_nothing(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_a_variable_that_overrides_what_is_written_is_named(
 
 
 @pytest.mark.parametrize(
-    ("url", "is_told"),
+    ("url", "is_noted"),
     [
         ("postgres://anna@127.0.0.1:5432/m", True),
         ("postgres://127.0.0.1:5432/m", True),
@@ -111,11 +111,11 @@ def test_a_variable_that_overrides_what_is_written_is_named(
     ],
 )
 def test_a_database_url_without_a_password_is_reported_with_what_follows(
-    tmp_path: Path, url: str, is_message: bool
+    tmp_path: Path, url: str, is_noted: bool
 ) -> None:
     said = noted(World(tmp_path, SQLITE), f"db_url={url}", memory="postgres")
-    assert ("has no password" in said) == is_message
-    assert ("PGPASSWORD" in said) == is_message
+    assert ("has no password" in said) == is_noted
+    assert ("PGPASSWORD" in said) == is_noted
 
 
 def test_what_the_next_run_would_warn_of_is_reported_by_this_one(tmp_path: Path) -> None:

@@ -15,9 +15,9 @@ from zeroclaw_tui.curation.traces.erase import ErasePlan, EraseReport, erase_tex
 from zeroclaw_tui.curation.traces.files import TextPlace
 from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.errors import UsageError
-from zeroclaw_tui.memory.text import counted
+from zeroclaw_tui.memory.text import counted, with_tilde
 from zeroclaw_tui.tui.dialogs import Field, Form, Page, TypedConfirmation, with_progress, yes_or_no
-from zeroclaw_tui.tui.format import NO_VALUE, shown_line, with_tilde
+from zeroclaw_tui.tui.format import NO_VALUE, shown_line
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
 from zeroclaw_tui.tui.widgets.table_list import MARKED
 

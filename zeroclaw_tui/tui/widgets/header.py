@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 from textual.widgets import Static
 
-from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line
-from zeroclaw_tui.tui.format import with_tilde
+from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line, with_tilde
 from zeroclaw_tui.tui.themes import MUTED, STRONG, STRONG_ACCENT, WARNING
 
 if TYPE_CHECKING:
