@@ -34,8 +34,8 @@ async def test_b_lists_every_store_and_fills_in_what_each_answers(known: Known) 
         await press(pilot, "6")
         shown = screen_words(app)
         assert "4 stores configured: 2 answering" in shown
-        assert "● sqlite ✓ answers 248 /" in shown, shown.replace("─", "")
-        assert "markdown ✓ answers 4 /" in shown
+        assert "● sqlite ✓ answers 248 " in shown
+        assert "markdown ✓ answers 4 " in shown
         assert "– not yet" in shown
         assert "✗ fails" in shown
         assert "can keyword, vectors, sessions, writing" in shown
