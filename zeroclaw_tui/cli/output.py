@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from zeroclaw_tui.cli.options import columns
-from zeroclaw_tui.config.real_binary import runnable
 from zeroclaw_tui.memory.errors import DONE
 from zeroclaw_tui.memory.text import cells, cut, display_text, one_line
 
@@ -74,6 +73,8 @@ def place_of(library: Library) -> dict[str, str]:
 
 def error_as_json(title: str, message: str, hint: str, exit_code: int, **details: Any) -> dict[str, Any]:
     """What a document has of an error under "error"; the words on stderr are the same."""
+    from zeroclaw_tui.config.real_binary import runnable
+
     return {"title": title, "message": runnable(message), "hint": runnable(hint), "exit_code": exit_code, **details}
 
 
@@ -96,6 +97,8 @@ def styled_by_name(lines: Iterable[Sequence[tuple[str, str]]]) -> list[Line]:
 
 def note(text: str) -> None:
     """Print something on stderr that is not the answer."""
+    from zeroclaw_tui.config.real_binary import runnable
+
     sys.stdout.flush()
     write_lines(runnable(text).split("\n"), sys.stderr)
 

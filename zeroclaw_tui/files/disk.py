@@ -10,7 +10,6 @@ import errno
 import fcntl
 import os
 import re
-import shutil
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -215,7 +214,9 @@ def work_folder(target: Path) -> Iterator[Path]:
         _lock(handle)
         yield path
     finally:
-        shutil.rmtree(path, ignore_errors=True)
+        from shutil import rmtree
+
+        rmtree(path, ignore_errors=True)
         os.close(handle)
 
 
@@ -359,7 +360,9 @@ def remove_stale_temp_files(folder: Path) -> None:
             path = folder / name
             with suppress(OSError), _lock_of_writer(path) as is_gone:
                 if is_gone and path.is_dir():
-                    shutil.rmtree(path)
+                    from shutil import rmtree
+
+                    rmtree(path)
                 elif is_gone:
                     path.unlink()
 
