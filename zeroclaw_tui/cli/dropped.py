@@ -39,7 +39,7 @@ _ROWS = (
     (
         "hygiene",
         "--without",
-        "`zeroclaw memory hygiene --yes` does all; the inspector leaves out what you mark.",
+        "`zeroclaw memory hygiene --yes` runs everything; in the inspector `space` leaves an item out.",
     ),
     ("tail", "--check --mismatches", "`zeroclaw memory tail --json` has `equal` for each turn."),
     ("audit", "--recategorise", "change one memory with `zeroclaw memory edit KEY --category daily`."),

@@ -315,7 +315,7 @@ def checked_values(values: Mapping[str, Value]) -> dict[str, Value]:
     if "key" in values and not column_text(values["key"]).strip():
         raise UsageError("A memory needs a key.", hint="Give a key that no other memory of this agent has.")
     if "content" in values and not column_text(values["content"]).strip():
-        raise UsageError("A memory needs content.", hint="To remove the memory, delete it; it goes to the trash.")
+        raise UsageError("A memory needs content.", hint="Write a text, or delete the memory if you want to remove it.")
     if "category" in values:
         checked["category"] = category_meant(column_text(values["category"]))
     importance = values.get("importance")

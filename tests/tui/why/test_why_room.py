@@ -94,11 +94,6 @@ async def test_what_begins_like_an_option_is_none_in_the_line_for_a_shell(kitche
         assert re.fullmatch(r"zeroclaw memory explain --query=--eat --config-dir \S+ -- '-v  x'", app.clipboard)
 
 
-def line_with_cursor(app: Any) -> str:
-    """The row of the list that has the cursor."""
-    return next(line for line in reversed(screen_text(app).splitlines()) if line.startswith("▌"))
-
-
 async def test_keys_that_come_in_one_burst_go_where_they_were_meant_to(kitchen: Kitchen) -> None:
     async with running(kitchen.room("stages", "cutlery")) as (app, pilot):
         burst(app, "/allergic\rP")
