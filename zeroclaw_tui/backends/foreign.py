@@ -10,12 +10,11 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Self
 
 from zeroclaw_tui.backends.about import Notice
 from zeroclaw_tui.backends.base import Scored
-from zeroclaw_tui.backends.loaded import Loaded
-from zeroclaw_tui.backends.loaded_memory import LoadedMemory
+from zeroclaw_tui.backends.loaded_memory import Contents, ReloadedMemory
 from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.decide import own_ranking
@@ -27,11 +26,10 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.config.memory_config import MemoryConfig
 
-Contents = TypeVar("Contents", bound=Loaded)
 _KEY_DIGITS = 12
 
 
-class ForeignFile(LoadedMemory, Generic[Contents]):
+class ForeignFile(ReloadedMemory[Contents]):
     """A store in one file of another program; a subclass reads the file and says what is in it."""
 
     program: str
@@ -40,10 +38,6 @@ class ForeignFile(LoadedMemory, Generic[Contents]):
     def __init__(self, path: Path) -> None:
         self.path = path
         self.about = replace(self.about, location=str(path), program=self.program)
-        self._contents: Contents | None = None
-        self._stamp: object = None
-        self._version = 0
-        self._reading = asyncio.Lock()
 
     @abstractmethod
     def read(self) -> Contents:
@@ -73,20 +67,14 @@ class ForeignFile(LoadedMemory, Generic[Contents]):
     async def open(self) -> None:
         await self._loaded()
 
-    async def _loaded(self) -> Contents:
-        async with self._reading:
-            stamp = await asyncio.to_thread(_stamp_of, self.path)
-            if self._contents is None or stamp != self._stamp:
-                self._contents = await asyncio.to_thread(self.read)
-                self._stamp = stamp
-                self._version += 1
-                notices = tuple(Notice(sentence, is_minor=True) for sentence in self.describe(self._contents))
-                self.about = replace(self.about, notices=notices)
-            return self._contents
+    async def _state(self) -> object:
+        return await asyncio.to_thread(_stamp_of, self.path)
 
-    async def version(self) -> int | None:
-        await self._loaded()
-        return self._version
+    async def _load(self) -> Contents:
+        contents = await asyncio.to_thread(self.read)
+        notices = tuple(Notice(sentence, is_minor=True) for sentence in self.describe(contents))
+        self.about = replace(self.about, notices=notices)
+        return contents
 
     async def recall(
         self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
@@ -121,4 +109,4 @@ def _stamp_of(path: Path) -> object:
         # SQLite makes an empty log when it reads, which changes nothing.
         if found.st_size:
             stamps.append((found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns))
-    return stamps
+    return tuple(stamps)

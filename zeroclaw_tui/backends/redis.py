@@ -28,7 +28,7 @@ from zeroclaw_tui.backends.about import About, Notice, OwnRule
 from zeroclaw_tui.backends.base import Scored, T
 from zeroclaw_tui.backends.fallback import ignored_parts
 from zeroclaw_tui.backends.loaded import Loaded, order_value
-from zeroclaw_tui.backends.loaded_memory import LoadedMemory
+from zeroclaw_tui.backends.loaded_memory import ReloadedMemory
 from zeroclaw_tui.backends.tables import local_now
 from zeroclaw_tui.backends.writing import Operation, OwnedKey, RowWriter, Work, WriteConflict
 from zeroclaw_tui.memory.change import Draft, Edit, Row, RowVersion, Value
@@ -186,7 +186,7 @@ def _order_value(entry: MemoryEntry, field: SortField) -> tuple[Any, ...]:
     return order_value(entry, SortField.AGE if field is SortField.STORED else field)
 
 
-class RedisMemory(LoadedMemory):
+class RedisMemory(ReloadedMemory[Loaded]):
     """The memories of one server. A write is done completely or not at all."""
 
     name = "redis"
@@ -207,9 +207,6 @@ class RedisMemory(LoadedMemory):
         self.about = replace(self.about, location=location)
         self._clock = clock
         self._client: Redis | None = None
-        self._documents: Loaded | None = None
-        self._state_read: object = None
-        self._reading = asyncio.Lock()
         self.why_not = {**WHY_NOT, "write": ASKED_READ_ONLY} if read_only else WHY_NOT
 
     @classmethod
@@ -247,7 +244,7 @@ class RedisMemory(LoadedMemory):
             raise
 
     async def close(self) -> None:
-        client, self._client, self._documents = self._client, None, None
+        client, self._client, self._contents = self._client, None, None
         if client is not None:
             await client.aclose()
 
@@ -273,30 +270,21 @@ class RedisMemory(LoadedMemory):
                 hint="Start Redis, or check host, port and scheme of the URL.",
             ) from None
 
-    async def _state(self) -> tuple[object, ...]:
+    async def _state(self) -> object:
         with self._asking() as client:
             info = await client.info()
             return tuple(info.get(name) for name in _STATE)
 
-    async def version(self) -> int | None:
-        return hash(await self._state())
-
-    async def _loaded(self) -> Loaded:
-        """All memories, read again only if somebody wrote since the last read."""
-        async with self._reading:
-            state = await self._state()
-            if self._documents is None or self._state_read != state:
-                values: list[bytes | None] = []
-                with self._asking() as client:
-                    found = client.scan_iter(_PREFIX + b"*", count=1000, _type="string")
-                    names: list[bytes] = sorted({name async for name in found})
-                    for start in range(0, len(names), 500):
-                        values += await client.mget(names[start : start + 500])
-                entries, findings = await asyncio.to_thread(_read, names, values)
-                self._documents, self._state_read = Loaded(tuple(entries), order_value=_order_value), state
-                notices = tuple(Notice(sentence, is_minor=True) for sentence in findings)
-                self.about = replace(self.about, notices=notices)
-            return self._documents
+    async def _load(self) -> Loaded:
+        values: list[bytes | None] = []
+        with self._asking() as client:
+            found = client.scan_iter(_PREFIX + b"*", count=1000, _type="string")
+            names: list[bytes] = sorted({name async for name in found})
+            for start in range(0, len(names), 500):
+                values += await client.mget(names[start : start + 500])
+        entries, findings = await asyncio.to_thread(_read, names, values)
+        self.about = replace(self.about, notices=tuple(Notice(sentence, is_minor=True) for sentence in findings))
+        return Loaded(tuple(entries), order_value=_order_value)
 
     async def recall(
         self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None

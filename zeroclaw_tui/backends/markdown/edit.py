@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -44,15 +43,12 @@ class Outcome:
     """For the journal: of each step the memories, then the file."""
     rows: list[tuple[Change, Row]] = field(default_factory=list)
     """New rows, each with its change."""
-    deleted: list[int] = field(default_factory=list)
-    """The numbers of deleted lines, as their versions have them."""
 
     def add(self, other: Outcome) -> None:
         """Add what other changes came to; `data` is left to the caller."""
         self.tally.add(other.tally)
         self.changes += other.changes
         self.rows += other.rows
-        self.deleted += other.deleted
 
     def add_conflict(self, wanted: Row, existing: Row | None, *, skipped: bool) -> None:
         """Note a line that is not as it was expected, or is missing."""
@@ -79,10 +75,10 @@ class _LineEdit:
 
 
 class LineEditor:
-    """Changes lines of a file. `deleted` are the numbers of lines that were deleted since the changes were planned."""
+    """Changes lines of a file."""
 
-    def __init__(self, note: NoteFile, data: bytes | None, deleted: Sequence[int]) -> None:
-        self._note, self._deleted = note, deleted
+    def __init__(self, note: NoteFile, data: bytes | None) -> None:
+        self._note = note
         self._lines = lines_of(data or b"")
         self._entries = [line for line in self._lines if line.entry is not None]
         self._by_state: dict[str, list[Line]] = defaultdict(list)
@@ -116,8 +112,6 @@ class LineEditor:
         elif isinstance(after, Row):
             end = line.raw[len(line.raw.rstrip(b"\r\n")) :]
             new = _raw_of(after).rstrip(b"\r\n") + end
-        else:
-            self._outcome.deleted.append(number_of(expected.id))
         if new == line.raw:
             self._outcome.tally.already.append(expected.id)
             self._outcome.rows.append((change, self._note.row(line)))
@@ -130,19 +124,15 @@ class LineEditor:
             state = expected.state
         else:
             state = self._note.state(str(expected.values["content"]))
-        candidates, near = self._by_state[state], self._number_now(expected)
+        candidates, near = self._by_state[state], number_of(expected.id)
         line = min(candidates, key=lambda line: abs((line.entry or 0) - near), default=None)
         if line is not None:
             candidates.remove(line)
         return line
 
-    def _number_now(self, expected: RowVersion | Row) -> int:
-        number = number_of(expected.id)
-        return number - bisect_left(self._deleted, number)
-
     def _miss(self, change: Change, expected: RowVersion | Row, on_conflict: OnConflict) -> None:
         """The line is not as it was expected; whether another one has its number shows whether it is missing."""
-        after, number = change.after, self._number_now(expected)
+        after, number = change.after, number_of(expected.id)
         existing = self._note.row(self._entries[number]) if 0 <= number < len(self._entries) else None
         is_there = isinstance(after, Row) and self._by_state[self._note.state(after.entry().content)]
         if is_there or (after is None and existing is None):

@@ -174,7 +174,7 @@ def _stem_of(path: Path) -> str:
 
 def signature(files: Iterable[NoteFile]) -> object:
     """What changes when a file does: name, time of writing in ns, size and inode of each."""
-    return [(str(note.path), _state_of_file(note.path)) for note in files]
+    return tuple((str(note.path), _state_of_file(note.path)) for note in files)
 
 
 def _state_of_file(path: Path) -> object:
@@ -186,17 +186,11 @@ def _state_of_file(path: Path) -> object:
 
 
 @dataclass(frozen=True)
-class Notes:
+class Notes(Loaded):
     """All entries as ZeroClaw lists them: newest file name first, each file's lines in order."""
 
-    loaded: Loaded = field(default_factory=Loaded)
-    files: int = 0
-    problems: tuple[str, ...] = ()
-
-    @property
-    def entries(self) -> Sequence[MemoryEntry]:
-        """The memories, those of the newest file first."""
-        return self.loaded.entries
+    files: int = field(default=0, kw_only=True)
+    problems: tuple[str, ...] = field(default=(), kw_only=True)
 
 
 def read_notes(files: Sequence[NoteFile]) -> Notes:
@@ -215,7 +209,7 @@ def read_notes(files: Sequence[NoteFile]) -> Notes:
         place = (places[entry.handle],)
         return place if field in (SortField.STORED, SortField.UPDATED) else (sort_key(entry, Sort(field))[0], *place)
 
-    return Notes(Loaded(entries, backend="markdown", order_value=order_value), len(files), tuple(problems))
+    return Notes(entries, backend="markdown", order_value=order_value, files=len(files), problems=tuple(problems))
 
 
 def _read_file(note: NoteFile) -> tuple[Sequence[str], str | None]:

@@ -20,8 +20,7 @@ from zeroclaw_tui.backends.base import Entries, Scored, check_writable
 from zeroclaw_tui.backends.cancellation import cancellable_progress, wait_until_done
 from zeroclaw_tui.backends.fallback import ignored_parts, show
 from zeroclaw_tui.backends.health import Health
-from zeroclaw_tui.backends.loaded import Loaded
-from zeroclaw_tui.backends.loaded_memory import LoadedMemory
+from zeroclaw_tui.backends.loaded_memory import ReloadedMemory
 from zeroclaw_tui.backends.markdown.files import (
     CORE,
     WHY_NOT,
@@ -66,7 +65,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.config.memory_config import MemoryConfig
 
 
-class MarkdownMemory(LoadedMemory):
+class MarkdownMemory(ReloadedMemory[Notes]):
     """Each line of MEMORY.md (core) and memory/*.md (daily) is a memory; its key is "<file stem>:<line>".
 
     `root` is the folder that holds them. `agents` maps an alias to that agent's own folder (ZeroClaw >= 0.8). Without
@@ -93,10 +92,6 @@ class MarkdownMemory(LoadedMemory):
         self.why_not = {name: reason for name, reason in WHY_NOT.items() if name != "agents" or not agents}
         if read_only:
             self.why_not |= {"write": ASKED_READ_ONLY}
-        self._signature: object = None
-        self._notes = Notes()
-        self._version = 0
-        self._lock = threading.Lock()
         self._writing = threading.Lock()
 
     @classmethod
@@ -111,7 +106,7 @@ class MarkdownMemory(LoadedMemory):
             raise kind(f"There is no directory {self._root}.", hint="ZeroClaw makes its own at its first start.")
         if "write" not in self.why_not and (because := await asyncio.to_thread(self._not_writable)) is not None:
             self.why_not = {**self.why_not, "write": because}
-        self.about = replace(self.about, notices=tuple(map(Notice, self._findings(await self._read()))))
+        self.about = replace(self.about, notices=tuple(map(Notice, self._findings(await self._loaded()))))
 
     @property
     def upkeep(self) -> Upkeep:
@@ -135,7 +130,7 @@ class MarkdownMemory(LoadedMemory):
 
     async def forget(self, key: str) -> bool:
         """Take out the line of that key, "<file stem>:<line>". Raises Refused where several folders have it."""
-        entries = (await self._read()).entries
+        entries = (await self._loaded()).entries
         found = [entry for entry in entries if entry.id == key] or [entry for entry in entries if entry.key == key]
         if len(found) > 1:
             ids = ", ".join(entry.id for entry in found)
@@ -147,7 +142,7 @@ class MarkdownMemory(LoadedMemory):
     ) -> Scored:
         """Recall by the rules of the newest ZeroClaw; the session makes no difference."""
         request = RecallRequest(query, limit, since=since, until=until)
-        return await asyncio.to_thread(recall_lines, (await self._read()).entries, request, profile_for(NEWEST))
+        return await asyncio.to_thread(recall_lines, (await self._loaded()).entries, request, profile_for(NEWEST))
 
     async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> OwnEvidence:
         """Recall by the rules of the profile; of several agents the first is the one that asks, the others its peers.
@@ -155,7 +150,7 @@ class MarkdownMemory(LoadedMemory):
         ZeroClaw >= 0.8 puts the agent's alias before each key, and its own lines before those of its peers.
         """
         request, profile = trial.request, trial.profile
-        entries = (await self._read()).entries
+        entries = (await self._loaded()).entries
         depth, found = depth_of(request, deep=deep), list[ScoredEntry]()
         wanted, is_here = replace(request, limit=depth), request.namespace in (None, "default")
         if is_here and (request.agents is None or len(self._folders) == 1 or profile.agent_scope == "none"):
@@ -167,22 +162,18 @@ class MarkdownMemory(LoadedMemory):
 
     async def get(self, key: str) -> MemoryEntry | None:
         """The first memory whose key is this or whose content contains it, as ZeroClaw looks it up."""
-        entries = (await self._read()).entries
+        entries = (await self._loaded()).entries
         return next((entry for entry in entries if entry.key == key or key in entry.content), None)
 
     async def list(self, category: str | None = None, session_id: str | None = None) -> Entries:
         """All memories, the newest file first; MEMORY.md comes before dates. The session makes no difference."""
-        return [entry for entry in (await self._read()).entries if category is None or entry.category == category]
+        return [entry for entry in (await self._loaded()).entries if category is None or entry.category == category]
 
     async def health_check(self) -> bool:
         return await asyncio.to_thread(lambda: any(is_folder(folder.root) for folder in self._folders))
 
-    async def version(self) -> int | None:
-        await self._read()
-        return self._version
-
     async def health(self) -> Health:
-        exists, notes = await self.health_check(), await self._read()
+        exists, notes = await self.health_check(), await self._loaded()
         findings = self._findings(notes) if exists else (f"There is no directory {self._root}.", *notes.problems)
         facts = {"folder": str(self._root), "memories": len(notes.entries), "files": notes.files}
         ok = exists and not notes.problems
@@ -191,8 +182,11 @@ class MarkdownMemory(LoadedMemory):
     def stamp_of(self, row: Row) -> RowVersion:
         return version_of_line(row.entry())
 
-    async def _loaded(self) -> Loaded:
-        return (await self._read()).loaded
+    async def _state(self) -> object:
+        return await asyncio.to_thread(lambda: signature(find_files(self._folders)))
+
+    async def _load(self) -> Notes:
+        return await asyncio.to_thread(lambda: read_notes(find_files(self._folders)))
 
     async def scan(self, see: See, filter: MemoryFilter | None = None) -> None:
         """Show every memory as its fields, without the bytes of its line and the place in its file."""
@@ -253,19 +247,6 @@ class MarkdownMemory(LoadedMemory):
                 if path.exists() and not os.access(path, os.W_OK):
                     return f"{path} is read-only for this user."
         return None
-
-    async def _read(self) -> Notes:
-        return await asyncio.to_thread(self._refresh)
-
-    def _refresh(self) -> Notes:
-        """Read the files again if one of them has changed."""
-        with self._lock:
-            files = find_files(self._folders)
-            now = signature(files)
-            if now != self._signature:
-                self._notes, self._signature = read_notes(files), now
-                self._version += 1
-            return self._notes
 
 
 def _as_line(row: Row, agents: Collection[str | None]) -> Row:

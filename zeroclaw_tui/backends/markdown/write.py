@@ -1,4 +1,4 @@
-"""Applying changes to notes files, each file written once for a batch of them.
+"""Applying changes to notes files, each file written once.
 
 The journal has every file before and after, so that it comes back to the byte, and each of its memories, so that one of
 them can be restored. Everything here works on the thread it is called on.
@@ -7,9 +7,7 @@ them can be restored. Everything here works on the thread it is called on.
 from __future__ import annotations
 
 import os
-from bisect import insort
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -19,6 +17,7 @@ from zeroclaw_tui.backends.markdown.lines import Line, lines_of
 from zeroclaw_tui.backends.markdown.merge import undone
 from zeroclaw_tui.files.disk import FileChangedError, read_bytes, replace_bytes, retry_if_changed
 from zeroclaw_tui.memory.change import (
+    CONFLICTS_LISTED,
     NOTES_FILE,
     ApplyResult,
     Change,
@@ -32,9 +31,6 @@ from zeroclaw_tui.memory.change import (
 )
 from zeroclaw_tui.memory.text import WHITE_SPACE
 
-_LINES_AT_ONCE, _NEW_LINES_AT_ONCE = 500, 5000
-"""How many changes are one write of each file; more if all of them append, which others do not notice."""
-
 
 @dataclass(slots=True)
 class _Step:
@@ -45,7 +41,7 @@ class _Step:
 
 
 class NoteChanges:
-    """A set of changes to apply."""
+    """A set of changes to apply. Each file is written once, in one step; the set can be stopped between two files."""
 
     def __init__(
         self,
@@ -58,66 +54,37 @@ class NoteChanges:
     ) -> None:
         self._sources, self._journal, self._goes_on = sources, journal, goes_on
         self._on_conflict, self._dry_run = on_conflict, dry_run
-        self._is_one_batch = on_conflict == "refuse" and not dry_run
-        self._simulated: dict[Path, bytes | None] = {}
-        """Files as a dry run would have left them."""
-        self._deleted: dict[str, list[int]] = defaultdict(list)
-        """The numbers of deleted lines by the labels of their files, in order."""
 
     def apply(self, changes: Iterable[Change]) -> ApplyResult:
         """Apply them; see `Memory.apply`."""
-        total, processed = ApplyResult(), 0
-        for batch in self._batches(changes):
-            if processed and not self._goes_on(processed):
-                total.cancelled = True
-                break
-            total.add(self._apply(batch))
-            processed += sum(change.table != NOTES_FILE for change in batch)
-        else:
-            self._goes_on(processed)
-        if self._dry_run and self._on_conflict == "refuse" and total.conflicts:
-            total.written = 0
-        return total
-
-    def _batches(self, changes: Iterable[Change]) -> Iterator[list[Change]]:
-        """A few hundred changes at a time, or the change of a file with those of its lines."""
-        batch: list[Change] = []
-        only_new = True
-        for change in changes:
-            only_new &= is_new(change)
-            limit = _NEW_LINES_AT_ONCE if only_new else _LINES_AT_ONCE
-            is_full = len(batch) >= limit and batch[0].table != NOTES_FILE
-            if batch and (is_full or change.table == NOTES_FILE) and not self._is_one_batch:
-                yield batch
-                batch, only_new = [], is_new(change)
-            after = change.after
-            batch.append(replace(change, after=after.checked()) if isinstance(after, Draft | Edit) else change)
-        if batch:
-            yield batch
-
-    def _apply(self, batch: Sequence[Change]) -> ApplyResult:
-        total = Outcome()
-        works = self._works(batch, total.tally)
-        if self._is_one_batch:
+        total, processed = Outcome(), 0
+        checked = [_checked(change) for change in changes]
+        works = self._works(checked, total.tally)
+        if self._on_conflict == "refuse" and not self._dry_run:
             refused = ApplyResult()
             for note, steps in works:
                 refused.add(self._planned(note, steps, read_bytes(note.path)).tally.refused())
             if refused.conflicts:
                 return refused
         for note, steps in works:
-            outcome = self._write(note, steps)
-            total.add(outcome)
-            for number in outcome.deleted:
-                insort(self._deleted[note.label], number)
-        order = {id(change): at for at, change in enumerate(batch)}
+            if processed and not self._goes_on(processed):
+                total.tally.cancelled = True
+                break
+            total.add(self._write(note, steps))
+            processed += sum(len(step.lines) for step in steps)
+        else:
+            self._goes_on(processed)
+        if self._dry_run and self._on_conflict == "refuse" and total.tally.conflicts:
+            total.tally.written = 0
+        order = {id(change): at for at, change in enumerate(checked)}
         total.rows.sort(key=lambda pair: order[id(pair[0])])
-        total.tally.rows = [row for _, row in total.rows]
+        total.tally.rows = [row for _, row in total.rows[:CONFLICTS_LISTED]]
         return total.tally
 
-    def _works(self, batch: Sequence[Change], total: ApplyResult) -> list[tuple[NoteFile, list[_Step]]]:
+    def _works(self, changes: Sequence[Change], total: ApplyResult) -> list[tuple[NoteFile, list[_Step]]]:
         """What is to be done to each file; what needs nothing is noted in `total`."""
         works: dict[Path, tuple[NoteFile, list[_Step]]] = {}
-        for change in batch:
+        for change in changes:
             note = self._note_of(change, total)
             if note is None:
                 continue
@@ -156,12 +123,11 @@ class NoteChanges:
         path, journal = note.path, self._journal
 
         def attempt() -> Outcome:
-            data = self._simulated[path] if path in self._simulated else read_bytes(path)
+            data = read_bytes(path)
             outcome = self._planned(note, steps, data)
             if self._dry_run:
-                self._simulated[path] = outcome.data
                 return outcome
-            if self._is_one_batch and outcome.tally.conflicts:
+            if self._on_conflict == "refuse" and outcome.tally.conflicts:
                 return Outcome(tally=outcome.tally.refused())
             if journal is not None and outcome.changes:
                 journal.record(outcome.changes)
@@ -189,8 +155,7 @@ class NoteChanges:
             if step.file is not None:
                 outcome = self._file_undone(note, step.file, step.lines, before)
             else:
-                editor = LineEditor(note, before, self._deleted[note.label])
-                outcome = editor.run(step.lines, self._on_conflict)
+                outcome = LineEditor(note, before).run(step.lines, self._on_conflict)
             if outcome.data != before:
                 reverses = None if step.file is None else step.file.reverses
                 old, new = _file_row(path, before), _file_row(path, outcome.data)
@@ -225,6 +190,11 @@ class NoteChanges:
             if row.values["content"] not in left:
                 outcome.record(line, old, new)
         return outcome
+
+
+def _checked(change: Change) -> Change:
+    after = change.after
+    return replace(change, after=after.checked()) if isinstance(after, Draft | Edit) else change
 
 
 def _losses(draft: Draft, category: str) -> list[str]:
