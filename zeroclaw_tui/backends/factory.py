@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Awaitable, Callable
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zeroclaw_tui.backends.plugins import installed_plugins
 from zeroclaw_tui.memory.errors import DriverMissing, Refused, UsageError
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.base import Memory
-    from zeroclaw_tui.backends.health import StartProbe
+    from zeroclaw_tui.backends.health import StartCheck
     from zeroclaw_tui.config.memory_config import MemoryConfig
 
 _OTHER_NAMES = {"postgresql": "postgres", "md": "markdown"}
@@ -197,10 +198,10 @@ CLASSES = {
 }
 """Where each backend's class is; a module is imported when its backend is asked for."""
 PROBES = {
-    "postgres": "zeroclaw_tui.backends.postgres.probe:PostgresProbe",
-    "qdrant": "zeroclaw_tui.backends.qdrant.store:QdrantProbe",
+    "postgres": "zeroclaw_tui.backends.postgres.probe:probe",
+    "qdrant": "zeroclaw_tui.backends.qdrant.store:probe",
 }
-"""Where the StartProbe of a backend is that has one."""
+"""What tries how ZeroClaw would start with a server."""
 _WITH_DRIVER = ("postgres", "redis")
 """The backends whose driver is installed with an extra."""
 
@@ -214,28 +215,26 @@ def create_memory(config: MemoryConfig) -> Memory:
     profile = backend_info(config.backend)
     if profile is None:
         return _from_plugin(config)
-    module, name = CLASSES[profile.key].split(":")
-    try:
-        backend: type[Memory] = getattr(import_module(module), name)
-        return backend.from_config(config)
-    except ModuleNotFoundError as error:
-        raise _without_driver(profile.key, error) from error
+    backend: type[Memory] = _imported(CLASSES[profile.key], profile.key)
+    return backend.from_config(config)
 
 
-def create_probe(config: MemoryConfig) -> StartProbe:
-    """What tries, before a store is used, how ZeroClaw would start with it.
+async def probe_server(config: MemoryConfig, seconds: float) -> StartCheck:
+    """Try how ZeroClaw would start with the PostgreSQL or Qdrant server of a config; nothing is made.
 
-    Raises Refused for a backend that has none or whose driver is missing, and UsageError for what ZeroClaw itself could
-    not use, as far as that shows.
+    Raises DriverMissing, NotReachable, and UsageError for what ZeroClaw itself could not use.
     """
-    if config.backend not in PROBES:
-        raise Refused(f"The backend {config.backend} cannot be tried before it is used.")
-    module, name = PROBES[config.backend].split(":")
+    probe: Callable[[MemoryConfig, float], Awaitable[StartCheck]] = _imported(PROBES[config.backend], config.backend)
+    return await probe(config, seconds)
+
+
+def _imported(place: str, key: str) -> Any:
+    """The class or function at a place "module:name". Raises DriverMissing."""
+    module, name = place.split(":")
     try:
-        probe: StartProbe = getattr(import_module(module), name)(config)
+        return getattr(import_module(module), name)
     except ModuleNotFoundError as error:
-        raise _without_driver(config.backend, error) from error
-    return probe
+        raise _without_driver(key, error) from error
 
 
 def empty_store(store: Memory) -> Memory:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from zeroclaw_tui.memory.change import RowVersion
@@ -50,13 +50,6 @@ class StartCheck:
     problem: InspectorError | None = None
     corrections: Mapping[str, Any] = field(default_factory=dict)
     """Settings that are wrong for this store, with the right value ({"memory.embedding_dimensions": 768})."""
-
-
-class StartProbe(Protocol):
-    """Tries how ZeroClaw would start with the store of a config; nothing is made."""
-
-    async def run(self, seconds: float) -> StartCheck:
-        """What ZeroClaw would meet. Raises NotReachable, and DriverMissing."""
 
 
 MOST_FAULTS = 10

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from zeroclaw_tui.backends.factory import create_memory, create_probe, has_database
+from zeroclaw_tui.backends.factory import create_memory, has_database, probe_server
 from zeroclaw_tui.backends.health import StartCheck
 from zeroclaw_tui.backends.program import run_program
 from zeroclaw_tui.config.load import LOCAL, read_embedding, read_memory
@@ -170,8 +170,8 @@ async def _probe_postgres(answers: Answers, seconds: float) -> Finding:
     storage = {name: answers.value(f"storage.postgres.{name}") for name in _POSTGRES_SETTINGS}
     storage["db_url"] = plain_answer(answers, DB_URL)
     try:
-        probe = create_probe(MemoryConfig(answers.situation.install, backend="postgres", storage=storage))
-        found = await probe.run(seconds)
+        config = MemoryConfig(answers.situation.install, backend="postgres", storage=storage)
+        found = await probe_server(config, seconds)
     except DriverMissing as error:
         return replace(_bad("postgres", error), remedy="Install the driver")
     except AccessDenied as error:
@@ -200,16 +200,14 @@ async def _probe_qdrant(answers: Answers, seconds: float) -> Finding:
     has_vectors = config.is_on and create_embedder(config)[0] is not None and config.provider != LOCAL
     facts = (*_open_key_facts(url, key), *(() if has_vectors else (_NO_VECTORS,)))
     try:
-        probe = create_probe(
-            MemoryConfig(
-                answers.situation.install,
-                backend="qdrant",
-                storage={"url": url, "api_key": key, "collection": answers.value("storage.qdrant.collection")},
-                embedding=config if has_vectors else EmbeddingConfig(),
-                read_only=True,
-            )
+        store = MemoryConfig(
+            answers.situation.install,
+            backend="qdrant",
+            storage={"url": url, "api_key": key, "collection": answers.value("storage.qdrant.collection")},
+            embedding=config if has_vectors else EmbeddingConfig(),
+            read_only=True,
         )
-        found = await probe.run(seconds)
+        found = await probe_server(store, seconds)
     except InspectorError as error:
         return _bad("qdrant", error, _QDRANT_KEY if isinstance(error, Refused) else _QDRANT_URL, facts)
     return _of_server("qdrant", found, "storage.qdrant.collection", facts)

@@ -15,41 +15,35 @@ from zeroclaw_tui.config.memory_config import MemoryConfig, shown
 from zeroclaw_tui.memory.errors import Refused, UsageError
 
 
-class PostgresProbe:
-    """StartProbe of a PostgreSQL database."""
+async def probe(config: MemoryConfig, seconds: float) -> StartCheck:
+    """Connect without TLS, as ZeroClaw does, and look at table and rights.
 
-    def __init__(self, config: MemoryConfig) -> None:
-        self._store = PostgresMemory.from_config(config)
-        _check_url(self._store.address)
-
-    async def run(self, seconds: float) -> StartCheck:
-        """Connect without TLS, as ZeroClaw does, and look at table and rights.
-
-        Raises Unreadable for another program's table.
-        """
-        store = self._store
-        address = replace(store.address, options={**store.address.options, "sslmode": "disable"})
-        connections = Connections(address, connect_seconds=store.connect_seconds)
-        began = time.perf_counter()
-        try:
-            async with asyncio.timeout(seconds):
-                await connections.open()
-                summary = f"connects in {(time.perf_counter() - began) * 1000:.0f} ms"
-                async with connections.reading() as connection:
-                    found = await look_at(connection, store.schema_name, store.table_name)
-                    if found.kind is not None:
-                        await described(connection, found)
-        except TimeoutError:
-            raise no_answer(address, seconds) from None
-        finally:
-            await connections.disconnect()
-        vector = "no pgvector" if found.schema_of_vector is None else "pgvector is there"
-        facts = [f"{vector}: ZeroClaw recalls from PostgreSQL by keywords only"]
-        problem = _problem(found, address)
-        if problem is None:
-            deed = "may create" if found.kind is None else "may read and write"
-            facts.insert(0, f"{deed} the table {found.name}")
-        return StartCheck(summary, tuple(facts), problem)
+    Raises Unreadable for another program's table.
+    """
+    store = PostgresMemory.from_config(config)
+    _check_url(store.address)
+    address = replace(store.address, options={**store.address.options, "sslmode": "disable"})
+    connections = Connections(address, connect_seconds=store.connect_seconds)
+    began = time.perf_counter()
+    try:
+        async with asyncio.timeout(seconds):
+            await connections.open()
+            summary = f"connects in {(time.perf_counter() - began) * 1000:.0f} ms"
+            async with connections.reading() as connection:
+                found = await look_at(connection, store.schema_name, store.table_name)
+                if found.kind is not None:
+                    await described(connection, found)
+    except TimeoutError:
+        raise no_answer(address, seconds) from None
+    finally:
+        await connections.disconnect()
+    vector = "no pgvector" if found.schema_of_vector is None else "pgvector is there"
+    facts = [f"{vector}: ZeroClaw recalls from PostgreSQL by keywords only"]
+    problem = _problem(found, address)
+    if problem is None:
+        deed = "may create" if found.kind is None else "may read and write"
+        facts.insert(0, f"{deed} the table {found.name}")
+    return StartCheck(summary, tuple(facts), problem)
 
 
 def _check_url(address: PostgresAddress) -> None:

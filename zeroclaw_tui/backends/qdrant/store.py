@@ -18,7 +18,7 @@ from zeroclaw_tui.backends.base import Scored, check_writable
 from zeroclaw_tui.backends.fallback import ignored_parts
 from zeroclaw_tui.backends.health import StartCheck
 from zeroclaw_tui.backends.loaded import Loaded, order_value
-from zeroclaw_tui.backends.loaded_memory import LoadedMemory
+from zeroclaw_tui.backends.loaded_memory import ReloadedMemory
 from zeroclaw_tui.backends.matching import matches, sort_key
 from zeroclaw_tui.backends.qdrant.client import (
     TOTAL_SECONDS,
@@ -61,7 +61,7 @@ from zeroclaw_tui.memory.query import (
 )
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.statistics import CountField, Counts
-from zeroclaw_tui.memory.text import WHITE_SPACE
+from zeroclaw_tui.memory.text import WHITE_SPACE, counted
 from zeroclaw_tui.scoring.decide import own_ranking
 from zeroclaw_tui.scoring.evidence import OwnEvidence, depth_of
 from zeroclaw_tui.scoring.neighbours import Near, Neighbour
@@ -77,6 +77,7 @@ MAX_LOADED = 50_000
 LOADED_SECONDS_PER_POINT = 0.001
 _PURPOSE = "to store and find memories here"
 _OTHER_NAME = "Name another collection in config.toml, or with --location URL/collections/NAME."
+_NOT_ZEROCLAWS = "The collection {} is not ZeroClaw's: it has no single unnamed vector."
 _COSINE = "Cosine"
 _MAX_LISTED = 1000
 """The page size of ZeroClaw's list for a blank query; it reads one page."""
@@ -98,7 +99,7 @@ def _order_value(entry: MemoryEntry, field: SortField) -> tuple[Any, ...]:
     return order_value(entry, SortField.AGE if field is SortField.STORED else field)
 
 
-class QdrantMemory(LoadedMemory):
+class QdrantMemory(ReloadedMemory[Loaded]):
     """One collection. It embeds key and content together, and refuses to store without an embedder."""
 
     name = STAGE
@@ -126,8 +127,6 @@ class QdrantMemory(LoadedMemory):
         self.about = replace(self.about, location=address.location)
         self._clock = clock
         self._dimensions, self._distance = 0, _COSINE
-        self._loaded_at: tuple[Loaded, float] | None = None
-        self._loading = asyncio.Lock()
         self._write_count = 0
         vectors = {} if embedder is not None else {"vectors": self._no_embedder}
         self.why_not = {**WHY_NOT, **vectors, **({"write": ASKED_READ_ONLY} if read_only else {})}
@@ -149,16 +148,14 @@ class QdrantMemory(LoadedMemory):
         description, name = await self._client.describe(), shown(self._client.address.collection)
         vectors = _vectors_of(description)
         if vectors is None:
-            raise Unreadable(
-                f"The collection {name} is not ZeroClaw's: it has no single unnamed vector.", hint=_OTHER_NAME
-            )
+            raise Unreadable(_NOT_ZEROCLAWS.format(name), hint=_OTHER_NAME)
         memories = {"must_not": [{"is_empty": {"key": field}} for field in ("key", "content")]}
         if not (await self._client.scroll_page(memories, 1))[0] and (await self._client.scroll_page(None, 1))[0]:
             raise Unreadable(
                 f"The collection {name} is not ZeroClaw's: its points have no key and no content.", hint=_OTHER_NAME
             )
         self._dimensions, self._distance = vectors["size"], str(vectors.get("distance"))
-        self._loaded_at = None
+        self._contents = None
         problem = self._embedding_problem()
         notices = [] if problem is None else [Notice(f"{problem.message} {problem.hint}")]
         if (points := await self.count()) > MAX_LOADED:
@@ -167,7 +164,7 @@ class QdrantMemory(LoadedMemory):
         self.about = replace(self.about, rule=rule, notices=tuple(notices))
 
     async def close(self) -> None:
-        self._loaded_at = None
+        self._contents = None
         await self._client.close()
         if self._embedder is not None:
             await self._embedder.close()
@@ -202,24 +199,20 @@ class QdrantMemory(LoadedMemory):
     async def count(self) -> int:
         return await self._client.count_points()
 
-    async def _loaded(self) -> Loaded:
-        async with self._loading:
-            number = await self._client.count_points()
-            if number > MAX_LOADED:
-                raise TooManyPoints(self._client.address.collection, number)
-            if self._loaded_at is not None:
-                loaded, loaded_at = self._loaded_at
-                is_recent = self._clock() - loaded_at <= number * LOADED_SECONDS_PER_POINT
-                if is_recent and len(loaded.entries) == number:
-                    return loaded
-            writes, now = self._write_count, self._clock()
-            entries = [self._entry(row_of_point(point)) async for point in self._client.scroll()]
-            oldest = Sort(SortField.AGE, descending=False)
-            ordered = await asyncio.to_thread(sorted, entries, key=lambda entry: sort_key(entry, oldest))
-            loaded = Loaded(ordered, backend=self.name, order_value=_order_value)
-            if writes == self._write_count:
-                self._loaded_at = loaded, now
-            return loaded
+    async def version(self) -> int | None:
+        return None
+
+    async def _state(self) -> object:
+        number = await self.count()
+        if number > MAX_LOADED:
+            raise TooManyPoints(self._client.address.collection, number)
+        return number, self._write_count, self._clock() // (max(number, 1) * LOADED_SECONDS_PER_POINT)
+
+    async def _load(self) -> Loaded:
+        entries = [self._entry(row_of_point(point)) async for point in self._client.scroll()]
+        oldest = Sort(SortField.AGE, descending=False)
+        ordered = await asyncio.to_thread(sorted, entries, key=lambda entry: sort_key(entry, oldest))
+        return Loaded(ordered, backend=self.name, order_value=_order_value)
 
     async def rows(self, query: Query[T]) -> Sequence[T]:
         if query.read is not VERSIONS:
@@ -230,22 +223,17 @@ class QdrantMemory(LoadedMemory):
         return found  # type: ignore[no-any-return]
 
     async def _find_entries(self, query: Query[Any]) -> Sequence[MemoryEntry]:
-        try:
+        """Rows that are named by handles, ids or keys come from the server."""
+        if query.keys is not None:
+            of_keys = {"must": [any_of("key", query.keys)]}
+            rows = [row_of_point(point) async for point in self._client.scroll(of_keys)]
+            places = {key: place for place, key in enumerate(dict.fromkeys(query.keys))}
+            rows.sort(key=lambda row: (places[row.key], str(row.values["created_at"]), row.id))
+        elif query.handles is not None or query.ids is not None:
+            rows = await self._stored(list(dict.fromkeys(query.handles or query.ids or ())), vectors=False)
+        else:
             return await super()._find_entries(query)
-        except TooManyPoints:
-            if query.handles is None and query.ids is None and query.keys is None:
-                raise
-            rows = await self._named_on_server(query)
-            return [entry for entry in map(self._entry, rows) if matches(entry, query.filter)]
-
-    async def _named_on_server(self, query: Query[Any]) -> Sequence[Row]:
-        """The rows that a query names by handles, ids or keys."""
-        if query.keys is None:
-            return await self._stored(list(dict.fromkeys(query.handles or query.ids or ())), vectors=False)
-        of_keys = {"must": [any_of("key", query.keys)]}
-        rows = [row_of_point(point) async for point in self._client.scroll(of_keys)]
-        places = {key: place for place, key in enumerate(dict.fromkeys(query.keys))}
-        return sorted(rows, key=lambda row: (places[row.key], str(row.values["created_at"]), row.id))
+        return [entry for entry in map(self._entry, rows) if matches(entry, query.filter)]
 
     async def _rows_of(self, entries: Sequence[MemoryEntry]) -> Sequence[Row]:
         return await self._stored([entry.handle for entry in entries])
@@ -350,7 +338,6 @@ class QdrantMemory(LoadedMemory):
             return await super()._with_writer(work)
         finally:
             self._write_count += 1
-            self._loaded_at = None
 
     def _writer(self) -> RowWriter:
         return QdrantWriter(self._client, self._dimensions, self._embed)
@@ -382,45 +369,38 @@ class QdrantMemory(LoadedMemory):
         return "cosine" if self._distance == _COSINE else f"qdrant's {self._distance.lower()} distance"
 
 
-class QdrantProbe:
-    """StartProbe of a Qdrant collection; only GET is sent."""
-
-    def __init__(self, config: MemoryConfig) -> None:
-        self._address, self._key = configured_address(config.storage, config.location)
-        embedder, _ = create_embedder(config.embedding)
-        self._dimensions = None if embedder is None else embedder.dimensions
-
-    async def run(self, seconds: float) -> StartCheck:
-        """Ask Qdrant about the collection with one request."""
-        client, name = QdrantClient(self._address, self._key, seconds=seconds), shown(self._address.collection)
-        start = time.perf_counter()
-        description: dict[str, Any] | None = None
-        try:
-            description = await client.describe()
-        except KeyRefused as error:
-            raise Refused(error.message, hint=error.hint) from None
-        except NothingYet:
-            pass
-        finally:
-            await client.close()
-        summary = f"answers in {(time.perf_counter() - start) * 1000:.0f} ms"
-        if description is None:
-            made = "ZeroClaw makes it" + ("" if self._dimensions else " once an embedding provider is on")
-            return StartCheck(summary, (f"has no collection {name} yet: {made}",))
-        if "config" not in description:
-            raise not_qdrant(self._address.server)
-        vectors, points = _vectors_of(description), description.get("points_count")
-        if vectors is None:
-            sentence = f"The collection {name} is not ZeroClaw's: it has no single unnamed vector."
-            hint = "Set storage.qdrant.collection to another name."
-            return StartCheck(summary, problem=Refused(sentence, hint=hint))
-        size = vectors["size"]
-        if self._dimensions is not None and size != self._dimensions:
-            mismatch = wrong_length(size, self._dimensions)
-            problem = UsageError(mismatch.message, hint=mismatch.hint)
-            return StartCheck(summary, problem=problem, corrections={"memory.embedding_dimensions": size})
-        number = f"{points:,} {'memory' if points == 1 else 'memories'}" if isinstance(points, int) else "memories"
-        return StartCheck(summary, (f"the collection {name} holds {number}", f"its vectors have {size:,} numbers"))
+async def probe(config: MemoryConfig, seconds: float) -> StartCheck:
+    """Ask Qdrant about the collection of a config with one GET request."""
+    address, key = configured_address(config.storage, config.location)
+    embedder = create_embedder(config.embedding)[0]
+    client, name = QdrantClient(address, key, seconds=seconds), shown(address.collection)
+    start = time.perf_counter()
+    description: dict[str, Any] | None = None
+    try:
+        description = await client.describe()
+    except KeyRefused as error:
+        raise Refused(error.message, hint=error.hint) from None
+    except NothingYet:
+        pass
+    finally:
+        await client.close()
+    summary = f"answers in {(time.perf_counter() - start) * 1000:.0f} ms"
+    if description is None:
+        made = "ZeroClaw makes it" + ("" if embedder else " once an embedding provider is on")
+        return StartCheck(summary, (f"has no collection {name} yet: {made}",))
+    if "config" not in description:
+        raise not_qdrant(address.server)
+    vectors, points = _vectors_of(description), description.get("points_count")
+    if vectors is None:
+        problem = Refused(_NOT_ZEROCLAWS.format(name), hint="Set storage.qdrant.collection to another name.")
+        return StartCheck(summary, problem=problem)
+    size = vectors["size"]
+    if embedder is not None and size != embedder.dimensions:
+        mismatch = wrong_length(size, embedder.dimensions)
+        wrong = UsageError(mismatch.message, hint=mismatch.hint)
+        return StartCheck(summary, problem=wrong, corrections={"memory.embedding_dimensions": size})
+    number = counted(points) if isinstance(points, int) else "memories"
+    return StartCheck(summary, (f"the collection {name} holds {number}", f"its vectors have {size:,} numbers"))
 
 
 def _vectors_of(description: Any) -> Mapping[str, Any] | None:
