@@ -233,23 +233,21 @@ def _refusals(scope: SqlScope) -> Iterator[list[str]]:
 def gather(
     scope: SqlScope, vectors: Hits, known: KnownRows | None, version: int, connection: sqlite3.Connection
 ) -> tuple[StageEvidence, KnownRows | None]:
-    """Gather the whole evidence for a query, in one state of the database but for the vectors, and the table of all
-    rows where that is known now."""
+    """Gather the whole evidence for a query, and the table of all rows where that is known now."""
     import numpy as np
 
     nothing = np.zeros(0, dtype=np.int64)
-    with one_state(connection):
-        keyword, word_hits = _search_all_keywords(scope, connection), _search_each_word(scope, connection)
-        is_listing = keywords.words(scope.request.query) in ([], ["*"])
-        recent = _newest(connection, SqliteSelect(scope.schema), -1) if is_listing else nothing
-        like, like_facts = _like(connection, scope)
-        (store_rows,) = connection.execute(_COUNT).fetchone()
-        if known is None or known.version != version:
-            rows = _rows(connection, scope.schema, (keyword.handles, vectors.handles, like, recent))
-            known = KnownRows(version, rows) if len(rows.handles) == store_rows else None
-        else:
-            rows = known.rows
-        durable_order, agent_order = _scan_orders(connection, scope)
+    keyword, word_hits = _search_all_keywords(scope, connection), _search_each_word(scope, connection)
+    is_listing = keywords.words(scope.request.query) in ([], ["*"])
+    recent = _newest(connection, SqliteSelect(scope.schema), -1) if is_listing else nothing
+    like, like_facts = _like(connection, scope)
+    (store_rows,) = connection.execute(_COUNT).fetchone()
+    if known is None or known.version != version:
+        rows = _rows(connection, scope.schema, (keyword.handles, vectors.handles, like, recent))
+        known = KnownRows(version, rows) if len(rows.handles) == store_rows else None
+    else:
+        rows = known.rows
+    durable_order, agent_order = _scan_orders(connection, scope)
     evidence = replace(
         _evidence(replace(scope, store_rows=store_rows), keyword, vectors, rows, recent),
         like=like,
@@ -265,22 +263,20 @@ def gather_cut(
     scope: SqlScope, settings: ScoringSettings, keyword: Hits, vectors: Hits, connection: sqlite3.Connection
 ) -> StageEvidence:
     """Gather what one recall looks at: hits that its statements cut to 2 x the limit, the LIKE fall-back only where
-    nothing else is left, and the rows it returns with their whole content. In one state of the database but for the
-    hits."""
+    nothing else is left, and the rows it returns with their whole content."""
     import numpy as np
 
-    with one_state(connection):
-        recent = np.zeros(0, dtype=np.int64)
-        if keywords.lists_recent(scope.request.query, scope.profile):
-            recent = _newest(connection, scope.recent_select(), scope.recent_limit)
-        rows = _rows(connection, scope.schema, (keyword.handles, vectors.handles, recent))
-        evidence = _evidence(scope, keyword, vectors, rows, recent)
-        evidence = replace(evidence, cut_for=(scope.asked, scope.profile, mode_in(settings, scope.profile)))
+    recent = np.zeros(0, dtype=np.int64)
+    if keywords.lists_recent(scope.request.query, scope.profile):
+        recent = _newest(connection, scope.recent_select(), scope.recent_limit)
+    rows = _rows(connection, scope.schema, (keyword.handles, vectors.handles, recent))
+    evidence = _evidence(scope, keyword, vectors, rows, recent)
+    evidence = replace(evidence, cut_for=(scope.asked, scope.profile, mode_in(settings, scope.profile)))
+    ranking = rank(evidence, scope.asked, scope.profile, settings)
+    if ranking.mode == "like":
+        evidence = _with_like(connection, scope, evidence)
         ranking = rank(evidence, scope.asked, scope.profile, settings)
-        if ranking.mode == "like":
-            evidence = _with_like(connection, scope, evidence)
-            ranking = rank(evidence, scope.asked, scope.profile, settings)
-        contents = _read_rows(scope.schema, ranking.handles, connection)
+    contents = _read_rows(scope.schema, ranking.handles, connection)
     return replace(evidence, contents={entry.handle: entry for entry in contents})
 
 

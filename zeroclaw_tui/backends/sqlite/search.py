@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -11,9 +12,9 @@ from zeroclaw_tui.backends.cancellation import ReadWorkerPool
 from zeroclaw_tui.backends.sqlite.recall import (
     Hits,
     KnownRows,
-    SqlScope,
     gather,
     gather_cut,
+    one_state,
     scope_of,
     search_keywords,
 )
@@ -23,7 +24,7 @@ from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.scoring.evidence import StageEvidence
 from zeroclaw_tui.scoring.keywords import lists_recent, words
 from zeroclaw_tui.scoring.neighbours import Near
-from zeroclaw_tui.scoring.profiles import SearchMode, Trial, mode_in
+from zeroclaw_tui.scoring.profiles import Trial, mode_in
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,44 +48,49 @@ class SqliteSearch:
         self, trial: Trial, query_vector: np.ndarray | None, version: int, *, deep: bool
     ) -> StageEvidence:
         """The hits of the stages and what the filters look at: all, or cut as ZeroClaw's statements cut them."""
-        request, profile = trial.request, trial.profile
-        mode = mode_in(trial.settings, profile)
+        mode = mode_in(trial.settings, trial.profile)
         vector = None if mode == "bm25" else query_vector
-        scope = scope_of(request, profile, self._schema, vector_live=vector is not None)
-        is_listing = lists_recent(request.query, profile)
-        if deep:
-            vectors = await self._vector_stage(scope, vector, version, deep=True)
-            evidence, self._known = await self._reads.run(partial(gather, scope, vectors, self._known, version))
-        else:
-            if scope.request.agents is not None:
-                scope = await self._reads.run(scope.with_agents)
-            keyword = vectors = Hits.from_pairs()
-            if words(request.query) and not is_listing:
-                keyword, vectors = await asyncio.gather(
-                    self._keyword_stage(scope, mode), self._vector_stage(scope, vector, version)
-                )
-            evidence = await self._reads.run(partial(gather_cut, scope, trial.settings, keyword, vectors))
+        work = partial(self._gather if deep else self._gather_cut, trial, vector, version)
+        async with self._one_at_a_time:
+            evidence = await self._reads.run(work)
         return replace(
             evidence,
             dimensions=None if vector is None else len(vector),
-            vector_asked=mode != "bm25" and not (deep and is_listing),
+            vector_asked=mode != "bm25" and not (deep and lists_recent(trial.request.query, trial.profile)),
         )
 
     async def near(self, to: Handle | np.ndarray, count: int, version: int) -> Near | None:
         """Find the rows nearest to the vector of the row at a handle, or to a vector; None without a vector."""
-        async with self._one_at_a_time:
-            return await self._reads.run(partial(self._vectors.nearest, to, count, version))
 
-    async def _keyword_stage(self, scope: SqlScope, mode: SearchMode) -> Hits:
-        if mode == "embedding":
-            return Hits.from_pairs()
-        return await self._reads.run(partial(search_keywords, scope))
+        def nearest(connection: sqlite3.Connection) -> Near | None:
+            with one_state(connection):
+                return self._vectors.nearest(to, count, version, connection)
 
-    async def _vector_stage(
-        self, scope: SqlScope, vector: np.ndarray | None, version: int, *, deep: bool = False
-    ) -> Hits:
-        if vector is None or not len(vector):
-            return Hits.from_pairs()
-        search = partial(self._vectors.search, vector, scope.stage_limit, scope.vector_select(), version)
         async with self._one_at_a_time:
-            return await self._reads.run(partial(self._vectors.search_all, vector, version) if deep else search)
+            return await self._reads.run(nearest)
+
+    def _gather(
+        self, trial: Trial, vector: np.ndarray | None, version: int, connection: sqlite3.Connection
+    ) -> StageEvidence:
+        scope = scope_of(trial.request, trial.profile, self._schema, vector_live=vector is not None)
+        with one_state(connection):
+            vectors = Hits.from_pairs()
+            if vector is not None and len(vector):
+                vectors = self._vectors.search_all(vector, version, connection)
+            evidence, self._known = gather(scope, vectors, self._known, version, connection)
+        return evidence
+
+    def _gather_cut(
+        self, trial: Trial, vector: np.ndarray | None, version: int, connection: sqlite3.Connection
+    ) -> StageEvidence:
+        scope = scope_of(trial.request, trial.profile, self._schema, vector_live=vector is not None)
+        keyword = vectors = Hits.from_pairs()
+        with one_state(connection):
+            scope = scope.with_agents(connection)
+            if words(trial.request.query) and not lists_recent(trial.request.query, trial.profile):
+                if mode_in(trial.settings, trial.profile) != "embedding":
+                    keyword = search_keywords(scope, connection)
+                if vector is not None and len(vector):
+                    select = scope.vector_select()
+                    vectors = self._vectors.search(vector, scope.stage_limit, select, version, connection)
+            return gather_cut(scope, trial.settings, keyword, vectors, connection)

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.backends.sqlite.recall import Hits, one_state
+from zeroclaw_tui.backends.sqlite.recall import Hits
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.sqlite.select import SqliteSelect
 from zeroclaw_tui.memory.entry import Handle
@@ -80,12 +80,10 @@ class SqliteVectors:
             return self._index
         # The old ones make room first.
         self._index = None
-        with one_state(connection):
-            (count,) = connection.execute(f"SELECT count(*) {_OF_LENGTH}", (dimensions,)).fetchone()
-            index = VectorIndex(dimensions, count)
-            statement = f"SELECT rowid, embedding {_OF_LENGTH} ORDER BY rowid"
-            for page in _pages(connection.execute(statement, (dimensions,))):
-                index.append(*_block(page, dimensions))
+        (count,) = connection.execute(f"SELECT count(*) {_OF_LENGTH}", (dimensions,)).fetchone()
+        index = VectorIndex(dimensions, count)
+        for page in _pages(connection.execute(f"SELECT rowid, embedding {_OF_LENGTH} ORDER BY rowid", (dimensions,))):
+            index.append(*_block(page, dimensions))
         self._index, self._version = index, version
         return index
 
