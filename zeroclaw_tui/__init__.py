@@ -1,3 +1,3 @@
 """The terminal home of a ZeroClaw agent's memory."""
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"

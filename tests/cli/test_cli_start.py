@@ -91,7 +91,7 @@ def test_the_inspector_introduces_itself_without_textual(option: str) -> None:
 
 def test_python_dash_m_is_the_inspector() -> None:
     done = subprocess.run([sys.executable, "-m", "zeroclaw_tui", "--version"], capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (0, "zeroclaw-tui 0.3.0\n")
+    assert (done.returncode, done.stdout) == (0, "zeroclaw-tui 0.4.0\n")
 
 
 @pytest.mark.parametrize("arguments", [(), ("--demo",), ("/nowhere",)])
