@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import codecs
 import json
-import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
+from typing import Any
 
 from zeroclaw_tui.memory.errors import UsageError
-from zeroclaw_tui.memory.text import WHITE_SPACE
+from zeroclaw_tui.memory.text import WHITE_SPACE, is_unicode
 
 MAX_TEXTS = 50
 MIN_LENGTH = 3
@@ -23,8 +23,6 @@ _OWN_VALUES = frozenset({"core", "daily", "conversation", "default", "user", "as
 _OWN_NAMES = frozenset({"role", "type"})
 _TIMES = ("_at", "timestamp")
 """ZeroClaw itself writes the values of columns and fields with these names or these ends."""
-_JSON_STRING = re.compile(r'("(?:[^"\\]|\\.)*+")(\s*+:)?', re.DOTALL)
-"""A string, with its colon if it is the name of a field."""
 
 
 class TextMatcher:
@@ -60,13 +58,22 @@ class TextMatcher:
         """A value with a mark in place of the texts. JSON stays JSON, and the names of its fields stay."""
         if not self.found_in(value):
             return value
-        if is_json(value):
-            return _with_json_strings(value, lambda name, text: text if _is_own(name, text) else self.out_of(text))
+        document = _read_json(value)
+        if document is not None:
+            return _written_json(self._out_of_json("", document))
         text, parts, last = composed(value), list[str](), 0
         for start, end in self.spans_in(text):
             parts += [text[last:start], self._mark]
             last = end
         return "".join([*parts, text[last:]])
+
+    def _out_of_json(self, name: str, value: Any) -> Any:
+        """The value of a field of this name without the texts; names of fields stay."""
+        if isinstance(value, dict):
+            return {inner: self._out_of_json(inner, one) for inner, one in value.items()}
+        if isinstance(value, list):
+            return [self._out_of_json(name, one) for one in value]
+        return self.out_of(value) if isinstance(value, str) and not _is_own(name, value) else value
 
     def out_of_bytes(self, value: bytes) -> bytes:
         return self.out_of(_decoded(value)).encode("utf-8", "surrogateescape")
@@ -101,49 +108,25 @@ class TextMatcher:
         return count
 
 
-def is_json(value: str) -> bool:
-    """Whether a value is a list or an object in JSON."""
-    if value.removeprefix("\ufeff").lstrip()[:1] not in ("{", "["):
-        return False
+def _read_json(value: str) -> Any:
+    """The list or object that a value is in JSON, else None."""
+    if value.lstrip()[:1] not in ("{", "["):
+        return None
     try:
-        json.loads(value.removeprefix("\ufeff"))
+        return json.loads(value)
     except (ValueError, RecursionError):
-        return False
-    return True
+        return None
+
+
+def _written_json(document: Any) -> str:
+    written = json.dumps(document, ensure_ascii=False)
+    # JSON can name half a character, which UTF-8 cannot have.
+    return written if is_unicode(written) else json.dumps(document)
 
 
 def composed(text: str) -> str:
     """A text as the matcher compares it."""
     return unicodedata.normalize("NFC", text.replace("\r\n", "\n"))
-
-
-def _with_json_strings(document: str, change: Callable[[str, str], str]) -> str:
-    """A document in JSON with other strings as values; all else stays as it is written.
-
-    `change` gets the name of the field that a string is the value of, or "", and the string.
-    """
-    name = ""
-
-    def replaced(token: re.Match[str]) -> str:
-        nonlocal name
-        text = json.loads(token[1])
-        if token[2] is not None:
-            name = text
-            return token[0]
-        new, name = change(name, text), ""
-        return token[0] if new == text else _json_string(new)
-
-    return _JSON_STRING.sub(replaced, document)
-
-
-def _json_string(text: str) -> str:
-    written = json.dumps(text, ensure_ascii=False)
-    try:
-        written.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        # Half a character, which JSON can name and UTF-8 cannot have.
-        return json.dumps(text)
-    return written
 
 
 def _decoded(value: bytes) -> str:

@@ -12,7 +12,6 @@ from typing import Literal
 from zeroclaw_tui.curation.formats.snapshot import NAME as SNAPSHOT
 from zeroclaw_tui.curation.formats.snapshot import SIDE_CAR
 from zeroclaw_tui.curation.journal_file import NAME as TRASH
-from zeroclaw_tui.curation.old_trash import BACKUP as OLD_TRASH
 
 Kind = Literal[
     "snapshot", "archive", "markdown", "prompt file", "chat", "trace", "knowledge",
@@ -20,9 +19,9 @@ Kind = Literal[
     "trash", "audit", "response cache", "other database", "lucid", "store", "own copy", "config", "config backup",
 ]  # fmt: skip
 
-Form = Literal["snapshot", "notes", "lines", "rows", "memory lines", "toml", "anything", "trash"]
+Form = Literal["snapshot", "notes", "lines", "rows", "memory lines", "anything", "trash"]
 """How a file is read: as a snapshot; as notes in Markdown; line by line, where a line may be JSON; as a database; as
-our JSONL with a memory on each line; as TOML; as text of any form; the trash, which the journal itself reads."""
+our JSONL with a memory on each line; as text of any form; the trash, which the journal itself reads."""
 Under = Literal["folder", "memory", "root", "config", "beside config", "own", "lucid"]
 """Where the patterns start: the workspace or data folder and each agent's own; the folder of the database and memory/
 in each of those; the workspace or data folder alone; the config dir; the folder of the config dir; this program's own
@@ -152,13 +151,12 @@ PLACES: tuple[Place, ...] = (
     Place("other database", "config", ("workspace/memory/brain.db", "data/memory/brain.db"), "rows", _OTHER),
     Place("own copy", "folder", (SIDE_CAR, f"memory/{SIDE_CAR}"), "memory lines",
           "This is this program's lossless copy of the snapshot.", erase_only=True),
-    # The backup of a trash that was converted, and this program's backups of databases and configs.
-    Place("trash", "own", (TRASH, OLD_TRASH), "trash", erase_only=True),
+    Place("trash", "own", (TRASH,), "trash", erase_only=True),
     # Before its backups, which may be links to it. Cutting anything out of the key file would lose every secret.
     Place("config", "config", ("config.toml", ".secret_key"), "anything", stays=_CONFIG, erase_only=True),
-    Place("config backup", "own", ("backups/*.toml",), "toml", erase_only=True),
+    Place("config backup", "own", ("backups/*.toml",), "anything", erase_only=True),
     Place("own copy", "own", ("/",), "anything", erase_only=True),
-    Place("config backup", "config", ("config.toml.*", ".config.toml.*"), "toml", erase_only=True),
+    Place("config backup", "config", ("config.toml.*", ".config.toml.*"), "anything", erase_only=True),
     # Where lucid-memory 0.6.5 keeps what ZeroClaw gave it: memory.db, and one for each client or profile.
     Place("lucid", "lucid", ("/",), "anything", stays="lucid has no delete command: stop lucid, then edit this file.",
           erase_only=True),

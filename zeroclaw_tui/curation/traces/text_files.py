@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
@@ -40,9 +39,6 @@ def without_texts(data: bytes, form: Form, matcher: TextMatcher) -> bytes | None
             left = _without_in_lines(lines, matcher)
         case _:
             left = matcher.out_of(text)
-            # A backup that cannot be loaded any more is worth nothing.
-            if form == "toml" and _is_toml(text) and not _is_toml(left):
-                return None
     return left.encode("utf-8", "surrogateescape")
 
 
@@ -58,14 +54,6 @@ def _without_entries(lines: Sequence[str], matcher: TextMatcher) -> list[str]:
             left[at] = f"{total[1]}{max(0, int(total[2]) - len(found))}{line[total.end() :]}"
             break
     return left
-
-
-def _is_toml(text: str) -> bool:
-    try:
-        tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
-        return False
-    return True
 
 
 def _without_lines(lines: Sequence[str], matcher: TextMatcher) -> list[str]:
