@@ -24,7 +24,7 @@ from support import kill_points, killing, left_texts, small_store
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.hygiene import plan_hygiene, run_hygiene
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, RowChange
+from zeroclaw_tui.memory.change import FILE, OTHER_ROW, RowChange
 
 ROWS = 24
 OLD, YOUNG = "2020-01-01T00:00:00+00:00", "2999-01-01T00:00:00+00:00"
@@ -123,7 +123,7 @@ async def check_one_place(library: Library, folder: Path, before: Before) -> Non
         has_bytes = any("bytes" in change.row.values for change in kept if change.row.id == f"{root}/{name}")
         assert has_bytes or here.get(place) == stored, f"{name} is not what it was"
     numbers = {entry[0] for entry in entries_of(folder)}
-    gone = {change.row.handle for change in kept if change.row.table == AUDIT_LOG}
+    gone = {change.row.handle for change in kept if change.row.table == OTHER_ROW}
     assert numbers | gone == {entry[0] for entry in entries}, "an audit entry is in neither place"
     assert not numbers & gone, "an audit entry is in both places"
 

@@ -12,7 +12,6 @@ import pytest
 
 from zeroclaw_tui.curation.external import (
     apply,
-    audit_row,
     database_row,
     file_row,
     link_target,
@@ -117,22 +116,14 @@ def make_audit(path: Path) -> list[Row]:
         connection.execute("CREATE TABLE memory_audit (id INTEGER PRIMARY KEY AUTOINCREMENT, operation TEXT, key TEXT)")
         connection.executemany("INSERT INTO memory_audit (operation, key) VALUES ('store', ?)", [("a",), ("b",)])
         connection.commit()
-    return [audit_row(path, {"id": number, "operation": "store", "key": key}) for number, key in ((1, "a"), (2, "b"))]
+    rows = ((number, {"id": number, "operation": "store", "key": key}) for number, key in ((1, "a"), (2, "b")))
+    return [database_row(path, "memory_audit", number, values) for number, values in rows]
 
 
-def make_sessions(path: Path, trigger: str = "AFTER UPDATE") -> Row:
-    """A small sessions.db with a keyword index; gives a row of it."""
-    content = "new.content" if trigger == "AFTER UPDATE" else "old.content"
+def make_sessions(path: Path) -> Row:
+    """A small sessions.db; gives a row of it."""
     with closing(sqlite3.connect(path)) as connection:
-        connection.executescript(f"""
-            CREATE TABLE messages (content TEXT);
-            CREATE VIRTUAL TABLE messages_fts USING fts5(content, content='messages');
-            CREATE TRIGGER follow {trigger} ON messages BEGIN
-              INSERT INTO messages_fts(messages_fts, rowid, content) VALUES ('delete', old.rowid, old.content);
-              INSERT INTO messages_fts(rowid, content) VALUES (old.rowid, {content}); END;
-            INSERT INTO messages VALUES ('my secret');
-            INSERT INTO messages_fts(rowid, content) SELECT rowid, content FROM messages;
-        """)
+        connection.executescript("CREATE TABLE messages (content TEXT); INSERT INTO messages VALUES ('my secret')")
     return database_row(path, "messages", 1, {"content": "my secret"})
 
 
@@ -151,14 +142,6 @@ async def test_a_text_in_another_database_changes_and_its_old_bytes_are_overwrit
     assert (changed.written, changed.conflicts[0].reason) == (0, "changed")
     await apply(journal.undoing, None)
     assert rows_in(path, "messages") == [("my secret",)]
-
-
-async def test_a_database_without_its_trigger_is_left_alone_and_nothing_is_journaled(tmp_path: Path) -> None:
-    path = tmp_path / "sessions.db"
-    row, journal = make_sessions(path, "AFTER DELETE"), ListJournal()
-    with pytest.raises(Refused, match="it lacks the trigger"):
-        await apply([RowChange(row, replace(row, values={**row.values, "content": ""}))], journal)
-    assert (rows_in(path, "messages"), journal.changes) == ([("my secret",)], [])
 
 
 async def test_rows_of_a_database_that_is_gone_need_no_undo(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ async def _turn_action(library: Library, given: argparse.Namespace) -> int:
         lines = _plan_lines(library, given, head, numbers, count, preview)
         if not plans.confirm(f"{given.verb.capitalize()} it?", lines):
             return REFUSED
-    turn = partial(turn_action, library, given.verb, expected=action.number, number=given.id)
+    turn = partial(turn_action, library, verb=given.verb, expected=action.number, number=given.id)
     outcome = await _turned(given, f"{given.verb.capitalize()}ing", count, turn)
     facts: dict[str, Any] = {}
     if given.json:

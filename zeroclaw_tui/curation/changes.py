@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from zeroclaw_tui.backends.base import check_writable
 from zeroclaw_tui.backends.cancellation import cancellable_progress, wait_until_done
@@ -157,8 +157,8 @@ def refuse_read_only(library: Library) -> None:
 
 async def turn_action(
     library: Library,
-    verb: Literal["undo", "redo"],
     *,
+    verb: Literal["undo", "redo"],
     expected: int | None = None,
     number: int | None = None,
     on_conflict: OnConflict = "refuse",
@@ -182,14 +182,7 @@ async def turn_action(
     return replace(outcome, turned=now, count=count, notes=notes)
 
 
-async def undo(library: Library, **options: Any) -> Outcome:
-    """Undo an action, with the options of `turn_action`."""
-    return await turn_action(library, "undo", **options)
-
-
-async def redo(library: Library, **options: Any) -> Outcome:
-    """Redo an action, with the options of `turn_action`."""
-    return await turn_action(library, "redo", **options)
+undo, redo = partial(turn_action, verb="undo"), partial(turn_action, verb="redo")
 
 
 async def action_to_turn(library: Library, verb: Literal["undo", "redo"], number: int | None = None) -> Action:

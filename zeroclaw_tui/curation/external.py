@@ -31,8 +31,6 @@ from zeroclaw_tui.files.database import (
 )
 from zeroclaw_tui.files.disk import read_bytes, replace_bytes, retry_if_changed
 from zeroclaw_tui.memory.change import (
-    AUDIT_LOG,
-    CONFLICTS_LISTED,
     FILE,
     NOTES_FILE,
     OTHER_ROW,
@@ -118,23 +116,16 @@ def move(source: Row, target: Path) -> tuple[RowChange, RowChange]:
 # Rows of other databases
 
 
-def audit_row(database: Path, values: dict[str, Value]) -> Row:
-    """Make the row of an entry of audit.db, which has all its columns."""
-    number = values["id"]
-    assert isinstance(number, int), "the column is an INTEGER PRIMARY KEY"
-    return Row(f"{database}#{number}", {**values, _DATABASE: str(database)}, number, table=AUDIT_LOG)
-
-
 def database_row(database: Path, table: str, number: int, values: dict[str, Value]) -> Row:
-    """Make the row for some columns of a row of any table, by its rowid."""
+    """Make the row for some or all columns of a row of any table, by its rowid."""
     named = {**values, _DATABASE: str(database), _TABLE: table}
     return Row(f"{database}#{table}#{number}", named, number, table=OTHER_ROW)
 
 
-def keyword_indexes(connection: sqlite3.Connection) -> list[tuple[str, str]]:
-    """List the FTS5 tables of a database, each with the statement that created it."""
-    found = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table' AND sql LIKE '%USING fts5%'")
-    return [(as_text(name), as_text(sql)) for name, sql in found]
+def keyword_indexes(connection: sqlite3.Connection) -> list[str]:
+    """List the FTS5 tables of a database."""
+    found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE '%USING fts5%'")
+    return [as_text(name) for (name,) in found]
 
 
 def optimize_keyword_indexes(database: Path) -> None:
@@ -143,7 +134,7 @@ def optimize_keyword_indexes(database: Path) -> None:
     FTS5 keeps deleted words until 'optimize' (https://sqlite.org/fts5.html, 6.9). Raises InspectorError kinds.
     """
     with translate_sqlite_errors(database), closing(connect_to_write(database, zero=True)) as connection:
-        for name, _ in keyword_indexes(connection):
+        for name in keyword_indexes(connection):
             connection.execute(f"INSERT INTO {quoted(name)}({quoted(name)}) VALUES ('optimize')")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
@@ -160,8 +151,7 @@ async def apply(
     that is not as expected is a conflict: it is skipped, or replaced with `overwrite`. A file that cannot be written is
     skipped too, and a note has the reason. If the new half of a move is skipped, its old half is skipped as well.
 
-    A cancelled task ends when all is written. Raises Refused where a database lacks a trigger, Locked, DiskFull,
-    Unreadable, and what the journal raises.
+    A cancelled task ends when all is written. Raises Locked, DiskFull, Unreadable, and what the journal raises.
     """
     return await asyncio.to_thread(_Run(journal, overwrite, dry_run).apply, changes)
 
@@ -185,16 +175,12 @@ def current_states(rows: Iterable[Row]) -> dict[str, str | None]:
 
 @dataclass(slots=True)
 class _Run:
-    """One pass over a set of changes, and what it met."""
+    """One pass over a set of changes, and its result."""
 
     journal: Journal | None
     overwrite: bool
     is_dry: bool
-    written: int = 0
-    already: list[str] = field(default_factory=list)
-    skipped: list[str] = field(default_factory=list)
-    conflicts: list[RowConflict] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    result: ApplyResult = field(default_factory=ApplyResult)
     has_recorded: bool = False
     skipped_files: set[str] = field(default_factory=set)
     """The fingerprints of new files that were skipped: a move must not remove the old one."""
@@ -205,21 +191,14 @@ class _Run:
             if batch[0].row.table == FILE:
                 self._apply_file(path, batch[0])
             elif not path.exists():
-                self.already += [change.row.id for change in batch]
-                self.notes.append(f"{path} no longer exists, so {counted(len(batch), 'row')} of it stay as they are.")
+                self.result.already += [change.row.id for change in batch]
+                self.result.note(f"{path} no longer exists, so {counted(len(batch), 'row')} of it stay as they are.")
             elif self.is_dry:
                 with _reading(path) as connection:
                     self._changes_to_write(connection, batch)
             else:
                 self._apply_rows(path, batch)
-        return ApplyResult(
-            written=self.written,
-            already=self.already,
-            skipped=self.skipped,
-            conflicts=self.conflicts[:CONFLICTS_LISTED],
-            conflict_count=len(self.conflicts),
-            notes=self.notes,
-        )
+        return self.result
 
     def _apply_file(self, path: Path, change: RowChange) -> None:
         def attempt() -> None:
@@ -228,55 +207,57 @@ class _Run:
                 with self._withdrawing():
                     self._record([due])
                     _write_file(path, due.before, due.after)
-            self.written += due is not None
+            self.result.written += due is not None
 
         if change.after is None and change.row.fingerprint in self.skipped_files:
-            self.skipped.append(change.row.id)
+            self.result.skipped.append(change.row.id)
             return
         try:
             retry_if_changed(attempt, path)
         except Refused as error:
             self._skip(change)
-            self.notes.append(error.message)
+            self.result.note(error.message)
 
     def _apply_rows(self, database: Path, batch: Sequence[RowChange]) -> None:
-        with translate_sqlite_errors(database), closing(connect_to_write(database, zero=True)) as connection:
-            for table in {_table_of(change.row) for change in batch if change.row.table == OTHER_ROW}:
-                _check_triggers(connection, database, table)
-            with self._withdrawing(), transaction(connection):
-                changes = self._changes_to_write(connection, batch)
-                self._record(changes)
-                for change in changes:
-                    _write_row(connection, change)
+        with (
+            translate_sqlite_errors(database),
+            closing(connect_to_write(database, zero=True)) as connection,
+            self._withdrawing(),
+            transaction(connection),
+        ):
+            changes = self._changes_to_write(connection, batch)
+            self._record(changes)
+            for change in changes:
+                _write_row(connection, change)
 
     def _changes_to_write(self, connection: sqlite3.Connection, batch: Sequence[RowChange]) -> list[RowChange]:
         """Compare the rows of a batch; give the changes that are due, with the present row as `before`."""
         compared = [self._change_to_write(change, _present(connection, change.row)) for change in batch]
         due = [change for change in compared if change is not None]
-        self.written += len(due)
+        self.result.written += len(due)
         return due
 
     def _change_to_write(self, change: RowChange, present: Row | None) -> RowChange | None:
         """Compare the present row with what a change expects; give the change that is due, or note why none is."""
         name, now = change.row.id, _fingerprint(present)
         if now == _fingerprint(change.after):
-            self.already.append(name)
+            self.result.already.append(name)
             return None
         if now == _fingerprint(change.before):
             return replace(change, before=present)
         if any(row.values.get(_STAYS) for row in (change.before, change.after) if row is not None):
-            self.already.append(name)
-            self.notes.append(f"Another program has written {name} since, so it stays as it is.")
+            self.result.already.append(name)
+            self.result.note(f"Another program has written {name} since, so it stays as it is.")
             return None
         named = replace(change.row, values={"key": name})
-        self.conflicts.append(RowConflict(named, present and named, "changed" if present else "deleted"))
+        self.result.add_conflict(RowConflict(named, present and named, "changed" if present else "deleted"))
         if not self.overwrite:
             self._skip(change)
             return None
         return replace(change, before=present, replaces=present is not None)
 
     def _skip(self, change: RowChange) -> None:
-        self.skipped.append(change.row.id)
+        self.result.skipped.append(change.row.id)
         if change.after is not None and change.after.table == FILE:
             self.skipped_files.add(change.after.fingerprint)
 
@@ -367,26 +348,23 @@ def _reading(database: Path) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-def _table_of(row: Row) -> str:
-    return AUDIT_LOG if row.table == AUDIT_LOG else str(row.values[_TABLE])
-
-
 def _columns_in(row: Row) -> list[str]:
     return [name for name in row.values if name not in (_DATABASE, _TABLE)]
 
 
 def _present(connection: sqlite3.Connection, row: Row) -> Row | None:
     """Read the columns of a row as they are now; None if the row, or one of the columns, does not exist."""
-    columns, wanted = columns_of(connection, _table_of(row)), _columns_in(row)
+    table, wanted = str(row.values[_TABLE]), _columns_in(row)
+    columns = columns_of(connection, table)
     if not columns or not set(wanted) <= set(columns):
         return None
-    statement = f"SELECT {', '.join(map(quoted, wanted))} FROM {quoted(_table_of(row))} WHERE rowid = ?"
+    statement = f"SELECT {', '.join(map(quoted, wanted))} FROM {quoted(table)} WHERE rowid = ?"
     found = connection.execute(statement, (row.handle,)).fetchone()
     return None if found is None else replace(row, values={**row.values, **dict(zip(wanted, found, strict=True))})
 
 
 def _write_row(connection: sqlite3.Connection, change: RowChange) -> None:
-    table, number, after = quoted(_table_of(change.row)), change.row.handle, change.after
+    table, number, after = quoted(str(change.row.values[_TABLE])), change.row.handle, change.after
     if after is None:
         connection.execute(f"DELETE FROM {table} WHERE rowid = ?", (number,))
         return
@@ -397,17 +375,3 @@ def _write_row(connection: sqlite3.Connection, change: RowChange) -> None:
     else:
         settings, ready = assignments(values)
         connection.execute(f"UPDATE {table} SET {settings} WHERE rowid = ?", [*ready, number])
-
-
-def _check_triggers(connection: sqlite3.Connection, database: Path, table: str) -> None:
-    """Raise Refused if a keyword index of the table has no trigger that updates it."""
-    found = connection.execute("SELECT sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = ?", (table,))
-    triggers = [as_text(sql) for (sql,) in found]
-    for name, sql in keyword_indexes(connection):
-        is_updated = any(name in trigger and "UPDATE" in trigger.upper() for trigger in triggers)
-        words = sql.replace("=", " ").replace("'", " ").replace(",", " ").split()
-        if table in words and not is_updated:
-            raise Refused(
-                f"{database} was left alone: it lacks the trigger that updates {name}.",
-                hint="Start ZeroClaw, which adds the trigger, then do it again.",
-            )

@@ -46,12 +46,12 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.running_action import RunningAction
 from zeroclaw_tui.files.database import as_text, columns_of
-from zeroclaw_tui.memory.change import AUDIT_LOG, ApplyResult, Change, ProgressCallback, Row, RowChange, RowVersion
+from zeroclaw_tui.memory.change import ApplyResult, Change, ProgressCallback, Row, RowChange, RowVersion
 from zeroclaw_tui.memory.days import day_of_note, day_of_session, shown_day
 from zeroclaw_tui.memory.errors import InspectorError, Refused, UsageError
 from zeroclaw_tui.memory.text import counted, one_line
 
-_ARCHIVE = "archive"
+_ARCHIVE, _AUDIT_LOG = "archive", "memory_audit"
 _ORDER: Mapping[RuleName, int] = {name: place for place, name in enumerate(get_args(RuleName))}
 _FOLDERS: Sequence[tuple[str, RuleName, RuleName]] = (
     ("memory", "archive memory files", "purge memory archives"),
@@ -293,12 +293,13 @@ def _row_problems(library: Library) -> list[str]:
 
 
 def _old_audit_entries(connection: sqlite3.Connection, file: Path, cutoff: Cutoff) -> list[HygieneItem]:
-    columns = columns_of(connection, AUDIT_LOG)
+    columns = columns_of(connection, _AUDIT_LOG)
     if not {"id", "timestamp"} <= set(columns):
         return []
     items = []
-    for values in connection.execute(f"SELECT * FROM {AUDIT_LOG} WHERE timestamp < ? ORDER BY id", (cutoff.text,)):
-        row = external.audit_row(file, dict(zip(columns, values, strict=True)))
+    for values in connection.execute(f"SELECT * FROM {_AUDIT_LOG} WHERE timestamp < ? ORDER BY id", (cutoff.text,)):
+        named = dict(zip(columns, values, strict=True))
+        row = external.database_row(file, _AUDIT_LOG, named["id"], named)
         name = " ".join(as_text(row.values[column]) for column in ("operation", "key") if row.values.get(column))
         date = as_text(row.values["timestamp"])
         items.append(HygieneItem(f"audit:{row.handle}", "audit log", name, date, row.size, row=row))

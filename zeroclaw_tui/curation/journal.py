@@ -40,7 +40,7 @@ from zeroclaw_tui.curation.journal_records import (
 from zeroclaw_tui.curation.journal_rows import bindable, text_of
 from zeroclaw_tui.curation.recovery import find_done
 from zeroclaw_tui.curation.running_action import PermanentDeletion, RunningAction, Turn
-from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES, OTHER_ROW, Row, RowChange
+from zeroclaw_tui.memory.change import FILE, MEMORIES, OTHER_ROW, Row, RowChange
 from zeroclaw_tui.memory.entry import column_text
 from zeroclaw_tui.memory.errors import NotFound
 
@@ -176,7 +176,7 @@ class Trash:
         with self._file.reading() as connection:
             if connection is None:
                 return
-            tables = f"table_name {'' if outside else 'NOT'} IN {(FILE, AUDIT_LOG, OTHER_ROW)}"
+            tables = f"table_name {'' if outside else 'NOT'} IN {(FILE, OTHER_ROW)}"
             query = f"SELECT number FROM changes WHERE number IN {LISTED} AND {'1' if outside is None else tables}"
             chosen = set(numbers(connection, query, json.dumps(list(wanted))))
             for version in find_versions(connection, self._codec, (number for number in wanted if number in chosen)):

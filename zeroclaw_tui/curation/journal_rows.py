@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES, NOTES_FILE, OTHER_ROW, Row, RowChange, Value
+from zeroclaw_tui.memory.change import FILE, MEMORIES, NOTES_FILE, OTHER_ROW, Row, RowChange, Value
 from zeroclaw_tui.memory.text import is_unicode
 
 VERSION = 4
@@ -35,10 +35,10 @@ INSERT_CHANGE = (
     "INSERT INTO changes (number, action, table_name, id, is_counted, undone, size, after_state, before, after)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
-EXTERNAL = (FILE, NOTES_FILE, AUDIT_LOG, OTHER_ROW)
+EXTERNAL = (FILE, NOTES_FILE, OTHER_ROW)
 """The tables whose rows are files, or rows of other databases; their ids begin with a path."""
 
-_COUNTED = (MEMORIES, FILE, AUDIT_LOG, OTHER_ROW)
+_COUNTED = (MEMORIES, FILE, OTHER_ROW)
 """The tables whose rows a person changes; agents, cached vectors and notes files come along."""
 _COMES_ALONG = {"moved_from", "stays_if_changed"}
 """Values of a file that is the other half of a move, or ZeroClaw's note of when hygiene ran."""

@@ -13,7 +13,7 @@ from typing import Any
 from zeroclaw_tui.curation.external import read_file
 from zeroclaw_tui.curation.journal_rows import EXTERNAL, INSERT_CHANGE, SCHEMA, VERSION, RowCodec, columns_of_change
 from zeroclaw_tui.files.database import transaction
-from zeroclaw_tui.memory.change import FILE, Row, RowChange, Value
+from zeroclaw_tui.memory.change import FILE, OTHER_ROW, Row, RowChange, Value
 from zeroclaw_tui.memory.errors import Refused, Unreadable
 
 _PATHS = ("path", "moved_to", "moved_from", "made_folder", "audit_file")
@@ -84,7 +84,9 @@ def _unpacked(text: str, content: str | None, blob: bytes | None, before: Row | 
 
 
 def _in_place(row: Row, home: Path | None) -> Row:
-    """Return a row with whole paths, and with the bytes of its file."""
+    """Return a row with whole paths, and with the bytes of its file; an entry of audit.db names its table."""
+    if row.table == "memory_audit":
+        row = replace(row, values={**row.values, "of_table": row.table}, table=OTHER_ROW)
     if home is not None and row.table in EXTERNAL:
         values: dict[str, Value] = {
             name: os.path.join(home, value) if name in _PATHS and isinstance(value, str) else value

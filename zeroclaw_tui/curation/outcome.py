@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from zeroclaw_tui.curation.journal_records import Action, Verb
-from zeroclaw_tui.memory.change import AGENTS, AUDIT_LOG, EMBEDDING_CACHE, FILE, MEMORIES, OTHER_ROW, Row, RowChange
+from zeroclaw_tui.memory.change import AGENTS, EMBEDDING_CACHE, FILE, MEMORIES, OTHER_ROW, Row, RowChange
 from zeroclaw_tui.memory.secret_text import excerpt_of, masked
 from zeroclaw_tui.memory.text import counted, first_names, one_line, renamed_sentences
 
@@ -26,7 +26,7 @@ _DONE: dict[Verb, tuple[str, str, str, str]] = {
 0."""
 _TURNED: dict[Verb, str] = {"undo": "Undid", "redo": "Redid"}
 _THINGS = {
-    FILE: "file", AUDIT_LOG: "audit entry", OTHER_ROW: "row", AGENTS: "agent", EMBEDDING_CACHE: "cached vector",
+    FILE: "file", OTHER_ROW: "row", AGENTS: "agent", EMBEDDING_CACHE: "cached vector",
 }  # fmt: skip
 
 

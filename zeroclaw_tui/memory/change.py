@@ -15,10 +15,10 @@ from zeroclaw_tui.memory.text import one_line
 Value = str | int | float | bytes | None
 """One value of a row. Text that is no UTF-8 in the store is here with surrogate escapes."""
 
-MEMORIES, AGENTS, EMBEDDING_CACHE, FILE, AUDIT_LOG = "memories", "agents", "embedding_cache", "file", "memory_audit"
-NOTES_FILE, OTHER_ROW = "notes_file", "other_row"
-"""The table that a row belongs to. `FILE` is any file outside of the store, `AUDIT_LOG` the table of audit.db,
-`NOTES_FILE` a file of a Markdown store, `OTHER_ROW` a row of another database."""
+MEMORIES, AGENTS, EMBEDDING_CACHE = "memories", "agents", "embedding_cache"
+FILE, NOTES_FILE, OTHER_ROW = "file", "notes_file", "other_row"
+"""The table that a row belongs to. `FILE` is any file outside of the store, `NOTES_FILE` a file of a Markdown store,
+`OTHER_ROW` a row of another database."""
 
 SUPERSEDED_BY = "superseded_by"
 """A field that an edit can only clear (None), so that a superseded memory is current again."""

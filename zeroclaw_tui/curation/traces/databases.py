@@ -222,7 +222,7 @@ def wipe(path: Path) -> None:
     with translate_sqlite_errors(path), exclusive_connection(path) as connection:
         connection.execute("PRAGMA secure_delete = ON").fetchall()
         connection.execute("VACUUM")
-        for name, _ in keyword_indexes(connection):
+        for name in keyword_indexes(connection):
             _rebuild(connection, name)
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
