@@ -26,6 +26,7 @@ from zeroclaw_tui.curation.journal_records import (
     Action,
     Verb,
     Version,
+    bindable,
     contents_of,
     delete_changes,
     delete_empty_actions,
@@ -35,9 +36,9 @@ from zeroclaw_tui.curation.journal_records import (
     ids_move,
     numbers,
     numbers_in_trash,
+    text_of,
     versions_where,
 )
-from zeroclaw_tui.curation.journal_rows import bindable, text_of
 from zeroclaw_tui.curation.recovery import find_done
 from zeroclaw_tui.curation.running_action import PermanentDeletion, RunningAction, Turn
 from zeroclaw_tui.memory.change import FILE, MEMORIES, OTHER_ROW, Row, RowChange
@@ -109,8 +110,8 @@ class Trash:
         """Complete what was cut off: changes that were recorded but not made are deleted, and each change of a turn is
         done or undone as the store shows it. Does nothing while an action is under way."""
         begun = "SELECT number FROM actions WHERE is_done = 0 AND store = ?"
-        of_turn = f"SELECT number FROM changes WHERE turning > 0 AND {OF_STORE}"
-        if not await self._numbers(f"{begun} UNION ALL {of_turn}", self.store, self.store):
+        turning = f"SELECT number FROM changes WHERE turning > 0 AND {OF_STORE} ORDER BY number"
+        if not (await self._numbers(begun, self.store) or await self._numbers(turning, self.store)):
             return
         descriptor = await asyncio.to_thread(self._file.try_lock)
         if descriptor is None:
@@ -121,9 +122,7 @@ class Trash:
                 done = await find_done(await self.versions(recorded), memory)
                 undone = [number for number in recorded if not done.get(number, True)]
                 await self._file.write(partial(_complete_action, action=action, undone=undone))
-            # Only the changes whose bits were set can be done.
-            set_bits = await self._numbers(f"{of_turn} AND turning = 2 ORDER BY number", self.store)
-            done = await find_done(await self.versions(set_bits), memory)
+            done = await find_done(await self.versions(await self._numbers(turning, self.store)), memory)
             await self._file.write(partial(_complete_turns, store=self.store, done=done))
         finally:
             os.close(descriptor)

@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from zeroclaw_tui.curation.journal_rows import SCHEMA, VERSION, RowCodec
+from zeroclaw_tui.curation.journal_records import SCHEMA, VERSION, RowCodec, wipe
 from zeroclaw_tui.curation.old_trash import convert
 from zeroclaw_tui.files.database import is_for_want_of_room, transaction, wal_file
 from zeroclaw_tui.files.disk import FULL, MAKE_ROOM, file_size, locked_or_closed, make_folder, new_file
@@ -189,20 +189,6 @@ class JournalFile:
                 why, hint = "it is damaged", _DAMAGED
             nothing = " Without it nothing is changed." if verb == "written" else ""
             raise kind(f"The trash {self.path} cannot be {verb}: {why}.{nothing}", hint=hint) from error
-
-
-def wipe(connection: sqlite3.Connection) -> None:
-    """Give freed pages back to the system and empty the write-ahead log, so that no deleted content is left."""
-    # `execute` would take one step of it, which is one page.
-    connection.executescript("PRAGMA incremental_vacuum")
-    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-
-
-def bytes_used(connection: sqlite3.Connection) -> int:
-    """Return the bytes of the pages of the file that are in use."""
-    names = ("page_count", "freelist_count", "page_size")
-    pages, free, size = (int(connection.execute(f"PRAGMA {name}").fetchone()[0]) for name in names)
-    return (pages - free) * size
 
 
 def _locked() -> Locked:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.curation.external import read_file
-from zeroclaw_tui.curation.journal_rows import EXTERNAL, INSERT_CHANGE, SCHEMA, VERSION, RowCodec, columns_of_change
+from zeroclaw_tui.curation.journal_records import EXTERNAL, INSERT_CHANGE, SCHEMA, VERSION, RowCodec, columns_of_change
 from zeroclaw_tui.files.database import transaction
 from zeroclaw_tui.memory.change import FILE, OTHER_ROW, Row, RowChange, Value
 from zeroclaw_tui.memory.errors import Refused, Unreadable

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.lookup import rows_by_id
 from zeroclaw_tui.curation.external import current_states
-from zeroclaw_tui.curation.journal_records import Version
-from zeroclaw_tui.curation.journal_rows import EXTERNAL
+from zeroclaw_tui.curation.journal_records import EXTERNAL, Version
 from zeroclaw_tui.memory.change import MEMORIES, NOTES_FILE
 
 if TYPE_CHECKING:

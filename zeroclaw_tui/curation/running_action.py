@@ -12,19 +12,21 @@ from contextlib import closing, contextmanager
 from datetime import datetime
 from typing import Any
 
-from zeroclaw_tui.curation.journal_file import JournalFile, wipe
+from zeroclaw_tui.curation.journal_file import JournalFile
 from zeroclaw_tui.curation.journal_records import (
     LISTED,
     Action,
     Verb,
+    bindable,
     delete_changes,
     delete_empty_actions,
     delete_old,
     end_action,
     find_actions,
     forget,
+    insert_changes,
+    wipe,
 )
-from zeroclaw_tui.curation.journal_rows import bindable, insert_changes
 from zeroclaw_tui.files.database import transaction
 from zeroclaw_tui.memory.change import AGENTS, EMBEDDING_CACHE, NOTES_FILE, Journal, RowChange
 
@@ -163,8 +165,8 @@ class PermanentDeletion(RunningAction):
 class Turn(RunningAction):
     """An undo, redo or restore of journaled changes.
 
-    The changes are marked before anything is written, and their bits set with each batch; after a kill `Trash.recover`
-    sets the bits by what the store shows. Rows that were replaced become an action of their own.
+    The bits of its changes are set before each batch is written; after a kill `Trash.recover` sets them by what the
+    store shows. Rows that were replaced become an action of their own.
     """
 
     ending = "Run it again to continue."
@@ -179,7 +181,6 @@ class Turn(RunningAction):
         super().__init__(file, descriptor, store, clock, verb, "")
 
     def _begin(self, connection: sqlite3.Connection, summary: str) -> int:
-        connection.execute(f"UPDATE changes SET turning = 1 WHERE number IN {LISTED}", (self._numbers,))
         if self._undone:
             # The next number, so that what is done later has a higher one.
             connection.execute("UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'actions'")
@@ -203,7 +204,7 @@ class Turn(RunningAction):
         with self._transaction() as connection:
             delete_changes(connection, self._recorded)
             connection.executemany(
-                "UPDATE changes SET turning = 1, undone = ?, size = ?, after_state = ?, before = ?, after = ?"
+                "UPDATE changes SET turning = 0, undone = ?, size = ?, after_state = ?, before = ?, after = ?"
                 " WHERE number = ?",
                 self._before,
             )
@@ -213,7 +214,7 @@ class Turn(RunningAction):
         new row the journal had the key alone. What replaces a row stays as it was recorded."""
         query = "SELECT undone, size, after_state, before, after, number FROM changes WHERE number = ?"
         self._before += connection.execute(query, (number,)).fetchall()
-        connection.execute("UPDATE changes SET turning = 2, undone = ? WHERE number = ?", (self._undone, number))
+        connection.execute("UPDATE changes SET turning = 1, undone = ? WHERE number = ?", (self._undone, number))
         if not change.replaces or change.row.table == NOTES_FILE:
             rows = (change.after, change.before) if self._undone else (change.before, change.after)
             size = sum(row.size for row in rows if row is not None)
