@@ -13,8 +13,7 @@ from support import small_store
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.config_choice import configs_for
-from zeroclaw_tui.curation.doctor import DoctorReport, examine, repair_finding
-from zeroclaw_tui.curation.doctor_checks import DoctorFinding
+from zeroclaw_tui.curation.doctor import DoctorFinding, DoctorReport, examine, repair_finding
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.repairs import RepairOutcome
 

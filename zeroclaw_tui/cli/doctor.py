@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from zeroclaw_tui.config.memory_config import MemoryConfig
-    from zeroclaw_tui.curation.doctor import DoctorReport
-    from zeroclaw_tui.curation.doctor_checks import DoctorFinding, Risk
+    from zeroclaw_tui.curation.doctor import DoctorFinding, DoctorReport, Risk
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.repairs import RepairOutcome
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -17,7 +16,6 @@ from zeroclaw_tui.backends.factory import create_memory, has_database
 from zeroclaw_tui.backends.health import Repair
 from zeroclaw_tui.backends.lookup import require_database
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.files.database import wal_file, why_not_writable
 from zeroclaw_tui.files.disk import (
     FULL,
@@ -37,7 +35,7 @@ from zeroclaw_tui.files.whole_database import (
     remove_database,
     require_exclusive,
 )
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, DiskFull, Locked, Refused, Unreadable
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, DiskFull, Refused, Unreadable
 from zeroclaw_tui.memory.text import counted, one_line, size_shown
 
 RepairName = Repair | Literal["compact", "fill vectors"]
@@ -91,34 +89,6 @@ class RepairOutcome:
         return {"done": list(self.done), "backup": None if self.backup is None else str(self.backup)}
 
 
-async def run_repair(
-    config: MemoryConfig,
-    library: Library,
-    repair: RepairName,
-    now: datetime,
-) -> RepairOutcome:
-    """Run one repair other than "fill vectors", which is `reindex`. Raises Refused, Locked, Unreadable.
-
-    While the database is compacted, the library is disconnected from it.
-    """
-    if repair == "fill vectors":
-        raise Refused("Vectors are sent for.", hint="Run `zeroclaw memory reindex`, which shows what is sent where.")
-    await asyncio.to_thread(_require_writable, config)
-    database = require_database(library.memory)
-    if repair == "compact":
-        async with database.disconnected():
-            return await compact(config, now)
-    backup = await back_up(config, now)
-    await database.repair(repair)
-    if repair == "fold in write-ahead log":
-        return RepairOutcome(("The write-ahead log was written into the database.",), backup)
-    # ZeroClaw's move to 0.8 leaves a log behind, so the repair has to be in the database file. Where another program
-    # has the database open, that program folds the log in.
-    with suppress(Locked):
-        await database.repair("fold in write-ahead log")
-    return RepairOutcome(("The database has ZeroClaw's own tables, index and triggers again.",), backup)
-
-
 @dataclass(frozen=True, slots=True)
 class CompactPlan:
     """`size` of the database with its log and `free` of it, in bytes; `open_in` names the programs that have it open,
@@ -154,7 +124,7 @@ async def compact(config: MemoryConfig, now: datetime) -> RepairOutcome:
 
     The caller has closed its own connections. Raises Locked, naming the other programs that have the database open.
     """
-    await asyncio.to_thread(_require_writable, config)
+    await asyncio.to_thread(require_writable, config)
     before = (await plan_compact(config)).size
     await asyncio.to_thread(require_exclusive, config.database)
     backup = await back_up(config, now)
@@ -168,7 +138,8 @@ def _require_database_file(config: MemoryConfig) -> None:
         raise Refused(f"The {config.backend} backend has no database file here.", hint="Nothing was changed.")
 
 
-def _require_writable(config: MemoryConfig) -> None:
+def require_writable(config: MemoryConfig) -> None:
+    """Raise Refused where there is no database file, or it cannot be written."""
     _require_database_file(config)
     reason = ASKED_READ_ONLY if config.read_only else why_not_writable(config.database)
     if reason is not None:

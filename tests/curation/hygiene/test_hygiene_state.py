@@ -12,7 +12,7 @@ import pytest
 from hygiene_world import STATE
 from support import golden
 
-from zeroclaw_tui.curation.hygiene_state import read_state, state_bytes
+from zeroclaw_tui.curation.hygiene import read_state, state_bytes
 
 NOW = datetime(2026, 3, 20, 12, 0, tzinfo=UTC)
 EARLY = ["archived_memory_files", "archived_session_files", "purged_memory_archives", "purged_session_archives"]

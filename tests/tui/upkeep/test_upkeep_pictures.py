@@ -15,8 +15,7 @@ from upkeep_samples import NOW, Home, Workspace, polluted_rows
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import doctor
-from zeroclaw_tui.curation.doctor import DoctorReport
-from zeroclaw_tui.curation.doctor_checks import DoctorFinding
+from zeroclaw_tui.curation.doctor import DoctorFinding, DoctorReport
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.view import Pace
 

@@ -11,8 +11,7 @@ from typing import ClassVar
 from textual.content import Content
 
 from zeroclaw_tui.curation import doctor, reindex, repairs
-from zeroclaw_tui.curation.doctor import DoctorReport
-from zeroclaw_tui.curation.doctor_checks import GLYPHS, DoctorFinding
+from zeroclaw_tui.curation.doctor import GLYPHS, DoctorFinding, DoctorReport
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.repairs import RepairOutcome
 from zeroclaw_tui.curation.stats import StoreStats, store_stats

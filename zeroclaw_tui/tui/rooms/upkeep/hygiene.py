@@ -10,8 +10,14 @@ from typing import Any, ClassVar
 from textual.content import Content
 
 from zeroclaw_tui.config.real_binary import runnable
-from zeroclaw_tui.curation.hygiene import HygieneItem, HygienePlan, plan_hygiene, run_hygiene, run_sentences
-from zeroclaw_tui.curation.hygiene_state import INTERVAL_HOURS
+from zeroclaw_tui.curation.hygiene import (
+    INTERVAL_HOURS,
+    HygieneItem,
+    HygienePlan,
+    plan_hygiene,
+    run_hygiene,
+    run_sentences,
+)
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.memory.days import absolute_time
