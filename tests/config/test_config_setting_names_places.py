@@ -44,12 +44,6 @@ def test_a_spelling_of_the_url_that_the_file_uses_is_kept(spelling: str) -> None
     ("name", "text", "sentence"),
     [
         (
-            "memory.archive_after_days",
-            "memory.archive_after_days = 5000000000",
-            "memory.archive_after_days in config.toml is a whole number and must be a whole number from 0 to "
-            "4294967295.",
-        ),
-        (
             "storage.postgres.db_url",
             'storage.provider.config.db_url = ["postgres://u:hunter2@h/d"]',
             "storage.provider.config.db_url in config.toml is a list and must be a text in quotes.",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from zeroclaw_tui.config.secrets import is_encrypted, is_variable
-from zeroclaw_tui.config.toml import TOKEN, KeyPath, Statement, statements_of
+from zeroclaw_tui.config.toml import TOKEN, Statement, statements_of
 from zeroclaw_tui.memory.text import HIDDEN, mask_secrets
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
@@ -21,6 +21,7 @@ _PAIRS = frozenset(
     {("webhook", "url"), ("password", "hash"), ("pairing", "code"), ("seed", "phrase"), ("recovery", "phrase")}
 )
 _ASSIGNED_NAME = re.compile(r"(?<![A-Za-z0-9_.\-])([A-Za-z0-9_.\-]++)[\"']?\s*+[=:][ \t]*")
+_AFTER_NAME = re.compile(r"[ \t]*[=.]")
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.\-]*://\S+")
 
 
@@ -52,73 +53,44 @@ def masked_toml(text: str) -> str:
 def _masked_statement(statement: Statement) -> str:
     if statement.kind == "other":
         return _masked_prose(statement.text)
-    text = statement.text
-    tokens = [found for found in TOKEN.finditer(text) if found.group()[0] in "#\"'"]
-    paths = _paths_of_strings(text, tokens) if statement.kind == "key" else {}
-    shown: list[str] = []
-    at = 0
-    for number, token in enumerate(tokens):
-        found = token.group()
-        if found[0] == "#":
-            found = _masked_prose(found)
-        elif number in paths:
-            found = _masked_string(found, is_secret=_is_secret(statement.table, paths[number]))
-        shown += [text[at : token.start()], found]
-        at = token.end()
-    return "".join([*shown, text[at:]])
+    is_secret = statement.kind == "key" and _is_secret(statement)
+
+    def shown(found: re.Match[str]) -> str:
+        token = found.group()
+        if token[0] == "#":
+            return _masked_prose(token)
+        is_name = statement.kind != "key" or _AFTER_NAME.match(statement.text, found.end())
+        return token if is_name or token[0] not in "\"'" else _masked_string(token, is_secret=is_secret)
+
+    return TOKEN.sub(shown, statement.text)
 
 
-def _paths_of_strings(text: str, tokens: Sequence[re.Match[str]]) -> dict[int, KeyPath]:
-    """The path of each string of a statement that is a value and not a key, by its number among the tokens.
-
-    tomllib reads the statement with each string replaced by a mark, and the marks are looked up in the result.
-    """
-    marked: list[str] = []
-    names: dict[str, str] = {}
-    at = 0
-    for number, token in enumerate(tokens):
-        if token.group()[0] != "#":
-            # A bare key never has this character, so no mark equals one.
-            names[f"\0{number}"] = token.group()
-            marked += [text[at : token.start()], f'"\\u0000{number}"']
-            at = token.end()
-    values = tomllib.loads("".join([*marked, text[at:]])) if names else {}
-
-    def found_in(value: Any, path: KeyPath) -> Iterator[tuple[int, KeyPath]]:
-        if isinstance(value, dict):
-            for name, inner in value.items():
-                yield from found_in(inner, (*path, _content(names[name]) if name in names else name))
-        elif isinstance(value, list):
-            for inner in value:
-                yield from found_in(inner, path)
-        elif isinstance(value, str):
-            yield int(value[1:]), path
-
-    return dict(found_in(values, ()))
-
-
-def _content(quoted: str) -> str:
-    """The text that a quoted string means."""
-    return str(tomllib.loads(f"value = {quoted}")["value"])
-
-
-def _is_secret(section: KeyPath, names: KeyPath) -> bool:
-    """Whether a value is a secret by its name or by that of a table around it.
+def _is_secret(statement: Statement) -> bool:
+    """Whether a statement sets a secret, by the names in it or of its section; all strings of an inline table count.
 
     A section counts with a plural (`[tokens]`) or two words (`[x.api_key]`) only: a single word there is the name of a
     thing (`[agents.cookie]`). ZeroClaw's own [secrets] says how secrets are encrypted and has none.
     """
-    around = section[1:] if section[:1] == ("secrets",) else section
-    if any(map(is_secret_name, names)):
+    section = statement.table[1:] if statement.table[:1] == ("secrets",) else statement.table
+    if any(map(is_secret_name, _names_in(tomllib.loads(statement.text)))):
         return True
-    return any(is_secret_name(name) and (name.endswith("s") or len(_WORDS.findall(name)) > 1) for name in around)
+    return any(is_secret_name(name) and (name.endswith("s") or len(_WORDS.findall(name)) > 1) for name in section)
+
+
+def _names_in(value: Any) -> Iterator[str]:
+    """The keys of a table and of all that is within it."""
+    if isinstance(value, dict):
+        yield from value
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _names_in(inner)
 
 
 def _masked_string(quoted: str, *, is_secret: bool) -> str:
     width = 3 if quoted.startswith(('"""', "'''")) else 1
     quote, written = quoted[:width], quoted[width:-width]
     # A large config has thousands of strings, and most of them mean what is written.
-    content = _content(quoted) if "\\" in quoted or "\n" in quoted else written
+    is_plain = "\\" not in quoted and "\n" not in quoted
+    content = written if is_plain else str(tomllib.loads(f"value = {quoted}")["value"])
     if is_variable(content):
         return quoted
     shown = mask_secrets(written)

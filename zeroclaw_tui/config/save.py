@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,7 +16,6 @@ from zeroclaw_tui.config.masking import masked_toml
 from zeroclaw_tui.config.toml import KeyPath
 from zeroclaw_tui.files.disk import (
     PRIVATE_FILE,
-    PRIVATE_FOLDER,
     make_folder,
     remove_stale_temp_files,
     rename_exclusive,
@@ -50,44 +47,33 @@ class Backup:
 def save_config(config_file: Path, before: bytes | None, after: bytes, own_dir: Path, now: datetime) -> Backup | None:
     """Put `after` in the place of `before`; the backup made of `before`, None when there was no file.
 
-    First the backup, durable, then a temporary file in the same folder (a link is followed and stays a link), fsync, a
-    last comparison with `before`, rename, fsync of the folder. Killed anywhere, one of both files is there, whole.
-    Raises Refused when the file is no longer `before` or may not be written, and Unreadable when it cannot be.
+    A temporary file in the same folder is written (a link is followed and stays a link), then the backup, both durable;
+    after a last comparison with `before` it is renamed. Killed anywhere, one of both files is there, whole. Raises
+    Refused when the file is no longer `before` or may not be written, and Unreadable when it cannot be.
     """
     target = config_file if before is None else Path(os.path.realpath(config_file))
+    folder = own_dir / _BACKUPS
     _check_unchanged(config_file, target, before)
     with translate_os_errors(config_file):
-        if before is None:
-            make_folder(config_file.parent)
-        else:
+        make_folder(config_file.parent)
+        if before is not None:
             _check_writable(target)
     with translate_os_errors(own_dir):
-        folder = _make_backups_folder(own_dir)
-    with _exclusive(folder, config_file):
-        with translate_os_errors(config_file):
-            for place in {target.parent, config_file.parent, own_dir, folder}:
-                remove_stale_temp_files(place)
+        make_folder(folder)
+    with translate_os_errors(config_file):
+        for place in {target.parent, config_file.parent, own_dir, folder}:
+            remove_stale_temp_files(place)
+    with translate_os_errors(config_file), write_temp_file(target, after, mode=PRIVATE_FILE) as temporary:
         with translate_os_errors(own_dir):
             backup = None if before is None else make_backup(own_dir, before, now)
-        try:
-            with translate_os_errors(config_file), write_temp_file(target, after, mode=PRIVATE_FILE) as temporary:
-                _check_unchanged(config_file, target, before)
-                if before is None:
-                    _rename_new(temporary, target)
-                else:
-                    temporary.replace(target)
-        except BaseException:
-            # An interrupt may come after the rename; then the old version is in the backup alone.
-            if backup is not None and not _is_written(target, after):
-                _delete_backup(backup)
-            raise
-        try:
-            sync_folder(target.parent)
-        except OSError as error:
-            raise Unreadable(
-                f"{config_file} was written, but the disk did not confirm it: {error.strerror}.",
-                hint="Check the disk and the file; the previous version is among the backups.",
-            ) from error
+        _check_unchanged(config_file, target, before)
+        if before is None:
+            _rename_new(temporary, target)
+        else:
+            temporary.replace(target)
+    # The file is replaced by now; an error here would say that it is not.
+    with suppress(OSError, Unreadable):
+        sync_folder(target.parent)
         for old in list_backups(own_dir)[BACKUPS_KEPT:]:
             _delete_backup(old)
     return backup
@@ -112,14 +98,6 @@ def _rename_new(temporary: Path, target: Path) -> None:
         raise Refused(f"{target} was created by another program while you were answering.", hint=_AGAIN) from error
 
 
-def _is_written(target: Path, after: bytes) -> bool:
-    """Whether the new version is in place, or that is unknown."""
-    try:
-        return target.read_bytes() == after
-    except OSError:
-        return True
-
-
 def _check_writable(target: Path) -> None:
     """A rename would replace a file that its owner has protected, so the file itself is asked."""
     if os.access(target, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
@@ -128,26 +106,6 @@ def _check_writable(target: Path) -> None:
         f"{target} is write-protected, belongs to another user, or is on a read-only file system.",
         hint=f"Nothing was written. If it is meant to change: chmod u+w {shell_word(str(target))}",
     )
-
-
-@contextmanager
-def _exclusive(folder: Path, config_file: Path) -> Iterator[None]:
-    """Keep other runs of this program out, whose temporary files would look like those of a killed run."""
-    with translate_os_errors(folder):
-        handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise Refused(
-                f"Another run of this program is writing {config_file} at this moment.", hint="Try again."
-            ) from error
-        except OSError:
-            # Some network file systems have no locks; there the last comparison has to do.
-            pass
-        yield
-    finally:
-        os.close(handle)
 
 
 def list_backups(own_dir: Path) -> tuple[Backup, ...]:
@@ -175,14 +133,6 @@ def read_backup(backup: Backup) -> bytes:
         raise Unreadable(
             f"The backup {backup.path} cannot be read: {error.strerror}.", hint="Check its permissions."
         ) from error
-
-
-def _make_backups_folder(own_dir: Path) -> Path:
-    folder = own_dir / _BACKUPS
-    make_folder(folder)
-    if folder.stat().st_mode & 0o777 != PRIVATE_FOLDER:
-        folder.chmod(PRIVATE_FOLDER)
-    return folder
 
 
 def make_backup(own_dir: Path, data: bytes, now: datetime) -> Backup:

@@ -3,10 +3,11 @@ environment, and what it does; and the commented files of `defaults/`, from the 
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
@@ -50,12 +51,8 @@ class Setting(NamedTuple):
     low: float | None = None
     high: float | None = None
     """`low` and `high` bound what makes sense, both included."""
-    is_validated: bool = False
-    """Whether ZeroClaw >= 0.8.4 refuses a value outside that range."""
     bounded_since: str | None = None
     """The version from which `high` applies; older ones make sense of more."""
-    largest: int = I64
-    """The greatest whole number that its type holds."""
     choices: tuple[str, ...] = ()
     is_strict: bool = True
     """Whether ZeroClaw refuses every other word than the choices."""
@@ -92,8 +89,6 @@ class Setting(NamedTuple):
         """What a TOML value must be where ZeroClaw cannot read it; empty where it can."""
         if not fits(self.kind, value):
             return KIND_WORDS[self.kind]
-        if isinstance(value, int) and value > self.largest:
-            return f"a whole number from 0 to {self.largest}"
         if isinstance(value, dict) and not all(fits("count", days) for days in value.values()):
             return "a table of whole numbers"
         return ""
@@ -104,8 +99,7 @@ class Setting(NamedTuple):
         if self.choices:
             return f"one of {', '.join(self.choices)}"
         if self.kind == "count":
-            high = self.largest if self.high is None else int(self.high)
-            return f"a whole number from {int(self.low or 0)} to {high}"
+            return f"a whole number from {int(self.low or 0)} to {I64 if self.high is None else int(self.high)}"
         if self.kind == "number" and self.low is not None:
             return f"a number from {self.low:g}" + ("" if self.high is None else f" to {self.high:g}")
         return KIND_WORDS[self.kind]
@@ -116,7 +110,7 @@ class Setting(NamedTuple):
         is_free = since is not None and (version is None or version < version_numbers(since))
         low = -math.inf if self.low is None else self.low
         if self.high is None or is_free:
-            return low, self.largest if self.kind == "count" else math.inf
+            return low, math.inf
         return low, self.high
 
 
@@ -143,7 +137,7 @@ class Target(NamedTuple):
 
 
 def _days(name: str, default: int, about: str, since: str = "0.1.2") -> Setting:
-    return Setting(f"memory.{name}", "count", default, about, since, low=0, largest=U32)
+    return Setting(f"memory.{name}", "count", default, about, since, low=0, high=U32)
 
 
 def _count(name: str, default: int, about: str, since: str = "0.1.2") -> Setting:
@@ -154,9 +148,8 @@ def _switch(name: str, default: bool, about: str, since: str = "0.1.2") -> Setti
     return Setting(f"memory.{name}", "switch", default, about, since)
 
 
-def _share(name: str, default: float, about: str, since: str, *, is_validated: bool = False) -> Setting:
-    name = f"memory.{name}"
-    return Setting(name, "number", default, about, since, low=0.0, high=1.0, is_validated=is_validated)
+def _share(name: str, default: float, about: str, since: str) -> Setting:
+    return Setting(f"memory.{name}", "number", default, about, since, low=0.0, high=1.0)
 
 
 def _text(name: str, default: str | None, about: str, since: str = "0.1.2") -> Setting:
@@ -208,11 +201,7 @@ _SEARCH = (
     _word("search_mode", ("hybrid", "bm25", "embedding"), "Search by keywords, by vectors, or both.", "0.6.3"),
     # Before 0.8.4, scores by words alone are raw BM25, which has no upper end.
     _share(
-        "min_relevance_score",
-        0.4,
-        "Relevance threshold: a memory with a lower score is not injected.",
-        "0.1.2",
-        is_validated=True,
+        "min_relevance_score", 0.4, "Relevance threshold: a memory with a lower score is not injected.", "0.1.2"
     )._replace(bounded_since="0.8.4"),
     _texts(
         "retrieval_stages",
@@ -222,16 +211,14 @@ _SEARCH = (
     ),
     _share("fts_early_return_score", 0.85, "No ZeroClaw version acts on it.", "0.5.7"),
     _count("candidate_multiplier", 4, "How many times the limit is fetched to rank again.", "0.8.4")._replace(
-        low=1, high=20, is_validated=True
+        low=1, high=20
     ),
     _switch("rerank_enabled", False, "Ranks again by importance and age; acts from 0.8.4.", "0.5.7"),
     _count("rerank_threshold", 5, "How many hits it takes to rank for variety.", "0.5.7"),
     _word("rerank_strategy", ("none", "mmr"), "How to rank again.", "0.8.4", is_strict=False),
-    _share("mmr_lambda", 0.7, "Relevance against variety when ranking again.", "0.8.4", is_validated=True),
-    _share("importance_weight", 0.2, "How much importance counts when ranking again.", "0.8.4")._replace(
-        is_validated=True
-    ),
-    _share("recency_weight", 0.1, "How much age counts when ranking again.", "0.8.4", is_validated=True),
+    _share("mmr_lambda", 0.7, "Relevance against variety when ranking again.", "0.8.4"),
+    _share("importance_weight", 0.2, "How much importance counts when ranking again.", "0.8.4"),
+    _share("recency_weight", 0.1, "How much age counts when ranking again.", "0.8.4"),
 )
 _WRITING = (
     _share(
@@ -294,7 +281,7 @@ _BY_CATEGORY = tuple(
         f"Days a {category} memory is kept, above the setting of that category; 0 is forever.",
         since,
         low=0,
-        largest=U32,
+        high=U32,
     )
     for category, since in (("conversation", "0.5.7"), ("daily", "0.8.1"), ("core", "0.8.1"))
 )
@@ -410,13 +397,27 @@ def fits(kind: Kind, value: object) -> bool:
     if kind == "switch":
         return isinstance(value, bool)
     if kind == "count":
-        return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+        return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= I64
     if kind == "number":
         is_whole = isinstance(value, int) and not isinstance(value, bool) and -I64 - 1 <= value <= I64
         return is_whole or isinstance(value, float)
     if kind == "texts":
         return isinstance(value, list | tuple) and all(isinstance(item, str) for item in value)
     return isinstance(value, dict if kind == "table" else str)
+
+
+def parsed(kind: Kind, text: str) -> Any:
+    """The value that a text means, None when it is not of that type. Lists are JSON or comma-separated."""
+    if kind == "text":
+        return text
+    if kind == "texts" and not text.lstrip().startswith("["):
+        return [item.strip() for item in text.split(",") if item.strip()]
+    readers: dict[Kind, Callable[[str], Any]] = {"count": int, "number": float}
+    try:
+        value = readers.get(kind, json.loads)(text.strip())
+    except ValueError:
+        return None
+    return value if fits(kind, value) else None
 
 
 def kind_of(value: object) -> str:

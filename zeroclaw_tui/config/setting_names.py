@@ -7,7 +7,6 @@ spelling of the latter up to ZeroClaw 0.7.5, and >= 0.8.0 puts an alias between 
 from __future__ import annotations
 
 import difflib
-import json
 import math
 import re
 from collections.abc import Mapping
@@ -27,6 +26,7 @@ from zeroclaw_tui.config.schema import (
     Target,
     fits,
     kind_of,
+    parsed,
     version_numbers,
 )
 from zeroclaw_tui.config.toml import KeyPath
@@ -129,16 +129,7 @@ def parsed_value(name: str, text: str, version: str | None = None) -> Any:
     """The value that a typed text means. Raises UsageError where it is none for this setting and version."""
     setting = SETTINGS[name]
     stripped = text.strip()
-    if setting.kind == "switch":
-        value: Any = _SWITCHES.get(stripped.lower())
-    elif setting.kind == "count":
-        value = int(stripped) if re.fullmatch(r"\+?[0-9]{1,30}", stripped) else None
-    elif setting.kind == "number":
-        value = _number(stripped)
-    elif setting.kind == "texts":
-        value = _texts(stripped)
-    else:
-        value = stripped
+    value = _SWITCHES.get(stripped.lower()) if setting.kind == "switch" else parsed(setting.kind, stripped)
     if value is None:
         raise _wrong(setting, f'"{shown(stripped)}" is not' if stripped else "nothing was given")
     return checked_value(name, value, version)
@@ -158,24 +149,6 @@ def checked_value(name: str, value: Any, version: str | None = None) -> Any:
     if setting.kind == "texts":
         return [_typeable(setting, item) for item in value]
     return _checked_text(setting, _typeable(setting, value.strip())) if setting.kind == "text" else value
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
-
-
-def _texts(text: str) -> list[str] | None:
-    """A list in JSON, or its items with commas between them."""
-    if not text.startswith("["):
-        return [item.strip() for item in text.split(",") if item.strip()]
-    try:
-        items = json.loads(text)
-    except ValueError:
-        return None
-    return items if fits("texts", items) else None
 
 
 def _typeable(setting: Setting, text: str) -> str:

@@ -19,7 +19,7 @@ from zeroclaw_tui.config.schema import (
     Kind,
     Setting,
     Target,
-    fits,
+    parsed,
     settings_of,
     table_keys,
 )
@@ -83,22 +83,6 @@ def _kind_at(path: list[str]) -> Kind | None:
     if section == "agents" and rest[1:] == ["workspace", "read_memory_from"]:
         return "texts"
     return "text" if len(rest) > 1 else None
-
-
-def parsed(kind: Kind, text: str) -> Any:
-    """The value a variable's text means, None when it is not of that type. Lists are JSON or comma-separated."""
-    if kind == "text":
-        return text
-    if kind == "texts" and not text.lstrip().startswith("["):
-        return [item.strip() for item in text.split(",") if item.strip()]
-    import json
-
-    readers: dict[Kind, Callable[[str], Any]] = {"count": int, "number": float}
-    try:
-        value = readers.get(kind, json.loads)(text.strip())
-    except ValueError:
-        return None
-    return value if fits(kind, value) else None
 
 
 def value_of_variable(setting: Setting, environ: Mapping[str, str], notes: Notes) -> Any:

@@ -16,8 +16,8 @@ from zeroclaw_tui.config.locations import command_at, read_config
 from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, OPTION, MemoryConfig
 from zeroclaw_tui.config.save import difference, save_config
 from zeroclaw_tui.config.schema import NEWEST_MODERN, NEWEST_OLD, version_numbers
+from zeroclaw_tui.config.setting_names import checked_value
 from zeroclaw_tui.config.toml import KeyPath
-from zeroclaw_tui.config.validate import check_change
 from zeroclaw_tui.curation.library import scoring_settings
 from zeroclaw_tui.memory.errors import BrokenConfig, Refused, UsageError
 from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial, float32
@@ -165,7 +165,8 @@ def plan_settings_change(library: Library, trial: Trial) -> SettingChange:
         raise Refused(_NOTHING_TO_WRITE, hint=" ".join(overridden))
     is_modern = config.schema >= NEWEST_SCHEMA or config.install.layout == "data"
     readers = (NEWEST_MODERN if is_modern else NEWEST_OLD, trial.profile.version, own.version)
-    check_change(before.values, after.values, values, max(readers, key=version_numbers))
+    for name, value in values.items():
+        checked_value(name, value, max(readers, key=version_numbers))
     lines = tuple((_SIGNS[line.kind], line.text) for line in difference(before, after).lines)
     return SettingChange(raw, after.to_bytes(), lines, tuple(warnings))
 
