@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from zeroclaw_tui.config.document import ConfigDocument
-from zeroclaw_tui.config.locations import read_toml
+from zeroclaw_tui.config.toml import read_toml
 from zeroclaw_tui.memory.errors import BrokenConfig
 
 SECRET = "hunter2-hunter2"

@@ -55,18 +55,7 @@ def test_a_line_that_was_lost_changed_or_added_is_an_error(text: str) -> None:
         checked_edit(before, text, {("memory", "backend"): "x"})
 
 
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        (f"{'.'.join(['a'] * 5000)} = 1\n", "nests its values too deeply"),
-        (f"[{'.'.join(['a'] * 50_000)}]\n", "nests its values too deeply"),
-        (f"x = {'[' * 50_000}\n", "nests its values too deeply"),
-        (f"x = {'[' * 50_000}{']' * 50_000}\n", "nests its values too deeply"),
-        (f"x = {'{a = ' * 50_000}\n", "nests its values too deeply"),
-        (f'x = "{"a" * 12_000_000}"\n', "at most 1,048,576 are read"),
-    ],
-    ids=["dotted key", "header", "open lists", "lists", "inline tables", "long string"],
-)
-def test_a_text_that_no_person_wrote_is_refused(text: str, sentence: str) -> None:
-    with pytest.raises(BrokenConfig, match=sentence):
-        ConfigDocument.from_text(text)
+@pytest.mark.parametrize("value", ["[" * 50_000, "[" * 50_000 + "]" * 50_000, "{a = " * 50_000])
+def test_a_text_that_no_person_wrote_is_refused(value: str) -> None:
+    with pytest.raises(BrokenConfig, match="nests its values too deeply"):
+        ConfigDocument.from_text(f"x = {value}\n")

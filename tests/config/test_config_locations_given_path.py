@@ -113,13 +113,11 @@ def test_markdown_folder(tmp_path: Path, files: list[str], given: str, root: str
 
 
 def test_notes_elsewhere_are_no_memory(tmp_path: Path) -> None:
-    """A workspace without memory is known by its other files, or by its config."""
+    """A workspace without memory is known by its config."""
     (tmp_path / "loose.md").write_text("- a\n")
     for given in (tmp_path, tmp_path / "loose.md"):
         with pytest.raises(Unreadable, match="memory"):
             at(given)
-    (tmp_path / "SOUL.md").write_text("- a\n")
-    assert at(tmp_path).root == tmp_path
     (tmp_path / "z/workspace").mkdir(parents=True)
     (tmp_path / "z/config.toml").write_text(CONFIG)
     (tmp_path / "z/workspace/loose.md").write_text("- a\n")

@@ -51,14 +51,13 @@ def test_running_script_is_passed_over_by_its_real_path(tmp_path: Path, monkeypa
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Our scripts in a `.venv/bin` below the current directory, from which this program was started."""
+    """Our scripts in a `.venv/bin`, next to the Python that runs this program."""
     scripts = tmp_path / "clone" / ".venv" / "bin"
     scripts.mkdir(parents=True)
     for name in ("zeroclaw", "zeroclaw-tui"):
         (scripts / name).write_text("#!/usr/bin/python3\nfrom zeroclaw_tui.cli import main\n")
         (scripts / name).chmod(0o755)
-    monkeypatch.setattr(sys, "argv", [str(scripts / "zeroclaw"), "onboard"])
-    monkeypatch.chdir(tmp_path / "clone")
+    monkeypatch.setattr(sys, "executable", str(scripts / "python"))
     return scripts
 
 
@@ -82,26 +81,22 @@ def test_a_command_is_a_path_where_path_leads_elsewhere(
     installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", f"{other_zeroclaw(tmp_path / 'other')}:{installed}")
-    assert our_command("zeroclaw") == ".venv/bin/zeroclaw"
+    assert our_command("zeroclaw") == str(installed / "zeroclaw")
     assert our_command("zeroclaw-tui") == "zeroclaw-tui"
     monkeypatch.setenv("PATH", "/nowhere")
-    assert our_command("zeroclaw-tui") == ".venv/bin/zeroclaw-tui"
-    monkeypatch.chdir(installed)
-    assert our_command("zeroclaw") == "./zeroclaw"
-    monkeypatch.chdir(tmp_path / "other")
-    assert our_command("zeroclaw") == str(installed / "zeroclaw")
+    assert our_command("zeroclaw-tui") == str(installed / "zeroclaw-tui")
 
 
 def test_commands_in_a_text_are_spelled_so_that_they_run(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     text = "Run `zeroclaw memory undo` or `zeroclaw-tui`; zeroclaw itself is `zeroclaw`, as is `zeroclaw daemon`."
     assert runnable(text) == (
-        "Run `.venv/bin/zeroclaw memory undo` or `.venv/bin/zeroclaw-tui`; zeroclaw itself is `zeroclaw`, as is "
+        f"Run `{installed}/zeroclaw memory undo` or `{installed}/zeroclaw-tui`; zeroclaw itself is `zeroclaw`, as is "
         "`zeroclaw daemon`."
     )
-    assert runnable_command("zeroclaw onboard --restore x") == ".venv/bin/zeroclaw onboard --restore x"
+    assert runnable_command("zeroclaw onboard --restore x") == f"{installed}/zeroclaw onboard --restore x"
     assert runnable_command("ZEROCLAW_CONFIG_DIR=/x zeroclaw --real onboard") == (
-        "ZEROCLAW_CONFIG_DIR=/x .venv/bin/zeroclaw --real onboard"
+        f"ZEROCLAW_CONFIG_DIR=/x {installed}/zeroclaw --real onboard"
     )
     assert runnable_command("export ZEROCLAW_LUCID_CMD='zeroclaw'") == "export ZEROCLAW_LUCID_CMD='zeroclaw'"
 

@@ -19,9 +19,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support import kill_points, killing
 
-from zeroclaw_tui.config.locations import read_config
 from zeroclaw_tui.config.save import list_backups, read_backup, save_config
 from zeroclaw_tui.config.secrets import make_key_file
+from zeroclaw_tui.config.toml import read_config
 from zeroclaw_tui.memory.errors import Refused
 
 OLD = b'# mine, \xc3\xa4\r\n[memory]\nbackend = "sqlite"\n' + b"# a long comment\n" * 500

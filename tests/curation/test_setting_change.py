@@ -121,7 +121,7 @@ async def test_with_read_only_nothing_can_be_planned(made: MakeConfig) -> None:
         ("0.8.3", {"keyword_weight": math.inf}, "memory.keyword_weight must be"),
         ("0.8.3", {"vector_weight": 1e300}, "memory.vector_weight must be"),
         ("0.8.3", {"threshold": -0.1}, "memory.min_relevance_score must be"),
-        ("0.8.4", {"threshold": 1.5}, "memory.min_relevance_score is 1.5 and must be a number from 0 to 1"),
+        ("0.8.4", {"threshold": 1.5}, "memory.min_relevance_score must be a number from 0 to 1; 1.5 is not"),
         ("0.8.4", {"rerank": RerankSettings(candidate_multiplier=21)}, "from 1 to 20"),
     ],
 )

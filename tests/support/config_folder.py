@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from zeroclaw_tui.config.locations import read_config
 from zeroclaw_tui.config.save import Backup, save_config
+from zeroclaw_tui.config.toml import read_config
 
 NOBODY = 65534
 OLD = b'# mine\r\n[memory]\nbackend = "sqlite"\n'

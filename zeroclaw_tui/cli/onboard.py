@@ -194,8 +194,9 @@ def _named(name: str, backups: Sequence[Backup]) -> Backup:
 def _put_back(install: Install, config_file: Path, backup: Backup, given: argparse.Namespace) -> int:
     from datetime import datetime
 
-    from zeroclaw_tui.config.locations import command_at, read_config
+    from zeroclaw_tui.config.locations import command_at
     from zeroclaw_tui.config.save import read_backup, save_config
+    from zeroclaw_tui.config.toml import read_config
     from zeroclaw_tui.onboard.review import command_line
 
     today, raw = read_config(config_file), read_backup(backup)

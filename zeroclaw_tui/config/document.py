@@ -9,8 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from zeroclaw_tui.config.locations import BYTE_ORDER_MARK, decoded, parsed
-from zeroclaw_tui.config.toml import KeyPath, Statement, shown_key, statements_of
+from zeroclaw_tui.config.toml import BYTE_ORDER_MARK, KeyPath, Statement, decoded, parsed, shown_key, statements_of
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, UsageError
 
 _ABSENT = object()

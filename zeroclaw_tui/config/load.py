@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from zeroclaw_tui.config.locations import Install, is_url, read_toml, without_password
+from zeroclaw_tui.config.locations import Install, is_url, without_password
 from zeroclaw_tui.config.memory_config import (
     DEFAULT,
     FILE,
@@ -32,6 +32,7 @@ from zeroclaw_tui.config.storage import (
     read_storage,
     source_of,
 )
+from zeroclaw_tui.config.toml import read_toml
 
 LOCAL = "local"
 _HINT = "hint:"

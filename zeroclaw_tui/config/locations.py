@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from zeroclaw_tui.config.toml import TooLargeError, parse_toml, problem_of
-from zeroclaw_tui.files.disk import exists, is_folder, names_in, read_regular, status_of
+from zeroclaw_tui.config.toml import read_toml
+from zeroclaw_tui.files.disk import exists, is_folder, names_in, status_of
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, NoInstall, Unreadable, UsageError
 from zeroclaw_tui.memory.text import shell_word
 
@@ -28,22 +28,10 @@ CORE_NAME = "MEMORY.md"
 """The Markdown file of core memories."""
 DAILY_FOLDER = "memory"
 """The folder of the Markdown files of each day."""
-WORKSPACE_FILES = (
-    "AGENTS.md",
-    "SOUL.md",
-    "IDENTITY.md",
-    "USER.md",
-    "TOOLS.md",
-    "HEARTBEAT.md",
-    "BOOTSTRAP.md",
-    "MEMORY_SNAPSHOT.md",
-)
-"""Markdown files of an agent's workspace that are no memory."""
 MARKER = "active_workspace.toml"
 _DEFAULT = "the default, ~/.zeroclaw"
 SCHEME = "the scheme of --location"
 """The source of a backend that was chosen by its URL."""
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _BACKENDS_WITHOUT_MARKDOWN = frozenset({"sqlite", "lucid", "postgres", "qdrant", "none"})
 _WHAT_TO_GIVE = (
     "Give a config directory, a workspace, a database file or a directory of Markdown files;"
@@ -216,22 +204,22 @@ def _agents_have_markdown(install: Install) -> bool:
 
 def _uses_markdown(config_dir: Path) -> bool:
     """Whether ZeroClaw keeps memory in Markdown, which every name it does not know leads to."""
-    memory = _peeked(config_dir).get("memory")
+    memory = _peeked(config_dir / CONFIG_NAME).get("memory")
     backend = memory.get("backend") if isinstance(memory, dict) else None
     kind = backend.strip().lower().partition(".")[0] if isinstance(backend, str) else "sqlite"
     return kind not in _BACKENDS_WITHOUT_MARKDOWN
 
 
 def _is_third_schema(config_dir: Path) -> bool:
-    schema = _peeked(config_dir).get("schema_version")
+    schema = _peeked(config_dir / CONFIG_NAME).get("schema_version")
     return isinstance(schema, int) and schema >= 3
 
 
-def _peeked(config_dir: Path) -> dict[str, Any]:
-    """The values of a config.toml; none where it cannot be read, since loading it later reports the reason."""
+def _peeked(file: Path) -> dict[str, Any]:
+    """The values of a TOML file; none where it cannot be read, since loading it later reports the reason."""
     try:
-        return parse_toml(read_regular(config_dir / CONFIG_NAME).decode("utf-8-sig"))
-    except (OSError, ValueError):
+        return read_toml(file) or {}
+    except BrokenConfig:
         return {}
 
 
@@ -327,11 +315,11 @@ class _Place(NamedTuple):
             return self.lone(given, given / "brain.db")
         # A workspace or data folder in which nothing was stored yet.
         attached = self.attached(given)
-        if attached is None and not any(exists(given / name) for name in WORKSPACE_FILES):
+        if attached is None:
             raise Unreadable(
                 f"{given} has no config.toml, no database and no Markdown memory in it.", hint=_WHAT_TO_GIVE
             )
-        return attached or self.of_root(given)
+        return attached
 
     def of_config_dir(self) -> Install | None:
         is_config_dir = exists(self.given / CONFIG_NAME) or any(
@@ -463,10 +451,7 @@ def _by_convention(environ: Mapping[str, str], home: Path) -> list[_Rule]:
 
 def _marked_dir(default: Path) -> Path | None:
     """The config dir the marker names; None where it names none, or the default."""
-    try:
-        named = parse_toml(read_regular(default / MARKER).decode("utf-8")).get("config_dir")
-    except (OSError, ValueError):
-        return None
+    named = _peeked(default / MARKER).get("config_dir")
     chosen = default / named.strip() if isinstance(named, str) and named.strip() else default
     return None if chosen == default else chosen
 
@@ -518,52 +503,3 @@ def server_address(url: str) -> str:
         return "no address"
     shown = f"[{host}]" if ":" in host else host
     return f"{parts.scheme}://{shown}{f':{port}' if port else ''}{parts.path.rstrip('/')}"
-
-
-def read_config(path: Path) -> bytes | None:
-    """The bytes of a config, or None if there is no such file. Raises BrokenConfig where it cannot be read."""
-    try:
-        return read_regular(path)
-    except FileNotFoundError as error:
-        if not path.is_symlink():
-            return None
-        raise BrokenConfig(
-            f"{path} is a link to {os.path.realpath(path)}, which is not there.",
-            hint="Fix the link, or remove it to start with a new file.",
-        ) from error
-    except OSError as error:
-        reason = error.strerror or "it is not a regular file"
-        raise BrokenConfig(f"{path} cannot be read: {reason}.", hint="Check the path and its permissions.") from error
-
-
-def read_toml(path: Path) -> dict[str, Any] | None:
-    """The values of a TOML file; None if there is no such file. Raises BrokenConfig with line and column."""
-    raw = read_config(path)
-    return None if raw is None else parsed(decoded(raw, path), path)
-
-
-def decoded(raw: bytes, path: Path) -> str:
-    """The text of a file without its byte order mark. Raises BrokenConfig where it is not UTF-8."""
-    body = raw.removeprefix(BYTE_ORDER_MARK)
-    try:
-        return body.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = body.count(b"\n", 0, error.start) + 1
-        start = body.rfind(b"\n", 0, error.start) + 1
-        column = len(body[start : error.start].decode("utf-8")) + 1
-        raise BrokenConfig(
-            f"{path}, line {line}, column {column}: this byte is not UTF-8 text.", hint="Save the file as UTF-8."
-        ) from error
-
-
-def parsed(text: str, path: Path) -> dict[str, Any]:
-    """The values of a TOML text. Raises BrokenConfig with line, column and what to do, but never a value."""
-    try:
-        return parse_toml(text)
-    except TooLargeError as error:
-        raise BrokenConfig(f"{path} {error}.", hint="Check that this is a config of ZeroClaw.") from error
-    except ValueError as error:
-        line, column, sentence = problem_of(text, str(error))
-        raise BrokenConfig(
-            f"{path}, line {line}, column {column}: {sentence}", hint="Fix that line and try again."
-        ) from error

@@ -76,18 +76,12 @@ def _names_us(candidate: Path) -> bool:
 def our_command(name: str) -> str:
     """How to run our script "zeroclaw" or "zeroclaw-tui" in the shell that started this program.
 
-    The bare name where PATH leads to this package, else the path of the script, relative below the current directory.
+    The bare name where PATH leads to this package, else the path of the script.
     """
-    script = _our_script(name)
+    script = Path(sys.executable).with_name(name)
     found = next(_on_path(name, os.environ), None)
     is_ours = found is not None and (os.path.realpath(found) == os.path.realpath(script) or _names_us(found))
-    if is_ours or not _can_run(script):
-        return name
-    try:
-        below = script.relative_to(Path.cwd())
-    except (ValueError, OSError):
-        return shell_word(str(script))
-    return shell_word(str(below) if len(below.parts) > 1 else f"./{below}")
+    return name if is_ours or not _can_run(script) else shell_word(str(script))
 
 
 def runnable(text: str) -> str:
@@ -98,11 +92,3 @@ def runnable(text: str) -> str:
 def runnable_command(command: str) -> str:
     """One of our commands, spelled so that it can be run as printed."""
     return _AT_THE_START.sub(lambda found: found.group(1) + our_command(found.group(2)), command)
-
-
-def _our_script(name: str) -> Path:
-    """The script of this name in the environment that runs this program."""
-    started = Path(sys.argv[0]).absolute()
-    if started.name in ("zeroclaw", "zeroclaw-tui") and _can_run(started.with_name(name)):
-        return started.with_name(name)
-    return Path(sys.executable).with_name(name)

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from zeroclaw_tui.config.document import ConfigDocument
-from zeroclaw_tui.config.locations import read_config
 from zeroclaw_tui.config.masking import masked_toml
-from zeroclaw_tui.config.toml import KeyPath
+from zeroclaw_tui.config.toml import KeyPath, read_config
 from zeroclaw_tui.files.disk import (
     PRIVATE_FILE,
     make_folder,

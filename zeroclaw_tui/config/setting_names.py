@@ -9,11 +9,11 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from zeroclaw_tui.config.document import ConfigDocument
-from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, shown
+from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, kind_named, shown
 from zeroclaw_tui.config.schema import (
     DAYS_BY_CATEGORY,
     DB_URL_ALIASES,
@@ -39,6 +39,7 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _SWITCHES = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
 _IDENTIFIERS = ("storage.postgres.schema", "storage.postgres.table")
 _EMBEDDING_PROVIDERS = ("none", "openai", "openrouter")
+_SQLITE_ONLY = ("memory.types.enabled", "memory.consolidation_extract_facts")
 _MIN_SIMILARITY = 0.75
 _SPELLINGS: Mapping[str, str] = {
     f"{PROVIDER_CONFIG}.provider": BACKEND,
@@ -250,3 +251,19 @@ def _wrong_type(path: KeyPath, value: Any, expected: str) -> BrokenConfig:
         f"{shown('.'.join(path))} in config.toml is {kind_of(value)} and must be {expected}.",
         hint="Fix it by hand; ZeroClaw <= 0.7.5 refuses such a config, >= 0.8.0 drops the whole section.",
     )
+
+
+def check_sqlite_only(after: ConfigDocument, changed: Collection[str]) -> None:
+    """Raise UsageError where a change makes a config that ZeroClaw refuses: only sqlite has some settings."""
+    agents = after.get(("agents",))
+    aliases = agents if isinstance(agents, Mapping) else ()
+    places = (("memory", "backend"), *(("agents", alias, "memory", "backend") for alias in aliases))
+    for place in places:
+        kind, where = kind_named(after.get(place)), ".".join(place)
+        for name in _SQLITE_ONLY:
+            is_on = after.get(tuple(name.split("."))) is True
+            if is_on and kind != "sqlite" and (name in changed or where in changed):
+                raise UsageError(
+                    f"ZeroClaw refuses such a config: {name} = true needs sqlite, and {shown(where)} is {shown(kind)}.",
+                    hint=f"Switch it off: --set {name}=false.",
+                )

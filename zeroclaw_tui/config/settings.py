@@ -8,7 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from zeroclaw_tui.config.locations import Install, read_toml
+from zeroclaw_tui.config.locations import Install
+from zeroclaw_tui.config.toml import read_toml
 from zeroclaw_tui.files.disk import replace_file
 from zeroclaw_tui.memory.errors import BrokenConfig, Unreadable
 

@@ -1,23 +1,22 @@
-"""The text of a TOML file: parsing it with bounds, cutting it into statements, and saying what is wrong with it."""
+"""TOML files: reading one, saying what is wrong with it, and cutting its text into statements."""
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
+from zeroclaw_tui.files.disk import read_regular
+from zeroclaw_tui.memory.errors import BrokenConfig
 from zeroclaw_tui.memory.text import one_line
 
 KeyPath = tuple[str, ...]
 StatementKind = Literal["key", "table", "list item", "other"]
-
-MAX_LENGTH = 1 << 20
-"""Characters of the longest text that is parsed: tomllib takes about a second for these."""
-MAX_DEPTH = 100
-"""Tables and lists within each other."""
-_TOO_DEEP = "nests its values too deeply to be read"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 TOKEN = re.compile(
@@ -29,9 +28,6 @@ TOKEN = re.compile(
     re.DOTALL,
 )
 """A string, a comment, a bracket or a line end."""
-_KEY_PART = r"""(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')"""
-_DEEP_KEY = re.compile(rf"^[ \t\[]*{_KEY_PART}(?:[ \t]*\.[ \t]*{_KEY_PART}){{{MAX_DEPTH}}}", re.MULTILINE)
-"""A key of more than MAX_DEPTH parts, for which tomllib takes quadratic time."""
 _ESCAPED = re.compile(r'["\\\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]')
 """What TOML forbids in a quoted string, and what makes a line look like another in an editor: Unicode line ends and the
 marks that change the direction of writing."""
@@ -46,36 +42,64 @@ _SENTENCES = (
 )
 
 
-class TooLargeError(ValueError):
-    """The text is longer, or nested deeper, than a TOML file that a person writes."""
-
-
-def parse_toml(text: str) -> dict[str, Any]:
-    """Parse a text. Raises tomllib.TOMLDecodeError, and TooLargeError beyond MAX_LENGTH and MAX_DEPTH."""
-    if len(text) > MAX_LENGTH:
-        raise TooLargeError(f"has {len(text):,} characters; at most {MAX_LENGTH:,} are read")
-    if _DEEP_KEY.search(text):
-        raise TooLargeError(_TOO_DEEP)
+def read_config(path: Path) -> bytes | None:
+    """The bytes of a config, or None if there is no such file. Raises BrokenConfig where it cannot be read."""
     try:
-        values = tomllib.loads(text)
+        return read_regular(path)
+    except FileNotFoundError as error:
+        if not os.path.islink(path):
+            return None
+        raise BrokenConfig(
+            f"{path} is a link to {os.path.realpath(path)}, which is not there.",
+            hint="Fix the link, or remove it to start with a new file.",
+        ) from error
+    except OSError as error:
+        reason = error.strerror or "it is not a regular file"
+        raise BrokenConfig(f"{path} cannot be read: {reason}.", hint="Check the path and its permissions.") from error
+
+
+def read_toml(path: Path) -> dict[str, Any] | None:
+    """The values of a TOML file; None if there is no such file. Raises BrokenConfig with line and column."""
+    raw = read_config(path)
+    return None if raw is None else parsed(decoded(raw, path), path)
+
+
+def decoded(raw: bytes, path: Path) -> str:
+    """The text of a file without its byte order mark. Raises BrokenConfig where it is not UTF-8."""
+    body = raw.removeprefix(BYTE_ORDER_MARK)
+    try:
+        return body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = body.count(b"\n", 0, error.start) + 1
+        start = body.rfind(b"\n", 0, error.start) + 1
+        column = len(body[start : error.start].decode("utf-8")) + 1
+        raise BrokenConfig(
+            f"{path}, line {line}, column {column}: this byte is not UTF-8 text.", hint="Save the file as UTF-8."
+        ) from error
+
+
+def parsed(text: str, path: Path) -> dict[str, Any]:
+    """The values of a TOML text. Raises BrokenConfig with line, column and what to do, but never a value.
+
+    The sentence is our own: the parser's can contain a piece of the text, and changes with its version.
+    """
+    try:
+        return tomllib.loads(text)
     except RecursionError as error:
-        raise TooLargeError(_TOO_DEEP) from error
-    _require_depth(values)
-    return values
-
-
-def _require_depth(values: dict[str, Any]) -> None:
-    level: list[Any] = [values]
-    for _ in range(MAX_DEPTH):
-        level = [
-            inner
-            for outer in level
-            for inner in (outer.values() if isinstance(outer, dict) else outer)
-            if isinstance(inner, dict | list)
-        ]
-        if not level:
-            return
-    raise TooLargeError(_TOO_DEEP)
+        hint = "Check that this is a config of ZeroClaw."
+        raise BrokenConfig(f"{path} nests its values too deeply to be read.", hint=hint) from error
+    except tomllib.TOMLDecodeError as error:
+        found = _PLACE.search(str(error))
+        # The parser names no line when the text ends too early.
+        line, column = (
+            found.groups() if found and found[1] else (text.count("\n") + 1, len(text.rpartition("\n")[2]) + 1)
+        )
+        cause = _PLACE.sub("", str(error))
+        sentences = (sentence for pattern, sentence in _SENTENCES if re.search(pattern, cause))
+        raise BrokenConfig(
+            f"{path}, line {line}, column {column}: {next(sentences, 'this is not valid TOML.')}",
+            hint="Fix that line and try again.",
+        ) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,20 +210,3 @@ def _quoted(text: str) -> str:
 def _escape(found: re.Match[str]) -> str:
     character = found.group()
     return _SHORT_ESCAPES.get(character, f"\\u{ord(character):04X}")
-
-
-def problem_of(text: str, message: str) -> tuple[int, int, str]:
-    """Line and column, counted from 1, and a sentence about what is wrong with a text that tomllib refuses so.
-
-    The sentence is our own: the parser's can contain a piece of the text, and changes with its version.
-    """
-    found = _PLACE.search(message)
-    if found and found.group(1):
-        line, column = int(found.group(1)), int(found.group(2))
-    else:
-        # The parser names no line when the text ends too early.
-        lines = text.split("\n")
-        line, column = len(lines), len(lines[-1]) + 1
-    cause = _PLACE.sub("", message)
-    sentences = (sentence for pattern, sentence in _SENTENCES if re.search(pattern, cause))
-    return line, column, next(sentences, "this is not valid TOML.")

@@ -13,10 +13,11 @@ from typing import NamedTuple
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import backend_info, create_memory, has_database, plugin_names
 from zeroclaw_tui.config.load import CONFIRMED, READ_ONLY, load_config, store_to_confirm
-from zeroclaw_tui.config.locations import OpenOptions, has_markdown, read_toml, server_address
+from zeroclaw_tui.config.locations import OpenOptions, has_markdown, server_address
 from zeroclaw_tui.config.memory_config import FILE, OPTION, MemoryConfig, Notes, target_of, to_third_schema
 from zeroclaw_tui.config.settings import confirm_store
 from zeroclaw_tui.config.storage import OTHERS_DB_URL, OUR_DB_URLS, STORAGE_DB_URL
+from zeroclaw_tui.config.toml import read_toml
 from zeroclaw_tui.curation.config_choice import CHOSEN_HERE, backend_name, configs_for
 from zeroclaw_tui.files.disk import exists
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NothingYet

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.load import load_config
-from zeroclaw_tui.config.locations import command_at, read_config
+from zeroclaw_tui.config.locations import command_at
 from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, OPTION, MemoryConfig
 from zeroclaw_tui.config.save import difference, save_config
 from zeroclaw_tui.config.schema import NEWEST_MODERN, NEWEST_OLD, version_numbers
 from zeroclaw_tui.config.setting_names import checked_value
-from zeroclaw_tui.config.toml import KeyPath
+from zeroclaw_tui.config.toml import KeyPath, read_config
 from zeroclaw_tui.curation.library import scoring_settings
 from zeroclaw_tui.memory.errors import BrokenConfig, Refused, UsageError
 from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial, float32

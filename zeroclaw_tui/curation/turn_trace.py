@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from zeroclaw_tui.backends.tables import sanitised
-from zeroclaw_tui.config.locations import read_toml
 from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.config.toml import read_toml
 from zeroclaw_tui.files.disk import names_in
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.recall import Rule

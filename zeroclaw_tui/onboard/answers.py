@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from zeroclaw_tui.backends.factory import backend_info, keeps_nothing
-from zeroclaw_tui.config.locations import read_toml
 from zeroclaw_tui.config.memory_config import shown
 from zeroclaw_tui.config.schema import (
     BACKENDS_WITH_DEFAULTS,
@@ -38,6 +37,7 @@ from zeroclaw_tui.config.setting_names import (
     written_value,
 )
 from zeroclaw_tui.config.storage import given
+from zeroclaw_tui.config.toml import read_toml
 from zeroclaw_tui.memory.errors import BrokenConfig, UsageError
 from zeroclaw_tui.onboard.situation import Situation
 

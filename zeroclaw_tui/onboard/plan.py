@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from zeroclaw_tui.backends.factory import has_database, keeps_nothing
 from zeroclaw_tui.config.document import ConfigDocument
-from zeroclaw_tui.config.memory_config import kind_named, shown
 from zeroclaw_tui.config.save import save_config
 from zeroclaw_tui.config.schema import SETTINGS
 from zeroclaw_tui.config.secrets import (
@@ -26,6 +25,7 @@ from zeroclaw_tui.config.secrets import (
     read_key,
     seal,
 )
+from zeroclaw_tui.config.setting_names import check_sqlite_only
 from zeroclaw_tui.config.toml import KeyPath
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.onboard.answers import KEYWORD_WEIGHT, VECTOR_WEIGHT, Answers
@@ -40,9 +40,6 @@ from zeroclaw_tui.onboard.wanted import (
     new_document,
     path_of,
 )
-
-
-_SQLITE_ONLY = ("memory.types.enabled", "memory.consolidation_extract_facts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +104,7 @@ def make_plan(answers: Answers) -> Plan:
         written = {path: value, **written}
     after = base.with_values(written)
     if situation.target.numbers >= (0, 8, 4):
-        _check_sqlite_only(after, {".".join(change.path) for change in changes})
+        check_sqlite_only(after, {".".join(change.path) for change in changes})
     # What a new key encrypts can be read only once its file is there.
     then = warnings_then(situation, after if new_key is None else after.with_values(plain))
     notes += (*secret_notes, *(warning for warning in then if warning not in situation.warnings))
@@ -151,22 +148,6 @@ def _check_weights(answers: Answers) -> None:
             "Both weights are 0, so every hybrid score would be 0.",
             hint=f"Raise one of them: --set {VECTOR_WEIGHT}={SETTINGS[VECTOR_WEIGHT].default}.",
         )
-
-
-def _check_sqlite_only(after: ConfigDocument, changed: Collection[str]) -> None:
-    """Raise UsageError where a change makes a config that ZeroClaw refuses: only sqlite has some settings."""
-    agents = after.get(("agents",))
-    aliases = agents if isinstance(agents, Mapping) else ()
-    places = (("memory", "backend"), *(("agents", alias, "memory", "backend") for alias in aliases))
-    for place in places:
-        kind, where = kind_named(after.get(place)), ".".join(place)
-        for name in _SQLITE_ONLY:
-            is_on = after.get(tuple(name.split("."))) is True
-            if is_on and kind != "sqlite" and (name in changed or where in changed):
-                raise UsageError(
-                    f"ZeroClaw refuses such a config: {name} = true needs sqlite, and {shown(where)} is {shown(kind)}.",
-                    hint=f"Switch it off: --set {name}=false.",
-                )
 
 
 def _encrypted(

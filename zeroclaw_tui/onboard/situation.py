@@ -19,7 +19,6 @@ from zeroclaw_tui.config.locations import (
     has_markdown,
     holds_anything,
     installs_meant,
-    read_config,
 )
 from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, MemoryConfig, Notes, agent_folders, target_of
 from zeroclaw_tui.config.real_binary import real_zeroclaw, zeroclaw_version
@@ -27,6 +26,7 @@ from zeroclaw_tui.config.save import list_backups
 from zeroclaw_tui.config.schema import STORE_KINDS, Target, kind_of
 from zeroclaw_tui.config.secrets import KEY_FILE, WAYS_WITHOUT_KEY, encrypted_names_in, missing_key_words
 from zeroclaw_tui.config.storage import OTHERS_DB_URL, OUR_DB_URLS
+from zeroclaw_tui.config.toml import read_config
 from zeroclaw_tui.files.disk import exists, is_folder
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, UsageError
 from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query

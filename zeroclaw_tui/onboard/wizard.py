@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from zeroclaw_tui.backends.factory import keeps_nothing
-from zeroclaw_tui.config.locations import Install, config_dir_option, home_folder, read_config
+from zeroclaw_tui.config.locations import Install, config_dir_option, home_folder
 from zeroclaw_tui.config.setting_names import BACKEND
+from zeroclaw_tui.config.toml import read_config
 from zeroclaw_tui.memory.errors import DONE
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.onboard.answers import Answers, gather

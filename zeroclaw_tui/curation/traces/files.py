@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.backends.factory import foreign_file, forwards_writes, has_database, has_notes
-from zeroclaw_tui.config.locations import CORE_NAME, DAILY_FOLDER, notes_root, read_toml
+from zeroclaw_tui.config.locations import CORE_NAME, DAILY_FOLDER, notes_root
 from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
+from zeroclaw_tui.config.toml import read_toml
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
 from zeroclaw_tui.curation.traces.places import PLACES, Form, Kind, Place, Under
 from zeroclaw_tui.files.database import is_database, raw_bytes
