@@ -16,7 +16,7 @@ from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.settings import save_profile
 from zeroclaw_tui.curation.config_choice import configs_for
-from zeroclaw_tui.curation.profile_choice import profile_to_make
+from zeroclaw_tui.curation.library import profile_to_make
 from zeroclaw_tui.memory.errors import BeforeFirstStart, NothingYet, Refused
 from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query
 

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.upkeep import Upkeep
-from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.profile_choice import ProfileChoice
+from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.curation.recall import recall_memories
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.entry import MemoryEntry

@@ -15,8 +15,7 @@ from support import golden
 from support.test_embedder import embed
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.profile_choice import ProfileChoice
+from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.curation.recall import recall_memories
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.recall import RecallRequest

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 from support.traces import NOW, RecordingInstall, Sent, call_line, inbound_line
 
-from zeroclaw_tui.curation.turn_trace import Turn
-from zeroclaw_tui.curation.turns import TurnLog, follow, recorded
+from zeroclaw_tui.curation.turns import Turn, TurnLog, follow, recorded
 
 BLOCK = "[Memory context]\n- lang: Prefers Rust\n[/Memory context]\n\n"
 OTHER = "[Memory context]\n- pet: Cat named Mio\n[/Memory context]\n\n"

@@ -8,8 +8,7 @@ import numpy as np
 
 from support.test_embedder import embed
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.profile_choice import ProfileChoice
+from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.curation.recall import GatheredEvidence, gather_evidence, recall_memories
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.errors import EmbeddingFailed

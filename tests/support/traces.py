@@ -13,8 +13,7 @@ from typing import Any, cast
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.profile_choice import ProfileChoice
+from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 

@@ -20,13 +20,12 @@ from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.clean_up import check_memories, merge, plan_merge
 from zeroclaw_tui.curation.config_choice import configs_for
-from zeroclaw_tui.curation.hydrate import plan_hydrate
 from zeroclaw_tui.curation.hygiene import plan_hygiene, run_hygiene
 from zeroclaw_tui.curation.journal import Trash
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.purge_plan import plan_purge
-from zeroclaw_tui.curation.snapshot import place_of, write_snapshot
+from zeroclaw_tui.curation.snapshot import place_of, plan_hydrate, write_snapshot
 from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.change import Draft, Edit
@@ -168,7 +167,7 @@ async def _hydrate(library: Library, place: Place, number: int) -> Outcome | Non
 
 async def _import(library: Library, place: Place, number: int) -> Outcome | None:
     file = place.folder / ("with ids.jsonl", "plain.jsonl")[number % 2]
-    return await import_memories(library, await plan_import(library, file), CLASHES[number % 3])  # type: ignore[arg-type]
+    return await import_memories(Target.of(library), await plan_import(Target.of(library), file), CLASHES[number % 3])  # type: ignore[arg-type]
 
 
 async def _store(library: Library, place: Place, number: int) -> Outcome | None:

@@ -14,7 +14,7 @@ from tui_samples import NOW, Inspector, SampleMemory, browser, memory, sample_co
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.matching import age_group, matches
-from zeroclaw_tui.curation.profile_choice import ProfileChoice
+from zeroclaw_tui.curation.library import ProfileChoice
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.query import AGE_GROUPS, NO_DATE
 from zeroclaw_tui.tui.format import shorten_path

@@ -20,8 +20,7 @@ from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.config.locations import Install, OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.journal import Trash
-from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.profile_choice import ProfileChoice
+from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import ENTRIES, OLDEST_STORED, MemoryFilter, Query

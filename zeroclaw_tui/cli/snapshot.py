@@ -86,9 +86,8 @@ def _hydrate_options(parser: argparse.ArgumentParser) -> None:
 )
 async def hydrate(target: Target, given: argparse.Namespace, now: datetime) -> int:
     """Import a snapshot; the database is created first where there is none. The document is that of `import`."""
-    from zeroclaw_tui.curation.hydrate import plan_hydrate
-    from zeroclaw_tui.curation.snapshot import place_of
+    from zeroclaw_tui.curation.snapshot import place_of, plan_hydrate
 
     file = place_of(target.config) if given.file is None else expanded(given.file)
     make_plan = partial(plan_hydrate, target, file, agent=agent_given(given))
-    return await import_planned(target, given, "hydrate", make_plan)
+    return await import_planned(target, given, make_plan)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from zeroclaw_tui.cli import options, plans
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled, answer, note, notes, place_of
@@ -175,16 +175,18 @@ async def import_(target: Target, given: argparse.Namespace, now: datetime) -> i
 
     The document is that of every change with what `ImportPlan.as_json` says, and `on_clash`.
     """
-    from zeroclaw_tui.curation.transfer.imports import ImportOptions, plan_import
+    from zeroclaw_tui.curation.transfer.imports import plan_import
 
-    how = ImportOptions(given.format, bool(given.included), options.agent_given(given))
-    return await import_planned(target, given, "import", partial(plan_import, target, expanded(given.file), how))
+    make_plan = partial(
+        plan_import, target, expanded(given.file),
+        format=given.format, with_flagged=bool(given.included), agent=options.agent_given(given),
+    )  # fmt: skip
+    return await import_planned(target, given, make_plan)
 
 
 async def import_planned(
     target: Target,
     given: argparse.Namespace,
-    verb: Literal["import", "hydrate"],
     make_plan: Callable[..., Awaitable[ImportPlan]],
 ) -> int:
     """Show a plan, ask, and carry it out; the store is made first where there is none."""
@@ -194,10 +196,10 @@ async def import_planned(
     _check_writable(target, given)
     with plans.Progress("Reading", None) as reading:
         plan = await make_plan(on_progress=reading.advance)
-    planned = Outcome(verb, plan.brings(given.on_clash), notes=plan.notes)
+    planned = Outcome(plan.verb, plan.brings(given.on_clash), notes=plan.notes)
     change = partial(import_memories, target, plan, given.on_clash)
     lines = [*_import_lines(plan, given.on_clash)]
-    outcome = await _carry_out(target, given, verb, plan, lines, planned, change)
+    outcome = await _carry_out(target, given, plan.verb, plan, lines, planned, change)
     if isinstance(outcome, int):
         return outcome
     headline = outcome.headline(plans.undo_hint(), one_line(plan.path.name))

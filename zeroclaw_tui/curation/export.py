@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from zeroclaw_tui.config.locations import DAILY_FOLDER
-from zeroclaw_tui.curation.formats import csv_file, jsonl, markdown
+from zeroclaw_tui.curation.formats import csv_file, jsonl, notes
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.transfer.comparison import Stopped
-from zeroclaw_tui.curation.transfer.incoming import KnownVectors
+from zeroclaw_tui.curation.transfer.supply import KnownVectors, Stopped
 from zeroclaw_tui.files.disk import (
     copy_owner_and_mode,
     remove_stale_temp_files,
@@ -72,7 +71,7 @@ async def export_memories(
                 lost[_NO_VECTORS] = None
             write(jsonl.line_of(row, vectors=vectors))
         else:
-            write(csv_file.line_of(row) if format == "csv" else markdown.section(row))
+            write(csv_file.line_of(row) if format == "csv" else notes.export_section(row))
         count += 1
 
     if format == "jsonl":
@@ -81,8 +80,8 @@ async def export_memories(
         write(csv_file.header_line())
         lost[csv_file.LOSES] = None
     else:
-        write(markdown.header_line(_moment(library), library.memory.name))
-        lost[markdown.LOSES] = None
+        write(notes.export_head(_moment(library), library.memory.name))
+        lost[notes.EXPORT_LOSES] = None
     await library.memory.scan(write_row, filter)
     return ExportOutcome(count, size, format, tuple(lost))
 

@@ -1,25 +1,59 @@
-"""The turns that ZeroClaw recorded in its trace: listed and followed."""
+"""The turns that ZeroClaw recorded in its trace: listed and followed.
+
+A line of ZeroClaw >= 0.8.0 is a JSON object with `message`, `@timestamp`, `trace_id`, `zeroclaw` and `attributes`.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
+from zeroclaw_tui.backends.tables import sanitised
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.turn_trace import BrokenLine, Turn, read_event, trace_files, with_inbound
+from zeroclaw_tui.config.toml import read_toml
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.files.disk import names_in
+from zeroclaw_tui.memory.days import moment
+from zeroclaw_tui.memory.recall import Rule
 from zeroclaw_tui.scoring.profiles import parse_version
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+MASKED = "*[REDACTED]"
+"""What a trace has in place of the rest of a credential."""
+_DEFAULT_PATH = "state/runtime-trace.jsonl"
+_PATH_KEYS = ("log_persistence_path", "runtime_trace_path")
+_ARCHIVED = re.compile(r"\d{8}-\d{6}(\.\d+)?", re.ASCII)
+_WANTED = (b"llm_request", b"inbound message")
 
-    from zeroclaw_tui.curation.library import Library
-
+_DATE = r"\[CURRENT DATE & TIME: [^\]\n]{1,60}\]\n\n"
+_USER_MESSAGE = re.compile(
+    # The embedded agent's stamp is in front of the block up to 0.8.2, and behind it from 0.8.3 on.
+    rf"(?P<date>{_DATE})?"
+    r"(?P<block>\[Memory context\]\n.*?\[/Memory context\]\n\n)?"
+    rf"(?(date)(?:\n\n)?|(?P<later_date>{_DATE})?)"
+    r"(?:\[turn-context\] [^\n]*\n\n(?:Your addressable handle [^\n]*\n\n)?\n\n)?"
+    r"(?:\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [^\]\n]{1,40}\] )?"
+    r"(?P<text>.*)",
+    re.DOTALL | re.ASCII,
+)
+_BLOCK_START, _BLOCK_END = "\n\n[Memory context]\n", "[/Memory context]\n\n"
+_KEY = re.compile(r"^- (.+?): ", re.MULTILINE)
+_CREDENTIAL = re.compile(
+    r"(authorization|token|api[_-]?key|password|secret|user[_-]?key|bearer|credential|set[_-]?cookie|cookie)"
+    r"""["']?\s*[:=]\s*(?:"([^"]{8,})"|'([^']{8,})'|([a-zA-Z0-9_\-\./+=]{8,}))""",
+    re.IGNORECASE,
+)
+_NO_REQUEST = 'The trace holds no request: ZeroClaw 0.8.2 and later record it with log_llm_request_payload = "full".'
+_CUT = 'The request was cut in the trace: with log_llm_request_payload = "full" it is whole.'
+_NO_MESSAGE = "The request in the trace has no message of a user."
+_SCHEDULED = ("[cron:", "[heartbeat task")
 _POLL_SECONDS = 0.25
 """Seconds between two looks at the files while they are followed."""
 _BLOCK_SIZE = 1 << 20
@@ -30,6 +64,213 @@ _TURNS_ON = (
     'log_persistence = "rolling", log_persistence_max_entries = 10000 and log_llm_request_payload = "full" turn '
     "recording on (ZeroClaw 0.8.2 and later); then restart ZeroClaw. The trace holds your chats."
 )
+
+
+class BrokenLine(ValueError):
+    """A line that is no JSON object of ZeroClaw."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A message to an agent, for which ZeroClaw recalled. `id` is the trace's.
+
+    `at` is RFC 3339 in UTC. `sent` is the literal block, in which the trace masks credentials; "" when none was sent,
+    None when that is not known, and `why_not_sent` says why. `session` is the chat's own scope.
+    """
+
+    id: str
+    at: str
+    version: str | None
+    agent: str | None
+    session: str | None
+    channel: str | None
+    sender: str | None
+    query: str
+    sent: str | None
+    why_not_sent: str = ""
+    scopes: tuple[str | None, ...] | None = None
+    """The session scopes of its recall in their order; None where they are not recorded."""
+    is_group: bool = False
+    rule: Rule = "cli"
+    message_id: str | None = None
+    iteration: int = 1
+    """Which request of the turn was recorded: only the first one has its message and block in front."""
+
+    @property
+    def moment(self) -> datetime:
+        return datetime.fromisoformat(self.at)
+
+
+class _Request(NamedTuple):
+    """What a line has of its request: the user's message, and the memory block, or why it is not known."""
+
+    query: str = ""
+    block: str | None = None
+    is_embedded: bool = False
+    """Whether the message is stamped as the embedded agent (library, ACP) stamps it."""
+    why_no_block: str = ""
+
+
+def trace_files(config: MemoryConfig) -> list[Path]:
+    """List the existing files, the newest lines last: archives by the time in their names, then the trace itself.
+
+    Raises BrokenConfig and Unreadable.
+    """
+    root, file = _trace_root(config), config.install.config_file if config.location is None else None
+    document = None if file is None else read_toml(file)
+    table = _table((document or {}).get("observability"))
+    named = [path for path in (_text(table, key) for key in _PATH_KEYS) if path]
+    found: dict[Path, None] = {}
+    for active in (root / _DEFAULT_PATH, *(root / Path(path).expanduser() for path in named)):
+        for name in names_in(active.parent):
+            time = name.removeprefix(f"{active.stem}.").removesuffix(active.suffix)
+            if name == f"{active.stem}.{time}{active.suffix}" and _ARCHIVED.fullmatch(time):
+                found[active.parent / name] = None
+        found[active] = None
+    return [path for path in found if path.is_file()]
+
+
+def _trace_root(config: MemoryConfig) -> Path:
+    """The workspace or data directory; for a database that was opened by itself, the parent of its directory."""
+    if config.location is None and config.install.layout != "lone":
+        return config.install.root
+    folder = config.database.parent
+    return folder.parent if folder.name == "memory" else folder
+
+
+def read_event(line: bytes) -> Turn | Mapping[str, Any] | None:
+    """Read a turn, or the attributes of a message that came in by a channel; None from other lines.
+
+    Raises BrokenLine.
+    """
+    line = line.strip()
+    if not line:
+        return None
+    if not (line.startswith(b"{") and line.endswith(b"}")):
+        raise BrokenLine
+    if not any(word in line for word in _WANTED):
+        return None
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        raise BrokenLine from None
+    attributes = _table(found.get("attributes"))
+    if found.get("message") == "channel inbound message":
+        return attributes
+    return _read_turn(found, attributes) if found.get("message") == "llm_request" else None
+
+
+def _read_turn(found: Mapping[str, Any], attributes: Mapping[str, Any]) -> Turn | None:
+    at, zeroclaw = moment(_text(found, "@timestamp")), _table(found.get("zeroclaw"))
+    if at is None:
+        raise BrokenLine
+    trace_id = _text(found, "trace_id") or _text(attributes, "trace_id")
+    if trace_id is None:
+        return None
+    iteration = attributes.get("iteration")
+    session, message_id = _text(zeroclaw, "session_key"), _text(attributes, "message_id")
+    request = _read_request(attributes)
+    rule: Rule = "cli"
+    if request.query.lower().startswith(_SCHEDULED):
+        rule = "cron"
+    elif message_id is not None:
+        rule = "channel"
+    elif session is not None or request.is_embedded:
+        rule = "library"
+    return Turn(
+        id=trace_id,
+        at=at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        version=_text(_table(found.get("service")), "version"),
+        agent=_text(zeroclaw, "agent_alias"),
+        session=session,
+        channel=_text(zeroclaw, "channel"),
+        sender=_text(attributes, "sender"),
+        query=request.query,
+        sent=request.block,
+        why_not_sent=request.why_no_block,
+        scopes=None if session is None else (session,),
+        rule=rule,
+        message_id=message_id,
+        iteration=iteration if type(iteration) is int and iteration > 0 else 1,
+    )
+
+
+def _read_request(attributes: Mapping[str, Any]) -> _Request:
+    payload = attributes.get("request_messages")
+    if not isinstance(payload, str):
+        return _Request(why_no_block=_NO_REQUEST)
+    if attributes.get("request_messages_truncated") is True:
+        return _Request(why_no_block=_CUT)
+    try:
+        messages = json.loads(payload)
+    except (ValueError, RecursionError):
+        messages = None
+    tables = [_table(message) for message in messages] if isinstance(messages, list) else []
+    users = [_text(table, "content") or "" for table in tables if table.get("role") == "user"]
+    found = _USER_MESSAGE.fullmatch(users[-1]) if users else None
+    if found is None:
+        return _Request(why_no_block=_NO_MESSAGE)
+    block = found["block"]
+    if block is None:
+        system = next((_text(table, "content") for table in tables if table.get("role") == "system"), None)
+        block = _block_of_system_prompt(system or "")
+    return _Request(found["text"], block, is_embedded=(found["date"] or found["later_date"]) is not None)
+
+
+def _block_of_system_prompt(prompt: str) -> str:
+    """The blocks at its end, where ZeroClaw up to 0.8.2 puts those of channels: in a group there may be two."""
+    start = prompt.find(_BLOCK_START)
+    return prompt[start + 2 :] if start >= 0 and prompt.endswith(_BLOCK_END) else ""
+
+
+def with_inbound(turn: Turn, inbound: Mapping[str, Any]) -> Turn:
+    """The turn of a channel with what the attributes of its incoming message say of the chat."""
+    turn = replace(turn, query=_text(inbound, "content") or "")
+    target, sender = _text(inbound, "reply_target"), turn.sender
+    if target is None or sender is None:
+        return turn
+    thread = None if (turn.channel or "").partition(".")[0] == "matrix" else _text(inbound, "thread_ts")
+    history = sanitised("_".join(filter(None, (turn.channel, target, thread, sender))))
+    is_group = "@g.us" in target or target.startswith("group:")
+    # A direct chat recalls by its history and then by its sender, a group the other way round.
+    scopes = (sanitised(sender), history) if is_group else (history, sanitised(sender))
+    return replace(turn, session=history, scopes=scopes, is_group=is_group)
+
+
+def keys_of_block(block: str) -> list[str]:
+    """The keys that a block names, a line each; a key that holds a colon and a blank is cut there."""
+    return _KEY.findall(block)
+
+
+def masked_as_in_trace(text: str) -> str:
+    """Mask credentials in a text as ZeroClaw masks them in a trace.
+
+    ZeroClaw's `scrub_credentials` searches the JSON text of the whole request, in which double quotes are escaped. Of a
+    value of 8 characters or more behind a name such as token or password it leaves 4 and adds `*[REDACTED]`.
+    """
+    masked = _CREDENTIAL.sub(_mask, json.dumps(text, ensure_ascii=False))
+    try:
+        return str(json.loads(masked))
+    except ValueError:
+        # The value was cut within an escaped character.
+        return text
+
+
+def _mask(found: re.Match[str]) -> str:
+    value = found[2] or found[3] or found[4]
+    quote = '"' if '"' in found[0] else ""
+    name = f"{quote}{found[1]}{quote}: " if ":" in found[0] else f"{found[1]}="
+    return f"{name}{quote}{value[:4]}{MASKED}{quote}"
+
+
+def _text(table: Mapping[str, Any], name: str) -> str | None:
+    """The text of a key, None where it holds none."""
+    value = table.get(name)
+    return value if isinstance(value, str) and value else None
+
+
+def _table(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 @dataclass(frozen=True, slots=True)

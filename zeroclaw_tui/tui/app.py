@@ -262,7 +262,7 @@ class InspectorApp(TypeAhead[int]):
             # The reason why the store did not open is already shown.
             with suppress(InspectorError):
                 if isinstance(error, NothingYet):
-                    find = _curation("hydrate:snapshot_to_make_from")
+                    find = _curation("snapshot:snapshot_to_make_from")
                     snapshot = await asyncio.to_thread(find, self._configs[0])
             from zeroclaw_tui.tui.rooms.stores import ErrorScreen
 

@@ -18,7 +18,8 @@ from textual.content import Content
 from zeroclaw_tui.backends.lookup import count_matching
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.export import SUFFIXES, ExportFormat, export_file, superseded_sentence
-from zeroclaw_tui.curation.transfer.imports import ImportOptions, ImportPlan, import_memories, plan_import
+from zeroclaw_tui.curation.transfer.imports import ImportPlan, import_memories, plan_import
+from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.text import counted, cut, first_names, one_line, size_shown
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.curation.transfer.plan import OnClash, Plan
-    from zeroclaw_tui.curation.transfer.target import Target
 
 _FLAGGED: Final = "flagged"
 _FORMATS: dict[ExportFormat, str] = {
@@ -92,9 +92,9 @@ async def import_file(app: App[Any], library: Library, patience: float) -> Outco
     values = await app.push_screen_wait(path_form("Import which file?", about))
     if values is None:
         return None
-    path, options = path_typed(values["path"]), ImportOptions()
+    path, target, with_flagged = path_typed(values["path"]), Target.of(library), False
     while True:
-        look = partial(plan_import, library, path, options)
+        look = partial(plan_import, target, path, with_flagged=with_flagged)
         plan = await with_progress(app, f"Reading {clean(path.name)}", 0, patience, look)
         question = Question(_import_title(plan), plan_body(plan), "Cancel", import_answers(plan))
         policy = await app.push_screen_wait(question)
@@ -102,8 +102,8 @@ async def import_file(app: App[Any], library: Library, patience: float) -> Outco
             return None
         if policy != _FLAGGED:
             break
-        options = ImportOptions(with_flagged=True)
-    count, bring = plan.brings(policy), partial(import_memories, library, plan, policy)
+        with_flagged = True
+    count, bring = plan.brings(policy), partial(import_memories, target, plan, policy)
     return await with_progress(app, f"Importing {counted(count)}", count, patience, bring)
 
 
@@ -112,7 +112,6 @@ async def copy_to(
 ) -> str | None:
     """Compare, ask, copy and verify; gives the report, None when cancelled. Raises InspectorError kinds."""
     from zeroclaw_tui.curation.transfer.copy import copy_memories, plan_copy
-    from zeroclaw_tui.curation.transfer.target import Target
 
     target = await Target.at(candidate.config, profile)
     try:
@@ -143,9 +142,7 @@ def make_from_snapshot(app: App[Any], config: MemoryConfig, version: str | None,
 
 async def _ask_to_make(app: App[Any], config: MemoryConfig, version: str | None, then: Callable[[], object]) -> None:
     from zeroclaw_tui.curation.formats.snapshot import NAME
-    from zeroclaw_tui.curation.hydrate import plan_hydrate
-    from zeroclaw_tui.curation.snapshot import place_of
-    from zeroclaw_tui.curation.transfer.target import Target
+    from zeroclaw_tui.curation.snapshot import place_of, plan_hydrate
 
     try:
         target = await Target.at(config, version)
@@ -217,7 +214,7 @@ def _line(sentence: str) -> str:
 def import_answers(plan: ImportPlan) -> list[Answer[OnClash | Literal["flagged"]]]:
     """The answers of the import question, with one for the flagged memories; none without anything to import."""
     ways: Sequence[Answer[Any]] = _answers(plan, "Import", "here", "the trash")
-    if not plan.flagged or plan.options.with_flagged:
+    if not plan.flagged:
         return list(ways)
     count = f"{plan.flagged:,}"
     return [*ways, Answer("f", f"Include the {count} flagged", _FLAGGED, "texts with a secret or a threat")]

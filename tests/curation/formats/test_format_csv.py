@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from zeroclaw_tui.curation.formats import csv_file, markdown
+from zeroclaw_tui.curation.formats import csv_file, notes
 from zeroclaw_tui.curation.formats.registry import find_format
 from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.memory.change import Row
@@ -56,7 +56,7 @@ def test_another_table_states_only_its_full_cells(tmp_path: Path) -> None:
 
 
 def test_markdown_is_for_people_and_nothing_in_a_content_ends_its_fence() -> None:
-    text = markdown.header_line("2026-11-23", "sqlite") + markdown.section(
+    text = notes.export_head("2026-11-23", "sqlite") + notes.export_section(
         Row("7", {**ROW.values, "content": "~~~~\nBees\n~~~~"}, None, "zoe")
     )
     assert text.decode() == (

@@ -23,8 +23,7 @@ from support import kill_points, killing
 from zeroclaw_tui.backends.sqlite import store as _store
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.formats.snapshot import NAME, SIDE_CAR, Snapshot, load
-from zeroclaw_tui.curation.hydrate import plan_hydrate
-from zeroclaw_tui.curation.snapshot import place_of, write_snapshot
+from zeroclaw_tui.curation.snapshot import place_of, plan_hydrate, write_snapshot
 from zeroclaw_tui.curation.transfer.imports import import_memories
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.files.disk import file_size

@@ -11,10 +11,9 @@ from support import small_store
 from zeroclaw_tui.backends.lookup import entries_with_key
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.formats.snapshot import NAME, load
-from zeroclaw_tui.curation.hydrate import plan_hydrate
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
-from zeroclaw_tui.curation.snapshot import place_of, write_snapshot
+from zeroclaw_tui.curation.snapshot import place_of, plan_hydrate, write_snapshot
 from zeroclaw_tui.curation.transfer.imports import import_memories
 from zeroclaw_tui.curation.transfer.plan import OnClash
 from zeroclaw_tui.curation.transfer.target import Target

@@ -14,8 +14,7 @@ from support import small_store
 
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.formats.snapshot import SIDE_CAR, load, read_snapshot
-from zeroclaw_tui.curation.hydrate import compare, plan_hydrate
-from zeroclaw_tui.curation.snapshot import place_of, write_snapshot
+from zeroclaw_tui.curation.snapshot import compare, place_of, plan_hydrate, write_snapshot
 from zeroclaw_tui.curation.transfer.imports import import_memories
 from zeroclaw_tui.curation.transfer.target import Target
 

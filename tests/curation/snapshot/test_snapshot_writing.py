@@ -13,9 +13,8 @@ from support import small_store
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation import snapshot as snapshots
 from zeroclaw_tui.curation.formats.snapshot import NAME, SIDE_CAR, load, read_snapshot
-from zeroclaw_tui.curation.hydrate import compare
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.snapshot import place_of, plan_snapshot, write_snapshot
+from zeroclaw_tui.curation.snapshot import compare, place_of, plan_snapshot, write_snapshot
 from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.memory.errors import Refused
 

@@ -13,6 +13,7 @@ from support.whole_store import everything
 from transfer_world import opened
 
 from zeroclaw_tui.curation.transfer.imports import plan_import
+from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.errors import UsageError
 
 ONE = b'{"key": "a", "content": "A"}\n'
@@ -54,7 +55,7 @@ async def test_another_shape_is_one_sentence_that_names_the_line(
     file.write_bytes(data)
     async with opened(here) as library:
         with pytest.raises(UsageError, match=re.escape(message)) as failure:
-            await plan_import(library, file)
+            await plan_import(Target.of(library), file)
     assert failure.value.hint
     assert everything(here) == before
 

@@ -17,8 +17,9 @@ from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.export import ExportFormat, export_file
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.transfer.imports import ImportOptions, import_memories, plan_import
+from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
 from zeroclaw_tui.curation.transfer.plan import OnClash
+from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.change import Row
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused
@@ -82,14 +83,14 @@ async def test_a_taken_key_is_skipped_overwritten_or_renamed(
     file = await exported(there, tmp_path / "all.jsonl", vectors=True)
     before, found = everything(here), hits(here, WORDS)
     async with opened(here) as library:
-        plan = await plan_import(library, file)
+        plan = await plan_import(Target.of(library), file)
         assert (plan.new, plan.same, plan.taken, plan.samples) == (1, 1, 3, ("changed", "stored", "is there"))
-        outcome = await import_memories(library, plan, on_clash)
+        outcome = await import_memories(Target.of(library), plan, on_clash)
     assert (outcome.count, outcome.verb) == (count, "import")
     assert await _contents(here) == contents
     hits(here, WORDS)
     async with opened(here) as library:
-        again = await import_memories(library, await plan_import(library, file), on_clash)
+        again = await import_memories(Target.of(library), await plan_import(Target.of(library), file), on_clash)
         assert (again.count, again.action) == (0, None)
         await undo(library)
     assert (everything(here), hits(here, WORDS)) == (before, found)
@@ -125,9 +126,9 @@ async def test_a_key_or_an_id_that_a_file_repeats_loses_nothing_unseen(
         {"key": "a", "content": "A2"},
     )
     async with opened(make(tmp_path / "here.db", "G4", [])) as library:
-        plan = await plan_import(library, file)
+        plan = await plan_import(Target.of(library), file)
         assert (plan.new, plan.same, plan.taken) == (2, 1, 1)
-        outcome = await import_memories(library, plan, on_clash)
+        outcome = await import_memories(Target.of(library), plan, on_clash)
         assert (outcome.count, outcome.notes) == (len(contents), ())
         assert sorted(entry.content for entry in await library.memory.list()) == contents
 
@@ -142,12 +143,11 @@ async def test_what_another_agent_has_is_new_for_the_agent_that_was_named(tmp_pa
     here = make(tmp_path / "here.db", "G4", rows)
     change(here, "INSERT INTO agents (id, alias, created_at) VALUES ('w', 'writer', '2026')")
     file = await exported(here, tmp_path / "x.jsonl")
-    options = ImportOptions(agent="writer")
     async with opened(here) as library:
-        plan = await plan_import(library, file, options)
+        plan = await plan_import(Target.of(library), file, agent="writer")
         assert (plan.new, plan.same, plan.taken) == (2, 0, 0)
-        await import_memories(library, plan, on_clash)
-        again = await plan_import(library, file, options)
+        await import_memories(Target.of(library), plan, on_clash)
+        again = await plan_import(Target.of(library), file, agent="writer")
         assert (again.new, again.same, again.taken) == (0, 2, 0)
         stored = {(entry.agent, entry.key): entry for entry in await _entries(library)}
         mine = {key: entry for (agent, key), entry in stored.items() if agent == "writer"}
@@ -155,9 +155,9 @@ async def test_what_another_agent_has_is_new_for_the_agent_that_was_named(tmp_pa
         assert others["k"].superseded_by == others["l"].id == "2"
         assert mine["k"].superseded_by == mine["l"].id != "2"
         file.write_text(file.read_text().replace('"one"', '"changed"'))
-        changed = await plan_import(library, file, options)
+        changed = await plan_import(Target.of(library), file, agent="writer")
         assert (changed.new, changed.same, changed.taken) == (0, 1, 1)
-        await import_memories(library, changed, "overwrite")
+        await import_memories(Target.of(library), changed, "overwrite")
         contents = {(entry.agent, entry.content) for entry in await _entries(library)}
     assert contents == {("default", "one"), ("default", "two"), ("writer", "changed"), ("writer", "two")}
 
@@ -168,7 +168,7 @@ async def test_where_several_agents_leave_a_choice_nothing_is_written(tmp_path: 
     change(here, "INSERT INTO agents (id, alias, created_at) VALUES ('w', 'two', '2026')")
     async with opened(here) as library:
         with pytest.raises(Refused, match="belongs to the agents one, two"):
-            await plan_import(library, _lines(tmp_path / "x.jsonl", {"key": "a", "content": "A"}))
+            await plan_import(Target.of(library), _lines(tmp_path / "x.jsonl", {"key": "a", "content": "A"}))
 
 
 @pytest.mark.parametrize(
@@ -190,9 +190,9 @@ async def test_only_vectors_of_the_same_model_are_imported(
             change(path, "INSERT INTO memory_meta (key, value) VALUES (?, ?)", (f"embedding_{name}", value))
     file = await exported(there, tmp_path / "all.jsonl", vectors=True)
     async with opened(here) as library:
-        plan = await plan_import(library, file)
+        plan = await plan_import(Target.of(library), file)
         assert bool(plan.notes) is not comes
-        await import_memories(library, plan, "skip")
+        await import_memories(Target.of(library), plan, "skip")
         row = await row_with_id(library.memory, "id-000")
     assert row is not None
     assert row.values["embedding"] == (vector if comes else None)
@@ -205,13 +205,13 @@ async def test_a_stopped_import_can_be_continued(tmp_path: Path) -> None:
     file = await exported(there, tmp_path / "all.jsonl")
     async with opened(here) as library:
         first = await import_memories(
-            library, await plan_import(library, file), "skip", on_progress=lambda done: done < 100
+            Target.of(library), await plan_import(Target.of(library), file), "skip", on_progress=lambda done: done < 100
         )
         assert first.cancelled
         assert 0 < first.count < 600
-        plan = await plan_import(library, file)
+        plan = await plan_import(Target.of(library), file)
         assert (plan.same, plan.new) == (first.count, 600 - first.count)
-        assert (await import_memories(library, plan, "skip")).count == 600 - first.count
+        assert (await import_memories(Target.of(library), plan, "skip")).count == 600 - first.count
     assert everything(here)["memories"] == everything(there)["memories"]
     async with opened(here) as library:
         await undo(library)
@@ -237,9 +237,9 @@ async def test_what_the_agent_stored_in_the_meantime_is_not_touched(
         return await apply(memory, *given, **named)
 
     async with opened(here) as library:
-        plan = await plan_import(library, file)
+        plan = await plan_import(Target.of(library), file)
         monkeypatch.setattr(SqliteMemory, "apply", after_the_agent)
-        outcome = await import_memories(library, plan, "skip")
+        outcome = await import_memories(Target.of(library), plan, "skip")
         assert (outcome.count, outcome.notes) == (
             1,
             ("Left out 1 memory, because the key or the ID is taken.",),
@@ -251,13 +251,13 @@ async def test_a_file_that_changed_since_it_was_shown_is_not_imported(tmp_path: 
     here = make(tmp_path / "here.db", "G4", [])
     file = _lines(tmp_path / "x.jsonl", {"key": "a", "content": "A"})
     async with opened(here) as library:
-        plan = await plan_import(library, file)
+        plan = await plan_import(Target.of(library), file)
         _lines(file, {"key": "a", "content": "something else"})
         with pytest.raises(Refused, match="changed while it was read"):
-            await import_memories(library, plan, "skip")
+            await import_memories(Target.of(library), plan, "skip")
         file.unlink()
         with pytest.raises(Exception, match="no file"):
-            await import_memories(library, plan, "skip")
+            await import_memories(Target.of(library), plan, "skip")
     assert await _contents(here) == {}
 
 
@@ -275,12 +275,12 @@ async def test_an_export_of_notes_is_a_way_back_into_them(tmp_path: Path, format
     # The name of the folder begins that of the file, which is none of its own for that.
     file = tmp_path / f"notes.{format}"
     await export_file(library, EVERYTHING, file, format)
-    assert (await plan_import(library, file, ImportOptions(format))).same == 5
+    assert (await plan_import(Target.of(library), file, format=format)).same == 5
     core.unlink()
     day.unlink()
-    plan = await plan_import(library, file, ImportOptions(format))
+    plan = await plan_import(Target.of(library), file, format=format)
     assert (plan.new, plan.notes) == (5, ())
-    await import_memories(library, plan, "skip")
+    await import_memories(Target.of(library), plan, "skip")
     assert (core.read_text(), day.read_text()) == before
 
 

@@ -17,8 +17,9 @@ from transfer_world import EVERYTHING, exported, imported, library_of, opened
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.curation.export import ExportFormat, export_file
-from zeroclaw_tui.curation.transfer.comparison import Stopped
-from zeroclaw_tui.curation.transfer.imports import ImportOptions, import_memories, plan_import
+from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
+from zeroclaw_tui.curation.transfer.supply import Stopped
+from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused, Unreadable
 
@@ -73,7 +74,8 @@ def test_any_text_survives_every_format(
         entries = [MemoryEntry(str(at), *memory, "2026-01-01T00:00:00+00:00") for at, memory in enumerate(memories)]
         source, target = library_of(InMemory(entries), folder), library_of(InMemory(), folder)
         await export_file(source, EVERYTHING, folder / "x", format)
-        await import_memories(target, await plan_import(target, folder / "x", ImportOptions(format)), "skip")
+        plan = await plan_import(Target.of(target), folder / "x", format=format)
+        await import_memories(Target.of(target), plan, "skip")
         return sorted((entry.key, entry.content, entry.category) for entry in await target.memory.list())
 
     assert asyncio.run(there_and_back()) == sorted(memories)
@@ -90,9 +92,9 @@ async def test_importing_an_own_export_again_finds_everything_the_same(format: E
     source, file = make(tmp_path / "source.db", "G4", rows), tmp_path / "all"
     async with opened(source) as library:
         await export_file(library, EVERYTHING, file, format)
-        plan = await plan_import(library, file, ImportOptions(format, with_flagged=True))
+        plan = await plan_import(Target.of(library), file, format=format, with_flagged=True)
         assert (plan.new, plan.same, plan.taken) == (0, len(rows), 0)
-        outcome = await import_memories(library, plan, "overwrite")
+        outcome = await import_memories(Target.of(library), plan, "overwrite")
     assert (outcome.count, outcome.action) == (0, None)
 
 

@@ -15,11 +15,11 @@ from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.export import ExportFormat, export_file
 from zeroclaw_tui.curation.journal import Trash, store_name
-from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.curation.outcome import Outcome
-from zeroclaw_tui.curation.profile_choice import ProfileChoice
 from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
 from zeroclaw_tui.curation.transfer.plan import OnClash
+from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.scoring.profiles import ScoringSettings
 
@@ -71,4 +71,4 @@ async def exported(path: Path, to: Path, format: ExportFormat = "jsonl", **given
 async def imported(path: Path, file: Path, on_clash: OnClash = "skip") -> Outcome:
     """What importing a file into a database did."""
     async with opened(path) as library:
-        return await import_memories(library, await plan_import(library, file), on_clash)
+        return await import_memories(Target.of(library), await plan_import(Target.of(library), file), on_clash)

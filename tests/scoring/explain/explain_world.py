@@ -17,8 +17,7 @@ from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import install_at
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.profile_choice import ProfileChoice
+from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.curation.recall import explain, trial_of
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.recall import RecallRequest

@@ -16,8 +16,7 @@ from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.journal import Trash
 from zeroclaw_tui.curation.journal_records import Verb
-from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.profile_choice import ProfileChoice
+from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.memory.change import Row, RowChange, Value
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for

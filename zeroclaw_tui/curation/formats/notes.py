@@ -1,4 +1,4 @@
-"""Markdown notes of other tools: their front matter, and the blocks of their text."""
+"""Markdown: notes of other tools with front matter and blocks; and memories written for people, not to be read back."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from functools import cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.curation.formats import markdown, snapshot
+from zeroclaw_tui.curation.formats import snapshot
+from zeroclaw_tui.curation.formats.jsonl import readable
 from zeroclaw_tui.curation.formats.source import Source
+from zeroclaw_tui.memory.change import Row
 from zeroclaw_tui.memory.text import one_line
 
 if TYPE_CHECKING:
@@ -24,7 +26,11 @@ MAX_FRONT_MATTER = 64 * 1024
 _CLOSES = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.MULTILINE)
 _MARKER = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
 _TITLE = re.compile(r"(?:\[[ xX]\][ \t]+)?\*\*([^*\n]{1,100}?)(?::\*\*|\*\*:)")
-_ZEROCLAWS = (snapshot.TITLE, markdown.TITLE)
+_EXPORT_TITLE = "# ZeroClaw memories"
+EXPORT_LOSES = "Markdown is for reading; export JSONL to import the memories again."
+_ZEROCLAWS = (snapshot.TITLE, _EXPORT_TITLE)
+_TILDES = re.compile("~+")
+_MAX_HEADING = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,3 +129,29 @@ def _parser() -> MarkdownIt:
 
     # An underlined line is not a heading: a rule below a paragraph is far commoner in notes.
     return MarkdownIt("commonmark").enable("table").disable(["reference", "lheading", "inline"])
+
+
+def export_head(exported: str, backend: str) -> bytes:
+    """How the file begins."""
+    sentence = f"Exported {exported} from {backend}. This file is for reading; JSONL can be imported again."
+    return f"{_EXPORT_TITLE}\n\n{one_line(sentence)}\n".encode()
+
+
+def export_section(row: Row) -> bytes:
+    """A memory as a part of the file, in a fence that nothing in it ends."""
+    entry, text = row.entry(), readable(row.values.get("content"))
+    facts = {
+        "updated": entry.updated_at if entry.updated_at != entry.timestamp else None,
+        "session": entry.session_id,
+        "namespace": entry.namespace if entry.namespace != "default" else None,
+        "importance": entry.importance,
+        "kind": entry.kind,
+        "pinned": "yes" if entry.pinned else None,
+        "agent": entry.agent,
+    }
+    named = [f"{name} {value}" for name, value in facts.items() if value not in (None, "")]
+    shown = [fact for fact in (entry.category, entry.timestamp, *named) if fact]
+    fence = "~" * max(3, 1 + max((len(run) for run in _TILDES.findall(text)), default=0))
+    heading = one_line(entry.key)[:_MAX_HEADING]
+    part = f"\n## {heading}\n\n{' · '.join(map(one_line, shown))}\n\n{fence}\n{text}\n{fence}\n"
+    return part.encode("utf-8", "replace")

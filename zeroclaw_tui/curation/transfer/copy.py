@@ -15,10 +15,9 @@ from zeroclaw_tui.config.locations import OpenOptions, is_url
 from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.library import Library, trash_name
 from zeroclaw_tui.curation.outcome import Outcome
-from zeroclaw_tui.curation.transfer.comparison import Stopped, compare_all
-from zeroclaw_tui.curation.transfer.delivery import deliver, verify
-from zeroclaw_tui.curation.transfer.incoming import store_supply
-from zeroclaw_tui.curation.transfer.plan import OnClash, Plan
+from zeroclaw_tui.curation.transfer.delivery import Delivery
+from zeroclaw_tui.curation.transfer.plan import OnClash, Plan, plan_transfer
+from zeroclaw_tui.curation.transfer.supply import Stopped, store_supply
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.errors import Refused, UsageError
@@ -109,7 +108,7 @@ async def plan_copy(
     """Compare both, in constant memory; nothing is written, in either. Raises Refused for a target that takes none."""
     async with target.planned_store() as memory:
         supply = await store_supply(source.memory, filter)
-        return Plan(**await compare_all(supply, memory, target, source.trash.now(), on_progress))
+        return await plan_transfer(supply, memory, target, source.trash.now(), on_progress)
 
 
 async def copy_memories(
@@ -124,15 +123,13 @@ async def copy_memories(
 
     Doing it again goes on where it was cut off. The source is only read.
     """
-    library = await target.make()
-    supply = await store_supply(source.memory, filter)
-    summary = f"copied from {one_line(source.memory.name)}"
-    done, delivery = await deliver(library, "copy", summary, supply, target, on_clash, on_progress)
+    delivery = Delivery(await target.make(), await store_supply(source.memory, filter), on_clash)
+    done = await delivery.run("copy", f"copied from {one_line(source.memory.name)}", on_progress)
     outcome = CopyOutcome(**{one.name: getattr(done, one.name) for one in fields(done)}, left=delivery.left)
     if done.cancelled:
         return outcome
     try:
-        verified, differs, differing = await verify(target, delivery, on_progress)
+        verified, differs, differing = await delivery.verify(on_progress)
     except Stopped:
         return replace(outcome, cancelled=True)
     return replace(outcome, verified=verified, differs=differs, differing=differing)

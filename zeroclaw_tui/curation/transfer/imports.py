@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -15,12 +15,12 @@ from zeroclaw_tui.backends.factory import backend_info, backend_of_file
 from zeroclaw_tui.curation.changes import refuse_read_only
 from zeroclaw_tui.curation.formats.registry import Format, find_format
 from zeroclaw_tui.curation.formats.source import Source
-from zeroclaw_tui.curation.library import Library, unknown_agent
+from zeroclaw_tui.curation.library import unknown_agent
 from zeroclaw_tui.curation.outcome import Outcome
-from zeroclaw_tui.curation.transfer.comparison import compare_all
-from zeroclaw_tui.curation.transfer.delivery import deliver
-from zeroclaw_tui.curation.transfer.incoming import BATCH_ROWS, DEFAULT_AGENT, Supply
-from zeroclaw_tui.curation.transfer.plan import OnClash, Plan
+from zeroclaw_tui.curation.transfer.comparison import DEFAULT_AGENT
+from zeroclaw_tui.curation.transfer.delivery import Delivery
+from zeroclaw_tui.curation.transfer.plan import OnClash, Plan, plan_transfer
+from zeroclaw_tui.curation.transfer.supply import BATCH_ROWS, Supply
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.change import ProgressCallback, Row
 from zeroclaw_tui.memory.errors import Refused, UsageError
@@ -32,52 +32,21 @@ from zeroclaw_tui.scoring.scanner import THREATS, scan_all
 _KEY_CELLS, _LONGEST_FILE, _KEYS_NAMED = 60, 400, 4
 
 
-@dataclass(frozen=True, slots=True)
-class ImportOptions:
-    """What a person says of a source besides its path.
+@dataclass(slots=True, kw_only=True)
+class Reading:
+    """A file or folder whose memories can be read more than once, without what nobody should import unseen.
 
-    `format` is the name of its format, `with_flagged` takes texts that seem to contain a secret or a threat, `agent`
-    shall own all of it (None: as the source says), `keys` are those of the memories that shall come (None: all). `verb`
-    is what the action in the journal is called.
-    """
-
-    format: str | None = None
-    with_flagged: bool = False
-    agent: str | None = None
-    keys: frozenset[str] | None = None
-    verb: Literal["import", "hydrate"] = "import"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportPlan(Plan):
-    """What a file or folder would bring.
-
-    `state` is that of the files as they were read. `flagged` memories seem to hold a secret or a threat, and stay out
-    unless the options take them.
-    """
-
-    path: Path
-    format: Format
-    options: ImportOptions
-    state: str
-    flagged: int
-
-    def as_json(self) -> dict[str, Any]:
-        # The dataclass is rebuilt with slots, so that super() needs its names.
-        return {"file": str(self.path), "format": self.format.name, **super(ImportPlan, self).as_json()}
-
-
-@dataclass(slots=True)
-class _Reading:
-    """The memories of a file or folder, which can be read more than once, without what nobody should import unseen.
-
-    `state` is that of the files as they were first read. `lost` counts what is not imported, `flags` how many texts
-    seem to hold which kind of secret or threat, and `flagged` has their keys; all three in the last reading.
+    `state` is that of the files as they were first read. `with_flagged` takes texts that seem to contain a secret or a
+    threat, `agent` shall own all of it (None: as the source says), `keys` are those of the memories that shall come
+    (None: all). `lost` counts what is not imported, `flags` how many texts seem to hold which kind of secret or threat,
+    and `flagged` has their keys; all three in the last reading.
     """
 
     source: Source
     format: Format
-    options: ImportOptions
+    with_flagged: bool
+    agent: str | None
+    keys: Collection[str] | None
     state: str
     lost: Counter[str] = field(default_factory=Counter)
     flags: Counter[str] = field(default_factory=Counter)
@@ -90,7 +59,7 @@ class _Reading:
             self._batches,
             vectors_by=None if identity is None else await asyncio.to_thread(identity, self.source),
             has_own_times=self.format.name in ("jsonl", "csv"),
-            owner=self.options.agent,
+            owner=self.agent,
         )
 
     async def _batches(self, to_notes: bool) -> AsyncIterator[Sequence[Row]]:
@@ -103,9 +72,9 @@ class _Reading:
         if self.state != self.source.state():
             raise Refused(f"{self.source.name} changed while it was read.", hint="Import it again.")
         self.lost, self.flags, self.flagged = Counter(), Counter(), []
-        is_searched = not self.format.is_ours and not self.options.with_flagged
+        is_searched = not self.format.is_ours and not self.with_flagged
         for row in self.format.read(self.source, self.lost):
-            if self.options.keys is not None and row.key not in self.options.keys:
+            if self.keys is not None and row.key not in self.keys:
                 continue
             flags = _flags_of(str(row.values["content"])) if is_searched else set()
             if flags:
@@ -115,6 +84,7 @@ class _Reading:
                 yield row
 
     def notes(self) -> Iterator[str]:
+        """What was read, and what is not imported; a sentence each."""
         if not self.format.is_ours:
             yield f"Read as {self.format.title}; --from names another format."
         yield from (name for name in self.lost if name.endswith("."))
@@ -129,6 +99,23 @@ class _Reading:
         if self.source.unread:
             named = [f"{name} ({reason.rstrip('.')})" for name, reason in self.source.unread.items()]
             yield f"Not read: {first_names(named, longest=_LONGEST_FILE)}."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportPlan(Plan):
+    """What a file or folder would bring. `flagged` memories seem to hold a secret or a threat, and are left out.
+
+    `verb` is what the action is called in the journal.
+    """
+
+    path: Path
+    verb: Literal["import", "hydrate"]
+    reading: Reading = field(repr=False)
+    flagged: int
+
+    def as_json(self) -> dict[str, Any]:
+        # The dataclass is rebuilt with slots, so that super() needs its names.
+        return {"file": str(self.path), "format": self.reading.format.name, **super(ImportPlan, self).as_json()}
 
 
 def _flags_of(content: str) -> set[str]:
@@ -152,34 +139,49 @@ def _in_order_of_lines(rows: Iterable[Row]) -> Iterator[Row]:
 
 
 async def plan_import(
-    target: Library | Target,
+    target: Target,
     path: Path,
-    options: ImportOptions | None = None,
     *,
+    format: str | None = None,
+    with_flagged: bool = False,
+    agent: str | None = None,
+    keys: Collection[str] | None = None,
+    verb: Literal["import", "hydrate"] = "import",
     on_progress: ProgressCallback | None = None,
 ) -> ImportPlan:
-    """Read all of it once, in constant memory, and compare it with the store; nothing is written."""
-    to, options = _target(target), options or ImportOptions()
-    if options.agent is not None:
-        await _check_agent(to, options.agent)
-    async with to.planned_store() as memory:
-        if to.library is not None:
-            refuse_read_only(to.library)
-        read = await asyncio.to_thread(_readable, path, options)
-        now = datetime.now(UTC) if to.library is None else to.library.trash.now()
-        facts = await compare_all(await read.supply(), memory, to, now, on_progress)
-    return ImportPlan(
-        **{**facts, "notes": (*facts["notes"], *(one_line(masked(note)) for note in read.notes()))},
-        path=path,
-        format=read.format,
-        options=options,
-        state=read.state,
-        flagged=len(read.flagged),
-    )
+    """Read all of it once, in constant memory, and compare it with the store; nothing is written.
+
+    `format` is the name of its format; the rest is that of `Reading` and `ImportPlan`. Raises UsageError for the store
+    of a program.
+    """
+    library = target.library
+    if agent is not None:
+        await _check_agent(target, agent)
+
+    def open_source() -> Reading:
+        source = Source(path)
+        store = None if source.is_folder else backend_info(backend_of_file(source.path) or "")
+        if store is not None and format is None:
+            command = f"zeroclaw memory copy --location {shell_word(str(source.path))} --to sqlite"
+            raise UsageError(f"{source.name} is a store of {store.title}.", hint=f"`{command}` copies its memories.")
+        found = find_format(source, format)
+        return Reading(
+            source=source, format=found, with_flagged=with_flagged, agent=agent, keys=keys, state=source.state()
+        )
+
+    async with target.planned_store() as memory:
+        if library is not None:
+            refuse_read_only(library)
+        reading = await asyncio.to_thread(open_source)
+        now = datetime.now(UTC) if library is None else library.trash.now()
+        plan = await plan_transfer(await reading.supply(), memory, target, now, on_progress)
+    notes = (*plan.notes, *(one_line(masked(note)) for note in reading.notes()))
+    facts = {**asdict(plan), "notes": notes}
+    return ImportPlan(**facts, path=path, verb=verb, reading=reading, flagged=len(reading.flagged))
 
 
 async def import_memories(
-    target: Library | Target,
+    target: Target,
     plan: ImportPlan,
     on_clash: OnClash,
     *,
@@ -190,35 +192,16 @@ async def import_memories(
     Doing it again goes on where it was cut off. Raises Refused when the files changed since it was planned, and what
     the store raises.
     """
-    verb = plan.options.verb
+    verb = plan.verb
     if not plan.count:
         return Outcome(verb, 0)
-    to = _target(target)
-    library = await to.make()
-    refuse_read_only(library)
-    read = await asyncio.to_thread(_readable, plan.path, replace(plan.options, format=plan.format.name))
-    read.state = plan.state
+    library = await target.make()
     summary = f"{'imported' if verb == 'import' else 'hydrated'} {cut(one_line(plan.path.name), _KEY_CELLS)}"
-    outcome, _ = await deliver(library, verb, summary, await read.supply(), to, on_clash, on_progress)
-    return outcome
+    return await Delivery(library, await plan.reading.supply(), on_clash).run(verb, summary, on_progress)
 
 
-async def _check_agent(to: Target, agent: str) -> None:
-    if to.library is not None:
-        await to.library.check_agents([agent])
-    elif agent not in (known := {DEFAULT_AGENT, *to.config.agents}):
+async def _check_agent(target: Target, agent: str) -> None:
+    if target.library is not None:
+        await target.library.check_agents([agent])
+    elif agent not in (known := {DEFAULT_AGENT, *target.config.agents}):
         raise unknown_agent(agent, known)
-
-
-def _target(given: Library | Target) -> Target:
-    return Target.of(given) if isinstance(given, Library) else given
-
-
-def _readable(path: Path, options: ImportOptions) -> _Reading:
-    """What is at a path, by its content or the name of a format. Raises UsageError for the store of a program."""
-    source = Source(path)
-    profile = None if source.is_folder else backend_info(backend_of_file(source.path) or "")
-    if profile is not None and options.format is None:
-        command = f"zeroclaw memory copy --location {shell_word(str(source.path))} --to sqlite"
-        raise UsageError(f"{source.name} is a store of {profile.title}.", hint=f"`{command}` copies its memories.")
-    return _Reading(source, find_format(source, options.format), options, source.state())

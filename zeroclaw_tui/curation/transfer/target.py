@@ -12,8 +12,7 @@ from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.backends.lookup import make_store
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.profile_choice import profile_to_make
+from zeroclaw_tui.curation.library import Library, open_library, profile_to_make
 from zeroclaw_tui.files.disk import temporary_folder
 from zeroclaw_tui.memory.errors import NothingYet
 

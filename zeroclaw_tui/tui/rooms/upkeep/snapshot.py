@@ -13,10 +13,9 @@ from textual.content import Content
 
 from zeroclaw_tui.curation import snapshot as snapshots
 from zeroclaw_tui.curation.formats.snapshot import load
-from zeroclaw_tui.curation.hydrate import Difference, Where, compare, plan_hydrate
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
-from zeroclaw_tui.curation.snapshot import SnapshotPlan
+from zeroclaw_tui.curation.snapshot import Difference, SnapshotPlan, Where, compare, plan_hydrate
 from zeroclaw_tui.curation.transfer.imports import import_memories
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.days import absolute_time
@@ -125,7 +124,8 @@ class SnapshotTab(UpkeepTab):
         path, difference, marks = self._path, self.differences.selected, self.differences.marks
         if path is None or difference is None:
             return
-        plan = await plan_hydrate(Target.of(library), path, keys=sorted(marks or [difference.key]))
+        target = Target.of(library)
+        plan = await plan_hydrate(target, path, keys=sorted(marks or [difference.key]))
         count = plan.new + plan.taken
         if not count:
             inform(self, "Nothing to import, because the store already has it.")
@@ -140,7 +140,7 @@ class SnapshotTab(UpkeepTab):
             return " ".join(outcome.sentences(outcome.headline(" · u")))
 
         self.differences.set_marks(())
-        bring = partial(import_memories, library, plan, policy)
+        bring = partial(import_memories, target, plan, policy)
         await self.carry_out(f"Importing {counted(count)}", count, bring, report)
 
 
