@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.lookup import versions_at
 from zeroclaw_tui.curation.changes import refuse_read_only, remove_memories
@@ -28,17 +28,10 @@ from zeroclaw_tui.memory.text import WHITE_SPACE, counted, size_shown
 if TYPE_CHECKING:
     import numpy as np
 
-FindingKind = Literal[
-    "assistant replies", "recall blobs", "tool results", "heartbeat and cron", "too short", "too long", "empty keys",
-    "exact duplicates", "near duplicates", "secrets", "hidden text",
-]  # fmt: skip
+FindingKind = str
+"""One of KINDS."""
 
-KINDS: tuple[FindingKind, ...] = get_args(FindingKind)
-DUPLICATES: tuple[FindingKind, ...] = ("exact duplicates", "near duplicates")
-
-SAFE_TO_REMOVE: frozenset[FindingKind] = frozenset(
-    {"assistant replies", "recall blobs", "tool results", "heartbeat and cron"}
-)
+SAFE_TO_REMOVE = frozenset({"assistant replies", "recall blobs", "tool results", "heartbeat and cron"})
 """Texts that programs saved by themselves: no user asked to remember them."""
 
 TOO_SHORT = 20
@@ -59,6 +52,7 @@ REMARKS: Mapping[FindingKind, str] = {
     "secrets": "They look like secrets, and are sent to the model when they are recalled.",
     "hidden text": "Characters that no screen shows but the agent reads, a way to poison memory.",
 }
+KINDS = tuple(REMARKS)
 
 Which = tuple[str, Handle]
 """Names a memory: id and handle, because several files of one store may contain the same id."""
@@ -262,24 +256,23 @@ class _Check:
         """Compare the memories with each other, and put all findings together. Blocks."""
         duplicates = self._duplicates.find(lambda: self._check_cancelled(len(self.samples)))
         findings = [_finding(kind, samples) for kind, samples in self._found.items() if samples]
-        alike: dict[FindingKind, list[list[int]]] = {
-            "exact duplicates": duplicates.exact,
-            "near duplicates": duplicates.near,
-        }
-        for kind, groups in alike.items():
-            numbers = sorted(chain.from_iterable(groups))
-            samples = [self.samples[number] for number in numbers]
-            if kind == "near duplicates":
-                shares = [int(duplicates.likeness[number] * 100 + 1e-6) for number in numbers]
-                samples = [
-                    replace(sample, remark=f"{share} % alike") for sample, share in zip(samples, shares, strict=True)
-                ]
-            index = {number: place for place, number in enumerate(numbers)}
-            if groups:
-                findings.append(_finding(kind, samples, [[index[number] for number in group] for group in groups]))
+        findings += self._duplicate_findings("exact duplicates", duplicates.exact)
+        findings += self._duplicate_findings("near duplicates", duplicates.near, duplicates.likeness)
         findings.sort(key=lambda finding: (-finding.size, KINDS.index(finding.kind)))
         size = sum(sample.version.size for sample in self.samples)
         return CleanUpReport(tuple(findings), len(self.samples), size)
+
+    def _duplicate_findings(
+        self, kind: FindingKind, groups: Sequence[Sequence[int]], likeness: Mapping[int, float] | None = None
+    ) -> Iterator[Finding]:
+        numbers = sorted(chain.from_iterable(groups))
+        samples = [self.samples[number] for number in numbers]
+        if likeness is not None:
+            remarks = [f"{int(likeness[number] * 100 + 1e-6)} % alike" for number in numbers]
+            samples = [replace(sample, remark=remark) for sample, remark in zip(samples, remarks, strict=True)]
+        place = {number: at for at, number in enumerate(numbers)}
+        if groups:
+            yield _finding(kind, samples, [[place[number] for number in group] for group in groups])
 
 
 def _finding(kind: FindingKind, samples: Sequence[Sample], groups: Iterable[Sequence[int]] = ()) -> Finding:

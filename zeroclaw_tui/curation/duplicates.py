@@ -168,31 +168,23 @@ def _word_pairs(content: str) -> Array:
 
 
 class _Groups:
-    """Numbers that are joined, also through others (union-find), and the best likeness of each."""
+    """Numbers that are joined, also through others, and the best likeness of each."""
 
     def __init__(self) -> None:
-        self._parents: dict[int, int] = {}
+        self._groups: dict[int, list[int]] = {}
         self.likeness: dict[int, float] = {}
 
-    def _root(self, number: int) -> int:
-        parents = self._parents
-        while parents.get(number, number) != number:
-            parents[number] = parents.get(parents[number], parents[number])
-            number = parents[number]
-        return number
-
     def are_joined(self, one: int, other: int) -> bool:
-        return self._root(one) == self._root(other)
+        return one in self._groups and self._groups[one] is self._groups.get(other)
 
     def join(self, one: int, other: int, likeness: float) -> None:
         for number in (one, other):
-            self._parents.setdefault(number, number)
             self.likeness[number] = max(self.likeness.get(number, 0.0), likeness)
-        first, second = sorted((self._root(one), self._root(other)))
-        self._parents[second] = first
+        small, large = sorted((self._groups.setdefault(number, [number]) for number in (one, other)), key=len)
+        if small is not large:
+            large += small
+            self._groups |= dict.fromkeys(small, large)
 
     def found(self) -> list[list[int]]:
-        groups: defaultdict[int, list[int]] = defaultdict(list)
-        for number in sorted(self._parents):
-            groups[self._root(number)].append(number)
-        return list(groups.values())
+        groups = {id(group): group for group in self._groups.values()}
+        return sorted(map(sorted, groups.values()))

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.recall import recall_memories
 from zeroclaw_tui.embeddings.base import estimate_tokens
 from zeroclaw_tui.memory.recall import RecallResult, Rule, ScoredEntry, Stop
 from zeroclaw_tui.memory.text import distinct_numbers
 from zeroclaw_tui.scoring.injection import context_block
 from zeroclaw_tui.scoring.profiles import Trial
-
-if TYPE_CHECKING:
-    from zeroclaw_tui.curation.library import Library
 
 _FAILS_WITHOUT_VECTOR = "Without the message's vector ZeroClaw's own recall fails, and the agent gets nothing."
 _REASONS = {

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zeroclaw_tui.backends.lookup import versions
+from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import RowVersion
 from zeroclaw_tui.memory.days import date_shown, moment
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import cut, one_line, size_shown
-
-if TYPE_CHECKING:
-    from zeroclaw_tui.curation.library import Library
 
 TYPED_FROM = 11
 """From so many memories on, the number is typed to confirm."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from zeroclaw_tui.backends.lookup import cached_vector, whole_entry
 from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import EmbeddingFailed, Refused
 from zeroclaw_tui.memory.query import ENTRIES, Query
@@ -26,8 +27,6 @@ from zeroclaw_tui.scoring.profiles import ScoringProfile, Trial
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from zeroclaw_tui.curation.library import Library
 
 MAX_SETTINGS_TRIED = 3
 

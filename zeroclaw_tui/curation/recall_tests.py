@@ -8,17 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.recall import recall_memories, turn_limit
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.recall import RecallResult, Rule
 from zeroclaw_tui.memory.text import counted, cut, one_line
 from zeroclaw_tui.scoring.measures import is_hit, ndcg, reciprocal_rank
 from zeroclaw_tui.scoring.profiles import Trial
-
-if TYPE_CHECKING:
-    from zeroclaw_tui.curation.library import Library
 
 STDIN = "-"
 _FILE_NAME = "tests.toml"
@@ -154,21 +152,13 @@ class RecallTestResult:
         injected = tuple(scored.entry.key for scored in result.results if scored.injected)
         has_prompt = result.not_read_because is None and result.program is None
         reached = injected if has_prompt else recalled[:k]
-        measured = cls(
-            test=test,
-            recalled=recalled,
-            injected=injected,
-            missing=tuple(key for key in test.expected if key not in reached),
-            unwanted=tuple(key for key in test.rejected if key in reached),
-        )
+        missing = tuple(key for key in test.expected if key not in reached)
+        unwanted = tuple(key for key in test.rejected if key in reached)
+        found = cls(test, recalled, injected, missing, unwanted)
         if not test.expected:
-            return measured
-        return replace(
-            measured,
-            hit=is_hit(recalled, test.expected, k),
-            reciprocal_rank=reciprocal_rank(recalled, test.expected, k),
-            ndcg=ndcg(recalled, test.expected, k),
-        )
+            return found
+        hit, rank = is_hit(recalled, test.expected, k), reciprocal_rank(recalled, test.expected, k)
+        return replace(found, hit=hit, reciprocal_rank=rank, ndcg=ndcg(recalled, test.expected, k))
 
     @property
     def passed(self) -> bool:
@@ -214,13 +204,17 @@ class RecallTestRun:
     def passed(self) -> int:
         return sum(result.passed for result in self.results)
 
+    @property
+    def failed(self) -> int:
+        return len(self.results) - self.passed
+
     def as_json(self) -> dict[str, Any]:
         vector, keyword = self.first.weights
         return {
             "file": self.file,
             "tests": len(self.results),
             "passed": self.passed,
-            "failed": len(self.results) - self.passed,
+            "failed": self.failed,
             "k": self.k,
             "profile": self.first.profile,
             "weights": {"vector": vector, "keyword": keyword},
@@ -233,7 +227,6 @@ class RecallTestRun:
         }
 
     def sentences(self) -> tuple[str, str, str]:
-        failed = len(self.results) - self.passed
         vector, keyword = self.first.weights
         settings = [f"scoring {self.first.profile}"]
         if self.first.mode != self.first.backend:
@@ -245,7 +238,7 @@ class RecallTestRun:
         return (
             f"{counted(len(self.results), 'recall test')} in {one_line(self.file)}",
             one_line(" · ".join(settings)),
-            f"{f'{failed:,} failed' if failed else 'All passed'}, {self.passed:,} passed",
+            f"{f'{self.failed:,} failed' if self.failed else 'All passed'}, {self.passed:,} passed",
         )
 
     def measure_rows(self) -> tuple[tuple[str, float, str], ...]:

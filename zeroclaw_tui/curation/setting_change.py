@@ -8,7 +8,7 @@ import os
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.load import load_config
@@ -18,13 +18,10 @@ from zeroclaw_tui.config.save import difference, save_config
 from zeroclaw_tui.config.schema import NEWEST_MODERN, NEWEST_OLD, version_numbers
 from zeroclaw_tui.config.setting_names import checked_value
 from zeroclaw_tui.config.toml import KeyPath, read_config
-from zeroclaw_tui.curation.library import scoring_settings
+from zeroclaw_tui.curation.library import Library, scoring_settings
 from zeroclaw_tui.memory.errors import BrokenConfig, Refused, UsageError
 from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial, float32
 from zeroclaw_tui.scoring.what_if import ALL_SETTINGS, Setting, complaints
-
-if TYPE_CHECKING:
-    from zeroclaw_tui.curation.library import Library
 
 Value = bool | int | float | str
 

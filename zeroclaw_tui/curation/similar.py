@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from zeroclaw_tui.backends.lookup import whole_entry
+from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.recall import text_vector
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import EmbeddingFailed
@@ -16,8 +17,6 @@ from zeroclaw_tui.scoring.neighbours import compared_text_of, shared_words, word
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from zeroclaw_tui.curation.library import Library
 
 Method = Literal["vector", "rare words"]
 _SPARE = 50

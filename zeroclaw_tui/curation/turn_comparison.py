@@ -6,9 +6,10 @@ from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zeroclaw_tui.backends.lookup import entries_with_key
+from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.prompt import prompt_for
 from zeroclaw_tui.curation.recall import turn_limit
 from zeroclaw_tui.curation.turns import MASKED, Turn, keys_of_block, masked_as_in_trace
@@ -18,9 +19,6 @@ from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import counted, first_names
 from zeroclaw_tui.scoring.keywords import words
 from zeroclaw_tui.scoring.profiles import ScoringProfile, Trial, profile_for
-
-if TYPE_CHECKING:
-    from zeroclaw_tui.curation.library import Library
 
 _MAX_CHANGES = 10_000
 _TRACE_PRECISION = timedelta(milliseconds=1)

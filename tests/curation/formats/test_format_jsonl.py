@@ -52,7 +52,7 @@ def _exact(values: Any) -> dict[str, tuple[type, str]]:
 
 
 def _read_line(line: bytes, number: int = 2) -> Row:
-    return jsonl.row_of_line(line, number, Counter())
+    return jsonl.row_of_line(line.decode(), number, Counter())
 
 
 @given(_rows())
@@ -86,10 +86,10 @@ def test_a_line_has_the_names_the_commands_print() -> None:
         (b'{"key": "a"}\n', "it has no content"),
         (b'{"key": null, "content": "b"}\n', "it has no key"),
         (b'{"key": 5, "content": "b"}\n', "key is not text"),
-        (b'{"key": "a", "content": "b", "importance": 1e999}\n', "importance is not a finite number"),
-        (b'{"key": "a", "content": "b", "importance": NaN}\n', "importance is not a finite number"),
-        (b'{"key": "a", "content": "b", "columns": {"x": -Infinity}}\n', "x is not a finite number"),
-        (b'{"key": "a", "content": "b", "importance": 99999999999999999999}\n', "64 bits"),
+        (b'{"key": "a", "content": "b", "importance": 1e999}\n', "importance is not a number"),
+        (b'{"key": "a", "content": "b", "importance": NaN}\n', "importance is not a number"),
+        (b'{"key": "a", "content": "b", "columns": {"x": -Infinity}}\n', "x is not a number"),
+        (b'{"key": "a", "content": "b", "importance": 99999999999999999999}\n', "importance is not a number"),
         (b'{"key": "a", "content": "b", "pinned": "yes"}\n', "pinned is not a number"),
         (b'{"key": "a", "content": "b", "kind": "odd"}\n', "kind is not a kind that ZeroClaw knows"),
         (b'{"key": "a", "content": "b", "columns": 1}\n', "its columns are not an object"),
@@ -98,7 +98,6 @@ def test_a_line_has_the_names_the_commands_print() -> None:
         (b'{"key": "a", "content": "b", "columns": {"x": {"surrogates": "/w=="}}}\n', "x is"),
         (b'{"key": "a", "content": "b", "embedding": [1, 2]}\n', "embedding is not base64"),
         (b'{"key": "a", "content": "b\\ud800"}\n', "half a character"),
-        (b'{"key": "a", "content": "\xff"}\n', "not UTF-8"),
         (b"[" * 100_000 + b"\n", "not JSON"),
         (b'{"key": "a", "content": "b", "importance": ' + b"9" * 5_000 + b"}\n", "not JSON"),
     ],

@@ -86,7 +86,7 @@ def _json(folder: Path, document: Any) -> Path:
         (
             "claude_code",
             {
-                "claude_claude_code_smoker": "core: Smoker — what the smoker burns",
+                "claude_2e5db843": "core: [Smoker](smoker.md) — what the smoker burns",
                 "claude_claude_code_feedback_answers": (
                     "feedback: Mila wants answers of three lines\n\nKeep answers short."
                 ),
@@ -206,10 +206,9 @@ def test_claude_code_has_a_namespace_a_project_and_an_index(tmp_path: Path) -> N
     _written(tmp_path / "projects", secret="the password")
     rows, _ = _read(tmp_path)
     assert [(row.values["namespace"], row.values["content"]) for row in rows] == [
-        ("home-mila-bread", "Secret — one"),
+        ("home-mila-bread", "[Secret](../../secret.md) — one"),
         ("home-mila-bread", "Moved."),
         ("home-mila-bread", "May"),
-        ("home-mila-hive", "Secret — one"),
         ("home-mila-bread", "b\n\nBees"),
         ("home-mila-hive", "b\n\nBees"),
     ]

@@ -22,7 +22,7 @@ from zeroclaw_tui.curation.transfer.plan import OnClash
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.change import Row
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import Refused
+from zeroclaw_tui.memory.errors import Refused, Unreadable
 
 WORDS = ["old", "new", "other"]
 HERE = [
@@ -256,7 +256,7 @@ async def test_a_file_that_changed_since_it_was_shown_is_not_imported(tmp_path: 
         with pytest.raises(Refused, match="changed while it was read"):
             await import_memories(Target.of(library), plan, "skip")
         file.unlink()
-        with pytest.raises(Exception, match="no file"):
+        with pytest.raises(Unreadable, match="has disappeared"):
             await import_memories(Target.of(library), plan, "skip")
     assert await _contents(here) == {}
 

@@ -22,10 +22,7 @@ from zeroclaw_tui.memory.days import date_of_note
 _INDEX, _FOLDER = "memory.md", "memory"
 _TYPES = ("user", "feedback", "project", "reference")
 _READ = ("name", "description", "type", "metadata", "node_type", "originSessionId", "created", "date", "modified")
-_INDEX_LINE = re.compile(
-    r"^[ \t]*[-*+][ \t]+\[(?P<title>[^\]\n]+)\]\((?P<file>[^()\n]+?\.md)\)[ \t]*(?:[—–:-]+[ \t]*)?(?P<hint>.*)$",
-    re.MULTILINE,
-)
+_INDEX_LINE = re.compile(r"^[ \t]*[-*+][ \t]+\[[^\]\n]+\]\(([^()\n]+?\.md)\).*$", re.MULTILINE)
 _SNIFFED = 8
 
 
@@ -69,16 +66,12 @@ def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
 
 
 def _index_rows(source: Source, file: PurePosixPath, topics: list[PurePosixPath]) -> Iterator[Row]:
-    """The lines whose topic is missing, and all other text."""
+    """All text but the lines of topics that are here."""
     _, text = read_note(source, file)
     project = _project(source, file)
-    for line in _INDEX_LINE.finditer(text):
-        # A name may lead anywhere; it is only compared with the files that are here.
-        topic = file.parent / line["file"]
-        if topic not in topics:
-            content = " — ".join(filter(None, (line["title"].strip(), line["hint"].strip())))
-            yield memory_row(_topic_key(project, topic.stem), content, None, namespace=project)
-    for block in blocks_of(_INDEX_LINE.sub("", text)):
+    # A name may lead anywhere; it is only compared with the files that are here.
+    rest = _INDEX_LINE.sub(lambda line: "" if file.parent / line[1] in topics else line[0], text)
+    for block in blocks_of(rest):
         if block.has_text:
             yield memory_row(titled_key("claude", block.title, block.text), block.text, None, namespace=project)
 

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import csv
 import io
-import math
+import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
-from zeroclaw_tui.curation.formats.jsonl import kind_stored, readable
+from zeroclaw_tui.curation.formats.jsonl import readable, shown, stated
 from zeroclaw_tui.curation.formats.source import MAX_LINE_SIZE, Source, numbered_lines
 from zeroclaw_tui.memory.change import Row, Value
-from zeroclaw_tui.memory.entry import kind_from
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import one_line
 
@@ -25,7 +24,8 @@ COLUMNS = (
 )  # fmt: skip
 LOSES = "CSV holds Unicode text only: no vectors, no further columns, and an empty text becomes nothing."
 _STORED_NAMES = {"timestamp": "created_at"}
-_PINNED = {"true": 1, "false": 0}
+_JSON = ("importance", "pinned")
+"""Columns that a table has as numbers, true or false."""
 _MAX_NAME = 40
 _HINT = "It needs a first line with at least key and content, as `zeroclaw memory export --format csv` writes it."
 
@@ -57,7 +57,7 @@ def line_of(row: Row) -> bytes:
 
 
 def _rows(reader: BinaryIO, lost: Counter[str]) -> Iterator[Row]:
-    table = csv.reader(_decoded_lines(reader), strict=True)
+    table = csv.reader((line for _, line in numbered_lines(reader)), strict=True)
     number = 1
     try:
         names = next(table, [])
@@ -78,48 +78,22 @@ def _rows(reader: BinaryIO, lost: Counter[str]) -> Iterator[Row]:
         raise UsageError(f"Line {number:,} is not a line of a table: {one_line(str(error))}.", hint=_HINT) from error
 
 
-def _decoded_lines(reader: BinaryIO) -> Iterator[str]:
-    for number, line in numbered_lines(reader):
-        try:
-            yield line.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise UsageError(f"Line {number:,} is not UTF-8.", hint="Save the file as UTF-8 first.") from error
-
-
 def _row(cells: dict[str, str], lost: Counter[str]) -> Row:
     values: dict[str, Value] = {"key": cells["key"], "content": cells["content"]}
     for name, cell in cells.items():
         if cell and name in COLUMNS and name not in ("key", "content", "agent"):
             try:
-                values[_STORED_NAMES.get(name, name)] = _value(name, cell)
-            except (ValueError, KeyError):
+                values[_STORED_NAMES.get(name, name)] = stated(
+                    name, json.loads(cell.lower()) if name in _JSON else cell
+                )
+            except ValueError:
                 lost[f"{name} that cannot be read"] += 1
     return Row(cells.get("id", ""), values, None, cells.get("agent") or None)
 
 
-def _value(name: str, cell: str) -> Value:
-    """Raises ValueError or KeyError for what cannot be read."""
-    if name == "importance":
-        number = float(cell)
-        if not math.isfinite(number):
-            raise ValueError("not a finite number")
-        return number
-    if name == "pinned":
-        return _PINNED[cell.strip().lower()]
-    if name == "kind":
-        return kind_stored(cell)
-    return cell
-
-
 def _cell(name: str, row: Row) -> str:
-    if name == "agent":
-        return readable(row.agent)
-    value = row.values.get(_STORED_NAMES.get(name, name))
-    if name == "kind":
-        return kind_from(value) or ""
-    if name == "pinned" and value is not None:
-        return "true" if value else "false"
-    return readable(value)
+    value = row.agent if name == "agent" else shown(name, row.values.get(_STORED_NAMES.get(name, name)))
+    return str(value).lower() if isinstance(value, bool) else readable(value)
 
 
 def _line(cells: Sequence[str]) -> bytes:

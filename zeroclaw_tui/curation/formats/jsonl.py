@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from zeroclaw_tui.curation.formats.source import Source, numbered_lines
@@ -83,7 +84,7 @@ def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
 def identity(source: Source) -> Identity | None:
     """What made the vectors of a file; None where its first line does not say."""
     with source.opened() as reader:
-        _, line = next(numbered_lines(reader), (1, b"{}"))
+        _, line = next(numbered_lines(reader), (1, "{}"))
     header = header_of_line(line)
     return None if header is None else header.embedding
 
@@ -97,7 +98,7 @@ def header_line(
     return _line({MARK: VERSION, **about, "vectors": vectors, "embedding": made_by})
 
 
-def header_of_line(line: bytes) -> Header | None:
+def header_of_line(line: str) -> Header | None:
     """The header that a first line is; None for a memory. Raises UsageError for anything else."""
     parts = _object(line, 1)
     if MARK not in parts:
@@ -122,8 +123,8 @@ def line_of(row: Row, *, vectors: bool) -> bytes:
     for column, value in row.values.items():
         name = _NAMES.get(column)
         if name is not None:
-            parts[name] = _shown(name, value)
-            if not _is_exact(name, parts[name], value):
+            parts[name] = shown(name, value)
+            if not _is_exact(name, value):
                 exact[column] = _pack(value)
         elif column != "embedding":
             exact[column] = _pack(value)
@@ -141,13 +142,13 @@ def line_of(row: Row, *, vectors: bool) -> bytes:
     return _line(parts)
 
 
-def row_of_line(line: bytes, number: int, lost: Counter[str]) -> Row:
+def row_of_line(line: str, number: int, lost: Counter[str]) -> Row:
     """The memory of a line; `lost` counts the names that nobody knows. Raises UsageError naming the line."""
     parts = _object(line, number)
     try:
         row = _row(parts, lost)
         # Only an escape can name half a character, which no database takes.
-        if b"\\u" in line or "columns" in parts:
+        if "\\u" in line or "columns" in parts:
             for value in (row.id, row.agent, *row.values.values()):
                 if isinstance(value, str):
                     value.encode("utf-8", "surrogateescape")
@@ -181,7 +182,7 @@ def _row(parts: Mapping[str, Any], lost: Counter[str]) -> Row:
         column = _COLUMNS.get(name)
         if column is not None:
             is_plain = value is None or (type(value) is str and name not in _STATED)
-            values[column] = value if is_plain else _read(name, _STATED.get(name, _text), value)
+            values[column] = value if is_plain else _read(name, partial(stated, name), value)
         elif name not in _OTHER_NAMES:
             lost[one_line(name)[:_MAX_NAME] or "(no name)"] += 1
     if "embedding_dimensions" in parts or "embedding" in parts:
@@ -213,17 +214,15 @@ def _text(value: Any) -> str:
 
 
 def _number(value: Any) -> int | float:
-    """A number that a store takes. Raises ValueError."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError("not a number")
-    if isinstance(value, int) and value not in _INTEGERS:
-        raise ValueError("a number of more than 64 bits")
-    if not math.isfinite(value):
-        raise ValueError("not a finite number")
-    return value
+    """A finite number of at most 64 bits. Raises ValueError."""
+    if type(value) is float and math.isfinite(value):
+        return value
+    if type(value) is int and value in _INTEGERS:
+        return value
+    raise ValueError("not a number that a store takes")
 
 
-def _shown(name: str, value: Value) -> Any:
+def shown(name: str, value: Value) -> Any:
     """A column's value under the name of a line."""
     if value is None:
         return None
@@ -236,12 +235,15 @@ def _shown(name: str, value: Value) -> Any:
     return readable(value)
 
 
-def _is_exact(name: str, shown: Any, value: Value) -> bool:
-    """Whether a line's value is read as the column's."""
-    if value is None:
-        return True
+def stated(name: str, value: Any) -> Value:
+    """The column's value that a line states under a name. Raises ValueError."""
+    return _STATED.get(name, _text)(value)
+
+
+def _is_exact(name: str, value: Value) -> bool:
+    """Whether what a line shows of a value is read as the value."""
     try:
-        back = _STATED.get(name, _text)(shown)
+        back = None if value is None else stated(name, shown(name, value))
     except ValueError:
         return False
     return back == value and type(back) is type(value)
@@ -296,13 +298,11 @@ _UNPACKED: Mapping[str, Callable[[str], Value]] = {
 }
 
 
-def _object(line: bytes, number: int) -> dict[str, Any]:
+def _object(line: str, number: int) -> dict[str, Any]:
     try:
-        parts = json.loads(line.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        raise UsageError(f"Line {number:,} is not UTF-8.", hint="Save the file as UTF-8 first.") from error
+        parts = json.loads(line)
     except (ValueError, RecursionError) as error:
-        end = "" if line.endswith(b"\n") else " The file seems to have been cut off there."
+        end = "" if line.endswith("\n") else " The file seems to have been cut off there."
         raise UsageError(f"Line {number:,} is not JSON.{end}", hint=_HINT) from error
     if not isinstance(parts, dict):
         raise UsageError(f"Line {number:,} is not a memory: it is not an object.", hint=_HINT)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from zeroclaw_tui.curation.formats.jsonl import Identity, header_of_line, row_of_line
 from zeroclaw_tui.curation.formats.rows import moment_of
-from zeroclaw_tui.curation.formats.source import Source
+from zeroclaw_tui.curation.formats.source import Source, numbered_lines
 from zeroclaw_tui.files.disk import file_size, read_bytes
 from zeroclaw_tui.memory.change import Row, Value
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -261,9 +261,9 @@ def _row(part: Part, created: str | None, updated: str | None) -> Row:
 
 
 def _load_copy(data: bytes) -> Snapshot:
-    lines = io.BytesIO(data)
-    about = header_of_line(next(lines, b""))
+    lines = numbered_lines(io.BytesIO(data))
+    about = header_of_line(next(lines, (1, ""))[1])
     if about is None:
         raise UsageError("It is no export of this program.")
-    rows = [row_of_line(line, number, Counter()) for number, line in enumerate(lines, 2)]
+    rows = [row_of_line(line, number, Counter()) for number, line in lines]
     return Snapshot(tuple(in_order(rows)), vectors_by=about.embedding)

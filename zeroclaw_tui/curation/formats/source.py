@@ -152,12 +152,15 @@ class Source:
         return "it may contain secrets" if _SECRETS.fullmatch(file.name) else ""
 
 
-def numbered_lines(reader: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Every line with its number and its line end, the first without a byte order mark."""
+def numbered_lines(reader: BinaryIO) -> Iterator[tuple[int, str]]:
+    """Every line with its number and its line end, the first without a byte order mark. Raises UsageError."""
     number = 0
     while line := reader.readline(MAX_LINE_SIZE + 1):
         number += 1
         if len(line) > MAX_LINE_SIZE:
             size = size_shown(MAX_LINE_SIZE)
             raise UsageError(f"Line {number:,} is longer than {size}.", hint="This is hardly a file of memories.")
-        yield number, line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
+        try:
+            yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            raise UsageError(f"Line {number:,} is not UTF-8.", hint="Save the file as UTF-8 first.") from error
