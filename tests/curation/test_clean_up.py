@@ -13,14 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support import small_store
 
-from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.lookup import versions
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.clean_up import CleanUpReport, Finding, FindingKind, check_memories, merge, plan_merge
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import EVERYTHING
 
 PLAIN = (
@@ -41,7 +39,7 @@ PLAIN = (
 )
 
 Opened = Callable[..., Awaitable[Library]]
-STORES = ("G1", "G2", "G3", "G4", "in-memory")
+STORES = ("G1", "G2", "G3", "G4")
 MIXED = "aB3dE5gH7jK9mN1pQ3sT5vX7zA9cD1fG3iJ5"
 AT = "2026-03-01T10:00:00.000000001+00:00"
 
@@ -52,30 +50,12 @@ async def opened(tmp_path: Path) -> AsyncIterator[Opened]:
     libraries: list[Library] = []
 
     async def open_one(kind: str, rows: Sequence[dict[str, Any]], dimensions: int = 0) -> Library:
-        database = small_store.make(tmp_path / f"brain-{len(libraries)}.db", kind if kind != "in-memory" else "G4", [])
-        if kind != "in-memory":
-            small_store.add(database, rows)
+        database = small_store.make(tmp_path / f"brain-{len(libraries)}.db", kind, [])
+        small_store.add(database, rows)
         install = Install(None, tmp_path, database, "lone", "the path given", tmp_path / "own")
         embedding = EmbeddingConfig("local", "some-model", dimensions) if dimensions else EmbeddingConfig()
         library = await open_library(MemoryConfig(install, embedding=embedding))
         libraries.append(library)
-        if kind == "in-memory":
-            await library.memory.close()
-            library.memory = InMemory(
-                MemoryEntry(
-                    id=row.get("id", f"id-{at:03d}"),
-                    key=row.get("key", f"key{at}"),
-                    content=row.get("content", "text"),
-                    category=row.get("category", "core"),
-                    timestamp=row.get("created_at", AT),
-                    updated_at=row.get("updated_at", AT),
-                    superseded_by=row.get("superseded_by"),
-                    session_id=row.get("session_id"),
-                    namespace=row.get("namespace"),
-                    pinned=bool(row.get("pinned")),
-                )
-                for at, row in enumerate(rows)
-            )
         return library
 
     yield open_one
@@ -176,7 +156,7 @@ LONGS = [" ".join(PLAIN[at : at + 3]) for at in range(0, 12, 3)]
 async def test_the_report_names_groups_by_their_places(opened: Any) -> None:
     one, two, *_ = LONGS
     rows = [{"content": text} for text in (one, two, f"{one} indeed", two, LONGS[2], f"{two}\n")]
-    for store in ("G1", "G2", "G3", "G4", "in-memory"):
+    for store in STORES:
         report = await check_memories(await opened(store, rows))
         exact, near = _found(report, "exact duplicates"), _found(report, "near duplicates")
         assert isinstance(exact, Finding)

@@ -15,11 +15,7 @@ from support.small_store import blob, make
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.recall_tests import (
-    RecallTest,
-    read_tests,
-    run_tests,
-)
+from zeroclaw_tui.curation.recall_tests import RecallTest, read_tests, run_tests
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import Trial

@@ -54,15 +54,6 @@ REMARKS: Mapping[FindingKind, str] = {
 }
 KINDS = tuple(REMARKS)
 
-Which = tuple[str, Handle]
-"""Names a memory: id and handle, because several files of one store may contain the same id."""
-
-
-def which(version: RowVersion) -> Which:
-    """Name the memory of a version."""
-    return version.id, version.handle
-
-
 _MAX_HIDDEN_RUNS = 1000
 _BEFORE_HIDDEN = 24
 _START_LENGTH = 64
@@ -94,18 +85,9 @@ class Sample:
         return beginning_of(self.head, is_cut=len(self.head) >= _MAX_HEAD)
 
     def as_json(self) -> dict[str, Any]:
-        version = self.version
-        return {
-            "id": version.id,
-            "key": version.key,
-            "category": version.category,
-            "agent": version.agent,
-            "timestamp": version.timestamp,
-            "updated_at": version.updated_at,
-            "size": version.size,
-            "excerpt": self.excerpt,
-            "remark": self.remark,
-        }
+        names = ("id", "key", "category", "agent", "timestamp", "updated_at", "size")
+        of_version = {name: getattr(self.version, name) for name in names}
+        return {**of_version, "excerpt": self.excerpt, "remark": self.remark}
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,10 +289,10 @@ def plan_merge(findings: Iterable[Finding]) -> MergePlan:
     memory is deleted only if a copy of the same session or without a session stays. Groups of several findings that
     share a memory are planned as one.
     """
-    groups: list[dict[Which, Sample]] = []
+    groups: list[dict[Handle, Sample]] = []
     for finding in findings:
         for places in finding.groups:
-            group = {which(finding.samples[place].version): finding.samples[place] for place in places}
+            group = {finding.samples[place].version.handle: finding.samples[place] for place in places}
             for other in [other for other in groups if not group.keys().isdisjoint(other)]:
                 groups.remove(other)
                 group = other | group

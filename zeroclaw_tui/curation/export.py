@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
@@ -40,7 +40,7 @@ class ExportOutcome:
     lost: tuple[str, ...]
 
     def as_json(self) -> dict[str, Any]:
-        return {"count": self.count, "size": self.size, "format": self.format, "lost": list(self.lost)}
+        return asdict(self)
 
 
 async def export_memories(

@@ -41,20 +41,9 @@ class ComparedTurn:
     changed_since: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        turn = self.turn
-        return {
-            "turn": turn.id,
-            "at": turn.at,
-            "agent": turn.agent,
-            "session": turn.session,
-            "channel": turn.channel,
-            "query": turn.query,
-            "sent": turn.sent,
-            "predicted": self.predicted,
-            "equal": self.equal,
-            "why_not_equal": self.why_not_equal,
-            "source": "trace",
-        }
+        of_turn = {name: getattr(self.turn, name) for name in ("at", "agent", "session", "channel", "query", "sent")}
+        compared = {name: getattr(self, name) for name in ("predicted", "equal", "why_not_equal")}
+        return {"turn": self.turn.id, **of_turn, **compared, "source": "trace"}
 
     def sentence(self) -> str:
         """Say whether what was sent is what is predicted, and which memories that is."""

@@ -36,19 +36,6 @@ async def steps(library: Library, request: RecallRequest = TEA) -> list[RecallRe
     return [step async for step in recall_steps(library, library.trial(request))]
 
 
-def keys(result: RecallResult) -> list[str]:
-    return [found.entry.key for found in result.results]
-
-
-async def test_keyword_hits_are_shown_until_the_vector_is_there(library: Library, service: Service) -> None:
-    by_words, answer = await steps(library)
-    assert (by_words.awaits_vector, answer.awaits_vector) == (True, False)
-    assert set(keys(by_words)) == {"row0", "row1"}
-    assert all(found.vector_score is None for found in by_words.results)
-    assert "row3" in keys(answer)
-    assert service.asked == [["tea"]]
-
-
 async def test_leaving_after_the_first_step_ends_the_request(library: Library, service: Service) -> None:
     service.holds = True
     before = asyncio.all_tasks()
@@ -56,14 +43,6 @@ async def test_leaving_after_the_first_step_ends_the_request(library: Library, s
         await anext(taken)
         assert len(asyncio.all_tasks()) > len(before)
     assert asyncio.all_tasks() == before
-
-
-async def test_an_endpoint_that_fails_leaves_the_keyword_hits_with_a_note(library: Library, service: Service) -> None:
-    service.troubles = [(401, b"{}")]
-    by_words, answer = await steps(library)
-    assert keys(answer) == keys(by_words)
-    assert not answer.awaits_vector
-    assert "refuses the API key (HTTP 401). Keyword hits only." in answer.notes[0]
 
 
 async def test_the_local_embedder_needs_one_step_unless_words_come_first(folder: Path, endpoint: HttpEndpoint) -> None:

@@ -81,13 +81,8 @@ class CopyOutcome(Outcome):
     left: int = 0
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            **super(CopyOutcome, self).as_json(),
-            "verified": self.verified,
-            "differs": self.differs,
-            "differing": list(self.differing),
-            "left": self.left,
-        }
+        found = {name: getattr(self, name) for name in ("verified", "differs", "differing", "left")}
+        return {**super(CopyOutcome, self).as_json(), **found}
 
     def texts(self, target: str) -> Iterator[str]:
         """What came to a store, what was found again there, and what was left out; a sentence each."""

@@ -83,13 +83,7 @@ class Plan:
             yield f"{self.taken:,} whose key is taken{becomes}"
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "new": self.new,
-            "same": self.same,
-            "taken": self.taken,
-            "samples": list(self.samples),
-            "makes": self.makes,
-        }
+        return {name: getattr(self, name) for name in ("new", "same", "taken", "samples", "makes")}
 
 
 async def plan_transfer(

@@ -20,16 +20,15 @@ from zeroclaw_tui.curation.clean_up import (
     FindingKind,
     MergePlan,
     Sample,
-    Which,
     check_memories,
     merge,
     plan_merge,
-    which,
 )
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.purge_plan import plan_of
 from zeroclaw_tui.memory.change import RowVersion
+from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, one_line, size_shown
 from zeroclaw_tui.tui.actions import StoreRoom
@@ -73,11 +72,11 @@ class CleanUp(UpkeepTab):
 
     def __init__(self, room: StoreRoom) -> None:
         self.kinds = TableList[Finding]((), key=lambda one: one.kind, mark=lambda one: one.kind, id="kinds")
-        self.memories = TableList[_Row]((), mark=lambda row: which(row.sample.version), id="memories")
+        self.memories = TableList[_Row]((), mark=lambda row: row.sample.version.handle, id="memories")
         """The memories of the kind under the cursor."""
         super().__init__(room, self.kinds, id="clean-up")
         self.report: CleanUpReport | None = None
-        self._versions: Mapping[Which, RowVersion] = {}
+        self._versions: Mapping[Handle, RowVersion] = {}
         """Every memory of a finding, in the version that was checked."""
         self._marked: Mapping[FindingKind, int] = {}
         """How many of each kind are marked."""
@@ -156,9 +155,9 @@ class CleanUp(UpkeepTab):
             memories.toggle_mark()
         elif finding is not None:
             versions = plan_merge([finding]).to_delete.stamps if finding.groups else finding.versions
-            wanted = dict.fromkeys(map(which, versions))
+            wanted = dict.fromkeys(version.handle for version in versions)
             if wanted.keys() <= memories.marks:
-                kind = set(map(which, finding.versions))
+                kind = {version.handle for version in finding.versions}
                 memories.set_marks(one for one in memories.marks if one not in kind)
             else:
                 memories.set_marks((*memories.marks, *wanted))
@@ -172,7 +171,7 @@ class CleanUp(UpkeepTab):
         if event.table is self.memories and self.report is not None:
             marks = self.memories.marks
             self._marked = {
-                one.kind: sum(which(version) in marks for version in one.versions) for one in self.report.findings
+                one.kind: sum(version.handle in marks for version in one.versions) for one in self.report.findings
             }
             self.kinds.set_marks(kind for kind, count in self._marked.items() if count)
             self.show_row()
@@ -207,9 +206,9 @@ class CleanUp(UpkeepTab):
         title.say("Checking all memories …", "esc cancels")
         report = await check_memories(self.library)
         is_first, self.report = self.report is None, report
-        self._versions = {which(version): version for finding in report.findings for version in finding.versions}
+        self._versions = {version.handle: version for finding in report.findings for version in finding.versions}
         safe = (sample for one in report.findings if one.kind in SAFE_TO_REMOVE for sample in one.samples)
-        first = (which(sample.version) for sample in safe if not sample.pinned)
+        first = (sample.version.handle for sample in safe if not sample.pinned)
         self.memories.set_marks(first if is_first else [one for one in self.memories.marks if one in self._versions])
         self.kinds.say_empty(
             f"No findings in {counted(report.rows)}." if report.rows else "This store has no memories yet."
