@@ -57,7 +57,7 @@ _SCHEDULED = ("[cron:", "[heartbeat task")
 _POLL_SECONDS = 0.25
 """Seconds between two looks at the files while they are followed."""
 _BLOCK_SIZE = 1 << 20
-_NO_MESSAGE = "Its first request is no longer in the trace."
+_NO_FIRST_REQUEST = "Its first request is no longer in the trace."
 _READ_SINCE = (0, 8, 0)
 _TURNS_ON = (
     "No turn is recorded. In [observability] of config.toml, "
@@ -372,7 +372,7 @@ class _Reader:
 
     def _completed(self, turn: Turn) -> Turn:
         if turn.iteration > 1:
-            turn = replace(turn, sent=None, why_not_sent=_NO_MESSAGE)
+            turn = replace(turn, sent=None, why_not_sent=_NO_FIRST_REQUEST)
         inbound = self._inbound.get((turn.sender, turn.message_id))
         return turn if inbound is None else with_inbound(turn, inbound)
 
