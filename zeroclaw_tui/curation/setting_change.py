@@ -20,7 +20,7 @@ from zeroclaw_tui.config.setting_names import checked_value
 from zeroclaw_tui.config.toml import KeyPath, read_config
 from zeroclaw_tui.curation.library import Library, scoring_settings
 from zeroclaw_tui.memory.errors import BrokenConfig, Refused, UsageError
-from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial, float32
+from zeroclaw_tui.scoring.profiles import RerankSettings, ScoringSettings, Trial, float32
 from zeroclaw_tui.scoring.what_if import ALL_SETTINGS, Setting, complaints
 
 Value = bool | int | float | str
@@ -66,29 +66,21 @@ def reload_config(
 
 # The settings of a what-if.
 
-_SCORED = {
-    "memory.vector_weight": "vector_weight",
-    "memory.keyword_weight": "keyword_weight",
-    "memory.min_relevance_score": "threshold",
-    "memory.search_mode": "search_mode",
+_SCORED: Mapping[str, tuple[str, Setting]] = {
+    "memory.vector_weight": ("vector_weight", "weights"),
+    "memory.keyword_weight": ("keyword_weight", "weights"),
+    "memory.min_relevance_score": ("threshold", "threshold"),
+    "memory.search_mode": ("search_mode", "mode"),
 }
+"""The field of ScoringSettings for each, and what complaints about it are about."""
 _RERANKED = {
     "memory.rerank_enabled": "enabled",
     "memory.rerank_strategy": "strategy",
     "memory.rerank_threshold": "threshold",
-    "memory.mmr_lambda": "mmr_lambda",
-    "memory.importance_weight": "importance_weight",
-    "memory.recency_weight": "recency_weight",
-    "memory.candidate_multiplier": "candidate_multiplier",
+    **{f"memory.{name}": name for name in RerankSettings._fields if name not in ("enabled", "strategy", "threshold")},
 }
 TRIED: tuple[str, ...] = (*_SCORED, *_RERANKED)
 """The settings of config.toml that a recall can be tried with."""
-_SUBJECTS: Mapping[str, Setting] = {
-    "memory.vector_weight": "weights",
-    "memory.keyword_weight": "weights",
-    "memory.min_relevance_score": "threshold",
-    "memory.search_mode": "mode",
-}
 _NOTHING_TO_WRITE = "There is nothing to write: config.toml already has these values."
 _CHANGE_FIRST = "Change a weight, the threshold, the search mode or rerank first."
 _NO_SETTINGS = (
@@ -98,14 +90,14 @@ _NO_SETTINGS = (
 
 def with_values(settings: ScoringSettings, values: Mapping[str, Any]) -> ScoringSettings:
     """The settings with other values, by name."""
-    scored = {_SCORED[name]: value for name, value in values.items() if name in _SCORED}
+    scored = {_SCORED[name][0]: value for name, value in values.items() if name in _SCORED}
     reranked = {_RERANKED[name]: value for name, value in values.items() if name in _RERANKED}
     return settings._replace(rerank=settings.rerank._replace(**reranked), **scored)
 
 
 def complaint_names(names: Iterable[str]) -> set[Setting]:
     """What complaints about these settings are about."""
-    return {_SUBJECTS.get(name, "rerank") for name in names}
+    return {_SCORED[name][1] if name in _SCORED else "rerank" for name in names}
 
 
 def complaints_of(library: Library, trial: Trial, about: Collection[Setting] = ALL_SETTINGS) -> tuple[str, ...]:
@@ -183,7 +175,7 @@ def _new_values(library: Library, trial: Trial) -> dict[str, Value]:
 
 def _values(settings: ScoringSettings) -> dict[str, Value]:
     """The settings that config.toml has, by name."""
-    scored = {name: getattr(settings, field_name) for name, field_name in _SCORED.items()}
+    scored = {name: getattr(settings, field_name) for name, (field_name, _) in _SCORED.items()}
     return scored | {name: getattr(settings.rerank, field_name) for name, field_name in _RERANKED.items()}
 
 
