@@ -12,11 +12,10 @@ from zeroclaw_tui.memory.query import (
     OLDEST_STORED,
     ROWS,
     VERSIONS,
-    Facets,
     MemoryFilter,
     Query,
 )
-from zeroclaw_tui.memory.statistics import FACET_FIELDS
+from zeroclaw_tui.memory.statistics import FACET_FIELDS, Counts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -71,9 +70,9 @@ async def count_matching(memory: Memory, filter: MemoryFilter) -> int:
     return (await memory.count_up(filter, "")).total
 
 
-async def count_facets(memory: Memory, filter: MemoryFilter, now: str) -> Facets:
+async def count_facets(memory: Memory, filter: MemoryFilter, now: str) -> Counts:
     """How many memories a filter selects, by category, session, agent, namespace and age; `now` is RFC 3339."""
-    return Facets.of(await memory.count_up(filter, now, FACET_FIELDS))
+    return await memory.count_up(filter, now, FACET_FIELDS)
 
 
 def why_fixed(memory: Memory, field: str) -> str | None:

@@ -270,7 +270,7 @@ async def stats(library: Library, given: argparse.Namespace, now: datetime) -> i
     counts = await count_facets(memory, wanted, now.isoformat())
     total = await memory.count() if is_all else counts.total
     healthy = await memory.health_check()
-    write_lines(stats_lines(memory.name, healthy=healthy, total=total, by_category=counts.category))
+    write_lines(stats_lines(memory.name, healthy=healthy, total=total, by_category=counts.by["category"]))
     _note_hidden(await library.superseded_hidden(wanted))
     return DONE
 

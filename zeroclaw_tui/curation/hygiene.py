@@ -39,7 +39,7 @@ from zeroclaw_tui.curation.running_action import RunningAction
 from zeroclaw_tui.files.database import as_text, columns_of
 from zeroclaw_tui.files.disk import read_bytes
 from zeroclaw_tui.memory.change import ApplyResult, Change, ProgressCallback, Row, RowChange, RowVersion
-from zeroclaw_tui.memory.days import day_of_note, day_of_session, shown_day
+from zeroclaw_tui.memory.days import day_of_note, day_of_session
 from zeroclaw_tui.memory.errors import InspectorError, Refused, Unreadable, UsageError
 from zeroclaw_tui.memory.text import counted, one_line
 from zeroclaw_tui.scoring.injection import zeroclaw_moment
@@ -340,7 +340,7 @@ def _expired_date(
     is_session = folder.name == "sessions"
     day = day_of_session(name) if is_session else day_of_note(name, reads_long=rules.reads_long_dates)
     if day is not None:
-        return shown_day(day) if cutoff.is_expired(day) else None
+        return day.isoformat() if cutoff.is_expired(day) else None
     is_taken = rules.archives_any_session_file or name.endswith((".jsonl", ".jsonl.migrated"))
     if not is_session or not is_taken or status.st_mtime_ns >= cutoff.nanoseconds:
         return None

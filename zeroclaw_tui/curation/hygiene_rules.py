@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, Literal
 
 from zeroclaw_tui.backends.health import Budget, Retention
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.schema import MEMORY_KEYS, fits
-from zeroclaw_tui.memory.days import Day
 from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.scoring.profiles import Version, parse_version
 
@@ -67,11 +66,11 @@ class Cutoff:
     compares rows with it as text, whatever their offset.
     """
 
-    day: Day | None
+    day: date | None
     nanoseconds: int
     text: str
 
-    def is_expired(self, day: Day) -> bool:
+    def is_expired(self, day: date) -> bool:
         """Whether a day is before the cutoff."""
         return self.day is not None and day < self.day
 
@@ -90,7 +89,7 @@ def cutoff_at(as_of: datetime, days: int) -> Cutoff:
     # ZeroClaw's library writes no more groups of three digits than it needs.
     fraction = moment.microsecond
     digits = "microseconds" if fraction % 1000 else "milliseconds" if fraction else "seconds"
-    return Cutoff((day.year, day.month, day.day), nanoseconds, moment.isoformat(timespec=digits))
+    return Cutoff(day, nanoseconds, moment.isoformat(timespec=digits))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from zeroclaw_tui.memory.change import Row, RowVersion
     from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-    from zeroclaw_tui.memory.statistics import Counts
 
 NO_SESSION = ""
 """In a filter, the session of the rows that have none."""
@@ -138,40 +136,3 @@ class Query(Generic[T]):
 NO_DATE = "no date"
 AGE_GROUPS = ("today", "this week", "this month", "older", NO_DATE)
 """Ages against a given moment: under 24 hours, 7 days, 30 days, the rest, and what has no moment that can be read."""
-
-
-class Facets(NamedTuple):
-    """How many memories a filter leaves, in all and by value; a facet the generation lacks is None.
-
-    Each mapping is ordered by count descending, then by name. In `session` the key "" counts rows without one.
-    """
-
-    total: int
-    category: Mapping[str, int]
-    session: Mapping[str, int] | None = None
-    agent: Mapping[str, int] | None = None
-    namespace: Mapping[str, int] | None = None
-    age: Mapping[str, int] = MappingProxyType({})
-    superseded: int | None = None
-    not_embedded: int | None = None
-
-    @classmethod
-    def of(cls, counts: Counts) -> Facets:
-        """The facets of counts by FACET_FIELDS."""
-        by = counts.by
-        superseded, embedded = by.get("superseded"), by.get("embedded")
-        return cls(
-            total=counts.total,
-            category=by.get("category", {}),
-            session=by.get("session"),
-            agent=by.get("agent"),
-            namespace=by.get("namespace"),
-            age=by.get("age", {}),
-            superseded=None if superseded is None else sum(superseded.values()),
-            not_embedded=None if embedded is None else counts.total - sum(embedded.values()),
-        )
-
-    @property
-    def ages(self) -> Mapping[str, int]:
-        """The ages for people: what has no date is named only where there is some."""
-        return {name: count for name, count in self.age.items() if count or name != NO_DATE}

@@ -33,8 +33,8 @@ NO_TIME = None
 class Counts:
     """How many memories a filter selects, in all and by the values of each field.
 
-    `by` has one mapping from value to count for each field that was asked for; a field that the store or its
-    generation does not have is missing. Values are text ("" is no session), but for
+    `by` has one mapping from value to count, most first, for each field that was asked for; a field that the store or
+    its generation does not have is missing. Values are text ("" is no session), but for
 
     - `age`: the names in AGE_GROUPS, compared with the moment given;
     - `superseded`: superseded memories by category, whatever the filter says of them;
@@ -46,6 +46,16 @@ class Counts:
     total: int
     by: Mapping[CountField, Mapping[Any, int]] = field(default_factory=dict)
     content: int = 0
+
+    @property
+    def superseded(self) -> int:
+        """How many superseded memories there are."""
+        return sum(self.by.get("superseded", {}).values())
+
+    @property
+    def not_embedded(self) -> int:
+        """How many memories have no vector; 0 where the store has none at all."""
+        return self.total - sum(self.by["embedded"].values()) if "embedded" in self.by else 0
 
 
 def by_count(counts: Mapping[str, int]) -> dict[str, int]:

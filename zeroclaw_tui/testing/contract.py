@@ -127,13 +127,13 @@ class MemoryContract(Contract):
         rows = await entries_of(memory, EVERYTHING)
         facets = await count_facets(memory, EVERYTHING, NOW.isoformat())
         assert facets.total == len(rows)
-        assert dict(facets.category) == dict(Counter(row.category for row in rows))
-        counts = list(facets.category.values())
+        assert dict(facets.by["category"]) == dict(Counter(row.category for row in rows))
+        counts = list(facets.by["category"].values())
         assert counts == sorted(counts, reverse=True)
-        assert (sum(facets.age.values()), {*facets.age}) == (len(rows), {*AGE_GROUPS})
-        assert facets.age[NO_DATE] == sum(moment(row.when) is None for row in rows)
+        assert (sum(facets.by["age"].values()), {*facets.by["age"]}) == (len(rows), {*AGE_GROUPS})
+        assert facets.by["age"][NO_DATE] == sum(moment(row.when) is None for row in rows)
         sessions = dict(Counter(row.session_id or NO_SESSION for row in rows))
-        assert facets.session == (None if "sessions" in memory.why_not else sessions)
+        assert facets.by.get("session") == (None if "sessions" in memory.why_not else sessions)
 
     async def test_a_missing_row_is_reported(self, memory: Memory) -> None:
         handles = await handles_of(memory, EVERYTHING, Sort())

@@ -369,7 +369,7 @@ class VerbsContract(Contract):
         assert await memory.count() == before + _MANY
         bulk, by_key = MemoryFilter(contains="bulk content"), Sort(SortField.KEY, descending=False)
         facets = await count_facets(memory, bulk, NOW.isoformat())
-        assert facets.total == sum(facets.category.values()) == _MANY
+        assert facets.total == sum(facets.by["category"].values()) == _MANY
         seen: list[str] = []
         await memory.scan(lambda row: seen.append(row.id), bulk)
         assert len(seen) == len(set(seen)) == _MANY
@@ -408,11 +408,11 @@ class CapabilityContract(Contract):
 
     async def test_what_it_does_not_have_is_neither_counted_nor_filtered_by(self, memory: Memory) -> None:
         facets = await count_facets(memory, EVERYTHING, NOW.isoformat())
-        assert (facets.session is None) == ("sessions" in memory.why_not)
-        assert (facets.agent is None) == ("agents" in memory.why_not)
-        assert (facets.namespace is None) == ("namespaces" in memory.why_not)
+        assert (facets.by.get("session") is None) == ("sessions" in memory.why_not)
+        assert (facets.by.get("agent") is None) == ("agents" in memory.why_not)
+        assert (facets.by.get("namespace") is None) == ("namespaces" in memory.why_not)
         assert facets.total == len(await handles_of(memory, EVERYTHING, Sort()))
-        if facets.agent is None:
+        if facets.by.get("agent") is None:
             assert len(await handles_of(memory, MemoryFilter(agent=("no such agent",)), Sort())) == 0
 
 

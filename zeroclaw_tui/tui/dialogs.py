@@ -34,7 +34,7 @@ from zeroclaw_tui.tui.widgets.text_fields import LineInput, OneOf
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.setting_change import SettingChange
-    from zeroclaw_tui.memory.query import Facets
+    from zeroclaw_tui.memory.statistics import Counts
     from zeroclaw_tui.tui.view import Part, View
 
 DIALOG_CSS = Path(__file__).with_name("dialogs.tcss")
@@ -425,8 +425,8 @@ class FiltersScreen(Dialog[None]):
         self,
         toggle: Callable[[Part, str], None],
         clear: Callable[[], None],
-        facets: Facets,
-        others: Mapping[Part, Facets],
+        facets: Counts,
+        others: Mapping[Part, Counts],
         view: View,
     ) -> None:
         super().__init__("Show only", None)

@@ -15,13 +15,13 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import (
     NEWEST_STORED,
     NO_SESSION,
-    Facets,
     MemoryFilter,
     Sort,
     SortField,
     Superseded,
 )
 from zeroclaw_tui.memory.recall import SIMILAR, RecallRequest, RecallResult
+from zeroclaw_tui.memory.statistics import Counts
 from zeroclaw_tui.memory.text import counted, cut, one_line
 from zeroclaw_tui.tui.format import score_text
 
@@ -287,7 +287,7 @@ def mark_words(marked: int) -> tuple[str, str]:
     return f"● {marked:,} marked", f"d deletes {'it' if marked == 1 else 'them'}, * * unmarks all"
 
 
-def fact_words(facets: Facets | None, view: View) -> tuple[str, ...]:
+def fact_words(facets: Counts | None, view: View) -> tuple[str, ...]:
     """What the list holds; nothing while it is being counted."""
     if facets is None:
         return ()
@@ -300,7 +300,7 @@ def fact_words(facets: Facets | None, view: View) -> tuple[str, ...]:
 
 
 def mode_facts(
-    view: View, recalled: RecallResult | None, facets: Facets | None, milliseconds: float | None
+    view: View, recalled: RecallResult | None, facets: Counts | None, milliseconds: float | None
 ) -> tuple[str, ...]:
     """The numbers of a search and the filters that count for it, the weightiest first."""
     scope = tuple(chip.words for chip in view.chips if chip not in view.ignored)

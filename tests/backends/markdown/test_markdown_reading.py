@@ -117,8 +117,8 @@ async def test_the_day_in_a_name_is_the_age_of_its_lines(tmp_path: Path) -> None
     by_hygiene = {item.name.removeprefix("memory/").removesuffix(".md"): item.date for item in plan.items}
     assert by_hygiene == {stem: day for stem, day in entries.items() if day}
     facets = await count_facets(memory, MemoryFilter(), "2026-03-20T12:00:00+00:00")
-    assert facets.age == {"today": 0, "this week": 0, "this month": 5, "older": 0, "no date": 4}
-    assert sum(facets.age.values()) == facets.total
+    assert facets.by["age"] == {"today": 0, "this week": 0, "this month": 5, "older": 0, "no date": 4}
+    assert sum(facets.by["age"].values()) == facets.total
     for wanted, count in (
         (MemoryFilter(older_than="2026-03-08"), 4),
         (MemoryFilter(newer_than="2026-03-07T12:00:00Z"), 1),
@@ -168,7 +168,7 @@ async def test_agents_of_0_8_recall_their_own_lines_then_those_of_their_peers(tm
     memory = await opened(root, agents={"ada": ada, "bob": bob})
     assert "agents" not in memory.why_not
     assert await memory.count() == 5
-    assert (await count_facets(memory, MemoryFilter(), "2026-11-21T12:00:00Z")).agent == {"bob": 3, "ada": 1}
+    assert (await count_facets(memory, MemoryFilter(), "2026-11-21T12:00:00Z")).by["agent"] == {"bob": 3, "ada": 1}
     keys = [key for key, _ in await recalled(memory, "0.8.3", "tea", 2, agents=("bob", "ada"))]
     assert keys == ["[bob] MEMORY:0", "[bob] MEMORY:1"]
     keys = [key for key, _ in await recalled(memory, "0.8.3", "green tea", 9, agents=("bob", "ada"))]

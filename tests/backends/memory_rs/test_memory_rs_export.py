@@ -67,7 +67,7 @@ async def test_each_field_has_its_place(tmp_path: Path) -> None:
     assert tea.timestamp == TEA["created_at"]
     assert (cup.agent, cup.session_id, cup.namespace) == ("helper", "run 7", "tom")
     facets = await count_facets(memory, MemoryFilter(agent=("helper",)), "2026-01-01T00:00:00+00:00")
-    assert (facets.total, facets.namespace) == (1, {"tom": 1})
+    assert (facets.total, facets.by.get("namespace")) == (1, {"tom": 1})
     assert [json.loads(entry.metadata or "{}") for entry in (tea, cup)] == [TEA["metadata"], CUP["metadata"]]
     assert await memory.list("fact") == [cup]
 

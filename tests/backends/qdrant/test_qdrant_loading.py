@@ -84,7 +84,7 @@ async def test_many_questions_read_the_points_once(memory: QdrantMemory, server:
     begun = server.points_sent
     assert len(await memory.rows(Query(EXCERPTS, limit=50))) == 50
     assert await keys(memory, "key 0007") == {"key 0007"}
-    assert dict((await count_facets(memory, EVERYTHING, NOW.isoformat())).category) == {"daily": 900, "core": 100}
+    assert dict((await count_facets(memory, EVERYTHING, NOW.isoformat())).by["category"]) == {"daily": 900, "core": 100}
     assert server.points_sent - begun == NUMBER
 
 

@@ -43,8 +43,8 @@ async def test_rows_are_memories(memory: RMemMemory) -> None:
     assert len(entries) == await memory.count() == 4
     assert [entry.key for entry in (await entries_of(memory, MemoryFilter(superseded=Superseded.ONLY)))] == [WHITE_KEY]
     facets = await count_facets(memory, MemoryFilter(), "2026-11-21T12:00:00+00:00")
-    assert facets.namespace == {"mila": 3}
-    assert facets.category == {"personal": 1, "preference": 1, "relation": 1}
+    assert facets.by.get("namespace") == {"mila": 3}
+    assert facets.by["category"] == {"personal": 1, "preference": 1, "relation": 1}
 
 
 async def test_a_deleted_text_is_hidden_with_its_reason(file: RMemFile, memory: RMemMemory) -> None:

@@ -51,8 +51,8 @@ async def test_real_files_open_in_their_generation_and_keep_every_byte(version, 
         total = await memory.count()
         handles = await handles_of(memory, MemoryFilter(), NEWEST_STORED)
         facets = await count_facets(memory, MemoryFilter(), "2026-12-31T00:00:00+00:00")
-        assert len(handles) == facets.total == sum(facets.category.values()) == sum(facets.age.values())
-        assert total == facets.total + (facets.superseded or 0)
+        assert len(handles) == facets.total == sum(facets.by["category"].values()) == sum(facets.by["age"].values())
+        assert total == facets.total + facets.superseded
         assert len(await entries_of(memory, MemoryFilter())) == facets.total
         health = await memory.health()
         assert health.facts["memories"] == total

@@ -128,14 +128,16 @@ def test_pages_order_counts_and_plain_python_agree(rows, filter, sort, limit, fi
             assert {entry.handle for entry in (await entries_of(memory, filter))} == set(handles)
             facets = await count_facets(memory, filter, NOW)
             assert facets.total == len(expected)
-            assert facets.category == Counter(entry.category for entry in expected)
-            assert facets.session == Counter(entry.session_id or "" for entry in expected)
-            assert facets.agent == Counter(entry.agent for entry in expected)
-            assert facets.namespace == Counter(entry.namespace for entry in expected if entry.namespace is not None)
+            assert facets.by["category"] == Counter(entry.category for entry in expected)
+            assert facets.by.get("session") == Counter(entry.session_id or "" for entry in expected)
+            assert facets.by.get("agent") == Counter(entry.agent for entry in expected)
+            assert facets.by["namespace"] == Counter(
+                entry.namespace for entry in expected if entry.namespace is not None
+            )
             now = moment(NOW)
             assert now is not None
             ages = Counter(age_group(moment(entry.timestamp), now) for entry in expected)
-            assert {name: count for name, count in facets.age.items() if count} == ages
+            assert {name: count for name, count in facets.by["age"].items() if count} == ages
             assert facets.not_embedded == sum(entry.embedding_dimensions is None for entry in expected)
             with_superseded = [entry for entry in every if matches(entry, filter.but(superseded=Superseded.SHOW))]
             assert facets.superseded == sum(entry.superseded_by is not None for entry in with_superseded)

@@ -74,7 +74,7 @@ async def test_text_that_is_no_utf8_neither_raises_nor_changes(make_store, open_
         assert entry.kind is None
         assert (await memory.get(as_read)).handle == entry.handle
         facets = await count_facets(memory, MemoryFilter(), LATER)
-        assert facets.category == {as_read: 1}
+        assert facets.by["category"] == {as_read: 1}
         chosen = MemoryFilter(category=(as_read,), session=(as_read,), namespace=(as_read,), contains="\udcff\udcfe")
         assert (await count_facets(memory, chosen, LATER)).total == 1
         assert len(await handles_of(memory, chosen, NEWEST_STORED)) == 1
@@ -89,9 +89,9 @@ async def test_bad_timestamps_never_raise_and_are_a_group_of_their_own(date, mak
             page = await memory.rows(Query(EXCERPTS, MemoryFilter(), Sort(field), limit=5))
             assert [entry.key for entry in page] == ["good", "bad"]
         facets = await count_facets(memory, MemoryFilter(), "2026-03-01T12:00:00+00:00")
-        assert facets.age == {"today": 1, "this week": 0, "this month": 0, "older": 0, "no date": 1}
+        assert facets.by["age"] == {"today": 1, "this week": 0, "this month": 0, "older": 0, "no date": 1}
         some = await count_facets(memory, MemoryFilter(contains="d"), "2026-03-01T12:00:00+00:00")
-        assert some.age == facets.age
+        assert some.by["age"] == facets.by["age"]
         assert len(await entries_of(memory, MemoryFilter(older_than="2030-01-01"))) == 1
 
 
@@ -111,6 +111,6 @@ async def test_an_owner_that_no_agent_has_is_shown_by_its_id(make_store, open_st
         writer.execute("UPDATE memories SET agent_id = 'ghost' WHERE key = 'a'")
     async with open_store(path) as memory:
         assert (await memory.get("a")).agent == "ghost"
-        assert (await count_facets(memory, MemoryFilter(), LATER)).agent == {"default": 1, "ghost": 1}
+        assert (await count_facets(memory, MemoryFilter(), LATER)).by["agent"] == {"default": 1, "ghost": 1}
         assert len(await handles_of(memory, MemoryFilter(agent=("ghost",)), NEWEST_STORED)) == 1
         assert "owned by agents that do not exist" in " ".join((await memory.health()).findings)

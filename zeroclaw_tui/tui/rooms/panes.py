@@ -19,8 +19,9 @@ from zeroclaw_tui.backends.lookup import count_facets, whole_entry
 from zeroclaw_tui.curation.recall import recall_steps
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, Locked, NotReachable, SearchInterrupted, UsageError
-from zeroclaw_tui.memory.query import EXCERPTS, HANDLES, Facets, MemoryFilter, Query
+from zeroclaw_tui.memory.query import EXCERPTS, HANDLES, MemoryFilter, Query
 from zeroclaw_tui.memory.recall import SIMILAR, RecallRequest, RecallResult, ScoredEntry
+from zeroclaw_tui.memory.statistics import Counts
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui import view as words
 from zeroclaw_tui.tui.commands import start_work
@@ -70,8 +71,8 @@ class BrowserPanes(Vertical):
         super().__init__(id=id, classes="-empty")
         self.library: Library | None = None
         self.view = View()
-        self.facets: Facets | None = None
-        self.other_facets: Mapping[Part, Facets] = {}
+        self.facets: Counts | None = None
+        self.other_facets: Mapping[Part, Counts] = {}
         self.recalled: RecallResult | None = None
         self._clock = clock
         self._pace = pace
@@ -446,7 +447,7 @@ class BrowserPanes(Vertical):
         """Count what the filter leaves, and for each part that narrows what would be left without it."""
         moment, parts = now.isoformat(), view.facet_filters(now).items()
         facets = await count_facets(self._memory, view.listing_filter(now), moment)
-        others: dict[Part, Facets] = {part: await count_facets(self._memory, wider, moment) for part, wider in parts}
+        others: dict[Part, Counts] = {part: await count_facets(self._memory, wider, moment) for part, wider in parts}
         self.facets, self.other_facets, self._counted = facets, others, _what_is_counted(view)
         self._show_facets()
         self.rows.set_look(sort=view.sort, now=self._clock(), show_agent=self._has_agents())
@@ -511,7 +512,7 @@ class BrowserPanes(Vertical):
                 self._found,
                 notes=(*(self.recalled.notes if self.recalled else ()), self._vector_words()),
                 can_write=self._open_library.read_only_because is None,
-                hidden=(self.facets.superseded or 0) if self.facets is not None else 0,
+                hidden=self.facets.superseded if self.facets is not None else 0,
             )
             self.query_one(Empty).show(*why_empty)
             self.shown = None
@@ -541,7 +542,7 @@ class BrowserPanes(Vertical):
             facets.show(self.facets, self.other_facets, self.view)
 
     def _has_agents(self) -> bool:
-        return bool(self.facets and self.facets.agent and len(self.facets.agent) > 1)
+        return self.facets is not None and len(self.facets.by.get("agent", ())) > 1
 
     async def _painted(self) -> None:
         """Wait until what is shown now is painted."""

@@ -13,7 +13,8 @@ from textual.message import Message
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from zeroclaw_tui.memory.query import NO_DATE, Facets
+from zeroclaw_tui.memory.query import NO_DATE
+from zeroclaw_tui.memory.statistics import Counts
 from zeroclaw_tui.tui.format import fit
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG
 from zeroclaw_tui.tui.view import Part, View, value_words
@@ -58,13 +59,13 @@ class FacetList(OptionList):
     def __init__(self, id: str | None = None, most: int = 12) -> None:
         super().__init__(id=id, markup=False, compact=True)
         self._most = most
-        self._facets: Facets | None = None
-        self._others: Mapping[Part, Facets] = {}
+        self._facets: Counts | None = None
+        self._others: Mapping[Part, Counts] = {}
         self._view = View()
         self._narrowed_to = ""
         self._rows: list[tuple[Part, str] | None] = []
 
-    def show(self, facets: Facets | None, others: Mapping[Part, Facets], view: View) -> None:
+    def show(self, facets: Counts | None, others: Mapping[Part, Counts], view: View) -> None:
         """Count; `others` has the counts of a part that narrows as they would be without it."""
         self._facets, self._others, self._view = facets, others, view
         self._rebuild()
@@ -105,7 +106,7 @@ class FacetList(OptionList):
 
     def _values(self, part: Part) -> Iterator[tuple[str, int]]:
         facets = self._others.get(part, self._facets)
-        counts: Mapping[str, int] | None = getattr(facets, part, None) if facets else None
+        counts = facets.by.get(part) if facets else None
         if counts is None or (part == "namespace" and len(counts) < 2 and not self._view.filter.namespace):
             return
         chosen = () if part == "age" else (getattr(self._view.filter, part) or ())

@@ -142,7 +142,7 @@ class WhatIfPane(Pane):
         before = await gathered[0].replay(tried.before)
         if not any(one.serves(tried.now) for one in gathered):
             gathered.append(await gather_evidence(library, tried.now))
-        self.sessions = tuple(name for name in facets.session or () if name)
+        self.sessions = tuple(name for name in facets.by.get("session", ()) if name)
         self.answered, self.before, self.gathered = question, before, tuple(gathered)
         self.judge()
 
