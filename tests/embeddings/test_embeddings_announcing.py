@@ -9,7 +9,7 @@ import pytest
 from support.http_endpoints import embeddings, serving
 
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
-from zeroclaw_tui.embeddings.base import EmbeddingRequest
+from zeroclaw_tui.embeddings.base import request_sentence
 from zeroclaw_tui.embeddings.endpoint import OpenAIEmbedder
 
 DIMENSIONS = 3
@@ -25,8 +25,8 @@ def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @asynccontextmanager
-async def announced(embedder: OpenAIEmbedder) -> AsyncIterator[list[EmbeddingRequest]]:
-    requests: list[EmbeddingRequest] = []
+async def announced(embedder: OpenAIEmbedder) -> AsyncIterator[list[str]]:
+    requests: list[str] = []
     embedder.on_first_request(requests.append)
     yield requests
     await embedder.close()
@@ -38,7 +38,7 @@ async def test_the_first_request_to_another_machine_is_announced_once() -> None:
         await embedder.query("Which editor does she like now?")
         await embedder.query("another")
         await embedder.embed("and another")
-    assert [request.description for request in requests] == [
+    assert requests == [
         "Asking embeddings.invalid (small) for the query's vector: about 8 tokens; the text leaves this machine."
     ]
 
@@ -51,15 +51,9 @@ async def test_an_endpoint_on_this_machine_is_not_announced() -> None:
     assert requests == []
 
 
-@pytest.mark.parametrize(
-    ("sent", "words"),
-    [
-        (
-            EmbeddingRequest("h\x1b[31m.example", "m\n\x07" + "x" * 200, 2, 80, is_query=False),
-            f"Asking h␛[31m.example (m ␇{'x' * 77}) for the vectors of 2 texts: about 20 tokens; "
-            "the texts leave this machine.",
-        ),
-    ],
-)
-def test_a_request_is_described_in_one_sentence(sent: EmbeddingRequest, words: str) -> None:
-    assert sent.description == words
+def test_a_request_is_described_in_one_sentence() -> None:
+    sentence = request_sentence("h\x1b[31m.example", "m\n\x07" + "x" * 200, 2, 80)
+    assert sentence == (
+        f"Asking h␛[31m.example (m ␇{'x' * 77}) for the vectors of 2 texts: about 20 tokens; "
+        "the texts leave this machine."
+    )

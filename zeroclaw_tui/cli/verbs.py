@@ -261,7 +261,7 @@ async def _answer(given: argparse.Namespace) -> int:
 
 async def _answer_opened(called: Verb, library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Run a verb on an open store, after what there is to say about the store."""
-    library.on_first_request(lambda request: note(f"zeroclaw: {request.description}"))
+    library.on_first_request(lambda sentence: note(f"zeroclaw: {sentence}"))
     sentences = [notice.sentence for notice in library.memory.about.notices if not notice.is_minor]
     try:
         notes(sentences)

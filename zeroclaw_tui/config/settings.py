@@ -10,8 +10,8 @@ from typing import Any
 
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.toml import read_toml
-from zeroclaw_tui.files.disk import replace_file
-from zeroclaw_tui.memory.errors import BrokenConfig, Unreadable
+from zeroclaw_tui.files.disk import read_bytes, replace_bytes, retry_if_changed
+from zeroclaw_tui.memory.errors import BrokenConfig, Refused, Unreadable
 
 NAME = "settings.toml"
 _PROFILES = "profiles"
@@ -96,10 +96,14 @@ def _change(install: Install, path: tuple[str, ...], value: str | list[str]) -> 
     problem = settings_problem(install)
     if problem is not None:
         raise BrokenConfig(problem, hint=f"Fix or delete {file}, then choose again.")
+
+    def write() -> None:
+        before = read_bytes(file)
+        document = ConfigDocument.from_bytes(before or b"", file)
+        replace_bytes(file, before, document.with_values({path: value}).to_bytes())
+
     try:
-        document = ConfigDocument.from_bytes(file.read_bytes() if file.exists() else b"", file)
-        replace_file(file, document.with_values({path: value}).to_bytes())
-    except OSError as error:
-        raise Unreadable(
-            f"The choice could not be saved in {file}: {error.strerror}.", hint="It applies until the program ends."
-        ) from error
+        retry_if_changed(write, file)
+    except (Refused, Unreadable) as error:
+        message = f"The choice could not be saved. {error.message}"
+        raise Unreadable(message, hint="It applies until the program ends.") from error

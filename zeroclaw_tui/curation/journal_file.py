@@ -201,7 +201,7 @@ def _make_private(file: Path) -> None:
     SQLite gives -wal and -shm the same mode. A file that exists is not opened: closing it would drop the locks of this
     process's connections to it.
     """
-    make_folder(file.parent, synced=False)
+    make_folder(file.parent)
     if not file.exists():
         with contextlib.suppress(FileExistsError):
             os.close(new_file(file))

@@ -10,7 +10,7 @@ from zeroclaw_tui.backends.about import key_and_content
 from zeroclaw_tui.backends.lookup import fill_vectors, rows_by_id
 from zeroclaw_tui.curation.changes import refuse_read_only
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.embeddings.base import Embedder, EmbeddingRequest, InputRejectedError, RetryPolicy, estimate_tokens
+from zeroclaw_tui.embeddings.base import Embedder, InputRejectedError, RetryPolicy, estimate_tokens, request_sentence
 from zeroclaw_tui.embeddings.endpoint import BACKGROUND, embed_each
 from zeroclaw_tui.memory.change import NewVector, Row, Vector
 from zeroclaw_tui.memory.errors import EmbeddingFailed, Refused
@@ -121,14 +121,11 @@ async def plan_reindex(library: Library, *, ids: Sequence[str] = ()) -> ReindexP
     )
 
 
-def announce(library: Library, plan: ReindexPlan) -> EmbeddingRequest | None:
-    """Announce what the plan sends to another machine; None if it sends nothing."""
-    embedder = library.embedder
-    if not plan.is_remote or not plan.count or embedder is None:
-        return None
-    request = EmbeddingRequest(library.embedding_host, plan.model, plan.count, plan.characters, is_query=False)
-    embedder.announce(request)
-    return request
+def announce(library: Library, plan: ReindexPlan) -> None:
+    """Announce what the plan sends to another machine, if anything."""
+    if plan.count and library.embedder is not None:
+        sentence = request_sentence(library.embedding_host, plan.model, plan.count, plan.characters)
+        library.embedder.announce(sentence)
 
 
 async def reindex(

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from zeroclaw_tui.memory.errors import EmbeddingFailed
-from zeroclaw_tui.memory.text import mask_secrets, one_line
+from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,6 +19,8 @@ CUSTOM = "custom:"
 BASE_URLS = {"openai": "https://api.openai.com", "openrouter": "https://openrouter.ai/api/v1"}
 _LONGEST_NAME = 80
 _CHARACTERS_PER_TOKEN = 4
+
+Announce = Callable[[str], None]
 
 
 class RetryPolicy(NamedTuple):
@@ -59,10 +60,10 @@ class Embedder(ABC):
         return True
 
     def on_first_request(self, announce: Announce) -> None:
-        """Call `announce` once, before the first text leaves this machine."""
+        """Call `announce` once with a sentence, before the first text leaves this machine."""
 
-    def announce(self, request: EmbeddingRequest) -> None:
-        """Announce a request that is about to be sent, if it is the first."""
+    def announce(self, sentence: str) -> None:
+        """Pass on what is said about a request that is about to be sent, if it is the first."""
 
     def with_retries(self, retries: RetryPolicy) -> Embedder:
         """Return an embedder for a long job, which asks a busy endpoint again by this policy; the caller closes it."""
@@ -99,35 +100,15 @@ def estimate_tokens(characters: int) -> int:
     return -(-characters // _CHARACTERS_PER_TOKEN)
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddingRequest:
-    """Texts that are about to be sent to an endpoint."""
-
-    host: str
-    model: str
-    texts: int
-    characters: int
-    is_query: bool = True
-    """Whether the texts are queries; otherwise they are contents of memories."""
-
-    @property
-    def description(self) -> str:
-        """One sentence: which host gets how much, and that it leaves this machine."""
-        host, model = one_line(mask_secrets(self.host)), one_line(mask_secrets(self.model))[:_LONGEST_NAME]
-        if self.texts > 1:
-            purpose = f"the vectors of {self.texts:,} {'queries' if self.is_query else 'texts'}"
-            return f"Asking {host} ({model}) for {purpose}: {self.size}; the texts leave this machine."
-        purpose = "the query's vector" if self.is_query else "the vector of a text"
-        return f"Asking {host} ({model}) for {purpose}: {self.size}; the text leaves this machine."
-
-    @property
-    def size(self) -> str:
-        """The estimated number of tokens, in words."""
-        tokens = max(1, estimate_tokens(self.characters))
-        return f"about {tokens:,} {'token' if tokens == 1 else 'tokens'}"
-
-
-Announce = Callable[[EmbeddingRequest], None]
+def request_sentence(host: str, model: str, texts: int, characters: int, *, is_query: bool = False) -> str:
+    """Say which host is about to get how much text, queries or memories, and that it leaves this machine."""
+    if texts > 1:
+        subject, leaving = f"the vectors of {texts:,} {'queries' if is_query else 'texts'}", "the texts leave"
+    else:
+        subject, leaving = "the query's vector" if is_query else "the vector of a text", "the text leaves"
+    size = counted(max(1, estimate_tokens(characters)), "token")
+    shown = one_line(mask_secrets(model))[:_LONGEST_NAME]
+    return f"Asking {one_line(mask_secrets(host))} ({shown}) for {subject}: about {size}; {leaving} this machine."
 
 
 def is_web_address(url: str) -> bool:

@@ -13,13 +13,13 @@ from zeroclaw_tui.embeddings.base import (
     Announce,
     ApiKeyError,
     Embedder,
-    EmbeddingRequest,
     EndpointBusyError,
     InputRejectedError,
     RetryPolicy,
     WrongDimensionError,
     endpoint_host,
     endpoint_url,
+    request_sentence,
 )
 from zeroclaw_tui.memory.errors import EmbeddingFailed
 from zeroclaw_tui.memory.text import HIDDEN, mask_secrets, one_line
@@ -96,10 +96,10 @@ class OpenAIEmbedder(Embedder):
     def on_first_request(self, announce: Announce) -> None:
         self._announce = announce if self.is_remote else None
 
-    def announce(self, request: EmbeddingRequest) -> None:
+    def announce(self, sentence: str) -> None:
         announce, self._announce = self._announce, None
         if announce is not None:
-            announce(request)
+            announce(sentence)
 
     def with_retries(self, retries: RetryPolicy) -> Embedder:
         return OpenAIEmbedder(self._config, retries)
@@ -110,7 +110,8 @@ class OpenAIEmbedder(Embedder):
             self._client = None
 
     def _announce_texts(self, texts: Sequence[str], *, is_query: bool) -> None:
-        self.announce(EmbeddingRequest(self.host, self._model, len(texts), sum(map(len, texts)), is_query))
+        characters = sum(map(len, texts))
+        self.announce(request_sentence(self.host, self._model, len(texts), characters, is_query=is_query))
 
     def _cache(self, query: str, vector: np.ndarray) -> None:
         self._queries[query] = vector

@@ -35,7 +35,7 @@ Result = TypeVar("Result")
 
 
 class NotARegularFileError(OSError):
-    """A pipe, a socket or a device where a file belongs."""
+    """A folder, a pipe, a socket or a device where a file belongs."""
 
 
 class FileChangedError(Exception):
@@ -86,15 +86,13 @@ def names_in(folder: Path) -> list[str]:
 
 
 def read_regular(path: Path) -> bytes:
-    """Read a regular file. Raises NotARegularFileError for a pipe or a device, which may never end; OSError."""
+    """Read a regular file. Raises NotARegularFileError for anything else, which may never end; OSError."""
     # Opening a named pipe would wait for a writer.
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise NotARegularFileError(errno.EINVAL, "it is not a regular file", str(path))
     with os.fdopen(handle, "rb") as file:
-        mode = os.fstat(handle).st_mode
-        if stat.S_ISDIR(mode):
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-        if not stat.S_ISREG(mode):
-            raise NotARegularFileError(errno.EINVAL, "it is not a regular file", str(path))
         return file.read()
 
 
@@ -104,27 +102,23 @@ def read_bytes(path: Path) -> bytes | None:
         return read_regular(path)
     except FileNotFoundError:
         return None
-    except (NotARegularFileError, IsADirectoryError) as error:
+    except NotARegularFileError as error:
         raise Unreadable(f"{path} is not a regular file.", hint="Move it out of the way.") from error
     except OSError as error:
         raise Unreadable(f"{path} cannot be read: {error.strerror}.", hint="Check its permissions.") from error
 
 
-def cannot_write(path: Path, error: OSError) -> Unreadable:
-    """Describe why a file cannot be written, and what to do."""
-    if error.errno in FULL:
-        return DiskFull(f"{path} cannot be written: the disk is full.", hint=MAKE_ROOM, title="Not written")
-    reason = error.strerror or type(error).__name__
-    return Unreadable(f"{path} cannot be written: {reason}.", hint="Check who may write there.", title="Not written")
-
-
 @contextmanager
 def translate_os_errors(path: Path) -> Iterator[None]:
-    """Turn every OSError inside into Unreadable that names `path`."""
+    """Turn every OSError inside into Unreadable that names `path`, which cannot be written, and says what to do."""
     try:
         yield
     except OSError as error:
-        raise cannot_write(path, error) from error
+        if error.errno in FULL:
+            message = f"{path} cannot be written: the disk is full."
+            raise DiskFull(message, hint=MAKE_ROOM, title="Not written") from error
+        message = f"{path} cannot be written: {error.strerror or type(error).__name__}."
+        raise Unreadable(message, hint="Check who may write there.", title="Not written") from error
 
 
 @contextmanager
@@ -132,10 +126,8 @@ def temporary_folder(prefix: str) -> Iterator[Path]:
     """Create a folder that only this user may enter, and remove it at the end. Raises Unreadable."""
     import tempfile
 
-    try:
+    with translate_os_errors(Path(tempfile.gettempdir())):
         folder = tempfile.TemporaryDirectory(prefix=prefix)
-    except OSError as error:
-        raise cannot_write(Path(tempfile.gettempdir()), error) from error
     with folder as name:
         yield Path(name)
 
@@ -153,19 +145,18 @@ def is_full(folder: Path) -> bool:
     return False
 
 
-def make_folder(folder: Path, *, synced: bool = True) -> None:
-    """Create a missing folder and those above it, 0700; with `synced` their names are durable. Raises OSError.
+def make_folder(folder: Path) -> None:
+    """Create a missing folder and those above it, 0700 and durably. Raises OSError.
 
     If root creates a folder in another user's, it becomes that user's.
     """
     if folder.is_dir():
         return
-    make_folder(folder.parent, synced=synced)
+    make_folder(folder.parent)
     folder.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
     _give_to_owner_above(folder)
-    if synced:
-        with suppress(OSError):
-            sync_folder(folder.parent)
+    with suppress(OSError):
+        sync_folder(folder.parent)
 
 
 def new_file(path: Path) -> int:
@@ -174,14 +165,7 @@ def new_file(path: Path) -> int:
     If root creates a file in another user's folder, it becomes that user's.
     """
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
-    try:
-        _give_to_owner_above(path)
-        os.fchmod(handle, PRIVATE_FILE)
-    except BaseException:
-        os.close(handle)
-        with suppress(OSError):
-            path.unlink()
-        raise
+    _give_to_owner_above(path)
     return handle
 
 
@@ -261,18 +245,6 @@ def copy_owner_and_mode(handle: int, target: Path, mode: int | None = None) -> N
         with suppress(PermissionError):
             os.fchown(handle, -1, old.st_gid)
     os.fchmod(handle, stat.S_IMODE(old.st_mode) if mode is None else mode)
-
-
-def replace_file(path: Path, data: bytes) -> None:
-    """Replace a file atomically and durably, whatever it holds; a new one is 0600. Links are followed.
-
-    Raises OSError, Refused.
-    """
-    target = Path(os.path.realpath(path))
-    make_folder(target.parent)
-    with write_temp_file(target, data) as new:
-        new.replace(target)
-    sync_folder(target.parent)
 
 
 def replace_bytes(
@@ -421,7 +393,8 @@ def _check_unchanged(target: Path, expected: bytes | None) -> None:
 
 
 def _give_to_owner_above(path: Path) -> None:
-    """Give what root created in another user's folder to that user."""
+    """Give what root created in another user's folder to that user, unless the file system has no owners."""
     above = path.parent.stat()
     if os.geteuid() == 0 and above.st_uid != 0:
-        os.chown(path, above.st_uid, above.st_gid)
+        with suppress(OSError):
+            os.chown(path, above.st_uid, above.st_gid)

@@ -305,8 +305,8 @@ async def re_embed(library: Library, entry: MemoryEntry) -> tuple[bool, str]:
     plan = await plan_reindex(library, ids=(entry.id,))
     if not plan.count:
         return False, "This memory has no text to embed."
-    request = announce(library, plan)
-    sent = f" Sent to {one_line(request.host)}: {request.size}." if request is not None else ""
+    announce(library, plan)
+    sent = f" Sent to {library.embedding_host}." if plan.is_remote else ""
     done = await reindex(library, plan, retries=INTERACTIVE)
     if done.filled:
         return True, f"Its embedding now matches its content.{sent}"

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from textual.app import ComposeResult
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from zeroclaw_tui.backends.base import Memory
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.similar import SimilarResult
-    from zeroclaw_tui.embeddings.base import EmbeddingRequest
 
 GOES_BY = (NotReachable, Locked)
 """Failures after which a store may answer again by itself."""
@@ -133,7 +133,7 @@ class BrowserPanes(Vertical):
         self.facets, self.other_facets = None, {}
         self._counted = self._version = None
         self._is_away = self._has_recalled = False
-        library.on_first_request(self._announce_request)
+        library.on_first_request(partial(self.notify, markup=False))
         self.show_header()
         self._failure.hide()
         self.query_one(Empty).show("Opening …")
@@ -522,10 +522,6 @@ class BrowserPanes(Vertical):
             return ""
         is_fetched = self.library.waits_for(self.recalled.request.query)
         return words.vector_words(self.recalled, self.library.embedding_host if is_fetched else None)
-
-    def _announce_request(self, request: EmbeddingRequest) -> None:
-        """Say once that texts go to a host."""
-        self.notify(request.description, markup=False)
 
     def _show_rows(self, has_rows: bool) -> None:
         rows, screen = self.rows, self.screen
