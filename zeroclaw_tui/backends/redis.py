@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -74,20 +73,18 @@ _URL = "redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE], rediss:// with TLS, or u
 
 @dataclass(frozen=True, slots=True)
 class Document(MemoryEntry):
-    """A memory with the text of its document, and when Redis deletes it, in milliseconds since 1970."""
+    """A memory with the text of its document."""
 
     text: str = ""
-    expires_at: int | None = None
 
     def columns(self) -> dict[str, Any]:
-        values = {
+        return {
             "id": self.id, "key": self.key, "content": self.content, "category": self.category,
             "created_at": self.timestamp, "document": self.text,
         }  # fmt: skip
-        return values if self.expires_at is None else values | {"expires_at": self.expires_at}
 
 
-def parse_document(key: str, data: bytes, expires_at: int | None = None) -> Document | None:
+def parse_document(key: str, data: bytes) -> Document | None:
     """The memory in a value; None if the value is not a memory."""
     try:
         text = data.decode()
@@ -99,7 +96,7 @@ def parse_document(key: str, data: bytes, expires_at: int | None = None) -> Docu
         "".join([*texts, category]).encode()
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
-    return Document(id, key, content, category, timestamp, handle=key, text=text, expires_at=expires_at)
+    return Document(id, key, content, category, timestamp, handle=key, text=text)
 
 
 def _category(name: str) -> str | dict[str, str]:
@@ -124,15 +121,21 @@ def with_values(row: Row | None, **values: Value) -> Row:
             "Redis holds memories as JSON in UTF-8, and this one cannot be written like that.",
             hint="Nothing was changed. Replace what shows as �, or a number that is too large.",
         ) from None
-    return _row_of(str(values.get("key", fields["key"] if row is None else row.key)), data, row)
+    return _row_of(str(values.get("key", fields["key"] if row is None else row.key)), data)
 
 
-def _row_of(key: str, data: bytes, row: Row | None) -> Row:
-    """The row of a document, which expires as another row does."""
-    expires_at = None if row is None else row.values.get("expires_at")
-    document = parse_document(key, data, expires_at if isinstance(expires_at, int) else None)
-    assert document is not None, "what is written is a memory"
+def _row_of(key: str, data: bytes) -> Row:
+    """The row of a document. Raises Refused if it is not a memory."""
+    document = parse_document(key, data)
+    if document is None:
+        raise _not_a_memory(key)
     return Row.of(document)
+
+
+def _not_a_memory(key: str) -> Refused:
+    return Refused(
+        f"The value under {'memory:' + key[:60]!r} is not a memory, and it stays as it is.", hint="Choose another key."
+    )
 
 
 def _as_document(row: Row) -> Row:
@@ -142,7 +145,7 @@ def _as_document(row: Row) -> Row:
         values[name] = unicode_text(column_text(row.values.get(column)))
     if "document" not in row.values:
         return with_values(None, **values, score=None)
-    stated = _row_of(row.key, _data(row), row)
+    stated = _row_of(row.key, _data(row))
     is_same = stated.id == row.id and all(stated.values[column] == values[name] for name, column in _COLUMNS.items())
     return stated if is_same else with_values(row, **values)
 
@@ -157,16 +160,6 @@ def _name_of(key: str) -> bytes:
 
 def _data(row: Row) -> bytes:
     return str(row.values["document"]).encode()
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000
-
-
-def _not_a_memory(key: str) -> Refused:
-    return Refused(
-        f"The value under {'memory:' + key[:60]!r} is not a memory, and it stays as it is.", hint="Choose another key."
-    )
 
 
 def _parse_url(url: str) -> dict[str, Any]:
@@ -388,7 +381,7 @@ class RedisWriter(RowWriter):
     async def write(self, operations: Sequence[Operation]) -> Mapping[str, Row]:
         """Write all of them, if each document still is what was read and each new key is free."""
         old = {one.existing.key: one.existing for one in operations if one.existing is not None}
-        new = {one.new.key: one for one in operations if one.new is not None}
+        new = {one.new.key: one.new for one in operations if one.new is not None}
         async with self._client.pipeline(transaction=True) as pipeline:
             await pipeline.watch(*map(_name_of, old.keys() | new.keys()))
             present = await _values(pipeline, old.keys() | new.keys())
@@ -397,31 +390,21 @@ class RedisWriter(RowWriter):
             pipeline.multi()
             for key in old.keys() - new.keys():
                 pipeline.delete(_name_of(key))
-            for operation in new.values():
-                _set(pipeline, operation)
+            for key, row in new.items():
+                # A document that stays under its key expires as before.
+                pipeline.set(_name_of(key), _data(row), keepttl=key in old)
             try:
                 await pipeline.execute()
             except exceptions.WatchError as error:
                 raise WriteConflict from error
         if self._keys is not None:
-            self._keys |= {one.new.id: one.new.key for one in new.values() if one.new is not None}
+            self._keys |= {row.id: key for key, row in new.items()}
         return {}
 
     async def _at(self, keys: Collection[str]) -> list[Row]:
-        """The rows under these keys, with the time at which each expires."""
+        """The rows under these keys."""
         values = await _values(self._client, keys)
-        present = {key: data for key, data in values.items() if data is not None}
-        async with self._client.pipeline(transaction=False) as pipeline:
-            for key in present:
-                pipeline.pttl(_name_of(key))
-            lifetimes = await pipeline.execute()
-        rows = []
-        for (key, data), lifetime in zip(present.items(), lifetimes, strict=True):
-            document = parse_document(key, data, _now() + lifetime if lifetime > 0 else None)
-            if document is None:
-                raise _not_a_memory(key)
-            rows.append(Row.of(document))
-        return rows
+        return [_row_of(key, data) for key, data in values.items() if data is not None]
 
 
 async def _values(client: Any, keys: Iterable[str]) -> dict[str, bytes | None]:
@@ -434,13 +417,3 @@ async def _values(client: Any, keys: Iterable[str]) -> dict[str, bytes | None]:
             if await client.type(names[key]) not in (b"none", b"string"):
                 raise _not_a_memory(key)
     return values
-
-
-def _set(pipeline: Any, one: Operation) -> None:
-    """Add the new document of an operation to a transaction; one that stays under its key expires as before."""
-    assert one.new is not None
-    name, expires_at = _name_of(one.new.key), one.new.values.get("expires_at")
-    stays = one.existing is not None and one.existing.key == one.new.key
-    pipeline.set(name, _data(one.new), keepttl=stays)
-    if not stays and isinstance(expires_at, int) and expires_at > _now():
-        pipeline.pexpireat(name, expires_at)

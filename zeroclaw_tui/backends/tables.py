@@ -73,11 +73,6 @@ class TableWriter(RowWriter):
     has_update_times = True
     """Whether a row has the time of its last change besides that of its creation."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._planned_agents: dict[str, str] = {}
-        """Aliases by id of agents that a dry run would have inserted."""
-
     @property
     @abstractmethod
     def has_agents(self) -> bool:
@@ -200,7 +195,7 @@ class TableWriter(RowWriter):
             values["agent_id"] = owner
         if "embedding" in self.columns:
             values["embedding"] = data
-        alias = None if owner is None else self._known_agents.get(owner)
+        alias = None if owner is None else self.agents.get(owner)
         return Row(row_id, values, row_id if self.ids_are_handles else None, alias)
 
     def edited_row(self, row: Row, edit: Edit) -> Row:
@@ -226,7 +221,7 @@ class TableWriter(RowWriter):
             values = {**existing.values, **values}
         alias = row.agent if self.has_agents else None
         if owner is not None:
-            alias = self._known_agents.get(owner, owner)
+            alias = self.agents.get(owner, owner)
             if values.get("agent_id", owner) != owner:
                 self.notes[
                     f"{one_line(row.key)!r} belongs to the agent {one_line(alias)} now, since its own is no longer "
@@ -275,8 +270,6 @@ class TableWriter(RowWriter):
         row = change.after if isinstance(change.after, Row) else change.before
         assert isinstance(row, Row), "rows of other tables are known whole"
         if dry_run:
-            if row.table == AGENTS and change.after is not None and row.agent not in self.agents.values():
-                self._planned_agents[row.id] = row.agent or row.id
             return None
         before: Row | None = row
         after: Row | None = row
@@ -317,13 +310,9 @@ class TableWriter(RowWriter):
             changed["embedding"] = (row.values["embedding"] or data) if same_content else data
         return dataclasses.replace(row, values=changed)
 
-    @property
-    def _known_agents(self) -> dict[str, str]:
-        return {**self._planned_agents, **self.agents}
-
     def _known_owner(self, row: Row | Draft) -> str | None:
         owner = row.values.get("agent_id") if isinstance(row, Row) else None
-        if isinstance(owner, str) and owner in self._known_agents:
+        if isinstance(owner, str) and owner in self.agents:
             return owner
         by_alias = self._id_of(row.agent) if row.agent is not None else None
         if by_alias is not None or (row.agent is not None and isinstance(row, Draft)):
@@ -344,7 +333,7 @@ class TableWriter(RowWriter):
         return clean
 
     def _id_of(self, alias: str) -> str | None:
-        return next((agent for agent, known in self._known_agents.items() if known == alias), None)
+        return next((agent for agent, known in self.agents.items() if known == alias), None)
 
 
 def _part(row: Row, names: Iterable[str]) -> Row:
