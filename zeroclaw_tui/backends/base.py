@@ -287,6 +287,26 @@ class Memory(ABC):
         return TraitWriter(self)
 
 
+class SearchedMemory(Memory):
+    """A store with a `search` of its own, from which its recall follows."""
+
+    async def recall(
+        self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
+    ) -> Scored:
+        """Recall by the rules of the newest ZeroClaw that has this schema, without a vector of the query."""
+        from zeroclaw_tui.memory.recall import RecallRequest
+        from zeroclaw_tui.scoring.decide import store_recall
+        from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, Trial, profile_for
+
+        request = RecallRequest(query, limit, session_id, since=since, until=until, layer="store")
+        trial = Trial(request, profile_for(self.about.newest_version or NEWEST), ScoringSettings())
+        return list(store_recall(await self.search(trial), trial).entries)
+
+    @abstractmethod
+    async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> Evidence:
+        """As in `Memory`, but not by `recall`."""
+
+
 def check_writable(memory: Memory) -> None:
     """Raise Refused, with the reason, if nothing can be written to a store."""
     if "write" in memory.why_not:

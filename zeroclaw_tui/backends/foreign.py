@@ -13,24 +13,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from zeroclaw_tui.backends.about import Notice
-from zeroclaw_tui.backends.base import Scored
+from zeroclaw_tui.backends.base import SearchedMemory
 from zeroclaw_tui.backends.loaded_memory import Contents, ReloadedMemory
 from zeroclaw_tui.memory.errors import Refused, UsageError
-from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.decide import own_ranking
-from zeroclaw_tui.scoring.evidence import OwnEvidence
-from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, Trial, profile_for
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from zeroclaw_tui.config.memory_config import MemoryConfig
 
 _KEY_DIGITS = 12
 
 
-class ForeignFile(ReloadedMemory[Contents]):
-    """A store in one file of another program; a subclass reads the file and says what is in it."""
+class ForeignFile(SearchedMemory, ReloadedMemory[Contents]):
+    """A store in one file of another program; a subclass reads the file and says what is in it.
+
+    Recall is that program's, whatever the profile: for the user that `namespace` names, or for all.
+    """
 
     program: str
     """The other program's name."""
@@ -46,10 +43,6 @@ class ForeignFile(ReloadedMemory[Contents]):
     @abstractmethod
     def describe(self, contents: Contents) -> Iterable[str]:
         """Sentences that a person should see when the file is opened."""
-
-    @abstractmethod
-    async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> OwnEvidence:
-        """Recall as the other program does, whatever the profile: for the user that `namespace` names, or for all."""
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> Self:
@@ -75,13 +68,6 @@ class ForeignFile(ReloadedMemory[Contents]):
         notices = tuple(Notice(sentence, is_minor=True) for sentence in self.describe(contents))
         self.about = replace(self.about, notices=notices)
         return contents
-
-    async def recall(
-        self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
-    ) -> Scored:
-        """The other program's recall; session and time bounds make no difference."""
-        found = await self.search(Trial(RecallRequest(query, limit), profile_for(NEWEST), ScoringSettings()))
-        return own_ranking(found, limit)
 
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
         raise Refused(self.why_not["write"])

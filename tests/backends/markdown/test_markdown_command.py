@@ -40,12 +40,10 @@ def named_workspace(tmp_path: Path, how: str) -> tuple[Path, tuple[str, ...]]:
     if how == "a config dir":
         (tmp_path / "z" / "config.toml").write_text(config)
         return workspace, ("--config-dir", str(tmp_path / "z"))
-    if how == "a workspace":
-        return workspace, ("--workspace", str(workspace))
     return workspace, ("--backend", "markdown", "--location", str(workspace))
 
 
-@pytest.mark.parametrize("how", ["a config dir", "an agent of a config dir", "a workspace", "a folder"])
+@pytest.mark.parametrize("how", ["a config dir", "an agent of a config dir", "a folder"])
 def test_a_workspace_without_memory_is_empty_and_takes_the_first(tmp_path: Path, how: str) -> None:
     """Nothing else in it is shown, recalled or cleared as memory."""
     workspace, where = named_workspace(tmp_path, how)

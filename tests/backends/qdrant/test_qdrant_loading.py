@@ -133,4 +133,3 @@ async def test_what_needs_every_point_of_a_big_collection_is_refused(too_big: Qd
             await asked
     assert len(await too_big.recall("n 500", 3)) == 3
     assert await too_big.count() == NUMBER
-    assert await count_matching(too_big, MemoryFilter(category=("core",), session=(SAMPLE.session_id or "",))) == 100

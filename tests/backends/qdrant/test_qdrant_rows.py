@@ -166,7 +166,6 @@ async def test_without_an_embedder_nothing_is_stored_and_the_rest_works(
         create(memory, Draft("new", "content"), kept),
         memory.store("new", "content", "core"),
         edit(memory, row, {"content": "new"}, kept),
-        memory.recall("anything", 5),
         memory.make(profile_for(NEWEST)),
     ):
         with pytest.raises(Refused, match=why):

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.about import About, Notice
-from zeroclaw_tui.backends.base import Entries, Scored, check_writable
+from zeroclaw_tui.backends.base import Entries, SearchedMemory, check_writable
 from zeroclaw_tui.backends.cancellation import cancellable_progress, wait_until_done
 from zeroclaw_tui.backends.fallback import ignored_parts, show
 from zeroclaw_tui.backends.health import Health
@@ -55,9 +55,9 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, Refused, Unreadable
 from zeroclaw_tui.memory.note_lines import in_one_line, is_line, line_of
 from zeroclaw_tui.memory.query import ENTRIES, EVERYTHING, OLDEST_STORED, MemoryFilter, Query
-from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
+from zeroclaw_tui.memory.recall import ScoredEntry
 from zeroclaw_tui.scoring.evidence import OwnEvidence, StoreRecall, depth_of, own_evidence
-from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, Trial, profile_for
+from zeroclaw_tui.scoring.profiles import ScoringProfile, Trial
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.config.memory_config import MemoryConfig
 
 
-class MarkdownMemory(ReloadedMemory[Notes]):
+class MarkdownMemory(SearchedMemory, ReloadedMemory[Notes]):
     """Each line of MEMORY.md (core) and memory/*.md (daily) is a memory; its key is "<file stem>:<line>".
 
     `root` is the folder that holds them. `agents` maps an alias to that agent's own folder (ZeroClaw >= 0.8). Without
@@ -136,13 +136,6 @@ class MarkdownMemory(ReloadedMemory[Notes]):
             ids = ", ".join(entry.id for entry in found)
             raise Refused(f"Several folders have a line {key}.", hint=f"Name one of {ids}.")
         return (await self.apply([Change(version_of_line(entry), None) for entry in found], None)).written > 0
-
-    async def recall(
-        self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
-    ) -> Scored:
-        """Recall by the rules of the newest ZeroClaw; the session makes no difference."""
-        request = RecallRequest(query, limit, since=since, until=until)
-        return await asyncio.to_thread(recall_lines, (await self._loaded()).entries, request, profile_for(NEWEST))
 
     async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> OwnEvidence:
         """Recall by the rules of the profile; of several agents the first is the one that asks, the others its peers.

@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.about import About, OwnRule
-from zeroclaw_tui.backends.base import Entries, Memory, Scored, T, check_writable
+from zeroclaw_tui.backends.base import Entries, Memory, T, check_writable
 from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.matching import TextSearch, has_patterns
 from zeroclaw_tui.backends.postgres import search, sql
@@ -41,11 +41,9 @@ from zeroclaw_tui.memory.change import Row, See
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, UsageError
 from zeroclaw_tui.memory.query import EVERYTHING, MemoryFilter
-from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.decide import own_ranking
 from zeroclaw_tui.scoring.evidence import OwnEvidence, depth_of, own_evidence
 from zeroclaw_tui.scoring.neighbours import Near
-from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, ScoringSettings, Trial, profile_for
+from zeroclaw_tui.scoring.profiles import ScoringProfile, Trial
 
 if TYPE_CHECKING:
     import numpy as np
@@ -267,13 +265,6 @@ class PostgresMemory(SqlMemory):
 
             to = np.frombuffer(data, dtype="<f4")
         return await search.near_by_vector(self.connections, self.table, to, limit)
-
-    async def recall(
-        self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
-    ) -> Scored:
-        """What the newest ZeroClaw recalls by keywords, best first; the tutorial's table has none without a vector."""
-        request = RecallRequest(query, limit, session_id, since=since, until=until)
-        return own_ranking(await self.search(Trial(request, profile_for(NEWEST), ScoringSettings())), limit)
 
     async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> OwnEvidence:
         """Recall as the ZeroClaw of that profile, by one statement."""

@@ -19,7 +19,6 @@ from zeroclaw_tui.backends.writing import Operation, OwnedKey, RowWriter
 from zeroclaw_tui.memory.change import Draft, Edit, NewVector, Row, RowChange, RowVersion, Value, Vector
 from zeroclaw_tui.memory.entry import MemoryEntry, column_text, uuid_for
 from zeroclaw_tui.memory.errors import NotReachable, Refused, Unreadable
-from zeroclaw_tui.memory.query import NO_SESSION, MemoryFilter, Superseded
 from zeroclaw_tui.memory.text import is_unicode, one_line, unicode_text
 
 DEFAULT_AGENT = "default"
@@ -250,21 +249,6 @@ class QdrantWriter(RowWriter):
         if vector.dimensions != self._dimensions:
             raise wrong_length(self._dimensions, vector.dimensions)
         return vector.data
-
-
-def conditions_of(filter: MemoryFilter) -> Filter | None:
-    """A filter in Qdrant's JSON; None if it has parts that Qdrant cannot answer."""
-    here = MemoryFilter(filter.category, filter.session, filter.agent)
-    if filter.but(superseded=here.superseded) != here or filter.superseded is Superseded.ONLY:
-        return None
-    must: list[Filter] = []
-    if filter.category is not None:
-        must.append(any_of("category", filter.category, or_missing="" in filter.category))
-    if filter.session is not None:
-        must.append(any_of("session_id", filter.session, or_missing=NO_SESSION in filter.session))
-    if filter.agent is not None:
-        must.append(of_agents(filter.agent))
-    return {"must": must}
 
 
 def any_of(field: str, values: Iterable[str], *, or_missing: bool = False) -> Filter:

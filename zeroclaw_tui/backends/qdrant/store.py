@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.about import About, Notice, OwnRule
-from zeroclaw_tui.backends.base import Scored, check_writable
+from zeroclaw_tui.backends.base import SearchedMemory, check_writable
 from zeroclaw_tui.backends.fallback import ignored_parts
 from zeroclaw_tui.backends.health import StartCheck
 from zeroclaw_tui.backends.loaded import Loaded, order_value
@@ -35,7 +35,6 @@ from zeroclaw_tui.backends.qdrant.rows import (
     WHY_NOT,
     QdrantWriter,
     any_of,
-    conditions_of,
     converted,
     entry_of_row,
     of_agents,
@@ -60,12 +59,10 @@ from zeroclaw_tui.memory.query import (
     SortField,
 )
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
-from zeroclaw_tui.memory.statistics import CountField, Counts
 from zeroclaw_tui.memory.text import WHITE_SPACE, counted
-from zeroclaw_tui.scoring.decide import own_ranking
 from zeroclaw_tui.scoring.evidence import OwnEvidence, depth_of
 from zeroclaw_tui.scoring.neighbours import Near, Neighbour
-from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, ScoringSettings, Trial, parse_version, profile_for
+from zeroclaw_tui.scoring.profiles import ScoringProfile, Trial, parse_version
 
 if TYPE_CHECKING:
     import numpy as np
@@ -99,7 +96,7 @@ def _order_value(entry: MemoryEntry, field: SortField) -> tuple[Any, ...]:
     return order_value(entry, SortField.AGE if field is SortField.STORED else field)
 
 
-class QdrantMemory(ReloadedMemory[Loaded]):
+class QdrantMemory(SearchedMemory, ReloadedMemory[Loaded]):
     """One collection. It embeds key and content together, and refuses to store without an embedder."""
 
     name = STAGE
@@ -238,18 +235,6 @@ class QdrantMemory(ReloadedMemory[Loaded]):
     async def _rows_of(self, entries: Sequence[MemoryEntry]) -> Sequence[Row]:
         return await self._stored([entry.handle for entry in entries])
 
-    async def count_up(self, filter: MemoryFilter, now: str, by: Sequence[CountField] = ()) -> Counts:
-        """The counts; in a collection that is too big to load only the total.
-
-        Qdrant's facets need a payload index, and ZeroClaw makes none.
-        """
-        try:
-            return await super().count_up(filter, now, by)
-        except TooManyPoints:
-            if (conditions := conditions_of(filter)) is None:
-                raise
-            return Counts(await self._client.count_points(conditions))
-
     def stamp_of(self, row: Row) -> RowVersion:
         return RowVersion.of(self._entry(row))
 
@@ -266,15 +251,6 @@ class QdrantMemory(ReloadedMemory[Loaded]):
         points = await self._client.retrieve(ids, vectors=vectors)
         rows = {row.id: row for row in map(row_of_point, points)}
         return [rows[str(handle)] for handle in handles if str(handle) in rows]
-
-    async def recall(
-        self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
-    ) -> Scored:
-        """The nearest memories by the newest rules. Raises Refused without an embedder, EmbeddingFailed."""
-        if not _is_blank(query):
-            self._require_embedder()
-        request = RecallRequest(query, limit, session_id, since=since, until=until)
-        return own_ranking(await self.search(Trial(request, profile_for(NEWEST), ScoringSettings())), limit)
 
     async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> OwnEvidence:
         """The nearest memories by the rules of the profile; none and a note without an embedder.

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.base import SearchedMemory
 from zeroclaw_tui.backends.sql.select import Select
 from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
@@ -25,7 +25,7 @@ NAMES_AT_ONCE = 2000
 """The most ids or keys that one statement looks for."""
 
 
-class SqlMemory(Memory):
+class SqlMemory(SearchedMemory):
     """A store whose memories are the rows of a table."""
 
     @abstractmethod

@@ -14,7 +14,7 @@ from sqlite3 import Connection
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.about import About, Notice
-from zeroclaw_tui.backends.base import Entries, Scored, check_writable
+from zeroclaw_tui.backends.base import Entries, check_writable
 from zeroclaw_tui.backends.cancellation import ReadWorkerPool, run_cancellable, wait_until_done
 from zeroclaw_tui.backends.sql.store import SqlMemory
 from zeroclaw_tui.backends.sqlite.schema import Schema, missing_in, read_schema
@@ -43,7 +43,7 @@ from zeroclaw_tui.files.disk import exists
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, Corrupt, Refused, SearchInterrupted, Unreadable
 from zeroclaw_tui.memory.query import EVERYTHING, VERSIONS, MemoryFilter, Query
-from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, generation_made_by, profile_for
+from zeroclaw_tui.scoring.profiles import ScoringProfile, generation_made_by
 
 # What a listing does not need is imported by the first method that does: a command that lists pays for its start.
 if TYPE_CHECKING:
@@ -275,18 +275,6 @@ class SqliteMemory(SqlMemory):
 
         schema, path = self.schema, self.path
         return await self._reads.run(lambda connection: health(connection, schema, path))
-
-    async def recall(
-        self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
-    ) -> Scored:
-        """The store's recall by the rules of the newest version with this schema, without a query vector."""
-        from zeroclaw_tui.memory.recall import RecallRequest
-        from zeroclaw_tui.scoring.decide import store_recall
-        from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial
-
-        request = RecallRequest(query, limit, session_id=session_id, since=since, until=until, layer="store")
-        trial = Trial(request, profile_for(self.about.newest_version or NEWEST), ScoringSettings())
-        return list(store_recall(await self.search(trial), trial).entries)
 
     async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> Evidence:
         """The hits of the keyword, vector and LIKE stages: all, or cut as ZeroClaw's statements cut them."""
