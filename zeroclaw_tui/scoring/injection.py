@@ -13,12 +13,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Any
 
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import UsageError
@@ -26,32 +25,97 @@ from zeroclaw_tui.memory.recall import Rule, ScoredEntry, Stop
 from zeroclaw_tui.memory.text import WHITE_SPACE
 from zeroclaw_tui.scoring.profiles import RerankSettings, ScoringProfile, Trial, parse_version
 
-if TYPE_CHECKING:
-    import numpy as np
-
+RECALL_LIMIT = 5
+"""How many memories ZeroClaw recalls for one message."""
 LARGEST_POOL = 1024
 NEARLY_THE_SAME = 0.92
 """From this Jaccard similarity of adjacent word pairs on, the later of two memories is left out."""
 HALF_LIFE_DAYS = 7.0
-
-_DEFAULT_WEIGHTS = (0.2, 0.1)
-_EPSILON = 2.0**-52
-_ROUNDING = 1e-9
-_SMALL_PRODUCT = 2**23
-_RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
-_BLANKS = re.compile(f"[{re.escape(WHITE_SPACE)}]+")
-RECALL_LIMIT = 5
-"""How many memories ZeroClaw recalls for one message."""
 MOST_ENTRIES = 4
 MOST_ENTRY_CHARACTERS = 800
 MOST_CHARACTERS = 4000
+_DEFAULT_WEIGHTS = (0.2, 0.1)
+_EPSILON = 2.0**-52
+_RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
+_BLANKS = re.compile(f"[{re.escape(WHITE_SPACE)}]+")
 _ASCII_LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
 _NOISE_STARTS = ("[cron:", "[heartbeat task", "[distilled_")
 _OWN_BLOCK = "[memory context]"
 _OWN_BLOCK_SINCE = (0, 7, 3)
 _NOISE_HEAD = 20
-Row = TypeVar("Row")
-REPEATED = Stop("skip", "same key as one before")
+
+
+def judge(entries: Sequence[ScoredEntry], trial: Trial) -> tuple[ScoredEntry, ...]:
+    """The same entries, in their order, each with `injected`, `stop` and the score compared with the
+    threshold: `decayed`, or `reranked` with its `place`.
+
+    ZeroClaw's channels, and every path from 0.8.3 on, inject at most 4 entries of 800 characters and 4,000 characters
+    of lines; the CLI agent up to 0.8.2 takes all that were recalled. From 0.8.3 on only the first of each key counts,
+    whoever's they are. Where a version decays, score x 2^(-age / 7 days)
+    is compared with the threshold, but for core memories and times that cannot be read. A score of None always passes.
+    Before 0.8.3 each session scope makes a block of its own. Left out: the lift of core memories of 0.1.8 alone.
+    Raises UsageError when `as_of` of the request is no moment.
+    """
+    _turn_time(trial.request.as_of)
+    if trial.profile.joins_scopes or not trial.request.further_sessions:
+        return _judged(entries, trial)
+    scopes = sorted({scored.scope for scored in entries})
+    return tuple(
+        scored for scope in scopes for scored in _judged([each for each in entries if each.scope == scope], trial)
+    )
+
+
+def _judged(entries: Sequence[ScoredEntry], trial: Trial) -> tuple[ScoredEntry, ...]:
+    """Judge the memories of one block: each alone, then those that are left in the order of the prompt."""
+    judged = [_with_compared_score(scored, trial) for scored in entries]
+    stops: list[Stop | None] = []
+    keys: set[str] = set()
+    for at, scored in enumerate(judged):
+        key = scored.entry.key
+        if scored.withheld:
+            stop: Stop | None = Stop("scanner", scored.withheld)
+        elif trial.profile.joins_scopes and key in keys:
+            stop = Stop("skip", "same key as one before")
+        elif not trial.reranks:
+            stop = _below_threshold(scored, trial)
+        elif at >= pool_size(trial):
+            stop = Stop("limit", limit=pool_size(trial))
+        else:
+            stop = next(skip_rules(scored.entry, trial), None)
+        if not scored.withheld:
+            keys.add(key)
+        stops.append(stop)
+    order = [at for at, stop in enumerate(stops) if stop is None]
+    if trial.reranks:
+        order = _rerank(judged, order, stops, trial)
+    budget = _Budget(follows_channel_rule(trial.profile, trial.request.rule))
+    for at in order:
+        entry = judged[at].entry
+        stops[at] = budget.closed or next(skip_rules(entry, trial), None) or budget.refusal(entry)
+    return tuple(replace(scored, injected=stop is None, stop=stop) for scored, stop in zip(judged, stops, strict=True))
+
+
+def _with_compared_score(scored: ScoredEntry, trial: Trial) -> ScoredEntry:
+    """The entry with the number that is compared with the threshold, where time decay or rerank changes its score."""
+    profile, score = trial.profile, scored.score
+    if trial.reranks:
+        made = blend_of(scored, trial)
+        return replace(scored, reranked=None if made is None else made.score)
+    if not (profile.decays_channel if follows_channel_rule(profile, trial.request.rule) else profile.decays_cli):
+        return scored
+    age = _age_that_counts(scored.entry, trial)
+    return replace(scored, decayed=score if score is None or age is None else score * _fading(age))
+
+
+def _below_threshold(scored: ScoredEntry, trial: Trial) -> Stop | None:
+    compared, threshold = scored.compared_score, trial.settings.threshold
+    if compared is None or compared >= threshold:
+        return None
+    by = "rerank" if scored.reranked is not None else "decay" if scored.decayed is not None else ""
+    return Stop("threshold", by, compared, threshold, scored.score)
+
+
+# The rerank stage.
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,289 +130,138 @@ class Blend:
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class Reranked:
-    """What becomes of one memory of the pool. `place` counts from 1 among what goes on to the threshold.
-
-    `stop` is what leaves it out: it collapses with an earlier one, or its place is behind the limit.
-    """
-
-    place: int | None = None
-    stop: Stop | None = None
-
-
 def pool_size(trial: Trial) -> int:
     """How many memories each session scope recalls: the turn's limit, or `candidate_multiplier` times as many."""
     limit = trial.request.limit
     if not trial.reranks or limit <= 0:
         return limit
-    final = final_limit(limit)
+    final = _final_limit(limit)
     return max(min(final * max(trial.settings.rerank.candidate_multiplier, 1), LARGEST_POOL), final)
 
 
-def final_limit(limit: int) -> int:
+def _final_limit(limit: int) -> int:
     """How many memories the stage hands on at most; an unlimited turn has its largest pool."""
     return min(max(limit, 1), LARGEST_POOL)
 
 
+def blend_of(scored: ScoredEntry, trial: Trial) -> Blend | None:
+    """What the rerank stage blends the score of a recalled memory of; None for one without a score."""
+    if scored.score is None:
+        return None
+    age = _age_that_counts(scored.entry, trial)
+    return blend(scored.score, scored.entry.importance, age, trial.settings.rerank)
+
+
 def blend(score: float, importance: float | None, age_in_days: float | None, settings: RerankSettings) -> Blend:
     """A score with importance and recency in it. `age_in_days` is None for core memories and times that cannot be read:
-    they count as new."""
-    relevance, weight = _clamped(score), _clamped(importance or 0.0)
-    recency = 1.0 if age_in_days is None else fading(age_in_days)
-    weights, total = blend_weights(settings)
-    of_relevance, of_importance, of_recency = weights
-    blended = relevance * of_relevance + weight * of_importance + recency * of_recency
-    return Blend(relevance, weight, recency, weights, _clamped(blended) if total is None else blended / total)
-
-
-def blend_weights(settings: RerankSettings) -> tuple[tuple[float, float, float], float | None]:
-    """What relevance, importance and recency weigh, and what their sum is divided by; None with the default weights,
-    where it is clamped to 0..1 instead."""
+    they count as new. With the default weights the sum is clamped to 0..1, else it is divided by the weights."""
+    parts = (_clamped(score), _clamped(importance or 0.0), 1.0 if age_in_days is None else _fading(age_in_days))
     given = (settings.importance_weight, settings.recency_weight)
     if all(abs(one - other) <= _EPSILON for one, other in zip(given, _DEFAULT_WEIGHTS, strict=True)):
-        return (0.7, *_DEFAULT_WEIGHTS), None
-    of_importance, of_recency = map(_clamped, given)
+        weights = (0.7, *_DEFAULT_WEIGHTS)
+        return Blend(*parts, weights, _clamped(_weighed(parts, weights)))
+    importance_weight, recency_weight = map(_clamped, given)
     # Weights of more than 1 together leave no share to the recall's own score.
-    of_relevance = max(1.0 - of_importance - of_recency, 0.0)
-    return (of_relevance, of_importance, of_recency), of_relevance + of_importance + of_recency
+    weights = (max(1.0 - importance_weight - recency_weight, 0.0), importance_weight, recency_weight)
+    return Blend(*parts, weights, _weighed(parts, weights) / (weights[0] + weights[1] + weights[2]))
 
 
-def fading(age_in_days: float) -> float:
+def _weighed(parts: tuple[float, float, float], weights: tuple[float, float, float]) -> float:
+    return parts[0] * weights[0] + parts[1] * weights[1] + parts[2] * weights[2]
+
+
+def _fading(age_in_days: float) -> float:
     """What age leaves of a score, 0..1: half of it each HALF_LIFE_DAYS."""
     return math.exp(-age_in_days / HALF_LIFE_DAYS * math.log(2))
 
 
-def rerank(pool: Sequence[ScoredEntry], settings: RerankSettings, threshold: float, limit: int) -> list[Reranked]:
-    """What becomes of each of the eligible memories of a pool, whose `reranked` scores are blended already.
+def _rerank(judged: list[ScoredEntry], eligible: Sequence[int], stops: list[Stop | None], trial: Trial) -> list[int]:
+    """Give the eligible memories of a pool their places, or their stops, and return those that go on in this order.
 
-    By score, equal ones in the order recalled; doubles collapse; MMR where `settings` ask for it; what is under
-    `threshold` goes without taking a place, then the first `limit` go on.
+    By score, equal ones in the order recalled; doubles collapse; MMR where the settings ask for it; what is below the
+    threshold goes without taking a place, then the first up to the limit go on.
     """
-    order = sorted(range(len(pool)), key=lambda at: -_compared_score(pool[at]))
-    left, fates = _collapsed(pool, order)
-    if settings.strategy == "mmr" and left and len(left) >= settings.threshold:
-        left = _by_mmr(pool, left, _clamped(settings.mmr_lambda))
+    settings, limit = trial.settings, _final_limit(trial.request.limit)
+    rerank = settings.rerank
+    left = _collapsed(judged, sorted(eligible, key=lambda at: -(judged[at].reranked or 0.0)), stops)
+    if rerank.strategy == "mmr" and left and len(left) >= rerank.threshold:
+        left = _by_mmr(judged, left, _clamped(rerank.mmr_lambda))
+    order: list[int] = []
     place = 0
     for at in left:
-        score = pool[at].reranked
-        if score is not None and score < threshold:
+        score = judged[at].reranked
+        if score is not None and score < settings.threshold:
+            stops[at] = _below_threshold(judged[at], trial)
             continue
         place += 1
-        behind = f"{place:,} of the reranked, and only the first {limit:,} go on"
-        fates[at] = Reranked(place) if place <= limit else Reranked(None, Stop("rerank", behind))
-    return [fates.get(at, Reranked()) for at in range(len(pool))]
+        if place > limit:
+            stops[at] = Stop("rerank", f"{place:,} of the reranked, and only the first {limit:,} go on")
+            continue
+        judged[at] = replace(judged[at], place=place)
+        order.append(at)
+    return order
 
 
-def _collapsed(pool: Sequence[ScoredEntry], order: Sequence[int]) -> tuple[list[int], dict[int, Reranked]]:
-    """The rows left, in this order, and why the others are not."""
-    seen: dict[str, int] = {}
+def _collapsed(judged: Sequence[ScoredEntry], order: Sequence[int], stops: list[Stop | None]) -> list[int]:
+    """The rows that repeat no earlier one, in this order; the others get their stop."""
     remaining: list[int] = []
-    texts = NearTexts[int]()
-    fates: dict[int, Reranked] = {}
+    seen: dict[str, int] = {}
+    different: list[tuple[int, frozenset[tuple[str, ...]]]] = []
     for at in order:
-        text = compared_text(pool[at].entry.content)
+        text = " ".join(_words_of(judged[at].entry)).translate(_ASCII_LOWER)
         earlier = seen.setdefault(text, at)
         if earlier != at:
-            fates[at] = Reranked(stop=Stop("rerank", f"the same text as {pool[earlier].entry.key}"))
+            stops[at] = Stop("rerank", f"the same text as {judged[earlier].entry.key}")
             continue
-        pairs = pairs_of(text)
-        near = next(texts.near(pairs), None)
-        if near is None:
+        words = text.split(" ")
+        # A single word is its own pair.
+        pairs = frozenset(pairwise(words) if len(words) > 1 else [(text,)])
+        near = ((other, _jaccard(pairs, known)) for other, known in different)
+        found = next(((other, likeness) for other, likeness in near if likeness >= NEARLY_THE_SAME), None)
+        if found is None:
             remaining.append(at)
-            texts.add(at, pairs)
+            different.append((at, pairs))
         else:
-            words = f"nearly the text of {pool[near[0]].entry.key} ({near[1]:.2f} alike)"
-            fates[at] = Reranked(stop=Stop("rerank", words))
-    return remaining, fates
+            words_alike = f"nearly the text of {judged[found[0]].entry.key} ({found[1]:.2f} alike)"
+            stops[at] = Stop("rerank", words_alike)
+    return remaining
 
 
-class NearTexts(Generic[Row]):
-    """Texts by their pairs of words, and which of them are nearly the same as another."""
-
-    def __init__(self) -> None:
-        self._rows: list[tuple[Row, frozenset[tuple[str, ...]]]] = []
-        self._having: dict[tuple[str, ...], list[int]] = {}
-
-    def add(self, row: Row, pairs: frozenset[tuple[str, ...]]) -> None:
-        """One more."""
-        for pair in pairs:
-            self._having.setdefault(pair, []).append(len(self._rows))
-        self._rows.append((row, pairs))
-
-    def near(self, pairs: frozenset[tuple[str, ...]]) -> Iterator[tuple[Row, float]]:
-        """The rows that are nearly the same, in the order they were added, with their similarity.
-
-        Such a row lacks at most the share of the pairs by which it may differ, so of one more than that it has one:
-        rows with none of the rarest of them need no look (the prefix filter of set similarity joins, Chaudhuri et al.
-        2006).
-        """
-        rarest = sorted(pairs, key=lambda pair: len(self._having.get(pair, ())))
-        most_lacking = int((1.0 - NEARLY_THE_SAME) * len(pairs) + _ROUNDING)
-        for place in sorted({at for pair in rarest[: most_lacking + 1] for at in self._having.get(pair, ())}):
-            row, others = self._rows[place]
-            shared = len(pairs & others)
-            likeness = shared / (len(pairs) + len(others) - shared)
-            if likeness >= NEARLY_THE_SAME:
-                yield row, likeness
-
-
-def _by_mmr(pool: Sequence[ScoredEntry], left: Sequence[int], share: float) -> list[int]:
+def _by_mmr(judged: Sequence[ScoredEntry], left: Sequence[int], share: float) -> list[int]:
     """Maximal marginal relevance: the best first, then always the row whose score is best after what it repeats.
 
     Of equal values ZeroClaw takes the last.
     """
-    import numpy as np
-
-    likeness = likeness_table([words_of(pool[at].entry.content) for at in left])
-    scores = np.array([_compared_score(pool[at]) for at in left], dtype=np.float64)
-    taken = [0]
-    repeats = likeness[0].copy()
-    remaining = np.arange(1, len(left))
-    while len(remaining):
-        values = share * scores[remaining] - (1.0 - share) * repeats[remaining]
-        best = len(values) - 1 - int(np.argmax(values[::-1]))
-        chosen = int(remaining[best])
-        taken.append(chosen)
-        remaining = np.delete(remaining, best)
-        np.maximum(repeats, likeness[chosen], out=repeats)
-    return [left[at] for at in taken]
+    words = {at: frozenset(_words_of(judged[at].entry)) for at in left}
+    repeats = dict.fromkeys(left, 0.0)
+    taken, remaining = [left[0]], list(left[1:])
+    while remaining:
+        values: dict[int, float] = {}
+        for at in remaining:
+            repeats[at] = max(repeats[at], _jaccard(words[taken[-1]], words[at]))
+            values[at] = share * (judged[at].reranked or 0.0) - (1.0 - share) * repeats[at]
+        best = max(reversed(remaining), key=values.__getitem__)
+        remaining.remove(best)
+        taken.append(best)
+    return taken
 
 
-def likeness_table(texts: Sequence[Sequence[str]]) -> np.ndarray:
-    """The Jaccard similarity of the words of each two texts, shape (texts, texts), float64; two empty ones have 0."""
-    import numpy as np
-
-    sets = [set(text) for text in texts]
-    counts = Counter(word for known in sets for word in known)
-    # A word of one text alone is shared with none.
-    codes = {word: code for code, word in enumerate(word for word, count in counts.items() if count > 1)}
-    words = np.zeros((len(texts), max(len(codes), 1)), dtype=np.float32)
-    for row, known in enumerate(sets):
-        words[row, [codes[word] for word in known if word in codes]] = 1.0
-    # BLAS would start threads, which costs more than a small product does.
-    is_small = words.size * len(words) < _SMALL_PRODUCT
-    shared = (np.einsum("ik,jk->ij", words, words) if is_small else words @ words.T).astype(np.float64)
-    sizes = np.array([len(known) for known in sets], dtype=np.float64)
-    together = sizes[:, None] + sizes[None, :] - shared
-    table: np.ndarray = np.divide(shared, together, out=np.zeros_like(shared), where=together > 0)
-    return table
+def _jaccard(one: frozenset[Any], other: frozenset[Any]) -> float:
+    """The share of what two sets have in common; 0 for two empty ones."""
+    shared = len(one & other)
+    return shared / (len(one) + len(other) - shared) if shared else 0.0
 
 
-def _compared_score(scored: ScoredEntry) -> float:
-    return 0.0 if scored.reranked is None else scored.reranked
-
-
-def compared_text(content: str) -> str:
-    """A content as it is compared with others: its words, one blank between them, A to Z in lower case."""
-    return " ".join(words_of(content)).translate(_ASCII_LOWER)
-
-
-def pairs_of(text: str) -> frozenset[tuple[str, ...]]:
-    """The adjacent words of a compared text; a single word is its own pair."""
-    words = text.split(" ") if text else []
-    if len(words) == 1:
-        return frozenset([(words[0],)])
-    return frozenset(pairwise(words))
-
-
-def words_of(text: str) -> list[str]:
+def _words_of(entry: MemoryEntry) -> list[str]:
     """The words of a content, split at Unicode white space."""
-    return [word for word in _BLANKS.split(text) if word]
+    return [word for word in _BLANKS.split(entry.content) if word]
 
 
 def _clamped(value: float) -> float:
     return min(max(value, 0.0), 1.0)
 
 
-def judge(entries: Sequence[ScoredEntry], trial: Trial) -> tuple[ScoredEntry, ...]:
-    """The same entries, in their order, each with `injected`, `stop` and the score compared with the
-    threshold: `decayed`, or `reranked` with its `place`.
-
-    ZeroClaw's channels, and every path from 0.8.3 on, inject at most 4 entries of 800 characters and 4,000 characters
-    of lines; the CLI agent up to 0.8.2 takes all that were recalled. From 0.8.3 on only the first of each key counts,
-    whoever's they are. Where a version decays, score x 2^(-age / 7 days)
-    is compared with the threshold, but for core memories and times that cannot be read. A score of None always passes.
-    Before 0.8.3 each session scope makes a block of its own. Left out: the lift of core memories of 0.1.8 alone.
-    Raises UsageError when `as_of` of the request is no moment.
-    """
-    now = _turn_time(trial.request.as_of)
-    if trial.reranks:
-        return _judged_in_place(entries, trial, now)
-    if trial.profile.joins_scopes or not trial.request.further_sessions:
-        return _judged(entries, trial, now)
-    scopes = sorted({scored.scope for scored in entries})
-    return tuple(
-        scored for scope in scopes for scored in _judged([each for each in entries if each.scope == scope], trial, now)
-    )
-
-
-def _judged(entries: Sequence[ScoredEntry], trial: Trial, now: datetime) -> tuple[ScoredEntry, ...]:
-    """By time decay, as recalled."""
-    profile, by_channel_rule = trial.profile, follows_channel_rule(trial.profile, trial.request.rule)
-    decays = profile.decays_channel if by_channel_rule else profile.decays_cli
-    budget = _Budget(by_channel_rule)
-    judged = []
-    repeats = repeated_keys([None if scored.withheld else scored.entry.key for scored in entries], profile)
-    for scored, repeats_a_key in zip(entries, repeats, strict=True):
-        decayed = _decayed(scored, now) if decays else None
-        stop = (
-            (Stop("scanner", scored.withheld) if scored.withheld else None)
-            or (REPEATED if repeats_a_key else None)
-            or _below_threshold(trial.settings.threshold, scored.score, decayed, "decay")
-            or budget.closed
-            or next(skip_rules(scored.entry, trial), None)
-            or budget.refusal(scored.entry)
-        )
-        judged.append(replace(scored, decayed=decayed, injected=stop is None, stop=stop))
-    return tuple(judged)
-
-
-def _judged_in_place(entries: Sequence[ScoredEntry], trial: Trial, now: datetime) -> tuple[ScoredEntry, ...]:
-    """By the rerank stage: the pool as recalled, what may go in at all, then the stage, the threshold and the caps."""
-    pool, settings = pool_size(trial), trial.settings
-    stops: dict[int, Stop | None] = {}
-    blended: list[ScoredEntry] = []
-    eligible: list[int] = []
-    repeats = repeated_keys([None if scored.withheld else scored.entry.key for scored in entries], trial.profile)
-    for at, scored in enumerate(entries):
-        made = _blend(scored, now, settings.rerank)
-        blended.append(replace(scored, reranked=None if made is None else made.score))
-        stops[at] = (
-            (Stop("scanner", scored.withheld) if scored.withheld else None)
-            or (REPEATED if repeats[at] else None)
-            or (Stop("limit", limit=pool) if at >= pool else None)
-            or next(skip_rules(scored.entry, trial), None)
-        )
-        if stops[at] is None:
-            eligible.append(at)
-    limit = final_limit(trial.request.limit)
-    fates = rerank([blended[at] for at in eligible], settings.rerank, settings.threshold, limit)
-    placed: list[tuple[int, int]] = []
-    for at, fate in zip(eligible, fates, strict=True):
-        scored = blended[at] = replace(blended[at], place=fate.place)
-        if fate.place is None:
-            stops[at] = fate.stop or _below_threshold(settings.threshold, scored.score, scored.reranked, "rerank")
-        else:
-            placed.append((fate.place, at))
-    budget = _Budget(True)
-    for _, at in sorted(placed):
-        stops[at] = budget.closed or budget.refusal(entries[at].entry)
-    return tuple(replace(scored, injected=stops[at] is None, stop=stops[at]) for at, scored in enumerate(blended))
-
-
-def repeated_keys(keys: Sequence[str | None], profile: ScoringProfile) -> list[bool]:
-    """Which memories, in the order recalled, have the key of one before them, for which a version leaves them out of
-    the prompt: agents that read each other's memories can have one each. None has no key that counts."""
-    if not profile.joins_scopes:
-        return [False] * len(keys)
-    first: dict[str, int] = {}
-    return [key is not None and first.setdefault(key, at) != at for at, key in enumerate(keys)]
-
-
-def blend_of(scored: ScoredEntry, trial: Trial) -> Blend | None:
-    """What the rerank stage blends the score of a recalled memory of; None for one without a score."""
-    return _blend(scored, _turn_time(trial.request.as_of), trial.settings.rerank)
+# The prompt block.
 
 
 def context_block(entries: Sequence[ScoredEntry], profile: ScoringProfile, rule: Rule) -> str:
@@ -357,16 +270,13 @@ def context_block(entries: Sequence[ScoredEntry], profile: ScoringProfile, rule:
     ZeroClaw ends the block with an empty line, from 0.6.3 on ahead of it with `[/Memory context]`. Before 0.8.3 a turn
     with several session scopes has a block for each, joined by a line end.
     """
-    by_channel_rule = follows_channel_rule(profile, rule)
-    injected = in_prompt_order(entries)
-    scopes = {0} if profile.joins_scopes else {scored.scope for scored in injected}
+    is_cut = follows_channel_rule(profile, rule)
     end = "[/Memory context]\n\n" if profile.closes_context_block else "\n"
-    blocks = []
-    for scope in sorted(scopes):
-        of_scope = injected if profile.joins_scopes else [scored for scored in injected if scored.scope == scope]
-        lines = [prompt_line(scored.entry, by_channel_rule) for scored in of_scope]
-        blocks += ["".join(["[Memory context]\n", *lines, end])] if lines else []
-    return "\n".join(blocks)
+    blocks: dict[int, str] = {}
+    for scored in in_prompt_order(entries):
+        scope = 0 if profile.joins_scopes else scored.scope
+        blocks[scope] = blocks.get(scope, "[Memory context]\n") + prompt_line(scored.entry, is_cut)
+    return "\n".join(blocks[scope] + end for scope in sorted(blocks))
 
 
 def in_prompt_order(entries: Sequence[ScoredEntry]) -> list[ScoredEntry]:
@@ -379,14 +289,6 @@ def characters_used(entries: Sequence[ScoredEntry], profile: ScoringProfile, rul
     """How many characters the lines of the injected ones take, without the block's head and end."""
     by_channel_rule = follows_channel_rule(profile, rule)
     return sum(len(prompt_line(scored.entry, by_channel_rule)) for scored in entries if scored.injected)
-
-
-def age_in_days(timestamp: str, as_of: str) -> float | None:
-    """The age that time decay counts with, never negative; None for a time that ZeroClaw cannot read.
-
-    Raises UsageError when `as_of` is no moment.
-    """
-    return _age_in_days(timestamp, _turn_time(as_of))
 
 
 @dataclass(slots=True)
@@ -424,13 +326,6 @@ def prompt_line(entry: MemoryEntry, is_cut: bool) -> str:
     if is_cut and len(content) > MOST_ENTRY_CHARACTERS:
         content = content[:MOST_ENTRY_CHARACTERS].rstrip(WHITE_SPACE) + "..."
     return f"- {entry.key}: {content}\n"
-
-
-def _below_threshold(threshold: float, score: float | None, changed: float | None, by: str) -> Stop | None:
-    compared = score if changed is None else changed
-    if compared is None or compared >= threshold:
-        return None
-    return Stop("threshold", "" if changed is None else by, compared, threshold, score)
 
 
 def skip_rules(entry: MemoryEntry, trial: Trial) -> Iterator[Stop]:
@@ -471,26 +366,18 @@ def _is_noise(content: str, profile: ScoringProfile) -> bool:
     return "distilled_index_sig:" in content.lower()
 
 
-def _decayed(scored: ScoredEntry, now: datetime) -> float | None:
-    if scored.score is None or scored.entry.category == "core":
-        return scored.score
-    age_days = _age_in_days(scored.entry.timestamp, now)
-    if age_days is None:
-        return scored.score
-    return scored.score * fading(age_days)
+def _age_that_counts(entry: MemoryEntry, trial: Trial) -> float | None:
+    """The age by which a score fades; None for core memories, which do not fade, and times that cannot be read."""
+    return None if entry.category == "core" else age_in_days(entry.timestamp, trial.request.as_of)
 
 
-def _blend(scored: ScoredEntry, now: datetime, settings: RerankSettings) -> Blend | None:
-    if scored.score is None:
-        return None
-    entry = scored.entry
-    age = None if entry.category == "core" else _age_in_days(entry.timestamp, now)
-    return blend(scored.score, entry.importance, age, settings)
+def age_in_days(timestamp: str, as_of: str) -> float | None:
+    """The age that time decay counts with, never negative; None for a time that ZeroClaw cannot read.
 
-
-def _age_in_days(timestamp: str, now: datetime) -> float | None:
+    Raises UsageError when `as_of` is no moment.
+    """
     created = zeroclaw_moment(timestamp)
-    return None if created is None else max(int((now - created).total_seconds()), 0) / 86_400
+    return None if created is None else max(int((_turn_time(as_of) - created).total_seconds()), 0) / 86_400
 
 
 def zeroclaw_moment(timestamp: str) -> datetime | None:
