@@ -90,7 +90,10 @@ def test_each_memory_moves_as_its_ranks_say() -> None:
         recalled(("stays in", True), ("leaves", True), ("gone", False), ("gone and out", True), ("enters", False)),
         recalled(("enters", True), ("stays in", True), ("new", False), ("leaves", False), ("new and in", True)),
     )
-    found = [(row.result.entry.id, row.move, row.rank_before, row.rank_after) for row in comparison.rows]
+    found = [
+        (row.result.entry.id, row.move, row.before and row.before.rank, row.after and row.after.rank)
+        for row in comparison.rows
+    ]
     assert found == [
         ("enters", "enters", 5, 1),
         ("stays in", "stays", 1, 2),

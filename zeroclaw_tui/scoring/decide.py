@@ -6,9 +6,9 @@ that is decided here, so that recall, prompt, explain, recall tests and what-if 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import UsageError
@@ -17,14 +17,12 @@ from zeroclaw_tui.scoring.evidence import (
     MOST,
     Evidence,
     OwnEvidence,
-    RowMasks,
     Scope,
     StageEvidence,
     StageHits,
     StoreRecall,
     keyword_hits,
-    masks_of,
-    none_of,
+    no_hits,
     scan_keys,
     served,
     vector_hits,
@@ -317,23 +315,10 @@ class StoreRanking:
         """What found all of them, where that was neither keyword nor vector stage."""
         return self.mode if self.mode in ("like", "recent") else None
 
-    def placed(self, rows: Mapping[Handle, MemoryEntry]) -> Iterator[tuple[int, MemoryEntry, Candidate]]:
+    def results(self, rows: Mapping[Handle, MemoryEntry]) -> list[ScoredEntry]:
         """The candidates whose rows are there, with places from 1."""
         there = (candidate for candidate in self.candidates if candidate.handle in rows)
-        for place, candidate in enumerate(there, 1):
-            yield place, rows[candidate.handle], candidate
-
-
-def rank(
-    evidence: StageEvidence, request: RecallRequest, profile: ScoringProfile, settings: ScoringSettings
-) -> StoreRanking:
-    """The store's recall of a request, by the rules and numbers given."""
-    asked = (request, profile, settings)
-    known: tuple[object, StoreRanking] | None = evidence.derived.get(StoreRanking)
-    # The store ranks its evidence to see which rows to read, and whoever asked it ranks it again.
-    if known is None or known[0] != asked:
-        known = evidence.derived[StoreRanking] = (asked, _ranked(evidence, request, profile, settings))
-    return known[1]
+        return [candidate.scored(rows[candidate.handle], place, self.stage) for place, candidate in enumerate(there, 1)]
 
 
 def store_recall(evidence: Evidence, trial: Trial) -> StoreRecall:
@@ -342,14 +327,14 @@ def store_recall(evidence: Evidence, trial: Trial) -> StoreRecall:
         entries = tuple(own_ranking(evidence, trial.request.limit))
         return StoreRecall(entries, evidence.mode, evidence.scale, evidence.notes)
     ranking = rank(evidence, *trial)
-    placed = ranking.placed(evidence.contents)
-    entries = tuple(candidate.scored(entry, place, ranking.stage) for place, entry, candidate in placed)
+    entries = tuple(ranking.results(evidence.contents))
     return StoreRecall(entries, ranking.mode, ranking.scale, (*ranking.notes, *evidence.notes))
 
 
-def _ranked(
+def rank(
     evidence: StageEvidence, request: RecallRequest, profile: ScoringProfile, settings: ScoringSettings
 ) -> StoreRanking:
+    """The store's recall of a request, by the rules and numbers given."""
     import numpy as np
 
     mode = mode_in(settings, profile)
@@ -360,62 +345,44 @@ def _ranked(
     if not words(request.query):
         notes.append(f"ZeroClaw {profile.version} finds nothing for a blank query.")
         return StoreRanking(scope, "recent", "0..1", tuple(notes), (), np.zeros(0, dtype=np.int64))
-    keyword = keyword_hits(evidence, scope) if mode != "embedding" else none_of(evidence)
-    vector = vector_hits(evidence, scope) if scope.vector_live else none_of(evidence)
+    keyword = keyword_hits(evidence, scope) if mode != "embedding" else no_hits(evidence)
+    vector = vector_hits(evidence, scope) if scope.vector_live else no_hits(evidence)
     if mode != "embedding" and scope.stage_limit:
         notes += evidence.keyword_notes
-    masks = masks_of(evidence)
-    order = fused(keyword, vector, scope.stage_limit, masks.id_ranks, profile, settings)
-    decided = _through(evidence, scope, masks, order, tuple(notes))
-    search = like_search(request.query, profile)
-    if decided is None and search is not None:
-        if search.fails:
-            notes.append(LIKE_FAILS)
-        return _like(evidence, scope, masks, search, order, tuple(notes))
-    return decided or StoreRanking(
-        scope, order.mode, _scale(order, profile), tuple(notes), (), order.positions[:0], order
-    )
-
-
-def _through(
-    evidence: StageEvidence, scope: Scope, masks: RowMasks, order: Fused, notes: tuple[str, ...]
-) -> StoreRanking | None:
-    """What of the fused order is returned; None where the store's recall keeps nothing, before agents and namespace."""
-    import numpy as np
-
+    order = fused(keyword, vector, scope.stage_limit, evidence.masks.id_ranks, profile, settings)
     among = order.positions[: scope.store_limit] if order.is_merged else order.positions
-    remaining = np.flatnonzero(masks.let_through(scope)[among])
-    if not len(remaining) or not scope.request.limit:
-        return None
-    chosen, passing = _cut(scope, masks, among, remaining, scope.store_limit)
+    remaining = np.flatnonzero(evidence.masks.let_through(scope)[among])
+    search = like_search(request.query, profile)
+    if search is not None and not (len(remaining) and left.limit):
+        return _like(evidence, scope, search, order, notes)
+    chosen, passing = _cut(evidence, scope, among, remaining, scope.store_limit)
+    scale = "raw bm25" if order.mode == "keyword" and not profile.normalises_keyword_only else "0..1"
     candidates = order.candidates(chosen, evidence.rows.handles)
-    return StoreRanking(scope, order.mode, _scale(order, scope.profile), notes, candidates, among[passing], order)
+    return StoreRanking(scope, order.mode, scale, tuple(notes), candidates, passing, order)
 
 
 def _cut(
-    scope: Scope, masks: RowMasks, positions: np.ndarray, remaining: np.ndarray, store_limit: int
+    evidence: StageEvidence, scope: Scope, positions: np.ndarray, remaining: np.ndarray, store_limit: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Which of the kept places pass agents and namespace: up to the three limits that follow one another, and all."""
-    of_agents = masks.of_agents(scope.request.agents)
-    of_namespace = masks.of_namespace(scope.request.namespace)
+    """Which of the remaining places pass agents and namespace: those up to the three limits that follow one another,
+    and the rows of all."""
+    of_agents = evidence.masks.of_agents(scope.request.agents)
+    of_namespace = evidence.masks.of_namespace(scope.request.namespace)
     chosen = remaining[:store_limit]
     chosen = chosen[of_agents[positions[chosen]]][: scope.agent_limit]
     chosen = chosen[of_namespace[positions[chosen]]][: scope.request.limit]
     passing = positions[remaining]
-    return chosen, remaining[of_agents[passing] & of_namespace[passing]]
+    return chosen, passing[of_agents[passing] & of_namespace[passing]]
 
 
 def _like(
-    evidence: StageEvidence,
-    scope: Scope,
-    masks: RowMasks,
-    search: LikeSearch,
-    order: Fused,
-    notes: tuple[str, ...],
+    evidence: StageEvidence, scope: Scope, search: LikeSearch, order: Fused, notes: Sequence[str]
 ) -> StoreRanking:
+    """What the LIKE fall-back lists, where nothing else is left before agents and namespace."""
     import numpy as np
 
-    positions, facts, profile = masks.positions["like"], evidence.like_facts, scope.profile
+    masks, facts, profile = evidence.masks, evidence.like_facts, scope.profile
+    positions = masks.positions["like"]
     seen = masks.within(scope.request.since, scope.request.until)[positions]
     if facts is not None and facts.early is not None and profile.has_time_bounds and not profile.hides_superseded:
         # These versions forgot the brackets, so a time bound restricts only the last word.
@@ -423,38 +390,44 @@ def _like(
     if profile.hides_superseded:
         seen &= ~evidence.rows.superseded[positions]
     agents = scope.agent_ids if profile.filters_in_sql else None
-    in_stage = masks.in_stage(None, agents, durable=False)
-    at = np.flatnonzero(seen if in_stage is None else seen & in_stage[positions])
+    at = np.flatnonzero(seen & masks.in_stage(None, agents, durable=False)[positions])
     if agents is not None and facts is not None and facts.order != "stored":
-        keys = scan_keys(evidence, masks, facts.order, None)[positions[at]]
+        keys = scan_keys(evidence, facts.order, None)[positions[at]]
         at = at[np.lexsort((keys, facts.moments[at]))]
     listed = positions[at]
-    keeps = np.ones(len(at), dtype=bool)
-    if scope.request.session_id is not None:
-        keeps &= masks.of_session(scope.request.session_id)[listed]
+    keeps = masks.of_session(scope.request.session_id)[listed]
     if facts is not None and facts.accepted is not None:
-        keeps &= facts.accepted[at]
+        keeps = keeps & facts.accepted[at]
     remaining = np.flatnonzero(keeps[: search.sql_limit(scope.store_limit)])
-    chosen, passing = _cut(scope, masks, listed, remaining, scope.store_limit)
-    handles = evidence.rows.handles[listed[chosen]].tolist()
-    candidates = tuple(Candidate(handle, LIKE_SCORE) for handle in handles)
-    return StoreRanking(scope, "like", "0..1", notes, candidates, listed[passing], order, listed)
+    every = (*notes, LIKE_FAILS) if search.fails else tuple(notes)
+    return _listing(evidence, scope, "like", listed, remaining, every, order)
 
 
 def _newest(evidence: StageEvidence, scope: Scope, notes: tuple[str, ...]) -> StoreRanking:
+    """What the list of the newest has."""
     import numpy as np
 
-    masks = masks_of(evidence)
-    positions = masks.positions["recent"]
-    seen = masks.visible(scope)
-    if scope.request.session_id is not None:
-        seen = seen & masks.of_session(scope.request.session_id)
+    masks, positions = evidence.masks, evidence.masks.positions["recent"]
+    seen = masks.visible(scope) & masks.of_session(scope.request.session_id)
     listed = positions[seen[positions]]
     remaining = np.arange(min(len(listed), scope.recent_limit))
-    chosen, passing = _cut(scope, masks, listed, remaining, scope.recent_limit)
-    handles = evidence.rows.handles[listed[chosen]].tolist()
-    candidates = tuple(Candidate(handle) for handle in handles)
-    return StoreRanking(scope, "recent", "0..1", notes, candidates, listed[passing], None, listed)
+    return _listing(evidence, scope, "recent", listed, remaining, notes)
+
+
+def _listing(
+    evidence: StageEvidence,
+    scope: Scope,
+    mode: Literal["like", "recent"],
+    listed: np.ndarray,
+    remaining: np.ndarray,
+    notes: tuple[str, ...],
+    order: Fused | None = None,
+) -> StoreRanking:
+    """The ranking of listed rows, of which the places `remaining` are left; those of the LIKE fall-back score 1."""
+    score, limit = (LIKE_SCORE, scope.store_limit) if mode == "like" else (None, scope.recent_limit)
+    chosen, passing = _cut(evidence, scope, listed, remaining, limit)
+    candidates = tuple(Candidate(handle, score) for handle in evidence.rows.handles[listed[chosen]].tolist())
+    return StoreRanking(scope, mode, "0..1", notes, candidates, passing, order, listed)
 
 
 def _with_agents(scope: Scope, evidence: StageEvidence) -> Scope:
@@ -466,10 +439,6 @@ def _with_agents(scope: Scope, evidence: StageEvidence) -> Scope:
     return replace(scope, agent_ids=ids, store_rows=evidence.store_rows)
 
 
-def _scale(order: Fused, profile: ScoringProfile) -> str:
-    return "raw bm25" if order.mode == "keyword" and not profile.normalises_keyword_only else "0..1"
-
-
 # Rules of a backend's own.
 
 
@@ -477,25 +446,13 @@ def own_ranking(evidence: OwnEvidence, limit: int) -> list[ScoredEntry]:
     """What the store returns at a limit."""
     if evidence.is_of_limit:
         return list(evidence.entries)
-    found = zip(evidence.entries, _own_places(evidence), strict=True)
-    return [scored for scored, place in found if place <= max(limit, 0)]
-
-
-def own_place(evidence: OwnEvidence, entry: MemoryEntry) -> int | None:
-    """The place of a memory in the entries, from 0; None when the ranking does not have it."""
-    for at, scored in enumerate(evidence.entries):
-        if is_same(scored.entry, entry):
-            return at
-    return None
+    places = evidence.places or [scored.rank for scored in evidence.entries]
+    return [scored for scored, place in zip(evidence.entries, places, strict=True) if place <= max(limit, 0)]
 
 
 def is_same(one: MemoryEntry, other: MemoryEntry) -> bool:
     """Whether two readings are of one memory; the id decides where one of them has no other name for its row."""
     return one.handle == other.handle or (one.id == other.id and one.id in (one.handle, other.handle))
-
-
-def _own_places(evidence: OwnEvidence) -> Sequence[int]:
-    return [scored.rank for scored in evidence.entries] if evidence.places is None else evidence.places
 
 
 # From the store to the agent, and into the prompt.
@@ -557,60 +514,40 @@ def answer(decision: Decision, rows: Mapping[Handle, MemoryEntry]) -> Answer:
     remaining: list[ScoredEntry] = []
     withheld: list[ScoredEntry] = []
     for scope, (each, ranking) in enumerate(zip(decision.evidence, decision.rankings, strict=True)):
-        of_scope = recalled(each, ranking, trial, rows)
-        remaining += _in_scope(of_scope[0], scope)
-        withheld += _in_scope(of_scope[1], scope)
+        if isinstance(each, OwnEvidence):
+            found = own_ranking(each, asked_of_store(trial).limit)
+        else:
+            assert ranking is not None
+            found = ranking.results(rows)
+        for entries, of_scope in zip((remaining, withheld), _scanned(found, trial), strict=True):
+            entries += [replace(scored, scope=scope) for scored in of_scope]
     if len(decision.evidence) > 1:
         remaining, withheld = _joined(remaining, trial.profile), _joined(withheld, trial.profile)
     first, ranking = decision.evidence[0], decision.rankings[0]
+    if isinstance(first, OwnEvidence) and first.program is not None:
+        return Answer(tuple(remaining), tuple(withheld), first.mode, first.scale)
     source = first if ranking is None else ranking
     assert isinstance(source, StoreRanking | OwnEvidence)
-    if isinstance(source, OwnEvidence) and source.program is not None:
-        return Answer(tuple(remaining), tuple(withheld), source.mode, source.scale)
     return Answer(judge(remaining, trial), judge(withheld, trial), source.mode, source.scale)
 
 
-def recalled(
-    evidence: Evidence, ranking: StoreRanking | None, trial: Trial, rows: Mapping[Handle, MemoryEntry]
-) -> tuple[list[ScoredEntry], list[ScoredEntry]]:
+def _scanned(found: Sequence[ScoredEntry], trial: Trial) -> tuple[list[ScoredEntry], list[ScoredEntry]]:
     """What the agent gets of one scope, ranked again and not yet judged, and what store or scanner withhold.
 
     The withheld ones keep the rank the store gave them. Layer "store" gets the recall as it is.
     """
+    if trial.request.layer == "store":
+        return list(found), []
     is_scanned, most = passes_scanner(trial), pool_size(trial)
-    stage = None if ranking is None else ranking.stage
     remaining: list[ScoredEntry] = []
     withheld: list[ScoredEntry] = []
-    for place, entry, made in _found(evidence, ranking, trial, rows):
-        known = made.withheld if isinstance(made, ScoredEntry) and trial.request.layer == "agent" else None
-        kind = known or (scan(entry.content, trial.settings.threat_scan) if is_scanned else None)
-        if kind is None and is_scanned and len(remaining) >= most:
-            continue
-        # Results are made of what is shown alone: mostly that is few of hundreds.
-        result = made if isinstance(made, ScoredEntry) else made.scored(entry, place, stage)
+    for scored in found:
+        kind = scored.withheld or (scan(scored.entry.content, trial.settings.threat_scan) if is_scanned else None)
         if kind is not None:
-            withheld.append(replace(result, withheld=kind))
-            continue
-        position = len(remaining) + 1
-        is_moved = trial.request.layer == "agent" and result.rank != position
-        remaining.append(replace(result, rank=position) if is_moved else result)
+            withheld.append(replace(scored, withheld=kind))
+        elif not is_scanned or len(remaining) < most:
+            remaining.append(replace(scored, rank=len(remaining) + 1))
     return remaining, withheld
-
-
-def _found(
-    evidence: Evidence, ranking: StoreRanking | None, trial: Trial, rows: Mapping[Handle, MemoryEntry]
-) -> Iterator[tuple[int, MemoryEntry, ScoredEntry | Candidate]]:
-    """What the store returns, with places from 1, as far as the rows are there."""
-    if ranking is not None:
-        yield from ranking.placed(rows)
-        return
-    assert isinstance(evidence, OwnEvidence)
-    for scored in own_ranking(evidence, asked_of_store(trial).limit):
-        yield scored.rank, scored.entry, scored
-
-
-def _in_scope(entries: Sequence[ScoredEntry], scope: int) -> Sequence[ScoredEntry]:
-    return entries if not scope else [replace(scored, scope=scope) for scored in entries]
 
 
 def _joined(entries: Sequence[ScoredEntry], profile: ScoringProfile) -> list[ScoredEntry]:

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
 
 from zeroclaw_tui.memory.days import moment as moment_in
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
@@ -34,7 +35,6 @@ MOST = 2**31
 """A limit beyond this is taken as this."""
 DEFAULT_NAMESPACE = "default"
 """The namespace of a row that names none."""
-_NOBODY = -2
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class LikeEvidence:
     order: ScanOrder = "stored"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StageEvidence:
     """The hits of the stages of ZeroClaw's hybrid search for one query: all of them, whoever's and of whatever session,
     or those that one recall looks at (`cut_for`).
@@ -128,8 +128,11 @@ class StageEvidence:
     )
     """By word of the query all rows that FTS5 matches by this word alone: handles, int64, and -bm25, float64; None for
     a word that FTS5 refuses. None as a whole if the evidence is cut, or the store has no keyword index."""
-    derived: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
-    """What replays worked out and may need again; nothing in it is needed."""
+
+    @cached_property
+    def masks(self) -> RowMasks:
+        """The filters over its rows."""
+        return RowMasks(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +235,6 @@ def created_until(evidence: Evidence, moment: datetime) -> Evidence:
         like=evidence.like[like],
         recent=evidence.recent[recent],
         like_facts=facts,
-        derived={},
     )
 
 
@@ -365,7 +367,7 @@ def served(request: RecallRequest, profile: ScoringProfile, *, has_agents: bool)
 
 
 class RowMasks:
-    """Filters over the row table, each an array of shape (rows,), bool."""
+    """Filters over the row table, each an array of shape (rows,), bool. None asks for every row."""
 
     def __init__(self, evidence: StageEvidence) -> None:
         import numpy as np
@@ -373,37 +375,32 @@ class RowMasks:
         rows = evidence.rows
         self._has_sessions = evidence.has_sessions
         self._rows = rows
-        self._session_codes = {session: code for code, session in enumerate(rows.sessions)}
         durable = [code for code, category in enumerate(rows.categories) if category in DURABLE]
-        self.durable = (rows.session == -1) & np.isin(rows.category, durable)
+        self._durable = (rows.session == -1) & np.isin(rows.category, durable)
         self.positions = {
             name: np.searchsorted(rows.handles, getattr(evidence, name))
             for name in ("keyword_handles", "vector_handles", "like", "recent")
         }
         self.id_ranks = rows.id_ranks if rows.id_ranks is not None else _ranks_of(rows.ids)
 
-    def of_session(self, session: str) -> np.ndarray:
-        """Rows of exactly this session."""
-        code = self._session_codes.get(session, _NOBODY) if self._has_sessions else _NOBODY
-        seen: np.ndarray = self._rows.session == code
-        return seen
+    def of_session(self, session: str | None, *, crosses: bool = False) -> np.ndarray:
+        """Rows of exactly this session, and with `crosses` the durable ones of no session."""
+        wanted = None if session is None else (session,) if self._has_sessions else ()
+        seen = _among(self._rows.session, self._rows.sessions, wanted)
+        return seen | self._durable if crosses else seen
 
-    def in_stage(self, session: str | None, agent_ids: Sequence[str] | None, *, durable: bool) -> np.ndarray | None:
-        """Rows that a statement restricted to session and agents sees; None when it is restricted to neither."""
-        if session is None and agent_ids is None:
-            return None
-        seen = _among(self._rows.agent, self._rows.agent_ids, agent_ids)
-        return seen if session is None else seen & self._in_session(session, crosses=durable and self._has_sessions)
+    def in_stage(self, session: str | None, agent_ids: Sequence[str] | None, *, durable: bool) -> np.ndarray:
+        """Rows that a statement restricted to session and agents sees."""
+        seen = self.of_session(session, crosses=durable and self._has_sessions)
+        seen &= _among(self._rows.agent, self._rows.agent_ids, agent_ids)
+        return seen
 
     def let_through(self, scope: Scope) -> np.ndarray:
         """Rows of the session, in time, and not hidden."""
-        session, seen = scope.request.session_id, self.visible(scope)
         crosses = scope.vector_live and scope.profile.durable_rows_cross_sessions
-        return seen if session is None else seen & self._in_session(session, crosses=crosses)
-
-    def _in_session(self, session: str, *, crosses: bool) -> np.ndarray:
-        """Rows of the session, and with `crosses` the durable ones of no session."""
-        return self.of_session(session) | self.durable if crosses else self.of_session(session)
+        seen = self.visible(scope)
+        seen &= self.of_session(scope.request.session_id, crosses=crosses)
+        return seen
 
     def visible(self, scope: Scope) -> np.ndarray:
         """Rows within the time bounds that no newer row supersedes."""
@@ -420,32 +417,23 @@ class RowMasks:
         return np.array([first <= at and (until is None or at <= until) for at in created], dtype=bool)
 
     def of_agents(self, names: Sequence[str] | None) -> np.ndarray:
-        """Rows of agents of these names; None is everybody's."""
+        """Rows of agents of these names."""
         return _among(self._rows.agent, self._rows.agents, names)
 
     def of_namespace(self, namespace: str | None) -> np.ndarray:
-        """Rows of a namespace; None is every one."""
+        """Rows of a namespace."""
         names = [name or DEFAULT_NAMESPACE for name in self._rows.namespaces]
         found = _among(self._rows.namespace, names, None if namespace is None else (namespace,))
         return found | (self._rows.namespace == -1) if namespace == DEFAULT_NAMESPACE else found
 
 
 def _among(codes: np.ndarray, names: Sequence[str], wanted: Sequence[str] | None) -> np.ndarray:
-    """Rows whose name is wanted; None is every row."""
+    """Rows whose name is wanted."""
     import numpy as np
 
     if wanted is None:
         return np.ones(len(codes), dtype=bool)
     return np.isin(codes, [code for code, name in enumerate(names) if name in wanted])
-
-
-def masks_of(evidence: StageEvidence) -> RowMasks:
-    """The filters over this evidence, made at the first use."""
-    found = evidence.derived.get(RowMasks)
-    if found is None:
-        found = evidence.derived[RowMasks] = RowMasks(evidence)
-    masks: RowMasks = found
-    return masks
 
 
 def _ranks_of(ids: Sequence[str]) -> np.ndarray:
@@ -474,54 +462,51 @@ class StageHits:
 
 def keyword_hits(evidence: StageEvidence, scope: Scope) -> StageHits:
     """What FTS5 finds; ZeroClaw >= 0.8.4 restricts it to agents, and while vectors take part to the session."""
-    masks = masks_of(evidence)
-    session = scope.request.session_id if scope.vector_live else None
-    seen = masks.in_stage(session, scope.agent_ids, durable=True) if scope.profile.filters_in_sql else None
-    return _hits(evidence, masks.positions["keyword_handles"], evidence.keyword_scores, seen)
+    masks, positions, scores = evidence.masks, evidence.masks.positions["keyword_handles"], evidence.keyword_scores
+    if scope.profile.filters_in_sql:
+        session = scope.request.session_id if scope.vector_live else None
+        seen = masks.in_stage(session, scope.agent_ids, durable=True)[positions]
+        positions, scores = positions[seen], scores[seen]
+    return _placed(evidence, positions, scores)
 
 
 def vector_hits(evidence: StageEvidence, scope: Scope) -> StageHits:
-    """What the cosine finds, restricted to the session, and from 0.8.4 on to the agents."""
-    masks, in_sql = masks_of(evidence), scope.profile.filters_in_sql
-    session, agents = scope.request.session_id, scope.agent_ids if in_sql else None
-    seen = masks.in_stage(session, agents, durable=in_sql)
-    found = _hits(evidence, masks.positions["vector_handles"], evidence.vector_scores, seen)
-    order = evidence.agent_order if agents is not None else evidence.durable_order
-    if in_sql and seen is not None and order != "stored":
-        return _in_scan_order(evidence, masks, found, order, session)
-    return found
+    """What the cosine finds, restricted to the session, and from 0.8.4 on to the agents.
 
-
-def none_of(evidence: StageEvidence) -> StageHits:
-    """A stage that finds nothing."""
+    There SQLite meets equal scores in the order of the index that serves the restriction.
+    """
     import numpy as np
 
-    nothing = np.zeros(0, dtype=np.int64)
-    return StageHits(nothing, nothing.astype(np.float32), np.zeros(len(evidence.rows.handles), dtype=np.int64))
+    masks, in_sql = evidence.masks, scope.profile.filters_in_sql
+    session, agents = scope.request.session_id, scope.agent_ids if in_sql else None
+    seen = masks.in_stage(session, agents, durable=in_sql)[masks.positions["vector_handles"]]
+    positions, scores = masks.positions["vector_handles"][seen], evidence.vector_scores[seen]
+    order = evidence.agent_order if agents is not None else evidence.durable_order
+    is_restricted = session is not None or agents is not None
+    is_new = scores[1:] != scores[:-1]
+    if in_sql and is_restricted and order != "stored" and not is_new.all():
+        groups = np.concatenate([[0], np.cumsum(is_new)])
+        sorted_at = np.lexsort((scan_keys(evidence, order, session)[positions], groups))
+        positions = positions[sorted_at]
+    return _placed(evidence, positions, scores)
 
 
-def scan_keys(evidence: StageEvidence, masks: RowMasks, order: ScanOrder, session: str | None) -> np.ndarray:
+def no_hits(evidence: StageEvidence) -> StageHits:
+    """A stage that finds nothing."""
+    return _placed(evidence, evidence.masks.positions["keyword_handles"][:0], evidence.keyword_scores[:0])
+
+
+def scan_keys(evidence: StageEvidence, order: ScanOrder, session: str | None) -> np.ndarray:
     """What decides between equal rows before the order of storing does, shape (rows,)."""
     import numpy as np
 
     rows = evidence.rows
     if order == "session" and session is not None:
-        return np.where(masks.of_session(session), 0, 1)
+        return np.where(evidence.masks.of_session(session), 0, 1)
     if order == "agent" and rows.agent_ids:
-        by_id = sorted(range(len(rows.agent_ids)), key=lambda code: rows.agent_ids[code])
-        ranks = np.empty(len(by_id) + 1, dtype=np.int64)
-        ranks[by_id] = np.arange(len(by_id))
-        ranks[-1] = -1
-        keys: np.ndarray = ranks[rows.agent]
+        keys: np.ndarray = np.append(_ranks_of(rows.agent_ids), -1)[rows.agent]
         return keys
     return np.zeros(len(rows.handles), dtype=np.int64)
-
-
-def _hits(evidence: StageEvidence, positions: np.ndarray, scores: np.ndarray, seen: np.ndarray | None) -> StageHits:
-    if seen is not None:
-        left = seen[positions]
-        positions, scores = positions[left], scores[left]
-    return _placed(evidence, positions, scores)
 
 
 def _placed(evidence: StageEvidence, positions: np.ndarray, scores: np.ndarray) -> StageHits:
@@ -530,17 +515,3 @@ def _placed(evidence: StageEvidence, positions: np.ndarray, scores: np.ndarray) 
     places = np.zeros(len(evidence.rows.handles), dtype=np.int64)
     places[positions] = np.arange(1, len(positions) + 1)
     return StageHits(positions, scores, places)
-
-
-def _in_scan_order(
-    evidence: StageEvidence, masks: RowMasks, hits: StageHits, order: ScanOrder, session: str | None
-) -> StageHits:
-    """Equal scores in the order in which SQLite meets their rows."""
-    import numpy as np
-
-    is_new = hits.scores[1:] != hits.scores[:-1]
-    if is_new.all():
-        return hits
-    groups = np.concatenate([[0], np.cumsum(is_new)])
-    keys = scan_keys(evidence, masks, order, session)[hits.positions]
-    return _placed(evidence, hits.positions[np.lexsort((keys, groups))], hits.scores)

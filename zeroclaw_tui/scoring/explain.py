@@ -5,39 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
+from zeroclaw_tui.scoring import prompt_steps, store_steps
 from zeroclaw_tui.scoring.evidence import FILTERS
 from zeroclaw_tui.scoring.explanation import Explanation, Facts, Step, StepName
 from zeroclaw_tui.scoring.injection import skip_rules
 from zeroclaw_tui.scoring.phrases import ordinal
 from zeroclaw_tui.scoring.placement import StageName
 from zeroclaw_tui.scoring.profiles import mode_in
-from zeroclaw_tui.scoring.prompt_steps import (
-    below_threshold,
-    cap_step,
-    decay_step,
-    limit_step,
-    prompt_step,
-    rerank_step,
-    scanner_step,
-    skip_step,
-    skip_stop,
-    threshold_step,
-)
-from zeroclaw_tui.scoring.store_steps import (
-    candidates_step,
-    filter_step,
-    filter_stop,
-    fusion_step,
-    keyword_step,
-    like_step,
-    merge_step,
-    own_step,
-    own_stops,
-    query_step,
-    recent_step,
-    vector_step,
-    words_step,
-)
 from zeroclaw_tui.scoring.what_if import keyword_meaning, mixed_meanings, threshold_meaning
 
 
@@ -75,7 +49,7 @@ def _verdict(facts: Facts, last: Step) -> str:
         of = f"entry {placement.place} of {placement.injected}" if placement.injected > 1 else "the only memory"
         return f"It is in the prompt, as {of}."
     if placement.stopped_at == "threshold":
-        score, threshold = below_threshold(facts)
+        score, threshold = prompt_steps.below_threshold(facts)
         what = f"its score has faded to {score} with age," if facts.has_faded else f"its score of {score} is"
         return f"It is not in the prompt: {what} below the threshold of {threshold}."
     return f"It is not in the prompt: {last.words}."
@@ -113,25 +87,25 @@ def _stages(facts: Facts) -> tuple[StepName, ...]:
 
 
 _STAGES: dict[StepName, Callable[[Facts, bool], Step | None]] = {
-    "words": words_step,
-    "keyword": keyword_step,
-    "vector": vector_step,
-    "query": query_step,
-    "candidates": candidates_step,
-    "fusion": fusion_step,
-    "merge": merge_step,
-    **{name: partial(filter_step, name) for name in FILTERS},
-    "like": like_step,
-    "recent": recent_step,
-    "rank": own_step,
-    "limit": limit_step,
-    "scanner": scanner_step,
-    "rerank": rerank_step,
-    "decay": decay_step,
-    "threshold": threshold_step,
-    "skip": skip_step,
-    "cap": cap_step,
-    "prompt": prompt_step,
+    "words": store_steps.words_step,
+    "keyword": store_steps.keyword_step,
+    "vector": store_steps.vector_step,
+    "query": store_steps.query_step,
+    "candidates": store_steps.candidates_step,
+    "fusion": store_steps.fusion_step,
+    "merge": store_steps.merge_step,
+    **{name: partial(store_steps.filter_step, name) for name in FILTERS},
+    "like": store_steps.like_step,
+    "recent": store_steps.recent_step,
+    "rank": store_steps.own_step,
+    "limit": prompt_steps.limit_step,
+    "scanner": prompt_steps.scanner_step,
+    "rerank": prompt_steps.rerank_step,
+    "decay": prompt_steps.decay_step,
+    "threshold": prompt_steps.threshold_step,
+    "skip": prompt_steps.skip_step,
+    "cap": prompt_steps.cap_step,
+    "prompt": prompt_steps.prompt_step,
 }
 """What makes the step of a stage: of one that the memory passes, or of the one that stops it. None is no step."""
 
@@ -139,19 +113,19 @@ _STAGES: dict[StepName, Callable[[Facts, bool], Step | None]] = {
 def _later_stops(facts: Facts, stopped_at: StageName) -> Iterator[Step]:
     """Everything else that would stop it, as far as that is known without the stage that stops it."""
     if stopped_at == "rank":
-        yield from own_stops(facts)[1:]
+        yield from store_steps.own_stops(facts)[1:]
     elif facts.own_rule is None:
-        yield from (filter_stop(facts, name) for name in facts.left_out_by if name != stopped_at)
+        yield from (store_steps.filter_stop(facts, name) for name in facts.left_out_by if name != stopped_at)
     candidate, score = facts.placement.candidate, facts.compared_score
     if candidate is None or facts.program is not None:
         return
     if candidate.withheld is not None and stopped_at != "scanner":
-        yield from filter(None, [scanner_step(facts, stops=True)])
+        yield from filter(None, [prompt_steps.scanner_step(facts, stops=True)])
     if score is not None and score < facts.trial.settings.threshold and stopped_at != "threshold":
-        yield threshold_step(facts, stops=True)
+        yield prompt_steps.threshold_step(facts, stops=True)
     for stop in skip_rules(candidate.entry, facts.trial):
         if stopped_at != "skip" or stop != candidate.stop:
-            yield skip_stop(facts, stop)
+            yield prompt_steps.skip_stop(facts, stop)
 
 
 def _on_scores(facts: Facts) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.recall import RecallResult
+from zeroclaw_tui.memory.recall import RecallResult, Stop
 from zeroclaw_tui.scoring.evidence import DEFAULT_NAMESPACE, FilterName, WordShare, is_durable
 from zeroclaw_tui.scoring.placement import Placement, StageName
 from zeroclaw_tui.scoring.profiles import Trial
@@ -152,6 +152,14 @@ class Facts:
     why_no_vector: str = ""
     has_sessions: bool = False
     """Whether a store that ranks by a rule of its own has sessions."""
+
+    @property
+    def stop(self) -> Stop:
+        """What the injection rules decided on a memory that they stop."""
+        judged = self.placement.judged
+        assert judged is not None
+        assert judged.stop is not None
+        return judged.stop
 
     @property
     def left_out_by(self) -> tuple[FilterName, ...]:

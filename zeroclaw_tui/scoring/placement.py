@@ -16,10 +16,9 @@ from zeroclaw_tui.scoring.decide import (
     answer,
     asked_of_store,
     is_same,
-    own_place,
     passes_scanner,
 )
-from zeroclaw_tui.scoring.evidence import FILTERS, FilterName, OwnEvidence, Scope, StageEvidence, StageHits, is_durable
+from zeroclaw_tui.scoring.evidence import FILTERS, FilterName, OwnEvidence, StageEvidence, StageHits, is_durable
 from zeroclaw_tui.scoring.injection import in_prompt_order, judge
 from zeroclaw_tui.scoring.profiles import Trial, mode_in
 from zeroclaw_tui.scoring.scanner import scan
@@ -58,13 +57,18 @@ class StagePlace:
         """Whether the stage passes it on."""
         return self.rank <= self.offered
 
+    @property
+    def numbers(self) -> dict[str, int | bool]:
+        """Its place as the explain command prints it."""
+        return {"rank": self.rank, "hits": self.hits, "offered": self.offered, "goes_on": self.goes_on}
+
 
 @dataclass(frozen=True, slots=True)
 class Placement:
     """The way of one memory through one recall, in numbers; what it did not meet is None.
 
     `path` is how the recall as a whole went: "hybrid", "keyword", "vector", "like", "recent", or the backend's own
-    name. `merged` says that scores were weighed and cut to `merge_limit`. `best_raw` is the highest -bm25 of the batch,
+    name. `merged` says that scores were weighed and cut to `store_limit`. `best_raw` is the highest -bm25 of the batch,
     which keyword scores are divided by. `fused_rank` counts in the fused list, `rank` in what is recalled.
     `like_rank` is its place among what the LIKE fall-back finds, where that ran.
     `stopped_at` is the first stage that stops it, None when it is in the prompt; `place` is its place there from 1, of
@@ -76,7 +80,6 @@ class Placement:
     path: str
     store_limit: int
     merged: bool = False
-    merge_limit: int | None = None
     keyword: StagePlace | None = None
     keyword_score: float | None = None
     best_raw: float | None = None
@@ -121,27 +124,21 @@ def placement_of(decision: Decision, rows: Mapping[Handle, MemoryEntry], entry: 
         way = _stage_way(evidence, ranking, trial, answered, entry)
     in_prompt = in_prompt_order(answered.results)
     way = replace(way, judged=judged, injected=len(in_prompt))
-    if judged is None:
-        is_program = isinstance(evidence, OwnEvidence) and evidence.program is not None
-        return way if is_program else replace(way, judged_alone=_judged_alone(way, trial))
-    place = in_prompt.index(judged) + 1 if judged.injected else None
-    # Judged by the rules alone no memory is stopped by the recall as a whole.
-    stop = judged.stop.stage if judged.stop is not None and judged.stop.stage != "recall" else None
-    return replace(way, rank=judged.rank, stopped_at=stop, place=place)
-
-
-def _judged_alone(way: Placement, trial: Trial) -> ScoredEntry:
-    """What scanner and injection rules make of a memory that is stopped before them."""
-    score = way.fused_score
-    if way.path == "like":
-        score = None if way.like_rank is None else LIKE_SCORE
-    kind = scan(way.entry.content, trial.settings.threat_scan) if passes_scanner(trial) else None
-    return judge([ScoredEntry(way.entry, 1, score, withheld=kind)], trial)[0]
+    if judged is not None:
+        place = in_prompt.index(judged) + 1 if judged.injected else None
+        # Judged by the rules alone no memory is stopped by the recall as a whole.
+        stop = judged.stop.stage if judged.stop is not None and judged.stop.stage != "recall" else None
+        return replace(way, rank=judged.rank, stopped_at=stop, place=place)
+    if isinstance(evidence, OwnEvidence) and evidence.program is not None:
+        return way
+    score = LIKE_SCORE if way.like_rank is not None else None if way.path == "like" else way.fused_score
+    kind = scan(entry.content, trial.settings.threat_scan) if passes_scanner(trial) else None
+    return replace(way, judged_alone=judge([ScoredEntry(entry, 1, score, withheld=kind)], trial)[0])
 
 
 def _own_way(evidence: OwnEvidence, trial: Trial, answered: Answer, entry: MemoryEntry) -> Placement:
     """The way through a recall by a backend's own rule, up to its answer."""
-    at = own_place(evidence, entry)
+    at = next((at for at, scored in enumerate(evidence.entries) if is_same(scored.entry, entry)), None)
     way = Placement(entry, evidence.mode, max(asked_of_store(trial).limit, 0), stopped_at="rank")
     if at is None:
         return way
@@ -157,8 +154,10 @@ def _stage_way(
     scope, order = ranking.scope, ranking.fused
     at = _index(evidence.rows.handles, entry.handle)
     listed_at = None if ranking.listed is None else _index(ranking.listed, at)
+    agent_id = evidence.rows.agents_by_alias.get(entry.agent or "", entry.agent)
+    is_of_agents = scope.agent_ids is None or agent_id in scope.agent_ids
     left_out_by = scope.left_out_by(entry, crosses=ranking.listed is None)
-    if not _is_of_agents(evidence, scope, entry) and "agent" not in left_out_by:
+    if not is_of_agents and "agent" not in left_out_by:
         left_out_by = sorted({*left_out_by, "agent"}, key=FILTERS.index)
     way = Placement(
         entry,
@@ -170,21 +169,24 @@ def _stage_way(
     )
     if order is not None:
         keyword = vector = fused_at = None
+        out_of_stages: Literal["session", "agent"] | None = None
         if at is not None:
             keyword = _place(order.keyword, at, scope.stage_limit)
             vector = _place(order.vector, at, scope.stage_limit)
             fused_at = _index(order.positions, at)
+        if scope.profile.filters_in_sql:
+            is_elsewhere = scope.vector_live and not scope.is_of_session(entry) and not is_durable(entry)
+            out_of_stages = "session" if is_elsewhere else None if is_of_agents else "agent"
         way = replace(
             way,
             merged=order.is_merged,
-            merge_limit=scope.store_limit if order.is_merged else None,
             keyword=keyword,
             keyword_score=order.share(keyword.score) if keyword and keyword.goes_on else None,
             best_raw=order.best_raw,
             keyword_failed=bool(evidence.keyword_notes),
             vector=vector,
-            no_vector=None if vector is not None else _no_vector(evidence, scope, trial, entry),
-            out_of_stages=_out_of_stages(evidence, scope, entry),
+            no_vector=None if vector is not None else _no_vector(evidence, trial, entry),
+            out_of_stages=out_of_stages,
             fused_score=None if fused_at is None else float(order.scores[fused_at]),
             fused_rank=None if fused_at is None else fused_at + 1,
         )
@@ -193,33 +195,26 @@ def _stage_way(
 
 def _stop(evidence: StageEvidence, ranking: StoreRanking, way: Placement) -> StageName:
     """The first stage that stops a memory the store's recall does not return, or returns behind the limit."""
-    scope, is_listed = ranking.scope, ranking.listed is not None
-    if ranking.fused is None and not is_listed:
+    scope, entry = ranking.scope, way.entry
+    if ranking.fused is None and ranking.listed is None:
         return "query"
     if way.rank is not None:
         return "limit"
-    if not is_listed:
-        if way.fused_rank is None:
-            is_found = way.keyword is not None or way.vector is not None
-            if is_found or not _is_found_anywhere(evidence, scope, way.entry):
-                return "candidates"
-            return way.out_of_stages or ("candidates" if scope.is_of_session(way.entry) else "session")
-        if way.merged and way.fused_rank > scope.store_limit:
-            return "merge"
+    if ranking.listed is None and way.fused_rank is None:
+        # Whatever session and agents are asked for.
+        is_hit = _index(evidence.keyword_handles, entry.handle) is not None
+        is_hit = is_hit or (scope.vector_live and _index(evidence.vector_handles, entry.handle) is not None)
+        if way.keyword is not None or way.vector is not None or not is_hit:
+            return "candidates"
+        return way.out_of_stages or ("candidates" if scope.is_of_session(entry) else "session")
+    if ranking.listed is None and way.merged and (way.fused_rank or 0) > scope.store_limit:
+        return "merge"
     if way.left_out_by:
         return way.left_out_by[0]
-    if not is_listed:
-        return "limit"
-    return "like" if way.path == "like" else "recent"
+    return "limit" if ranking.listed is None else "like" if way.path == "like" else "recent"
 
 
-def _is_found_anywhere(evidence: StageEvidence, scope: Scope, entry: MemoryEntry) -> bool:
-    """Whether words or vector match, whatever session and agents are asked for."""
-    by_words = _index(evidence.keyword_handles, entry.handle) is not None
-    return by_words or (scope.vector_live and _index(evidence.vector_handles, entry.handle) is not None)
-
-
-def _no_vector(evidence: StageEvidence, scope: Scope, trial: Trial, entry: MemoryEntry) -> NoVector:
+def _no_vector(evidence: StageEvidence, trial: Trial, entry: MemoryEntry) -> NoVector:
     """Why a memory has no vector score."""
     if mode_in(trial.settings, trial.profile) == "bm25":
         return "mode"
@@ -229,27 +224,7 @@ def _no_vector(evidence: StageEvidence, scope: Scope, trial: Trial, entry: Memor
         return "no embedding"
     if evidence.dimensions is not None and entry.embedding_dimensions != evidence.dimensions:
         return "other length"
-    if _index(evidence.vector_handles, entry.handle) is None:
-        return "not above 0"
-    in_sql = scope.profile.filters_in_sql
-    is_seen = scope.is_of_session(entry) or (in_sql and is_durable(entry))
-    # Otherwise the stage as a whole failed, which its note says.
-    return "no query vector" if is_seen and (not in_sql or _is_of_agents(evidence, scope, entry)) else "out of scope"
-
-
-def _out_of_stages(evidence: StageEvidence, scope: Scope, entry: MemoryEntry) -> Literal["session", "agent"] | None:
-    if not scope.profile.filters_in_sql:
-        return None
-    if scope.vector_live and not scope.is_of_session(entry) and not is_durable(entry):
-        return "session"
-    return None if _is_of_agents(evidence, scope, entry) else "agent"
-
-
-def _is_of_agents(evidence: StageEvidence, scope: Scope, entry: MemoryEntry) -> bool:
-    """Whether a memory's agent has one of the ids that the statements are restricted to."""
-    if scope.agent_ids is None:
-        return True
-    return evidence.rows.agents_by_alias.get(entry.agent or "", entry.agent) in scope.agent_ids
+    return "not above 0" if _index(evidence.vector_handles, entry.handle) is None else "out of scope"
 
 
 def _rank(evidence: StageEvidence, ranking: StoreRanking, answered: Answer, at: int | None) -> int | None:

@@ -7,7 +7,7 @@ import re
 import struct
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from zeroclaw_tui.memory.errors import UsageError
 
@@ -46,65 +46,64 @@ EPSILON = 2.0**-23
 _FLOAT32 = struct.Struct("f")
 
 
-class ScoringProfile(NamedTuple):
-    """The rules of one version, read in ZeroClaw's tagged sources.
+def _since(*version: int) -> Any:
+    """The version from which on a rule holds: the default of its field, in place of which `profile_for` says whether
+    it holds."""
+    return version
 
-    `agent_scope` is where the allowed agents are applied: nowhere, after the store's recall, or inside its SQL.
-    """
+
+class ScoringProfile(NamedTuple):
+    """The rules of one version, read in ZeroClaw's tagged sources."""
 
     version: str
-    blank_lists_recent: bool
-    """A blank query lists the newest rows; before 0.5.5 it finds nothing."""
-    star_lists_recent: bool
-    escapes_quotes: bool
-    """A double quote in a word is doubled; before 0.7.5 FTS5 refuses the query and the error is swallowed."""
-    prefix_words: bool
-    """`word*` is a prefix search."""
-    escapes_like: bool
-    """`%` and `_` are plain characters in the LIKE fall-back."""
-    search_modes: bool
-    """`search_mode` is read."""
-    plain_vector_only: bool
-    """Without any keyword hit the score is the plain cosine; before 0.6.3 it is weighted."""
-    divides_by_weights_present: bool
-    """The fused score is divided by the sum of the weights of the parts that exist."""
-    normalises_keyword_only: bool
-    """Keyword-only scores are divided by the best of the batch; before 0.8.4 they are raw -bm25."""
-    durable_rows_cross_sessions: bool
-    """With a live vector, core and daily rows without a session pass the session filter."""
-    filters_in_sql: bool
-    """Session and agents are restricted inside the keyword, vector and LIKE statements."""
-    hides_superseded: bool
-    has_time_bounds: bool
-    agent_scope: Literal["none", "after", "sql"]
-    scans_content: bool
-    """The content scanner sits between store and agent, and asks the store for four times the limit."""
-    decays_cli: bool
-    decays_channel: bool
-    one_injection_rule: bool
-    """Both paths inject by the rule of the channels."""
-    skips_tool_results: bool
-    skips_images: bool
-    skips_autosave_noise: bool
-    skips_user_messages: bool
-    skips_sessionless_conversation: bool
-    skips_conversation_on_schedule: bool
-    """Turns of cron and heartbeat get no conversation rows."""
-    joins_scopes: bool
-    """What is recalled in several session scopes becomes one list; before 0.8.3 each makes a block of its own."""
-    reranks: bool
-    """The rerank stage acts where it is switched on."""
-    agents_have_limits: bool
-    """`memory_recall_limit` of an agent's runtime profile is read."""
-    closes_context_block: bool
-    """The block ends with `[/Memory context]`."""
-    newer: str | None = None
+    newer: str | None
     """The version asked for, where it is later than the newest one known and so scored as that."""
-
-    @property
-    def label(self) -> str:
-        """The span of versions that score alike, for a header."""
-        return _span(parse_version(self.version))
+    agent_scope: Literal["none", "after", "sql"]
+    """Where the allowed agents are applied: nowhere, after the store's recall, or inside its SQL."""
+    decays_cli: bool
+    blank_lists_recent: bool = _since(0, 5, 5)
+    """A blank query lists the newest rows; before 0.5.5 it finds nothing."""
+    star_lists_recent: bool = _since(0, 7, 5)
+    escapes_quotes: bool = _since(0, 7, 5)
+    """A double quote in a word is doubled; before 0.7.5 FTS5 refuses the query and the error is swallowed."""
+    prefix_words: bool = _since(0, 7, 5)
+    """`word*` is a prefix search."""
+    escapes_like: bool = _since(0, 7, 5)
+    """`%` and `_` are plain characters in the LIKE fall-back."""
+    search_modes: bool = _since(0, 6, 3)
+    """`search_mode` is read."""
+    plain_vector_only: bool = _since(0, 6, 3)
+    """Without any keyword hit the score is the plain cosine; before 0.6.3 it is weighted."""
+    divides_by_weights_present: bool = _since(0, 8, 4)
+    """The fused score is divided by the sum of the weights of the parts that exist."""
+    normalises_keyword_only: bool = _since(0, 8, 4)
+    """Keyword-only scores are divided by the best of the batch; before 0.8.4 they are raw -bm25."""
+    durable_rows_cross_sessions: bool = _since(0, 8, 4)
+    """With a live vector, core and daily rows without a session pass the session filter."""
+    filters_in_sql: bool = _since(0, 8, 4)
+    """Session and agents are restricted inside the keyword, vector and LIKE statements."""
+    hides_superseded: bool = _since(0, 5, 7)
+    has_time_bounds: bool = _since(0, 5, 5)
+    scans_content: bool = _since(0, 8, 4)
+    """The content scanner sits between store and agent, and asks the store for four times the limit."""
+    decays_channel: bool = _since(0, 8, 3)
+    one_injection_rule: bool = _since(0, 8, 3)
+    """Both paths inject by the rule of the channels."""
+    skips_tool_results: bool = _since(0, 2, 1)
+    skips_images: bool = _since(0, 1, 9)
+    skips_autosave_noise: bool = _since(0, 4, 3)
+    skips_user_messages: bool = _since(0, 7, 4)
+    skips_sessionless_conversation: bool = _since(0, 8, 3)
+    skips_conversation_on_schedule: bool = _since(0, 7, 5)
+    """Turns of cron and heartbeat get no conversation rows."""
+    joins_scopes: bool = _since(0, 8, 3)
+    """What is recalled in several session scopes becomes one list; before 0.8.3 each makes a block of its own."""
+    reranks: bool = _since(0, 8, 4)
+    """The rerank stage acts where it is switched on."""
+    agents_have_limits: bool = _since(0, 8, 0)
+    """`memory_recall_limit` of an agent's runtime profile is read."""
+    closes_context_block: bool = _since(0, 6, 3)
+    """The block ends with `[/Memory context]`."""
 
 
 def profile_for(version: str) -> ScoringProfile:
@@ -114,37 +113,13 @@ def profile_for(version: str) -> ScoringProfile:
     """
     asked = parse_version(version)
     v = min(asked, parse_version(NEWEST))
+    rules = {name: v >= since for name, since in ScoringProfile._field_defaults.items()}
     return ScoringProfile(
         version=".".join(map(str, v)),
         newer=".".join(map(str, asked)) if asked > v else None,
-        blank_lists_recent=v >= (0, 5, 5),
-        star_lists_recent=v >= (0, 7, 5),
-        escapes_quotes=v >= (0, 7, 5),
-        prefix_words=v >= (0, 7, 5),
-        escapes_like=v >= (0, 7, 5),
-        search_modes=v >= (0, 6, 3),
-        plain_vector_only=v >= (0, 6, 3),
-        divides_by_weights_present=v >= (0, 8, 4),
-        normalises_keyword_only=v >= (0, 8, 4),
-        durable_rows_cross_sessions=v >= (0, 8, 4),
-        filters_in_sql=v >= (0, 8, 4),
-        hides_superseded=v >= (0, 5, 7),
-        has_time_bounds=v >= (0, 5, 5),
         agent_scope="none" if v < (0, 8, 0) else "after" if v < (0, 8, 4) else "sql",
-        scans_content=v >= (0, 8, 4),
         decays_cli=v >= (0, 5, 9) or v == (0, 1, 8),
-        decays_channel=v >= (0, 8, 3),
-        one_injection_rule=v >= (0, 8, 3),
-        skips_tool_results=v >= (0, 2, 1),
-        skips_images=v >= (0, 1, 9),
-        skips_autosave_noise=v >= (0, 4, 3),
-        skips_user_messages=v >= (0, 7, 4),
-        skips_sessionless_conversation=v >= (0, 8, 3),
-        skips_conversation_on_schedule=v >= (0, 7, 5),
-        joins_scopes=v >= (0, 8, 3),
-        reranks=v >= (0, 8, 4),
-        agents_have_limits=v >= (0, 8, 0),
-        closes_context_block=v >= (0, 6, 3),
+        **rules,
     )
 
 
@@ -158,14 +133,6 @@ def parse_version(text: str) -> Version:
         )
     major, minor, patch = (int(part or 0) for part in found.groups())
     return (major, minor, patch)
-
-
-def _span(version: Version) -> str:
-    if version >= (0, 8, 4):
-        return "0.8.4"
-    if version >= (0, 6, 3):
-        return "0.6.3 to 0.8.3"
-    return "up to 0.6.2"
 
 
 def generation_made_by(version: str) -> str:

@@ -6,18 +6,9 @@ from typing import Any
 
 from zeroclaw_tui.memory.recall import UNLIMITED, Stop
 from zeroclaw_tui.memory.text import distinct_numbers, one_line
+from zeroclaw_tui.scoring import injection
 from zeroclaw_tui.scoring.explanation import HIGHER_LIMIT, NO_HELP, Facts, Help, Step, stop_step
-from zeroclaw_tui.scoring.injection import (
-    HALF_LIFE_DAYS,
-    MOST_CHARACTERS,
-    MOST_ENTRIES,
-    MOST_ENTRY_CHARACTERS,
-    age_in_days,
-    blend_of,
-    characters_used,
-    follows_channel_rule,
-    pool_size,
-)
+from zeroclaw_tui.scoring.injection import HALF_LIFE_DAYS, MOST_CHARACTERS, MOST_ENTRIES, MOST_ENTRY_CHARACTERS
 from zeroclaw_tui.scoring.phrases import number, ordinal, shown_name
 from zeroclaw_tui.scoring.scanner import THREATS
 
@@ -44,7 +35,7 @@ _SKIPPED: dict[str, tuple[str, Help]] = {
 
 def limit_step(facts: Facts, stops: bool) -> Step | None:
     """Its rank among what is recalled."""
-    rank, limit = facts.placement.rank, pool_size(facts.trial)
+    rank, limit = facts.placement.rank, injection.pool_size(facts.trial)
     for_rerank = " for rerank" if facts.trial.reranks else ""
     if stops:
         place = f"ranked {ordinal(rank)}" if rank is not None else "ranked behind what is recalled"
@@ -62,39 +53,27 @@ def rerank_step(facts: Facts, stops: bool) -> Step | None:
     judged = facts.placement.judged
     if judged is None:
         return None
-    blend = blend_of(judged, facts.trial)
+    blend = injection.blend_of(judged, facts.trial)
     blended = "without a score there is nothing to blend"
-    numbers: dict[str, Any] = {"score": None, "place": judged.place}
+    numbers: dict[str, Any] = {"score": None}
     if blend is not None:
-        parts = (("", blend.relevance), ("importance ", blend.importance), ("recency ", blend.recency))
+        named = {"": blend.relevance, "importance ": blend.importance, "recency ": blend.recency}
         terms = " + ".join(
-            f"{what}{number(part)} × {weight:g}" for (what, part), weight in zip(parts, blend.weights, strict=True)
+            f"{name}{number(part)} × {weight:g}"
+            for (name, part), weight in zip(named.items(), blend.weights, strict=True)
         )
         total = sum(blend.weights)
         # Weights that do not add up to 1 are divided by their sum.
         terms = terms if abs(total - 1) < _ROUNDING else f"({terms}) / {total:g}"
         blended = f"{terms} = {number(blend.score)}"
-        numbers = {
-            "score": blend.relevance,
-            "importance": blend.importance,
-            "recency": blend.recency,
-            "weights": list(blend.weights),
-            "reranked": blend.score,
-            "place": judged.place,
-        }
+        numbers = {"score": blend.relevance, "importance": blend.importance, "recency": blend.recency}
+        numbers |= {"weights": list(blend.weights), "reranked": blend.score}
+    numbers["place"] = judged.place
     if stops:
-        words = f"{one_line(_stop_of(facts).rule)} · {blended}"
+        words = f"{one_line(facts.stop.rule)} · {blended}"
         return stop_step("rerank", words, ("other numbers for rerank", "w"), **numbers)
     place = f" · {ordinal(judged.place)} after rerank" if judged.place is not None else ""
     return Step("rerank", "passed", f"{blended}{place}", numbers)
-
-
-def _stop_of(facts: Facts) -> Stop:
-    """What the injection rules decided on a memory that they stop."""
-    judged = facts.placement.judged
-    assert judged is not None
-    assert judged.stop is not None
-    return judged.stop
 
 
 def scanner_step(facts: Facts, stops: bool) -> Step | None:
@@ -118,7 +97,7 @@ def decay_step(facts: Facts, stops: bool) -> Step | None:
     judged, entry = facts.placement.judged, facts.placement.entry
     if judged is None or judged.score is None or judged.decayed is None:
         return None
-    age = age_in_days(entry.timestamp, facts.trial.request.as_of)
+    age = injection.age_in_days(entry.timestamp, facts.trial.request.as_of)
     if entry.category == "core":
         words = "core memories do not fade"
     elif age is None:
@@ -156,7 +135,7 @@ def below_threshold(facts: Facts) -> tuple[str, str]:
 def skip_step(facts: Facts, stops: bool) -> Step | None:
     """Whether a rule of ZeroClaw skips it."""
     if stops:
-        return skip_stop(facts, _stop_of(facts))
+        return skip_stop(facts, facts.stop)
     # The caps are looked at before these rules.
     return None if facts.placement.stopped_at == "cap" else Step("skip", "passed", "no skip rule applies")
 
@@ -175,20 +154,25 @@ def cap_step(facts: Facts, stops: bool) -> Step | None:
     request, profile, place = facts.trial.request, facts.trial.profile, facts.placement.place
     if stops:
         words = f"{MOST_ENTRIES} memories rank before it, and ZeroClaw injects no more"
-        if _stop_of(facts).rule == "characters":
+        if facts.stop.rule == "characters":
             words = f"it does not fit in the {MOST_CHARACTERS:,} characters that ZeroClaw puts before a message"
         is_weighed = facts.own_rule is None and facts.placement.merged
         helps = ("other weights that rank it higher", "w") if is_weighed else NO_HELP
         return stop_step("cap", words, helps, most_entries=MOST_ENTRIES)
-    if place is None or not follows_channel_rule(profile, request.rule):
+    if place is None or not injection.follows_channel_rule(profile, request.rule):
         return None
     before = [scored for scored in facts.result.results if scored.injected][:place]
-    used = characters_used(before, profile, request.rule)
+    used = injection.characters_used(before, profile, request.rule)
     words = f"entry {place} of at most {MOST_ENTRIES}, {used:,} of {MOST_CHARACTERS:,} characters used"
     length = len(facts.placement.entry.content)
     if length > MOST_ENTRY_CHARACTERS:
         words += f"; only its first {MOST_ENTRY_CHARACTERS:,} of {length:,} characters are injected"
-    numbers = {"entry": place, "most_entries": MOST_ENTRIES, "characters": used, "most_characters": MOST_CHARACTERS}
+    numbers = {
+        "entry": place,
+        "most_entries": MOST_ENTRIES,
+        "characters": used,
+        "most_characters": MOST_CHARACTERS,
+    }
     return Step("cap", "passed", words, numbers)
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.scoring.evidence import DEFAULT_NAMESPACE, FilterName, WordShare
 from zeroclaw_tui.scoring.explanation import ADD_A_WORD, HIGHER_LIMIT, NO_HELP, Facts, Help, Step, stop_step
 from zeroclaw_tui.scoring.keywords import LIKE_FAILS, LIKE_WORDS, like_search
 from zeroclaw_tui.scoring.phrases import listed, number, only_first, ordinal, quoted, shown_name
-from zeroclaw_tui.scoring.placement import NoVector, StagePlace
+from zeroclaw_tui.scoring.placement import NoVector
 from zeroclaw_tui.scoring.profiles import mode_in, parse_version
 from zeroclaw_tui.scoring.what_if import POSTGRES_RANKS_SINCE
 
-_MOST_MATCHES = 4
 _ROUNDING = 1e-9
 _RE_EMBED: Help = ("re-embed it", "R")
 _NO_VECTORS: dict[NoVector, tuple[str, Help]] = {
@@ -35,67 +35,56 @@ def words_step(facts: Facts, stops: bool) -> Step:
         "matched": [{"word": each.word, "bm25": each.share, "rows": each.rows} for each in found],
         "missing": missing,
     }
+    names = listed(map(shown_name, missing))
     if not facts.shares:
         return Step("words", "absent", "the message has no words", numbers)
     if not found:
-        return Step("words", "absent", f"contains no word of the message: {listed(map(shown_name, missing))}", numbers)
+        return Step("words", "absent", f"contains no word of the message: {names}", numbers)
     total = sum(share.share for share in found if share.share is not None)
-    shown = [_match(share, total, facts.store_rows, is_first=at == 0) for at, share in enumerate(found[:_MOST_MATCHES])]
-    others = listed(quoted(share.word) for share in found[_MOST_MATCHES:])
-    rest = f" and {others}" if others else ""
-    lacks = f"; missing: {listed(map(shown_name, missing))}" if missing else ""
-    return Step("words", "passed", f"matches {', '.join(shown)}{rest}{lacks}", numbers)
+    matches = listed(_match(share, total, facts.store_rows) for share in found)
+    return Step("words", "passed", f"matches {matches}" + (f"; missing: {names}" if missing else ""), numbers)
 
 
-def _match(share: WordShare, total: float, store_rows: int | None, *, is_first: bool) -> str:
-    facts = []
-    if share.rows is not None:
-        of = f" of {store_rows:,}" if store_rows is not None else ""
-        what = f" {'memory' if (store_rows or share.rows) == 1 else 'memories'}" if is_first else ""
-        facts.append(f"in {share.rows:,}{of}{what}")
-    if share.share is not None:
-        facts.append(f"{number(share.share)} of {number(total)}")
-    return quoted(share.word) + (f" ({', '.join(facts)})" if facts else "")
+def _match(share: WordShare, total: float, store_rows: int | None) -> str:
+    if share.share is None:
+        return quoted(share.word)
+    where = f"in {share.rows:,} of {counted(store_rows or 0)}"
+    return f"{quoted(share.word)} ({where}, {number(share.share)} of {number(total)})"
 
 
 def keyword_step(facts: Facts, stops: bool) -> Step:
     """The word score, raw and as a share of the best, and the rank among the hits."""
     place, best, share = facts.placement.keyword, facts.placement.best_raw, facts.placement.keyword_score
     if place is None:
-        words = "no keyword match"
-        if facts.placement.out_of_stages is not None:
-            words = f"memories of another {facts.placement.out_of_stages} are not searched"
-        elif mode_in(facts.trial.settings, facts.trial.profile) == "embedding":
-            words = "search mode embedding ignores keywords"
-        elif facts.placement.keyword_failed:
-            words = "FTS5 cannot read this message, so no memory has a keyword match"
-        elif any(share.is_found for share in facts.shares):
-            words = "no keyword match, although it contains some of the words"
-        return Step("keyword", "absent", words, {}, *_help_without_words(facts))
+        words, helps = _why_no_words(facts)
+        return Step("keyword", "absent", words, {}, *helps)
     shown = f"bm25 {number(place.score)}"
     if share is not None and best:
         shown += f" of {number(best)} = {number(share)}"
-    numbers = {"bm25": place.score, "best_bm25": best, "score": share, **_place_numbers(place)}
-    return Step("keyword", "passed", f"{shown} · {_rank(place)}", numbers)
+    numbers = {"bm25": place.score, "best_bm25": best, "score": share, **place.numbers}
+    return Step("keyword", "passed", f"{shown} · rank {place.rank:,} of {place.hits:,}", numbers)
 
 
-def _help_without_words(facts: Facts) -> Help:
-    """What would give it a hit by words."""
-    if facts.placement.out_of_stages is not None:
-        return NO_HELP
-    if mode_in(facts.trial.settings, facts.trial.profile) == "embedding":
-        return "another search mode", "w"
-    if facts.placement.keyword_failed:
-        return NO_HELP if facts.trial.profile.escapes_quotes else ("another scoring version", "p")
-    return ADD_A_WORD
+def _why_no_words(facts: Facts) -> tuple[str, Help]:
+    """Why it has no hit by words, and what would give it one."""
+    trial, placement = facts.trial, facts.placement
+    if placement.out_of_stages is not None:
+        return f"memories of another {placement.out_of_stages} are not searched", NO_HELP
+    if mode_in(trial.settings, trial.profile) == "embedding":
+        return "search mode embedding ignores keywords", ("another search mode", "w")
+    if placement.keyword_failed:
+        helps = NO_HELP if trial.profile.escapes_quotes else ("another scoring version", "p")
+        return "FTS5 cannot read this message, so no memory has a keyword match", helps
+    although = ", although it contains some of the words" if any(share.is_found for share in facts.shares) else ""
+    return f"no keyword match{although}", ADD_A_WORD
 
 
 def vector_step(facts: Facts, stops: bool) -> Step:
     """The cosine and the rank among the hits, or why there is none."""
     place, why = facts.placement.vector, facts.placement.no_vector or "no query vector"
     if place is not None:
-        numbers = {"cosine": place.score, **_place_numbers(place)}
-        return Step("vector", "passed", f"cosine {number(place.score)} · {_rank(place)}", numbers)
+        words = f"cosine {number(place.score)} · rank {place.rank:,} of {place.hits:,}"
+        return Step("vector", "passed", words, {"cosine": place.score, **place.numbers})
     words, helps = _NO_VECTORS[why]
     if why == "no query vector" and facts.why_no_vector:
         because, _, cure = facts.why_no_vector.partition("; ")
@@ -103,38 +92,26 @@ def vector_step(facts: Facts, stops: bool) -> Step:
     return Step("vector", "absent", words, {"why": why}, *helps)
 
 
-def _rank(place: StagePlace) -> str:
-    return f"rank {place.rank:,} of {place.hits:,}"
-
-
-def _place_numbers(place: StagePlace) -> dict[str, int | bool]:
-    return {"rank": place.rank, "hits": place.hits, "offered": place.offered, "goes_on": place.goes_on}
-
-
 def candidates_step(facts: Facts, stops: bool) -> Step | None:
     """Its place among the 2 x limit that goes on from each stage."""
-    placement = facts.placement
-    both = ((placement.keyword, "keyword"), (placement.vector, "vector"))
-    places = [(place, stage) for place, stage in both if place is not None]
+    both = {"keyword": facts.placement.keyword, "vector": facts.placement.vector}
+    places = {stage: place for stage, place in both.items() if place is not None}
     if not places:
         if not stops:
             return None
         keyword, vector = keyword_step(facts, stops), vector_step(facts, stops)
         helps = (vector.helps, vector.key) if vector.key else (keyword.helps, keyword.key)
         return stop_step("candidates", f"{keyword.words}, and {vector.words}", helps)
-    offered = places[0][0].offered
-    ranks = {place.goes_on: "" for place, _ in places}
-    for goes_on in ranks:
-        of_these = [f"{ordinal(place.rank)} by {stage}" for place, stage in places if place.goes_on == goes_on]
-        ranks[goes_on] = " and ".join(of_these)
+    offered = next(iter(places.values())).offered
+    ranks = {
+        goes_on: " and ".join(f"{ordinal(at.rank)} by {stage}" for stage, at in places.items() if at.goes_on is goes_on)
+        for goes_on in (True, False)
+    }
     if stops:
-        each = " of each" if len(places) > 1 else ""
-        words = f"ranked {ranks[False]}, and {only_first(offered, each)}"
+        words = f"ranked {ranks[False]}, and {only_first(offered, ' of each' if len(places) > 1 else '')}"
         return stop_step("candidates", words, HIGHER_LIMIT, offered=offered)
-    asked = facts.placement.store_limit
-    twice = f"the limit of {asked:,}" if asked == facts.trial.request.limit else f"the {asked:,} the store is asked for"
-    words = f"{ranks[True]}; the first {offered:,} are candidates (2 × {twice})"
-    if False in ranks:
+    words = f"{ranks[True]}; the first {offered:,} of each stage are candidates"
+    if ranks[False]:
         words += f"; {ranks[False]} ranks too low, so that score counts as missing"
     return Step("candidates", "passed", words, {"offered": offered})
 
@@ -148,8 +125,8 @@ def fusion_step(facts: Facts, stops: bool) -> Step | None:
     vector = placement.vector.score if placement.vector is not None and placement.vector.goes_on else None
     parts = ((settings.vector_weight, vector), (settings.keyword_weight, placement.keyword_score))
     if placement.merged:
-        rank = f" · rank {placement.fused_rank:,}" if placement.fused_rank is not None else ""
-        words = f"{_weighed(parts, divides=profile.divides_by_weights_present)} = {score}{rank}"
+        terms = _weighed(parts, divides=profile.divides_by_weights_present)
+        words = f"{terms} = {score} · rank {placement.fused_rank or 0:,}"
     elif placement.keyword is None:
         is_searched = mode_in(settings, profile) != "embedding"
         why = "no memory has a keyword match" if is_searched else "search mode embedding ignores keywords"
@@ -180,30 +157,29 @@ def _weighed(parts: Sequence[tuple[float, float | None]], *, divides: bool) -> s
 
 def merge_step(facts: Facts, stops: bool) -> Step | None:
     """The limit of the fused list, which is cut before anything is filtered."""
-    rank, limit = facts.placement.fused_rank, facts.placement.merge_limit
-    if not stops or rank is None or limit is None:
+    rank, limit = facts.placement.fused_rank, facts.placement.store_limit
+    if not stops or rank is None:
         return None
-    score = number(facts.placement.fused_score)
-    words = f"ranked {ordinal(rank)} after fusion with {score}, and {only_first(limit)}"
+    words = f"ranked {ordinal(rank)} after fusion with {number(facts.placement.fused_score)}, and {only_first(limit)}"
     return stop_step("merge", words, ("other weights, or a higher limit", "w"), rank=rank, limit=limit)
 
 
 def like_step(facts: Facts, stops: bool) -> Step:
     """The fall-back for parts of words."""
-    placement, query = facts.placement, facts.trial.request.query
-    rank, search = placement.like_rank, like_search(query, facts.trial.profile)
-    lead, helps = "nothing else matches, so parts of words count:", ADD_A_WORD
+    placement, trial = facts.placement, facts.trial
+    rank, search = placement.like_rank, like_search(trial.request.query, trial.profile)
+    lead = "nothing else matches, so parts of words count:"
     if not stops:
-        place = f"{ordinal(rank)} of the newest that contain one" if rank is not None else "it contains one"
-        return Step("like", "passed", f"{lead} {place}, scores 1.00", {"rank": rank, "score": 1.0})
-    if search is not None and search.fails:
-        words, helps = LIKE_FAILS.removesuffix("."), NO_HELP
-    elif rank is None or (search is not None and not search.accepts(placement.entry.key, placement.entry.content)):
+        words = f"{lead} {ordinal(rank or 1)} of the newest that contain one, scores 1.00"
+        return Step("like", "passed", words, {"rank": rank, "score": 1.0})
+    assert search is not None
+    if search.fails:
+        return stop_step("like", LIKE_FAILS.removesuffix("."))
+    if rank is None or not search.accepts(placement.entry.key, placement.entry.content):
         words = f"{lead} it contains none of the message's first {LIKE_WORDS} words"
-    else:
-        newest = f"{ordinal(rank)} of the newest that contain part of the message"
-        words, helps = f"{newest}, and {only_first(placement.store_limit)}", HIGHER_LIMIT
-    return stop_step("like", words, helps, rank=rank)
+        return stop_step("like", words, ADD_A_WORD, rank=rank)
+    words = f"{ordinal(rank)} of the newest that contain part of the message, and {only_first(placement.store_limit)}"
+    return stop_step("like", words, HIGHER_LIMIT, rank=rank)
 
 
 def filter_step(name: FilterName, facts: Facts, stops: bool) -> Step | None:
@@ -218,28 +194,25 @@ def filter_stop(facts: Facts, name: FilterName) -> Step:
         case "superseded":
             if not entry.superseded_by:
                 return stop_step(name, "it is marked as superseded, but nothing records by which memory")
-            words, helps = (
-                f"a newer memory replaced it: {shown_name(entry.superseded_by)}",
-                ("look at the newer one", "x"),
-            )
+            words = f"a newer memory replaced it: {shown_name(entry.superseded_by)}"
+            return stop_step(name, words, ("look at the newer one", "x"))
         case "time":
             since = f" from {shown_name(request.since)} on" if request.since else ""
             until = f" until {shown_name(request.until)}" if request.until else ""
-            words = f"created {shown_name(entry.timestamp)}, and recall is{since}{until}"
-            helps = ("recall without the time bounds", "F")
+            words, recall_is = f"created {shown_name(entry.timestamp)}", f"recall is{since}{until}"
+            helps = "recall without the time bounds"
         case "session":
-            owner = f"it belongs to session {shown_name(entry.session_id)}" if entry.session_id else "it has no session"
-            words = f"{owner}, and the message comes from {shown_name(request.session_id or '')}"
-            helps = ("recall without the session", "F")
+            words = f"it belongs to session {shown_name(entry.session_id)}" if entry.session_id else "it has no session"
+            recall_is = f"the message comes from {shown_name(request.session_id or '')}"
+            helps = "recall without the session"
         case "agent":
-            owner = f"it belongs to agent {shown_name(entry.agent)}" if entry.agent else "it belongs to no agent"
-            words = f"{owner}, and recall is for {listed(map(shown_name, request.agents or ()))}"
-            helps = ("recall for its agent", "F")
+            words = f"it belongs to agent {shown_name(entry.agent)}" if entry.agent else "it belongs to no agent"
+            recall_is = f"recall is for {listed(map(shown_name, request.agents or ()))}"
+            helps = "recall for its agent"
         case "namespace":
             words = f"it is in namespace {shown_name(entry.namespace or DEFAULT_NAMESPACE)}"
-            words += f", and recall is in {shown_name(request.namespace or '')}"
-            helps = ("recall in its namespace", "F")
-    return stop_step(name, words, helps)
+            recall_is, helps = f"recall is in {shown_name(request.namespace or '')}", "recall in its namespace"
+    return stop_step(name, f"{words}, and {recall_is}", (helps, "F"))
 
 
 def own_step(facts: Facts, stops: bool) -> Step:

@@ -35,25 +35,26 @@ _BOUNDED_SINCE = (0, 8, 4)
 
 @dataclass(frozen=True, slots=True)
 class ComparedRow:
-    """One memory before and after.
-
-    `result` is its result after, or before where it is no longer recalled; ranks are None where it is not recalled.
-    """
+    """One memory before and after; None where it is not recalled."""
 
     result: ScoredEntry
-    rank_before: int | None
-    rank_after: int | None
-    was_injected: bool
-    is_injected: bool
+    """Its result after, or before where it is no longer recalled."""
+    before: ScoredEntry | None
+    after: ScoredEntry | None
+
+    @property
+    def is_injected(self) -> bool:
+        """Whether it is in the prompt afterwards."""
+        return self.after is not None and self.after.injected
 
     @property
     def move(self) -> Move:
         """What becomes of it; entering and leaving the prompt count most."""
-        if self.is_injected != self.was_injected:
+        if self.is_injected != (self.before is not None and self.before.injected):
             return "enters" if self.is_injected else "leaves"
-        if self.rank_after is None:
+        if self.after is None:
             return "gone"
-        return "new" if self.rank_before is None else "stays"
+        return "new" if self.before is None else "stays"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,18 +81,8 @@ def compare(before: RecallResult, after: RecallResult) -> Comparison:
     """What the later recall changes; memories are the same by their id."""
     old = {result.entry.id: result for result in before.results}
     new = {result.entry.id: result for result in after.results}
-    rows = []
-    for id_, result in {**new, **{id_: result for id_, result in old.items() if id_ not in new}}.items():
-        was, now = old.get(id_), new.get(id_)
-        rows.append(
-            ComparedRow(
-                result,
-                None if was is None else was.rank,
-                None if now is None else now.rank,
-                was is not None and was.injected,
-                now is not None and now.injected,
-            )
-        )
+    lost = {id_: result for id_, result in old.items() if id_ not in new}
+    rows = (ComparedRow(result, old.get(id_), new.get(id_)) for id_, result in {**new, **lost}.items())
     return Comparison(before, after, tuple(rows))
 
 
@@ -176,52 +167,38 @@ def complaints(
     `about` leaves out sentences about other settings. `has_stages` is False for a backend that ranks by its own rule,
     where neither weights nor search mode have an effect.
     """
-    faults = _of_stages(trial, has_vectors) if has_stages else _of_own_rule(trial.settings)
-    found = [*_of_threshold(trial), *faults, *_of_rerank(trial)]
+    found = _faults(trial, has_vectors, has_stages)
     return tuple(dict.fromkeys(sentence for names, sentence in found if set(names) & set(about)))
 
 
-def _of_threshold(trial: Trial) -> Iterator[Fault]:
-    if parse_version(trial.profile.version) >= _BOUNDED_SINCE and trial.settings.threshold > 1.0:
-        yield ("threshold",), f"ZeroClaw {trial.profile.version} takes only a threshold from 0 to 1."
-
-
-def _of_own_rule(settings: ScoringSettings) -> Iterator[Fault]:
-    yield ("weights",), "The weights do nothing here: this backend ranks by a rule of its own."
-    if settings.search_mode != "hybrid":
-        yield ("mode",), "The search mode does nothing here: this backend ranks by a rule of its own."
-
-
-def _of_stages(trial: Trial, has_vectors: bool) -> Iterator[Fault]:
-    """What cannot work where keywords, vectors or both are searched."""
-    profile, settings = trial.profile, trial.settings
+def _faults(trial: Trial, has_vectors: bool, has_stages: bool) -> Iterator[Fault]:
+    profile, settings, rerank = trial.profile, trial.settings, trial.settings.rerank
     mode, threshold = mode_in(settings, profile), settings.threshold
-    if mode != settings.search_mode:
+    if parse_version(profile.version) >= _BOUNDED_SINCE and threshold > 1.0:
+        yield ("threshold",), f"ZeroClaw {profile.version} takes only a threshold from 0 to 1."
+    if not has_stages:
+        yield ("weights",), "The weights do nothing here: this backend ranks by a rule of its own."
+        if settings.search_mode != "hybrid":
+            yield ("mode",), "The search mode does nothing here: this backend ranks by a rule of its own."
+    elif mode != settings.search_mode:
         yield ("mode",), f"ZeroClaw {profile.version} does not read the search mode, so it changes nothing."
-    if mode == "embedding" and not has_vectors:
+    if has_stages and mode == "embedding" and not has_vectors:
         yield ("mode",), "Without embeddings this mode finds only memories that contain a word of the message."
-    elif mode == "embedding":
+    elif has_stages and mode == "embedding":
         if threshold > 1.0:
             limit = f"{threshold:.2f}"
             yield ("threshold",), f"A cosine is at most 1.00 and the threshold is {limit}: nothing is ever injected."
         yield ("weights",), "The weights do nothing while only vectors are searched."
-    elif mode == "bm25" or not has_vectors:
+    elif has_stages and (mode == "bm25" or not has_vectors):
         if threshold > 1.0 or not profile.normalises_keyword_only:
             yield ("threshold",), keyword_meaning(profile, threshold)
         yield ("weights",), "The weights do nothing while only keywords are searched."
-    else:
+    elif has_stages:
         best, sentences = best_scores(profile, settings), mixed_meanings(profile, settings)
         for kind, reach in (("keyword", best.keyword_only), ("vector", best.vector_only)):
             if reach < threshold or not best.both:
                 yield ("weights", "threshold"), sentences[kind]
-
-
-def _of_rerank(trial: Trial) -> Iterator[Fault]:
-    """What of the rerank stage changes nothing."""
-    rerank = trial.settings.rerank
-    if not rerank.enabled:
-        if rerank != RerankSettings():
-            yield ("rerank",), "The rerank stage is switched off, so its numbers change nothing."
-    elif not trial.profile.reranks:
-        version = trial.profile.version
-        yield ("rerank",), f"ZeroClaw {version} has no rerank stage, so it changes nothing before 0.8.4."
+    if not rerank.enabled and rerank != RerankSettings():
+        yield ("rerank",), "The rerank stage is switched off, so its numbers change nothing."
+    if rerank.enabled and not profile.reranks:
+        yield ("rerank",), f"ZeroClaw {profile.version} has no rerank stage, so it changes nothing before 0.8.4."

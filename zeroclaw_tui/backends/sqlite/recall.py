@@ -316,7 +316,6 @@ def _with_like(connection: sqlite3.Connection, scope: SqlScope, evidence: StageE
         like=like,
         rows=_rows(connection, scope.schema, (like,)),
         like_facts=facts,
-        derived={},
     )
 
 
