@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from zeroclaw_tui.cli import options, output, plans
 from zeroclaw_tui.cli.edits import remove_planned
+from zeroclaw_tui.cli.options import one_of, option
 from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, GREEN, Line, Styled
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.config.real_binary import runnable
@@ -32,26 +33,22 @@ KINDS = (
 DUPLICATES = ("exact-duplicates", "near-duplicates")
 
 
-def _audit_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--only", action="append", choices=KINDS, metavar="KIND", help="Only this kind (repeatable): %(choices)s"
-    )
-    parser.add_argument(
-        "--limit", type=options.count, default=5, metavar="N", help="Show at most N memories of each kind [5]"
-    )
-    action = parser.add_mutually_exclusive_group()
-    action.add_argument("--purge", action="store_true", help="Move the memories of the named findings to the trash")
-    action.add_argument("--merge", action="store_true", help="Delete duplicates and keep the most durable copy")
-    parser.add_argument("--clean-copies", action="store_true", help="Also remove other copies of the deleted texts")
-    parser.set_defaults(forever=False)
-    options.add_dry_run(parser)
-
-
 @verb(
     "audit",
     "Find duplicates, junk, secrets and hidden text",
     "{backend, location, rows, size, findings}",
-    _audit_options,
+    options=[
+        option(
+            "--only", action="append", choices=KINDS, metavar="KIND", help="Only this kind (repeatable): %(choices)s"
+        ),
+        option("--limit", type=options.count, default=5, metavar="N", help="Show at most N memories of each kind [5]"),
+        one_of(
+            option("--purge", action="store_true", help="Move the memories of the named findings to the trash"),
+            option("--merge", action="store_true", help="Delete duplicates and keep the most durable copy"),
+        ),
+        option("--clean-copies", action="store_true", help="Also remove other copies of the deleted texts"),
+        options.DRY_RUN,
+    ],
     agents=options.OWN_MEMORIES,
     examples=("audit --only secrets", "audit --merge --dry-run"),
 )
@@ -63,10 +60,8 @@ async def audit(library: Library, given: argparse.Namespace, now: datetime) -> i
     from zeroclaw_tui.curation.clean_up import check_memories
 
     kinds = _kinds(given)
-    acts = given.purge or given.merge
-    if acts and not given.dry_run:
-        plans.check_writable(library, given)
-        plans.check_can_ask("audit", yes=given.yes)
+    if given.purge or given.merge:
+        plans.check_can_change(library, given)
     with plans.Progress("Checking memories", None) as progress:
         report = await check_memories(library, progress.advance, options.agents_given(given))
     findings = [finding for finding in report.findings if finding.kind in kinds]

@@ -56,8 +56,8 @@ def _parser_of_several(verbs: Sequence[Verb]) -> Parser:
     parser = Parser(conflict_handler="resolve")
     parser.add_argument("verb", choices=[each.name.split()[1] for each in verbs])
     for each in verbs:
-        if each.add_options is not None:
-            each.add_options(parser)
+        for add in each.options:
+            add(parser)
     add_common(parser, verbs[0].agents)
     return parser
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from zeroclaw_tui.cli import plans
 from zeroclaw_tui.cli.health import store_place
-from zeroclaw_tui.cli.options import add_dry_run
+from zeroclaw_tui.cli.options import DRY_RUN, one_of, option
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, RED, YELLOW, Line, Styled, note, notes, place_of, write_lines
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.config.real_binary import runnable
@@ -28,23 +28,25 @@ _GLYPHS: dict[Risk, tuple[str, str]] = {"serious": ("✗", RED), "worth knowing"
 _MOST_FAILED_SHOWN = 10
 
 
-def _doctor_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--deep", action="store_true", help="Also check every page, on a copy of the database")
-    instead = parser.add_mutually_exclusive_group()
-    instead.add_argument(
-        "--compact", action="store_true", help="Only rewrite the database without free pages, after a backup"
-    )
-    instead.add_argument(
-        "--repair", action="append", metavar="FINDING", help="Repair this finding, or all, after a backup (repeatable)"
-    )
-    add_dry_run(parser)
-
-
 @verb(
     "doctor",
     "Check the store for problems and repair them",
     "{backend, location, deep, healthy, findings, notes, repaired, dry_run}",
-    _doctor_options,
+    options=[
+        option("--deep", action="store_true", help="Also check every page, on a copy of the database"),
+        one_of(
+            option(
+                "--compact", action="store_true", help="Only rewrite the database without free pages, after a backup"
+            ),
+            option(
+                "--repair",
+                action="append",
+                metavar="FINDING",
+                help="Repair this finding, or all, after a backup (repeatable)",
+            ),
+        ),
+        DRY_RUN,
+    ],
     opens="config",
     concerns=("file", "fact", "store", "recall", "vectors", "hygiene", "snapshot"),
     examples=("doctor --deep", "doctor --repair all --dry-run"),
@@ -209,16 +211,11 @@ async def _compact(config: MemoryConfig, given: argparse.Namespace, now: datetim
     return plans.print_plan(given, _outcome_lines(outcome), done)
 
 
-def _reindex_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--id", action="append", metavar="ID", help="Only the memory with this id (repeatable)")
-    add_dry_run(parser)
-
-
 @verb(
     "reindex",
     "Create missing or outdated embeddings",
     "{backend, location, dry_run, model, remote, missing, wrong, characters, tokens, filled, left, failed, stopped}",
-    _reindex_options,
+    options=[option("--id", action="append", metavar="ID", help="Only the memory with this id (repeatable)"), DRY_RUN],
     concerns=("store", "vectors"),
     examples=("reindex --dry-run", "reindex --yes"),
 )
@@ -227,9 +224,7 @@ async def reindex(library: Library, given: argparse.Namespace, now: datetime) ->
     from zeroclaw_tui.curation.reindex import ReindexOutcome, announce, plan_reindex
     from zeroclaw_tui.curation.reindex import reindex as create_embeddings
 
-    if not given.dry_run:
-        plans.check_writable(library, given)
-        plans.check_can_ask("reindex", yes=given.yes)
+    plans.check_can_change(library, given)
     plan = await plan_reindex(library, ids=given.id or ())
     facts = place_of(library)
     if given.dry_run or not plan.count:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from zeroclaw_tui.cli import options, output, plans
 from zeroclaw_tui.cli.chosen import address, not_there, several_agents, starting, the_one, with_key
 from zeroclaw_tui.cli.entries import too_many
-from zeroclaw_tui.cli.output import GREEN, Styled, in_one_line
+from zeroclaw_tui.cli.options import one_of, option
+from zeroclaw_tui.cli.output import in_one_line
 from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.memory.errors import DONE, REFUSED, Refused, UsageError
 
@@ -30,24 +31,30 @@ _CLEAR = """\
 ZeroClaw's own command, with its options and output. It deletes all memories,
 not only the first thousand; a key is deleted for one agent only; `zeroclaw
 memory undo` reverses it. Superseded memories stay, as in ZeroClaw."""
-
-
-def _store_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("key", metavar="KEY")
-    parser.add_argument("content", metavar="CONTENT", help="Content of the memory; - reads it from stdin")
-    parser.add_argument("--new", action="store_true", help="Fail if the key exists")
-    parser.add_argument("--category", default="core", metavar="NAME", help="Category (default: core)")
-    parser.add_argument("--session", metavar="ID")
-    parser.add_argument("--namespace", metavar="NAME")
-    parser.add_argument("--importance", type=float, metavar="0..1")
-    parser.add_argument("--pinned", action="store_true", default=None, help="Exempt it from hygiene and budgets")
+_CLEAN_COPIES = option(
+    "--clean-copies", action="store_true", help="Also remove other copies of the text (undone as a separate change)"
+)
+_REMOVAL = (
+    option("--forever", action="store_true", help="Delete permanently instead of moving to the trash"),
+    _CLEAN_COPIES,
+    options.DRY_RUN,
+)
 
 
 @verb(
     "store",
     "Store a memory, replacing the one with the same key",
     CHANGED,
-    _store_options,
+    options=[
+        option("key", metavar="KEY"),
+        option("content", metavar="CONTENT", help="Content of the memory; - reads it from stdin"),
+        option("--new", action="store_true", help="Fail if the key exists"),
+        option("--category", default="core", metavar="NAME", help="Category (default: core)"),
+        option("--session", metavar="ID"),
+        option("--namespace", metavar="NAME"),
+        option("--importance", type=float, metavar="0..1"),
+        option("--pinned", action="store_true", default=None, help="Exempt it from hygiene and budgets"),
+    ],
     agents=options.OWNER,
     opens="new store",
     concerns=("store",),
@@ -71,38 +78,36 @@ async def store(library: Library, given: argparse.Namespace, now: datetime) -> i
     )
     outcome = await store_memory(library, draft, replace=not given.new)
     is_replaced = await _has_replaced(library, outcome)
-    plans.print_notes(outcome)
+    output.notes(outcome.notes)
     if given.json:
         _print_result(library, outcome, plans.NO_COPIES, replaced=is_replaced)
         return DONE
     what = repr(in_one_line(draft.key)) + (" over the old one" if is_replaced else "")
     undo_does = "brings that back" if is_replaced else ""
-    output.write_lines(
-        [(Styled("✓", GREEN), f" {outcome.headline(plans.undo_hint(), what=what, undo_does=undo_does)}")]
-    )
+    output.write_lines([output.done(outcome.headline(plans.undo_hint(), what=what, undo_does=undo_does))])
     return DONE
-
-
-def _edit_options(parser: argparse.ArgumentParser) -> None:
-    options.add_key(parser)
-    parser.add_argument("--content", metavar="TEXT", help="New content; - reads it from stdin")
-    parser.add_argument("--key", dest="new_key", metavar="NEW", help="New key")
-    parser.add_argument("--category", metavar="NAME")
-    parser.add_argument("--session", metavar="ID", help='New session; "" removes it')
-    parser.add_argument("--namespace", metavar="NAME")
-    parser.add_argument("--importance", type=float, metavar="0..1")
-    pinned = parser.add_mutually_exclusive_group()
-    pinned.add_argument("--pinned", action="store_true", default=None, help="Exempt it from hygiene and budgets")
-    pinned.add_argument("--no-pinned", dest="pinned", action="store_false", default=None)
-    parser.add_argument("--unsupersede", action="store_true", help="Let the agent see a superseded memory again")
-    _add_clean(parser)
 
 
 @verb(
     "edit",
     "Edit a memory",
     CHANGED,
-    _edit_options,
+    options=[
+        options.EXACT_KEY,
+        options.ID,
+        option("--content", metavar="TEXT", help="New content; - reads it from stdin"),
+        option("--key", dest="new_key", metavar="NEW", help="New key"),
+        option("--category", metavar="NAME"),
+        option("--session", metavar="ID", help='New session; "" removes it'),
+        option("--namespace", metavar="NAME"),
+        option("--importance", type=float, metavar="0..1"),
+        one_of(
+            option("--pinned", action="store_true", default=None, help="Exempt it from hygiene and budgets"),
+            option("--no-pinned", dest="pinned", action="store_false", default=None),
+        ),
+        option("--unsupersede", action="store_true", help="Let the agent see a superseded memory again"),
+        _CLEAN_COPIES,
+    ],
     agents=options.WHOSE_MEMORY,
     concerns=("store",),
     examples=("edit pet --category daily", "edit pet --content - < pet.txt"),
@@ -138,10 +143,10 @@ async def edit(library: Library, given: argparse.Namespace, now: datetime) -> in
 async def _print_edit(library: Library, given: argparse.Namespace, before: Row, outcome: Outcome) -> int:
     after = outcome.row
     fields = plans.changed_fields(before, after) if after is not None else []
-    plans.print_notes(outcome)
+    output.notes(outcome.notes)
     if not given.json and after is not None and outcome.count:
         key = repr(in_one_line(after.entry().key))
-        output.write_lines([(Styled("✓", GREEN), f" {outcome.headline(plans.undo_hint(), what=key)}")])
+        output.write_lines([output.done(outcome.headline(plans.undo_hint(), what=key))])
         output.write_lines(plans.difference_lines(before, after))
         sys.stdout.flush()
     copies = await plans.copies_left(library, given, outcome) if "content" in fields else plans.NO_COPIES
@@ -204,25 +209,18 @@ def _print_result(library: Library, outcome: Outcome, copies: plans.Copies, **mo
     )
 
 
-def _forget_options(parser: argparse.ArgumentParser) -> None:
-    options.add_key(parser)
-    _add_removal(parser)
-
-
 @verb(
     "forget",
     "Delete one memory",
     CHANGED,
-    _forget_options,
+    options=[options.EXACT_KEY, options.ID, *_REMOVAL],
     agents=options.WHOSE_MEMORY,
     concerns=("store",),
     examples=("forget pet", "forget --id 7c2e --yes"),
 )
 async def forget(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Delete the one memory of a key or an id."""
-    if not given.dry_run:
-        plans.check_writable(library, given)
-        plans.check_can_ask("forget", yes=given.yes)
+    plans.check_can_change(library, given)
     entry = await the_one(library, given.key, given.id, options.agents_given(given))
     plan = await plans.plan_entries(library, [entry])
     if not plan.count:
@@ -230,21 +228,21 @@ async def forget(library: Library, given: argparse.Namespace, now: datetime) -> 
     return await remove_planned(library, given, plan, "forget")
 
 
-def _purge_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("keys", nargs="*", metavar="KEY", help="Exact keys instead of filters")
-    parser.add_argument("--id", action="append", metavar="ID", help="Memory id instead of filters (repeatable)")
-    parser.add_argument(
-        "--everywhere", action="store_true", help="Erase their texts from every file of the install, as `erase` does"
-    )
-    options.add_filters(parser)
-    _add_removal(parser)
-
-
 @verb(
     "purge",
     "Delete all memories that match the filters",
     CHANGED,
-    _purge_options,
+    options=[
+        option("keys", nargs="*", metavar="KEY", help="Exact keys instead of filters"),
+        option("--id", action="append", metavar="ID", help="Memory id instead of filters (repeatable)"),
+        option(
+            "--everywhere",
+            action="store_true",
+            help="Erase their texts from every file of the install, as `erase` does",
+        ),
+        options.FILTERS,
+        *_REMOVAL,
+    ],
     agents=options.OWN_MEMORIES,
     concerns=("store",),
     examples=("purge --older-than 90d --dry-run", "purge --contains secret --everywhere"),
@@ -268,9 +266,7 @@ async def purge(library: Library, given: argparse.Namespace, now: datetime) -> i
         raise UsageError(
             "No filter given.", hint="Pass a filter, keys or ids; `zeroclaw memory clear` deletes everything."
         )
-    if not given.dry_run:
-        plans.check_writable(library, given)
-        plans.check_can_ask("purge", yes=given.yes)
+    plans.check_can_change(library, given)
     plan = await (_plan_named(library, given) if named else plan_purge(library, wanted))
     if given.everywhere and plan.count:
         return await _purge_everywhere(library, given, plan)
@@ -298,19 +294,16 @@ def _refuse_blank_filters(given: argparse.Namespace) -> None:
             )
 
 
-def _clear_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--key", metavar="KEY", help="Only the memory with this key or unique key prefix")
-    parser.add_argument("--category", metavar="NAME", help="Only this category")
-    parser.set_defaults(forever=False)
-    _add_clean(parser)
-    options.add_dry_run(parser)
-
-
 @verb(
     "clear",
     "Delete all memories, one category, or one key",
     CHANGED,
-    _clear_options,
+    options=[
+        option("--key", metavar="KEY", help="Only the memory with this key or unique key prefix"),
+        option("--category", metavar="NAME", help="Only this category"),
+        _CLEAN_COPIES,
+        options.DRY_RUN,
+    ],
     agents=options.OWN_MEMORIES,
     concerns=("store",),
     description=_CLEAR,
@@ -324,9 +317,7 @@ async def clear(library: Library, given: argparse.Namespace, now: datetime) -> i
 
     if given.key is not None and given.category is not None:
         raise UsageError("--key names one memory; leave out --category.")
-    if not given.dry_run:
-        plans.check_writable(library, given)
-        plans.check_can_ask("clear", yes=given.yes)
+    plans.check_can_change(library, given)
     if given.key is not None:
         found = await _meant_by_zeroclaw(library, given)
         if found is None:
@@ -380,7 +371,7 @@ async def remove_planned(
     from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.curation.traces.copies import texts_of_plan
 
-    is_clear = verb == "clear"
+    is_clear, forever = verb == "clear", getattr(given, "forever", False)
     if not plan.count:
         nothing = "No memory entries found." if is_clear else "Nothing matches."
         document = plans.change_document(library, Outcome(verb, 0), dry_run=given.dry_run, **plan.as_json())
@@ -391,7 +382,7 @@ async def remove_planned(
         output.write_lines([f"Found {plan.count} entries in '{in_one_line(given.category or 'all categories')}'."])
     if given.dry_run or not (given.yes or is_clear):
         found = () if remove is not None else await plans.copies_of_plan(library, plan)
-        shown = [*await plans.plan_lines(library, plan, verb, forever=given.forever, copies=found), *lines]
+        shown = [*await plans.plan_lines(library, plan, verb, forever=forever, copies=found), *lines]
     else:
         found, shown = (), plans.superseded_lines(plan, verb)
     if given.dry_run:
@@ -401,12 +392,12 @@ async def remove_planned(
         return plans.print_plan(given, shown, document)
     if given.yes and not given.json:
         output.write_lines(shown, sys.stderr)
-    if not given.yes and not _is_wanted(given, plan, verb, key, shown):
+    if not given.yes and not _is_wanted(plan, verb, key, shown, forever=forever):
         return REFUSED
     # Afterwards neither the store nor the trash has the texts.
-    texts = None if remove is not None else await texts_of_plan(library, plan) if given.forever else []
+    texts = None if remove is not None else await texts_of_plan(library, plan) if forever else []
     if remove is None:
-        remove = partial(remove_memories, library, plan, verb, forever=given.forever)
+        remove = partial(remove_memories, library, plan, verb, forever=forever)
     outcome = await plans.carry_out("Deleting", plan.count, remove)
     if is_clear:
         done = f"Cleared {outcome.count}/{plan.count} entries." if key is None else f"Deleted key: {in_one_line(key)}"
@@ -414,28 +405,14 @@ async def remove_planned(
         done = outcome.headline(plans.undo_hint(), what=f"key {in_one_line(plan.stamps[0].key)!r}")
     else:
         done = outcome.headline()
-    return await plans.print_done(library, given, plan, outcome, (Styled("✓", GREEN), f" {done}"), texts)
+    return await plans.print_done(library, given, plan, outcome, output.done(done), texts)
 
 
-def _is_wanted(
-    given: argparse.Namespace, plan: PurgePlan, verb: Verb, key: str | None, shown: Sequence[output.Line]
-) -> bool:
+def _is_wanted(plan: PurgePlan, verb: Verb, key: str | None, shown: Sequence[output.Line], *, forever: bool) -> bool:
     """Ask whether a plan is to be carried out."""
     if verb == "clear":
         what = f"{plan.count:,} entries" if key is None else f"the key {in_one_line(key)!r}"
         return plans.confirm(f"Delete {what}?", shown)
-    if given.forever or plan.is_typed:
-        return plans.confirm_count(plan.count, f"{verb}{' permanently' if given.forever else ''}", shown)
+    if forever or plan.is_typed:
+        return plans.confirm_count(plan.count, f"{verb}{' permanently' if forever else ''}", shown)
     return plans.confirm("Go on?", shown)
-
-
-def _add_removal(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--forever", action="store_true", help="Delete permanently instead of moving to the trash")
-    _add_clean(parser)
-    options.add_dry_run(parser)
-
-
-def _add_clean(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--clean-copies", action="store_true", help="Also remove other copies of the text (undone as a separate change)"
-    )

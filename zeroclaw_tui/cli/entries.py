@@ -6,22 +6,10 @@ import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.cli import options
+from zeroclaw_tui.cli import options, output
 from zeroclaw_tui.cli.chosen import exactly, not_there, several_agents, starting
-from zeroclaw_tui.cli.output import (
-    BOLD,
-    DIM,
-    GREEN,
-    YELLOW,
-    Line,
-    Styled,
-    answer,
-    document,
-    in_one_line,
-    note,
-    place_of,
-    write_lines,
-)  # fmt: skip
+from zeroclaw_tui.cli.options import option
+from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled, in_one_line
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.memory.errors import DONE, REFUSED, Refused, UsageError
 
@@ -40,16 +28,11 @@ SEARCH_CHANGED = "`search` finds text in keys and contents; `zeroclaw memory rec
 _LONGEST_LINE_BYTES, _CUT_TO_CHARACTERS = 80, 77
 
 
-def _list_options(parser: argparse.ArgumentParser) -> None:
-    options.add_filters(parser)
-    options.add_page(parser)
-
-
 @verb(
     "list",
     "List memories, newest first",
     LISTING,
-    _list_options,
+    options=[options.FILTERS, *options.PAGE],
     agents=options.OWN_MEMORIES,
     concerns=("store",),
     heeds_version=False,
@@ -60,17 +43,15 @@ async def list_memories(library: Library, given: argparse.Namespace, now: dateti
     return await _print_page(library, given, options.filter_given(given, now))
 
 
-def _search_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("text", nargs="*", metavar="TEXT", help="Text in key or content (case-insensitive)")
-    options.add_filters(parser)
-    options.add_page(parser)
-
-
 @verb(
     "search",
     "Find memories that contain a text or match a pattern",
     LISTING,
-    _search_options,
+    options=[
+        option("text", nargs="*", metavar="TEXT", help="Text in key or content (case-insensitive)"),
+        options.FILTERS,
+        *options.PAGE,
+    ],
     agents=options.OWN_MEMORIES,
     concerns=("store",),
     heeds_version=False,
@@ -81,7 +62,7 @@ async def search(library: Library, given: argparse.Namespace, now: datetime) -> 
     text = " ".join(given.text) or given.contains
     if not (text or given.regex):
         raise UsageError("Nothing to search for.", hint="Give a TEXT or --regex PATTERN.")
-    note(f"zeroclaw: {SEARCH_CHANGED}")
+    output.note(f"zeroclaw: {SEARCH_CHANGED}")
     return await _print_page(library, given, options.filter_given(given, now).but(contains=text))
 
 
@@ -100,9 +81,9 @@ async def _print_page(library: Library, given: argparse.Namespace, wanted: Memor
     )
     if given.json:
         whole = [await whole_entry(memory, entry.handle) if entry.is_excerpt else entry for entry in entries]
-        document(
+        output.document(
             {
-                **place_of(library),
+                **output.place_of(library),
                 "total": count,
                 "superseded_hidden": hidden,
                 "offset": given.offset,
@@ -112,7 +93,7 @@ async def _print_page(library: Library, given: argparse.Namespace, wanted: Memor
         )
         return DONE
     indented = parse_version(library.profile.profile.version) < (0, 8, 0)
-    write_lines(list_lines(entries, total=count, offset=given.offset, limit=given.limit, indented_hint=indented))
+    output.write_lines(list_lines(entries, total=count, offset=given.offset, limit=given.limit, indented_hint=indented))
     _note_hidden(hidden)
     return DONE
 
@@ -147,18 +128,15 @@ def _beginning(content: str) -> str:
     return line if is_short else f"{line[:_CUT_TO_CHARACTERS]}..."
 
 
-def _get_options(parser: argparse.ArgumentParser) -> None:
-    options.add_key(parser, None)
-    parser.add_argument(
-        "--history", action="store_true", help="Show the changes made here to it, also if it is deleted"
-    )
-
-
 @verb(
     "get",
     "Show one memory by key, unique key prefix, or id",
     "a memory; with --history {backend, location, ids, versions}",
-    _get_options,
+    options=[
+        options.KEY,
+        options.ID,
+        option("--history", action="store_true", help="Show the changes made here to it, also if it is deleted"),
+    ],
     agents=options.WHOSE_MEMORY,
     heeds_version=False,
     examples=("get pet", "get pet --history"),
@@ -191,7 +169,7 @@ async def get_memory(library: Library, given: argparse.Namespace, now: datetime)
         as_json |= {"history": [past.as_json() for past in history], "related": others}
     elif entry.metadata is not None:
         as_json["metadata"] = entry.metadata
-    return answer(given, as_json, (*entry_lines(entry), *_history_lines(history), *_related_lines(related)))
+    return output.answer(given, as_json, (*entry_lines(entry), *_history_lines(history), *_related_lines(related)))
 
 
 def entry_lines(entry: MemoryEntry) -> Iterator[Line]:
@@ -233,7 +211,7 @@ def too_many(given: argparse.Namespace, found: Sequence[MemoryEntry]) -> int:
             f"Prefix {given.key!r} matched {len(found)} entries: {keys}{' …' if len(found) > 5 else ''}.",
             hint="Specify a longer prefix to narrow the match.",
         )
-    write_lines(prefix_lines(given.key, found))
+    output.write_lines(prefix_lines(given.key, found))
     return REFUSED
 
 
@@ -252,7 +230,7 @@ def prefix_lines(prefix: str, entries: Sequence[MemoryEntry]) -> Iterator[Line]:
     "{backend, location, generation, health, total, superseded, by_category, by_session, by_agent, "
     "by_namespace, by_age, embeddings, bytes, by_size, by_day, undated, biggest, "
     "embedded_by_category, facts, findings}",
-    options.add_filters,
+    [options.FILTERS],
     agents=options.OWN_MEMORIES,
     examples=("stats --category core", "stats --json"),
 )
@@ -265,19 +243,19 @@ async def stats(library: Library, given: argparse.Namespace, now: datetime) -> i
     memory, wanted = library.memory, options.filter_given(given, now)
     is_all = wanted == MemoryFilter()
     if given.json:
-        document(await full_stats(memory, now.isoformat(), None if is_all else wanted))
+        output.document(await full_stats(memory, now.isoformat(), None if is_all else wanted))
         return DONE
     counts = await count_facets(memory, wanted, now.isoformat())
     total = await memory.count() if is_all else counts.total
     healthy = await memory.health_check()
-    write_lines(stats_lines(memory.name, healthy=healthy, total=total, by_category=counts.by["category"]))
+    output.write_lines(stats_lines(memory.name, healthy=healthy, total=total, by_category=counts.by["category"]))
     _note_hidden(await library.superseded_hidden(wanted))
     return DONE
 
 
 def _note_hidden(hidden: int) -> None:
     if hidden:
-        note(f"zeroclaw: {hidden:,} superseded hidden; see --superseded show.")
+        output.note(f"zeroclaw: {hidden:,} superseded hidden; see --superseded show.")
 
 
 def stats_lines(backend: str, *, healthy: bool, total: int, by_category: Mapping[str, int]) -> Iterator[Line]:

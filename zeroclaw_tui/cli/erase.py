@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.cli import plans
-from zeroclaw_tui.cli.options import STDIN, add_dry_run, text_given
+from zeroclaw_tui.cli.options import DRY_RUN, STDIN, option, path_meant, text_given
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled, answer, note, place_of
-from zeroclaw_tui.cli.transfer import expanded
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.memory.errors import DONE, REFUSED, Refused, UsageError
 from zeroclaw_tui.memory.text import counted, one_line, padded
@@ -32,22 +31,21 @@ _ERASING = "erase"
 _KIND_CELLS = 16
 
 
-def _erase_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "text", nargs="+", metavar="TEXT", help="The text; - reads it from stdin, because others can see a command line"
-    )
-    parser.add_argument(
-        "--export", metavar="FILE", help="Write a copy of the memories that go first, outside the install"
-    )
-    parser.add_argument("--report", metavar="FILE", help="Write the report there as well, as JSON")
-    add_dry_run(parser)
-
-
 @verb(
     "erase",
     "Permanently delete a text from every file of the install",
     "{verb, dry_run, at, backend, location, texts, complete, erased, left, not_looked_at, scanned}",
-    _erase_options,
+    options=[
+        option(
+            "text",
+            nargs="+",
+            metavar="TEXT",
+            help="The text; - reads it from stdin, because others can see a command line",
+        ),
+        option("--export", metavar="FILE", help="Write a copy of the memories that go first, outside the install"),
+        option("--report", metavar="FILE", help="Write the report there as well, as JSON"),
+        DRY_RUN,
+    ],
     concerns=("store",),
     description=_ERASE,
     examples=('erase "named Mio" --dry-run', "erase - < texts.txt --yes"),
@@ -58,11 +56,9 @@ async def erase(library: Library, given: argparse.Namespace, now: datetime) -> i
     from zeroclaw_tui.curation.traces.matcher import TextMatcher
 
     matcher = TextMatcher(text_given(text, "The text") for text in given.text)
-    if not given.dry_run:
-        plans.check_writable(library, given)
-        plans.check_can_ask(_ERASING, yes=given.yes)
+    plans.check_can_change(library, given)
     report_file = None if given.report is None else _new_file(given.report)
-    copy = None if given.export is None else expanded(given.export)
+    copy = None if given.export is None else path_meant(given.export)
     code = await carry_out(library, given, await plan_erase(library, matcher), copy, report_file)
     if given.text != [STDIN] and not (given.json or given.dry_run):
         note("zeroclaw: The text may also be in the history of your shell; with - it is read from stdin.")
@@ -122,7 +118,7 @@ def _erasure_lines(plan: ErasePlan) -> Iterator[Line]:
 
 def _new_file(name: str) -> Path:
     """Return the path of a file that can be created. Raises UsageError, Refused."""
-    path = expanded(name)
+    path = path_meant(name)
     if not path.parent.is_dir():
         raise UsageError(f"{path} cannot be written.", hint="Name a file in an existing directory.")
     if path.exists():

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.cli import output, plans
-from zeroclaw_tui.cli.options import add_dry_run, moment_meant
+from zeroclaw_tui.cli.options import DRY_RUN, moment_meant, option
 from zeroclaw_tui.cli.output import BOLD, DIM, YELLOW, Line, Styled
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.config.real_binary import runnable
@@ -26,17 +26,15 @@ _ITEMS_SHOWN = 5
 _NAME_CELLS = 48
 
 
-def _options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--as-of", metavar="WHEN", help="Plan as of a date (its midnight), RFC 3339 time or age (30d)")
-    add_dry_run(parser)
-
-
 @verb(
     "hygiene",
     "Preview or run ZeroClaw's hygiene, with undo",
     "{backend, location, dry_run, root, profile, as_of, enabled, last_run, last_report, next_due, "
     "state_problem, rules, items, problems}",
-    _options,
+    options=[
+        option("--as-of", metavar="WHEN", help="Plan as of a date (its midnight), RFC 3339 time or age (30d)"),
+        DRY_RUN,
+    ],
     concerns=("store", "hygiene"),
     examples=("hygiene --dry-run", "hygiene --dry-run --as-of 2027-01-31"),
 )
@@ -45,11 +43,9 @@ async def hygiene(library: Library, given: argparse.Namespace, now: datetime) ->
     from zeroclaw_tui.curation.hygiene import plan_hygiene, run_hygiene, run_sentences
 
     as_of = now if given.as_of is None else _as_of(given.as_of, now)
-    if not given.dry_run:
-        if as_of > now:
-            raise UsageError("Hygiene cannot run as of a future time.", hint="Pass --dry-run to preview it.")
-        plans.check_writable(library, given)
-        plans.check_can_ask("hygiene", yes=given.yes)
+    if as_of > now and not given.dry_run:
+        raise UsageError("Hygiene cannot run as of a future time.", hint="Pass --dry-run to preview it.")
+    plans.check_can_change(library, given)
     plan = await plan_hygiene(library, as_of)
     lines = [*_plan_lines(library, plan)]
     planned = {**output.place_of(library), "dry_run": given.dry_run, **plan.as_json()}

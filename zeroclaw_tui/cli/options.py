@@ -6,7 +6,7 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from zeroclaw_tui import __version__
@@ -193,65 +193,35 @@ def agents_given(given: argparse.Namespace) -> tuple[str, ...]:
     return (named,) if isinstance(named, str) else tuple(named)
 
 
-def add_filters(parser: argparse.ArgumentParser) -> None:
-    """The filters that list, search, stats, purge, export and copy take."""
-    group = parser.add_argument_group("filters", "All filters must match; a repeated one matches any of its values.")
-    group.add_argument("--category", action="append", metavar="NAME")
-    group.add_argument("--session", action="append", metavar="ID", help='Session id; "" means no session')
-    group.add_argument("--namespace", action="append", metavar="NAME")
-    group.add_argument("--older-than", metavar="WHEN", help="Created before: an age (30d, 12h, 2w), a date or RFC 3339")
-    group.add_argument("--newer-than", metavar="WHEN", help="Created after")
-    group.add_argument("--contains", metavar="TEXT", help="Key or content contains TEXT (case-insensitive)")
-    group.add_argument("--regex", metavar="PATTERN", help="Key or content matches this regular expression")
-    group.add_argument(
-        "--superseded",
-        nargs="?",
-        const="show",
-        default="hide",
-        choices=SUPERSEDED,
-        help="Superseded memories: hide (as ZeroClaw does), show or only",
-    )
+AddOption = Callable[[argparse._ActionsContainer], object]
+"""Adds one option, or several, to a parser or to a group of one."""
 
 
-def add_page(parser: argparse.ArgumentParser) -> None:
-    """Which part of a listing is printed."""
-    parser.add_argument("--limit", type=count, default=50, metavar="N", help="Maximum number of memories (50)")
-    parser.add_argument("--offset", type=count, default=0, metavar="N", help="Number of memories to skip (0)")
+def option(*names: str, **about: Any) -> AddOption:
+    """An option or an argument, declared as `add_argument` takes it."""
+    return lambda container: container.add_argument(*names, **about)
 
 
-def add_recall_scope(parser: argparse.ArgumentParser, *, has_layer: bool = True) -> None:
-    """The options that say what is recalled, and how it is judged."""
-    parser.add_argument(
-        "--limit", type=positive, metavar="N", help="Recall at most N memories (default: as a turn, mostly 5)"
-    )
-    parser.add_argument(
-        "--session", action="append", metavar="ID", help="Recall within this session (repeatable, in order)"
-    )
-    parser.add_argument("--namespace", metavar="NAME", help="Recall within this namespace")
-    parser.add_argument("--since", metavar="WHEN", help="Created since: an age (30d, 12h, 2w), a date or RFC 3339")
-    parser.add_argument("--until", metavar="WHEN", help="Created until")
-    if has_layer:
-        parser.add_argument(
-            "--layer",
-            choices=("agent", "store"),
-            default="agent",
-            help="What reaches an agent, or the store's own recall",
-        )
-    parser.add_argument(
-        "--rule", choices=RULES, default="cli", help="Injection rule of the CLI agent, a channel, cron or the library"
-    )
-    parser.add_argument("--as-of", metavar="WHEN", help="Compute time decay as of this time instead of now")
+def one_of(*exclusive: AddOption) -> AddOption:
+    """Options of which at most one may be given."""
+
+    def add(container: argparse._ActionsContainer) -> None:
+        together = container.add_mutually_exclusive_group()
+        for each in exclusive:
+            each(together)
+
+    return add
 
 
-def add_what_if(parser: argparse.ArgumentParser) -> None:
-    """Other values than those of config.toml; nothing is written."""
-    group = parser.add_argument_group("what if", "Other values than those of config.toml; nothing is written.")
-    group.add_argument(
-        "--set",
-        action="append",
-        metavar="KEY=VALUE",
-        help="Another value of a setting, as memory.min_relevance_score=0.3; may be repeated",
-    )
+def group(title: str, about: str | None, *members: AddOption) -> AddOption:
+    """Options under a title of their own in the help."""
+
+    def add(container: argparse._ActionsContainer) -> None:
+        titled = container.add_argument_group(title, about)
+        for each in members:
+            each(titled)
+
+    return add
 
 
 def count(text: str, least: int = 0) -> int:
@@ -266,6 +236,54 @@ def positive(text: str) -> int:
     return count(text, 1)
 
 
+FILTERS = group(
+    "filters",
+    "All filters must match; a repeated one matches any of its values.",
+    option("--category", action="append", metavar="NAME"),
+    option("--session", action="append", metavar="ID", help='Session id; "" means no session'),
+    option("--namespace", action="append", metavar="NAME"),
+    option("--older-than", metavar="WHEN", help="Created before: an age (30d, 12h, 2w), a date or RFC 3339"),
+    option("--newer-than", metavar="WHEN", help="Created after"),
+    option("--contains", metavar="TEXT", help="Key or content contains TEXT (case-insensitive)"),
+    option("--regex", metavar="PATTERN", help="Key or content matches this regular expression"),
+    option("--superseded", nargs="?", const="show", default="hide", choices=SUPERSEDED,
+           help="Superseded memories: hide (as ZeroClaw does), show or only"),
+)  # fmt: skip
+"""The filters that list, search, stats, purge, export and copy take."""
+PAGE = (
+    option("--limit", type=count, default=50, metavar="N", help="Maximum number of memories (50)"),
+    option("--offset", type=count, default=0, metavar="N", help="Number of memories to skip (0)"),
+)
+"""Which part of a listing is printed."""
+RECALL_SCOPE = (
+    option("--limit", type=positive, metavar="N", help="Recall at most N memories (default: as a turn, mostly 5)"),
+    option("--session", action="append", metavar="ID", help="Recall within this session (repeatable, in order)"),
+    option("--namespace", metavar="NAME", help="Recall within this namespace"),
+    option("--since", metavar="WHEN", help="Created since: an age (30d, 12h, 2w), a date or RFC 3339"),
+    option("--until", metavar="WHEN", help="Created until"),
+    option("--rule", choices=RULES, default="cli",
+           help="Injection rule of the CLI agent, a channel, cron or the library"),
+    option("--as-of", metavar="WHEN", help="Compute time decay as of this time instead of now"),
+    group("what if", "Other values than those of config.toml; nothing is written.",
+          option("--set", action="append", metavar="KEY=VALUE",
+                 help="Another value of a setting, as memory.min_relevance_score=0.3; may be repeated")),
+)  # fmt: skip
+"""What is recalled, how it is judged, and other values of settings to try."""
+LAYER = option("--layer", choices=("agent", "store"), default="agent",
+               help="What reaches an agent, or the store's own recall")  # fmt: skip
+KEY = option("key", nargs="?", metavar="KEY")
+EXACT_KEY = option("key", nargs="?", metavar="KEY", help="Exact key")
+ID = option("--id", metavar="ID", help="The memory with this id")
+DRY_RUN = option("--dry-run", action="store_true", help="Show the plan and exit")
+
+
+def conflict_options(dest: str, default: str, **ways: str) -> AddOption:
+    """What becomes of memories whose key is taken: an option for each way, with its help."""
+    flags = (option(f"--{way}", dest=dest, action="store_const", const=way, default=default, help=about)
+             for way, about in ways.items())  # fmt: skip
+    return one_of(*flags)
+
+
 def add_common(parser: argparse.ArgumentParser, agents: str) -> None:
     """The options of every verb; `agents` is what --agent means, "" where it is to be refused and so is not shown."""
     group = parser.add_argument_group("common options")
@@ -274,17 +292,6 @@ def add_common(parser: argparse.ArgumentParser, agents: str) -> None:
     group.add_argument("--agent", action="append", metavar="ALIAS", help=agents or argparse.SUPPRESS)
     for name, about in _SWITCHES:
         group.add_argument(name, action="store_true", help=about)
-
-
-def add_key(parser: argparse.ArgumentParser, about: str | None = "Exact key") -> None:
-    """A memory by its key, or by its id."""
-    parser.add_argument("key", nargs="?", metavar="KEY", help=about)
-    parser.add_argument("--id", metavar="ID", help="The memory with this id")
-
-
-def add_dry_run(parser: argparse.ArgumentParser) -> None:
-    """`--dry-run`."""
-    parser.add_argument("--dry-run", action="store_true", help="Show the plan and exit")
 
 
 def filter_given(given: argparse.Namespace, now: datetime) -> MemoryFilter:
@@ -375,7 +382,12 @@ def _add_print_completion(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--print-completion", choices=SHELLS, help="Print a completion script and exit")
 
 
-def _path(given: Path | str | None) -> Path | None:
+def path_meant(name: Path | str) -> Path:
+    """A path as typed, with ~ as the home directory."""
     from pathlib import Path
 
-    return None if given is None else Path(given).expanduser()
+    return Path(name).expanduser()
+
+
+def _path(given: Path | str | None) -> Path | None:
+    return None if given is None else path_meant(given)

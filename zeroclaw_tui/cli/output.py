@@ -40,6 +40,11 @@ Part = str | Styled
 Line = Part | Sequence[Part]
 
 
+def done(sentence: str) -> Line:
+    """A line that says what was done."""
+    return (Styled("✓", GREEN), f" {sentence}")
+
+
 def document(value: Any, *, compact: bool = False) -> None:
     """Write one JSON document and a line end to stdout as UTF-8, whatever the locale.
 

@@ -68,20 +68,15 @@ def confirm_count(count: int, doing: str, shown: Iterable[Line] = ()) -> bool:
 
 
 def confirm_typed(question: str, accepted: Collection[str], shown: Iterable[Line] = ()) -> bool:
-    """Ask for one of some texts to be typed, in any case; anything else is a no."""
-    is_accepted = typed(f"{question} ", shown).lower() in accepted
-    if not is_accepted:
-        output.note(NOTHING_DONE)
-    return is_accepted
+    """Ask for one of some texts to be typed, in any case; anything else is a no, and so is the end of the input.
 
-
-def typed(question: str, shown: Iterable[Line] = ()) -> str:
-    """Ask for a line of text; "" where the input has ended. Ctrl-C says that nothing was changed and is raised."""
+    Ctrl-C says that nothing was changed and is raised.
+    """
     import signal
 
     sys.stdout.flush()
     output.write_lines(shown, sys.stderr)
-    sys.stderr.write(display_text(question))
+    sys.stderr.write(display_text(f"{question} "))
     sys.stderr.flush()
     # The handler of the event loop would wait for the line to end.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -94,7 +89,17 @@ def typed(question: str, shown: Iterable[Line] = ()) -> str:
         signal.signal(signal.SIGINT, before)
     if not line.endswith(b"\n"):
         output.note("")
-    return line.decode("utf-8", "replace").strip()
+    is_accepted = line.decode("utf-8", "replace").strip().lower() in accepted
+    if not is_accepted:
+        output.note(NOTHING_DONE)
+    return is_accepted
+
+
+def check_can_change(library: Library, given: argparse.Namespace) -> None:
+    """Raise where the change of a verb that asks can be neither made nor confirmed; a dry run always can."""
+    if not given.dry_run:
+        check_writable(library, given)
+        check_can_ask(given.verb, yes=given.yes)
 
 
 def check_writable(library: Library, given: argparse.Namespace) -> None:
@@ -343,11 +348,6 @@ def skipped_lines(outcome: Outcome) -> Iterator[Line]:
     yield from renamed_sentences(outcome.renamed, MOST_NAMED)
 
 
-def print_notes(outcome: Outcome) -> None:
-    """Print the notes of a change on stderr."""
-    output.notes(outcome.notes)
-
-
 async def print_done(
     library: Library,
     given: argparse.Namespace,
@@ -360,7 +360,7 @@ async def print_done(
 
     `texts` are those of a change that left nothing in the trash; with None copies are not searched for.
     """
-    print_notes(outcome)
+    output.notes(outcome.notes)
     if not given.json:
         output.write_lines([*([done] if outcome.count or outcome.cancelled else []), *skipped_lines(outcome)])
         if outcome.verb != "forget" and outcome.action is not None:

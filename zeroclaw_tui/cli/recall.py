@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 from zeroclaw_tui.cli import options, output
 from zeroclaw_tui.cli.chosen import exactly, the_one
+from zeroclaw_tui.cli.options import option
 from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, GREEN, NOTHING, RED, YELLOW, Line, Styled
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.memory.errors import DONE, InspectorError, UsageError
@@ -107,19 +108,17 @@ def print_notes(library: Library, sentences: Iterable[str], printed: set[str] | 
     output.notes(sentence for sentence in new if not any(sentence in text for text in opening))
 
 
-def _recall_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("query", nargs="*", metavar="QUERY", help="Message to recall for; - reads it from stdin")
-    parser.add_argument("--batch", metavar="FILE", help="JSON lines of {query, limit, ...}; - reads stdin")
-    options.add_recall_scope(parser)
-    options.add_what_if(parser)
-
-
 @verb(
     "recall",
     "Show what the agent would recall for a message, with scores",
     "{backend, location, profile, profile_source, layer, query, limit, turn_limit, sessions, "
     "rerank_pool, mode, weights, threshold, scale, rule, results, notes}",
-    _recall_options,
+    options=[
+        option("query", nargs="*", metavar="QUERY", help="Message to recall for; - reads it from stdin"),
+        option("--batch", metavar="FILE", help="JSON lines of {query, limit, ...}; - reads stdin"),
+        options.LAYER,
+        *options.RECALL_SCOPE,
+    ],
     agents=options.READABLE_MEMORIES,
     concerns=("store", "recall", "vectors"),
     examples=("recall what does she eat", "recall tea --set memory.vector_weight=0.5"),
@@ -274,19 +273,16 @@ def _fits(value: object, kind: type | None) -> bool:
     return not isinstance(value, int) or 0 < value < UNLIMITED
 
 
-def _similar_options(parser: argparse.ArgumentParser) -> None:
-    options.add_key(parser, None)
-    parser.add_argument("--query", metavar="TEXT", help="Find memories similar to this text instead of a memory")
-    parser.add_argument(
-        "--limit", type=options.positive, default=10, metavar="N", help="Maximum number of memories (10)"
-    )
-
-
 @verb(
     "similar",
     "Find memories similar to a memory or a text",
     "{backend, location, id, key, query, way, because, compared, results}",
-    _similar_options,
+    options=[
+        options.KEY,
+        options.ID,
+        option("--query", metavar="TEXT", help="Find memories similar to this text instead of a memory"),
+        option("--limit", type=options.positive, default=10, metavar="N", help="Maximum number of memories (10)"),
+    ],
     agents=options.OWN_MEMORIES,
     concerns=("vectors",),
     examples=("similar pet", 'similar --query "her cat" --limit 3'),
@@ -332,19 +328,18 @@ def _similar_lines(result: SimilarResult, compared: str) -> Iterator[Line]:
     yield from output.table(rows, heads, right=range(2), longest=_CONTENT_CELLS)
 
 
-def _explain_options(parser: argparse.ArgumentParser) -> None:
-    options.add_key(parser, None)
-    parser.add_argument("--query", required=True, metavar="TEXT", help="Message; - reads it from stdin")
-    options.add_recall_scope(parser)
-    options.add_what_if(parser)
-
-
 @verb(
     "explain",
     "Explain why a memory is or is not in the prompt",
     "{id, key, agent, query, profile, profile_source, layer, rule, injected, place, of, stopped_at, "
     "verdict, steps, later_stops, advice, remarks, notes}",
-    _explain_options,
+    options=[
+        options.KEY,
+        options.ID,
+        option("--query", required=True, metavar="TEXT", help="Message; - reads it from stdin"),
+        options.LAYER,
+        *options.RECALL_SCOPE,
+    ],
     agents=options.READABLE_MEMORIES,
     concerns=("store", "recall", "vectors"),
     examples=("explain pet --query cats", "explain --id 7c2e --query tea --json"),
@@ -388,18 +383,12 @@ def _wrapped(text: str, room: int) -> list[str]:
     return textwrap.wrap(one_line(text), max(20, room), break_on_hyphens=False) or [""]
 
 
-def _prompt_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("query", nargs="+", metavar="QUERY", help="Message; - reads it from stdin")
-    options.add_recall_scope(parser, has_layer=False)
-    options.add_what_if(parser)
-
-
 @verb(
     "prompt",
     "Print the text ZeroClaw adds before a message",
     "{query, text, rule, differs_by_rule, characters, tokens, entries, why_empty, profile, "
     "profile_source, threshold, results, notes}",
-    _prompt_options,
+    options=[option("query", nargs="+", metavar="QUERY", help="Message; - reads it from stdin"), *options.RECALL_SCOPE],
     agents=options.READABLE_MEMORIES,
     concerns=("store", "recall", "vectors"),
     examples=("prompt what does she eat", "prompt tea --rule channel"),

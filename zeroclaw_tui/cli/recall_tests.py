@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.cli import options, output
+from zeroclaw_tui.cli.options import option
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, NOTHING, RED, Line, Styled
 from zeroclaw_tui.cli.recall import print_notes, trial_given
 from zeroclaw_tui.cli.verbs import verb
@@ -40,20 +41,18 @@ A test passes if every expected key is in the prompt and no rejected key is.
 The figures: hit rate, MRR and nDCG@N among the first N of --limit."""
 
 
-def _test_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "file", nargs="?", metavar="FILE", help="TOML file of tests; without FILE: tests.toml next to settings.toml"
-    )
-    options.add_recall_scope(parser)
-    options.add_what_if(parser)
-
-
 @verb(
     "test",
     "Run recall tests (exit code 1 if one fails)",
     "{file, tests, passed, failed, k, profile, weights, threshold, search_mode, as_of, hit_rate, mrr, ndcg,"
     " notes, results}",
-    _test_options,
+    options=[
+        option(
+            "file", nargs="?", metavar="FILE", help="TOML file of tests; without FILE: tests.toml next to settings.toml"
+        ),
+        options.LAYER,
+        *options.RECALL_SCOPE,
+    ],
     agents=options.READABLE_MEMORIES,
     concerns=("store", "recall", "vectors"),
     epilog=_TEST_FILES,

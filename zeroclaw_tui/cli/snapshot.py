@@ -8,9 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.cli import output, plans
-from zeroclaw_tui.cli.options import OWNER, add_dry_run, agent_given
-from zeroclaw_tui.cli.output import BOLD, GREEN, Line, Styled
-from zeroclaw_tui.cli.transfer import add_conflict_options, expanded, import_planned
+from zeroclaw_tui.cli.options import DRY_RUN, OWNER, agent_given, option, path_meant
+from zeroclaw_tui.cli.output import BOLD, Line, Styled
+from zeroclaw_tui.cli.transfer import ON_CLASH, import_planned
 from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.memory.text import counted, one_line
 
@@ -32,7 +32,7 @@ replaced file."""
     "snapshot",
     "Write MEMORY_SNAPSHOT.md and a lossless JSONL copy",
     CHANGED,
-    add_dry_run,
+    [DRY_RUN],
     description=_SNAPSHOT,
     concerns=("store", "snapshot"),
     examples=("snapshot --dry-run", "snapshot"),
@@ -50,7 +50,7 @@ async def snapshot(library: Library, given: argparse.Namespace, now: datetime) -
         return plans.print_plan(given, _plan_lines(plan), planned)
     outcome = await write_snapshot(library)
     output.notes(outcome.notes)
-    done = (Styled("✓", GREEN), f" {plan.done_sentence(outcome, plans.undo_hint())}")
+    done = output.done(plan.done_sentence(outcome, plans.undo_hint()))
     lines = [done, *(f"  {sentence}" for sentence in plan.loss_sentences())]
     return plans.print_plan(given, lines, plans.change_document(library, outcome, **plan.as_json()))
 
@@ -66,19 +66,17 @@ def _plan_lines(plan: SnapshotPlan) -> Iterator[Line]:
     yield from (f"  {sentence}" for sentence in plan.sentences())
 
 
-def _hydrate_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "file", nargs="?", metavar="FILE", help="A snapshot or a JSONL export (default: ZeroClaw's own snapshot)"
-    )
-    add_conflict_options(parser)
-    add_dry_run(parser)
-
-
 @verb(
     "hydrate",
     "Import memories from a snapshot",
     CHANGED,
-    _hydrate_options,
+    options=[
+        option(
+            "file", nargs="?", metavar="FILE", help="A snapshot or a JSONL export (default: ZeroClaw's own snapshot)"
+        ),
+        ON_CLASH,
+        DRY_RUN,
+    ],
     agents=OWNER,
     opens="target",
     concerns=("store",),
@@ -88,6 +86,6 @@ async def hydrate(target: Target, given: argparse.Namespace, now: datetime) -> i
     """Import a snapshot; the database is created first where there is none. The document is that of `import`."""
     from zeroclaw_tui.curation.snapshot import place_of, plan_hydrate
 
-    file = place_of(target.config) if given.file is None else expanded(given.file)
+    file = place_of(target.config) if given.file is None else path_meant(given.file)
     make_plan = partial(plan_hydrate, target, file, agent=agent_given(given))
     return await import_planned(target, given, make_plan)

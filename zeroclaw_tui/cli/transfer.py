@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
-from zeroclaw_tui.cli import options, plans
-from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled, answer, note, notes, place_of
+from zeroclaw_tui.cli import options, output, plans
+from zeroclaw_tui.cli.options import option
+from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled
 from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.config.real_binary import runnable
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, InspectorError, NotReachable, Refused, UsageError
@@ -27,7 +28,6 @@ from zeroclaw_tui.memory.text import (
 
 if TYPE_CHECKING:
     from datetime import datetime
-    from pathlib import Path
 
     from zeroclaw_tui.curation.export import ExportFormat
     from zeroclaw_tui.curation.library import Library
@@ -40,33 +40,33 @@ if TYPE_CHECKING:
 
 FORMATS = ("jsonl", "csv", "markdown")
 SOURCES = ("jsonl", "csv", "snapshot", "openclaw", "claude", "mcp", "rmem", "mem0")
-_CLASHES = (
-    ("skip", "Skip memories whose key is taken (default)"),
-    ("overwrite", "Replace existing memories; undo restores them"),
-    ("rename", "Add them under another key"),
+ON_CLASH = options.conflict_options(
+    "on_clash",
+    "skip",
+    skip="Skip memories whose key is taken (default)",
+    overwrite="Replace existing memories; undo restores them",
+    rename="Add them under another key",
 )
 Done = TypeVar("Done", bound="Outcome")
-
-
-def _export_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", nargs="?", default="-", metavar="FILE", help="File to write (default: -, stdout)")
-    parser.add_argument(
-        "--format",
-        choices=FORMATS,
-        metavar="NAME",
-        help="%(choices)s (default: by the file name, else jsonl). CSV holds every text unchanged, also text that"
-        " starts with = and that a spreadsheet reads as a formula",
-    )
-    parser.add_argument("--vectors", action="store_true", help="Include the vectors (JSONL only)")
-    parser.add_argument("--overwrite", action="store_true", help="Replace an existing file")
-    options.add_filters(parser)
 
 
 @verb(
     "export",
     "Export memories to JSONL (lossless), CSV or Markdown",
     "{file, count, size, format, lost, superseded_hidden}",
-    _export_options,
+    options=[
+        option("file", nargs="?", default="-", metavar="FILE", help="File to write (default: -, stdout)"),
+        option(
+            "--format",
+            choices=FORMATS,
+            metavar="NAME",
+            help="%(choices)s (default: by the file name, else jsonl). CSV holds every text unchanged, also text that"
+            " starts with = and that a spreadsheet reads as a formula",
+        ),
+        option("--vectors", action="store_true", help="Include the vectors (JSONL only)"),
+        option("--overwrite", action="store_true", help="Replace an existing file"),
+        options.FILTERS,
+    ],
     agents=options.OWN_MEMORIES,
     examples=("export memories.jsonl", "export core.csv --category core"),
 )
@@ -80,9 +80,9 @@ async def export(library: Library, given: argparse.Namespace, now: datetime) -> 
             raise UsageError("Stdout takes the memories or a document, not both.", hint="Name a file for --json.")
         exported = await export_memories(library, wanted, _stdout(), _format(given), vectors=given.vectors)
         sys.stdout.buffer.flush()
-        notes(filter(None, (*exported.lost, superseded_sentence(await library.superseded_hidden(wanted)))))
+        output.notes(filter(None, (*exported.lost, superseded_sentence(await library.superseded_hidden(wanted)))))
         return DONE
-    path = expanded(given.file)
+    path = options.path_meant(given.file)
     with plans.Progress("Exporting", await library.memory.count()) as progress:
         exported = await export_file(
             library, wanted, path, _format(given),
@@ -90,10 +90,10 @@ async def export(library: Library, given: argparse.Namespace, now: datetime) -> 
         )  # fmt: skip
     hidden = await library.superseded_hidden(wanted)
     if not given.json:
-        notes(filter(None, (*exported.lost, superseded_sentence(hidden))))
+        output.notes(filter(None, (*exported.lost, superseded_sentence(hidden))))
     done = f" Exported {counted(exported.count)} to {path} ({size_shown(exported.size)})."
     found = {"file": str(path), **exported.as_json(), "superseded_hidden": hidden}
-    return answer(given, found, [(Styled("✓", GREEN), done)])
+    return output.answer(given, found, [(Styled("✓", GREEN), done)])
 
 
 def _stdout() -> BinaryIO:
@@ -110,13 +110,6 @@ class _ForEyes(io.BytesIO):
         return len(data)
 
 
-def expanded(name: str) -> Path:
-    """A path as typed, with ~ as the home directory."""
-    from pathlib import Path
-
-    return Path(name).expanduser()
-
-
 def _format(given: argparse.Namespace) -> ExportFormat:
     from pathlib import Path
 
@@ -126,45 +119,34 @@ def _format(given: argparse.Namespace) -> ExportFormat:
     return named or SUFFIXES.get(Path(given.file).suffix.lower(), "jsonl")
 
 
-def _import_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "file",
-        metavar="FILE_OR_FOLDER",
-        help="An export, a table with key and content, or another tool's memories",
-    )
-    parser.add_argument(
-        "--from",
-        "--format",
-        dest="format",
-        choices=SOURCES,
-        metavar="NAME",
-        help="Format of the file or directory (default: by its content): %(choices)s",
-    )
-    parser.add_argument(
-        "--with",
-        dest="included",
-        action="append",
-        default=[],
-        choices=("flagged",),
-        metavar="WHAT",
-        help="Also import %(choices)s texts, which seem to contain a secret or a threat",
-    )
-    add_conflict_options(parser)
-    options.add_dry_run(parser)
-
-
-def add_conflict_options(parser: argparse.ArgumentParser) -> None:
-    """What becomes of memories whose key is taken."""
-    group = parser.add_mutually_exclusive_group()
-    for name, about in _CLASHES:
-        group.add_argument(f"--{name}", dest="on_clash", action="store_const", const=name, default="skip", help=about)
-
-
 @verb(
     "import",
     "Import memories from a file or directory",
     CHANGED,
-    _import_options,
+    options=[
+        option(
+            "file", metavar="FILE_OR_FOLDER", help="An export, a table with key and content, or another tool's memories"
+        ),
+        option(
+            "--from",
+            "--format",
+            dest="format",
+            choices=SOURCES,
+            metavar="NAME",
+            help="Format of the file or directory (default: by its content): %(choices)s",
+        ),
+        option(
+            "--with",
+            dest="included",
+            action="append",
+            default=[],
+            choices=("flagged",),
+            metavar="WHAT",
+            help="Also import %(choices)s texts, which seem to contain a secret or a threat",
+        ),
+        ON_CLASH,
+        options.DRY_RUN,
+    ],
     agents=options.OWNER,
     opens="target",
     concerns=("store",),
@@ -178,7 +160,7 @@ async def import_(target: Target, given: argparse.Namespace, now: datetime) -> i
     from zeroclaw_tui.curation.transfer.imports import plan_import
 
     make_plan = partial(
-        plan_import, target, expanded(given.file),
+        plan_import, target, options.path_meant(given.file),
         format=given.format, with_flagged=bool(given.included), agent=options.agent_given(given),
     )  # fmt: skip
     return await import_planned(target, given, make_plan)
@@ -208,7 +190,7 @@ async def import_planned(
     )
     renamed = renamed_sentences(outcome.renamed, plans.MOST_NAMED)
     done = plans.change_document(target, outcome, **plan.as_json(), on_clash=given.on_clash)
-    answer(given, done, [(Styled("✓", GREEN), f" {headline}"), *left_out, *renamed])
+    output.answer(given, done, [output.done(headline), *left_out, *renamed])
     return _stopped("import", plan, given, outcome)
 
 
@@ -241,7 +223,7 @@ async def _carry_out(
     with _options_of_target():
         await target.make()
     outcome = await plans.carry_out("Importing" if verb == "import" else "Copying", planned.count, change)
-    notes((*(plan.notes if given.yes and not given.json else ()), *outcome.notes))
+    output.notes((*(plan.notes if given.yes and not given.json else ()), *outcome.notes))
     return outcome
 
 
@@ -271,25 +253,26 @@ def _stopped(verb: str, plan: Plan, given: argparse.Namespace, outcome: Outcome)
     if not outcome.cancelled:
         return DONE
     rest = counted(plan.brings(given.on_clash))
-    note(f"zeroclaw: Stopped after {outcome.count:,} of {rest}; {verb} again to continue.")
+    output.note(f"zeroclaw: Stopped after {outcome.count:,} of {rest}; {verb} again to continue.")
     return INTERRUPTED
-
-
-def _copy_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--to", required=True, metavar="BACKEND", help="Target backend (see `zeroclaw memory help backends`) or plug-in"
-    )
-    parser.add_argument("--to-location", metavar="URL_OR_PATH", help="Target path or URL (default: from config.toml)")
-    add_conflict_options(parser)
-    options.add_dry_run(parser)
-    options.add_filters(parser)
 
 
 @verb(
     "copy",
     "Copy memories to another store and verify them",
     CHANGED,
-    _copy_options,
+    options=[
+        option(
+            "--to",
+            required=True,
+            metavar="BACKEND",
+            help="Target backend (see `zeroclaw memory help backends`) or plug-in",
+        ),
+        option("--to-location", metavar="URL_OR_PATH", help="Target path or URL (default: from config.toml)"),
+        ON_CLASH,
+        options.DRY_RUN,
+        options.FILTERS,
+    ],
     agents=options.OWN_MEMORIES,
     examples=("copy --to markdown --dry-run", "copy --to sqlite --to-location new.db"),
 )
@@ -318,7 +301,7 @@ async def _copy(library: Library, target: Target, given: argparse.Namespace, wan
         plan = await plan_copy(library, target, wanted, on_progress=comparing.advance)
     count = plan.brings(given.on_clash)
     hidden = await library.superseded_hidden(wanted)
-    about: dict[str, Any] = {"from": place_of(library), "losses": list(plan.notes), "superseded_hidden": hidden}
+    about: dict[str, Any] = {"from": output.place_of(library), "losses": list(plan.notes), "superseded_hidden": hidden}
     planned = CopyOutcome("copy", count, left=plan.new + plan.taken - count)
     change = partial(copy_memories, library, target, wanted, given.on_clash)
     lines = [*_copy_lines(target, plan, given.on_clash, superseded_sentence(hidden))]
@@ -333,7 +316,7 @@ async def _copy(library: Library, target: Target, given: argparse.Namespace, wan
     renamed = renamed_sentences(outcome.renamed, plans.MOST_NAMED)
     undo = [_undo(target)] if outcome.action is not None else []
     done = plans.change_document(target, outcome, **about, **plan.as_json(), on_clash=given.on_clash)
-    answer(given, done, [(Styled("✓", GREEN), f" {copied}"), *more, *renamed, *undo])
+    output.answer(given, done, [output.done(copied), *more, *renamed, *undo])
     return _stopped("copy", plan, given, outcome) or (REFUSED if outcome.differs else DONE)
 
 

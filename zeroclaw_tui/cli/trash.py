@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.cli import output, plans
 from zeroclaw_tui.cli.chosen import exactly, nothing_found, several_agents
-from zeroclaw_tui.cli.options import add_dry_run, add_page, agents_given, positive
-from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Styled
+from zeroclaw_tui.cli.options import DRY_RUN, PAGE, agents_given, conflict_options, option, positive
+from zeroclaw_tui.cli.output import BOLD, DIM, YELLOW, Styled
 from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.memory.days import time_here
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, NotFound, Refused, UsageError
@@ -32,34 +32,44 @@ _MOST_LISTED = 100
 _MOST_FOUND = 10_000
 _LONGEST_CELL = 30
 _EMPTY = "The trash is empty."
+_ON_CONFLICT = conflict_options(
+    "on_conflict",
+    "refuse",
+    overwrite="Replace the existing memory",
+    rename="Keep both; restore under another key",
+)
+_TURN_OPTIONS = (
+    option("--id", type=positive, metavar="N", help="The change with this number, even if later changes exist"),
+    _ON_CONFLICT,
+    DRY_RUN,
+)
 
 
 # Undo and redo
 
 
-def _turn_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--id", type=positive, metavar="N", help="The change with this number, even if later changes exist"
-    )
-    _add_conflict_options(parser)
-    add_dry_run(parser)
-
-
-def _undo_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--list", action="store_true", help="List the changes made here with their numbers")
-    _turn_options(parser)
-
-
-@verb("undo", "Undo the last change", CHANGED, _undo_options, examples=("undo --dry-run", "undo --list"))
+@verb(
+    "undo",
+    "Undo the last change",
+    CHANGED,
+    options=[
+        option("--list", action="store_true", help="List the changes made here with their numbers"),
+        *_TURN_OPTIONS,
+    ],
+    examples=("undo --dry-run", "undo --list"),
+)
 async def undo(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Undo the last change, or that of a number, once a person agrees; with --list show all of them."""
     return await (_list_changes if given.list else _turn_action)(library, given)
 
 
-_REDO = ("redo --dry-run", "redo --id 12")
-
-
-@verb("redo", "Redo the last undone change", CHANGED, _turn_options, examples=_REDO)
+@verb(
+    "redo",
+    "Redo the last undone change",
+    CHANGED,
+    options=[*_TURN_OPTIONS],
+    examples=("redo --dry-run", "redo --id 12"),
+)
 async def redo(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Redo what was undone last, or the change of a number, once a person agrees."""
     return await _turn_action(library, given)
@@ -70,9 +80,8 @@ async def _turn_action(library: Library, given: argparse.Namespace) -> int:
     from zeroclaw_tui.curation.changes import action_to_turn, turn_action
 
     is_undo = given.verb == "undo"
+    plans.check_can_change(library, given)
     if not given.dry_run:
-        plans.check_writable(library, given)
-        plans.check_can_ask(given.verb, yes=given.yes)
         await library.trash.recover(library.memory)
     action = await action_to_turn(library, given.verb, given.id)
     numbers = await library.trash.numbers_to_turn(action.number, given.verb)
@@ -152,12 +161,12 @@ def _first_changes(library: Library, numbers: Sequence[int], count: int) -> list
 def _print_done(
     library: Library, given: argparse.Namespace, outcome: Outcome, wanted: int, noun: str, **facts: Any
 ) -> int:
-    plans.print_notes(outcome)
+    output.notes(outcome.notes)
     if given.json:
         plans.print_change(library, outcome, **facts)
     else:
         counts = f" ({counted(outcome.count, noun)})" if outcome.turned else ""
-        done = (Styled("✓", GREEN), f" {outcome.headline()}{counts}")
+        done = output.done(f"{outcome.headline()}{counts}")
         output.write_lines([done, *plans.skipped_lines(outcome)])
     if not outcome.cancelled:
         return DONE
@@ -170,7 +179,7 @@ async def _list_changes(library: Library, given: argparse.Namespace) -> int:
     actions = await library.trash.actions(limit=_MOST_LISTED)
     if given.json:
         listed = [{**action.as_json(), "open": action.open, "until": action.until} for action in actions]
-        output.document({**_store_names(library), "actions": listed})
+        output.document({**output.place_of(library), "actions": listed})
         return DONE
     rows = [
         (str(action.number), time_here(action.at), action.title if action.open else f"undone: {action.title}")
@@ -185,24 +194,18 @@ def _more_lines(count: int) -> list[Line]:
     return [Styled(f"  … {count - _SAMPLES:,} more", DIM)] if count > _SAMPLES else []
 
 
-def _store_names(library: Library) -> dict[str, str]:
-    return {"backend": library.memory.name, "location": library.memory.about.location}
-
-
 # The trash
-
-
-def _trash_list_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--contains", metavar="TEXT", help="Key or content contains TEXT (case-insensitive)")
-    add_page(parser)
-    parser.add_argument("--every-store", action="store_true", help="Include all stores of this config directory")
 
 
 @verb(
     "trash list",
     "List deleted memories",
     "{backend, location, total, offset, limit, usage, entries}",
-    _trash_list_options,
+    options=[
+        option("--contains", metavar="TEXT", help="Key or content contains TEXT (case-insensitive)"),
+        *PAGE,
+        option("--every-store", action="store_true", help="Include all stores of this config directory"),
+    ],
     examples=("trash list --contains tea", "trash list --json"),
 )
 async def trash_list(library: Library, given: argparse.Namespace, now: datetime) -> int:
@@ -217,7 +220,7 @@ async def trash_list(library: Library, given: argparse.Namespace, now: datetime)
     if given.json:
         page = {"total": total, "offset": given.offset, "limit": given.limit}
         entries = [_row_as_json(row) for row in rows]
-        output.document({**_store_names(library), **page, "usage": asdict(usage), "entries": entries})
+        output.document({**output.place_of(library), **page, "usage": asdict(usage), "entries": entries})
         return DONE
     sizes = f"{size_shown(usage.bytes)} of {size_shown(usage.bytes_kept)}"
     about = f"{counted(usage.rows)} in the trash of this config dir, {sizes}; each stays for {usage.days_kept} days."
@@ -231,19 +234,17 @@ async def _recover(library: Library, given: argparse.Namespace) -> None:
         await library.trash.recover(library.memory)
 
 
-def _trash_restore_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("numbers", nargs="*", type=positive, metavar="NUMBER", help="Numbers as shown by `trash list`")
-    parser.add_argument("--contains", metavar="TEXT", help="All whose key or content contains TEXT (case-insensitive)")
-    parser.add_argument("--all", action="store_true", help="All of this store")
-    _add_conflict_options(parser)
-    add_dry_run(parser)
-
-
 @verb(
     "trash restore",
     "Restore deleted memories",
     CHANGED,
-    _trash_restore_options,
+    options=[
+        option("numbers", nargs="*", type=positive, metavar="NUMBER", help="Numbers as shown by `trash list`"),
+        option("--contains", metavar="TEXT", help="All whose key or content contains TEXT (case-insensitive)"),
+        option("--all", action="store_true", help="All of this store"),
+        _ON_CONFLICT,
+        DRY_RUN,
+    ],
     examples=("trash restore 12", "trash restore --all --dry-run"),
 )
 async def trash_restore(library: Library, given: argparse.Namespace, now: datetime) -> int:
@@ -280,7 +281,7 @@ async def _numbers_given(library: Library, given: argparse.Namespace) -> list[in
     "trash empty",
     "Permanently delete what is in the trash of this store",
     CHANGED,
-    add_dry_run,
+    [DRY_RUN],
     examples=("trash empty --dry-run", "trash empty --yes"),
 )
 async def trash_empty(library: Library, given: argparse.Namespace, now: datetime) -> int:
@@ -299,7 +300,7 @@ async def trash_empty(library: Library, given: argparse.Namespace, now: datetime
         if not given.yes and not plans.confirm_count(count, "delete them permanently", lines):
             return REFUSED
         count = await library.trash.empty()
-        lines = [(Styled("✓", GREEN), f" {counted(count)} permanently deleted.")]
+        lines = [output.done(f"{counted(count)} permanently deleted.")]
     document = plans.change_document(library, Outcome("clean", count), verb="empty", dry_run=given.dry_run)
     return plans.print_plan(given, lines, document)
 
@@ -349,7 +350,7 @@ async def print_history(library: Library, given: argparse.Namespace) -> int:
     versions.sort(key=lambda found: found[1].action, reverse=True)
     if given.json:
         listed = [_version_as_json(wanted, version) for wanted, version in versions]
-        output.document({**_store_names(library), "ids": ids, "versions": listed})
+        output.document({**output.place_of(library), "ids": ids, "versions": listed})
         return DONE
     for _, version in versions:
         key = one_line(version.rows[-1].entry().key)
@@ -389,18 +390,3 @@ def _version_as_json(id: str, version: Version) -> dict[str, Any]:
         **{name: None if row is None else row.entry().as_json() for name, row in rows.items()},
         "diff": None if difference is None else "\n".join(difference),
     }
-
-
-# Options
-
-
-def _add_conflict_options(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_mutually_exclusive_group()
-    group.add_argument(
-        "--overwrite", dest="on_conflict", action="store_const", const="overwrite", default="refuse",
-        help="Replace the existing memory",
-    )  # fmt: skip
-    group.add_argument(
-        "--rename", dest="on_conflict", action="store_const", const="rename", default="refuse",
-        help="Keep both; restore under another key",
-    )  # fmt: skip

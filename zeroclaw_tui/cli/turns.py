@@ -8,21 +8,9 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.cli.options import agent_given, moment_meant
-from zeroclaw_tui.cli.output import (
-    BOLD,
-    DIM,
-    GREEN,
-    RED,
-    YELLOW,
-    Line,
-    Styled,
-    document,
-    note,
-    notes,
-    width,
-    write_lines,
-)
+from zeroclaw_tui.cli import output
+from zeroclaw_tui.cli.options import agent_given, moment_meant, option
+from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, RED, YELLOW, Line, Styled
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.memory.errors import DONE
 from zeroclaw_tui.memory.text import counted, cut, one_line
@@ -37,16 +25,14 @@ MAX_FIRST_TURNS = 10
 _MAX_QUERY_LENGTH = 400
 
 
-def _tail_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--follow", action="store_true", help="Then wait for new turns, until Ctrl-C")
-    parser.add_argument("--since", metavar="WHEN", help="Only turns since then: 12h, 30d, a date or RFC 3339")
-
-
 @verb(
     "tail",
     "Show recorded turns and compare them with a recall made now",
     "{turn, at, agent, session, channel, query, sent, predicted, equal, why_not_equal, source}, a line a turn",
-    _tail_options,
+    options=[
+        option("--follow", action="store_true", help="Then wait for new turns, until Ctrl-C"),
+        option("--since", metavar="WHEN", help="Only turns since then: 12h, 30d, a date or RFC 3339"),
+    ],
     agents="Only the turns of this agent",
     concerns=("store", "recall", "vectors"),
     examples=("tail --since 12h", "tail --follow --json"),
@@ -62,7 +48,7 @@ async def tail(library: Library, given: argparse.Namespace, now: datetime) -> in
     if not given.follow:
         await _print_turns(library, given, await recorded(library, since=since, agent=agent), printed)
         return DONE
-    note("zeroclaw: Waiting for new turns. Press Ctrl-C to end.")
+    output.note("zeroclaw: Waiting for new turns. Press Ctrl-C to end.")
     async for log in follow(library, since=since, agent=agent, most=MAX_FIRST_TURNS if since is None else None):
         await _print_turns(library, given, log, printed)
     return DONE
@@ -75,14 +61,14 @@ async def _print_turns(library: Library, given: argparse.Namespace, log: TurnLog
     broken = f"{counted(log.broken_lines, 'line')} of the trace could not be read." if log.broken_lines else ""
     every = map(one_line, filter(None, (*log.problems, broken, log.why_nothing)))
     remarks = [remark for remark in every if remark not in printed]
-    notes(remarks)
+    output.notes(remarks)
     printed.update(remarks)
     for turn in log.turns:
         compared = await compare(library, turn)
         if given.json:
-            document(compared.as_json(), compact=True)
+            output.document(compared.as_json(), compact=True)
         else:
-            write_lines(_turn_lines(compared))
+            output.write_lines(_turn_lines(compared))
             sys.stdout.flush()
 
 
@@ -90,7 +76,7 @@ def _turn_lines(compared: ComparedTurn) -> Iterator[Line]:
     """A turn for people: the message, the agent, how many memories were sent, and what differs."""
     turn = compared.turn
     who = " · ".join(one_line(part) for part in (turn.agent, turn.channel, turn.session) if part)
-    asked = cut(one_line(turn.query[:_MAX_QUERY_LENGTH]), max(20, width() - 2)) or "(no message recorded)"
+    asked = cut(one_line(turn.query[:_MAX_QUERY_LENGTH]), max(20, output.width() - 2)) or "(no message recorded)"
     yield Styled(f"{turn.moment.astimezone():%Y-%m-%d %H:%M:%S}  {who or 'no agent named'}", DIM)
     yield Styled(f"  {asked}", BOLD)
     sign, colour = {True: ("✓", GREEN), False: ("✗", RED), None: ("–", YELLOW)}[compared.equal]
@@ -103,7 +89,7 @@ def _difference_lines(sent: str, predicted: str) -> Iterator[Line]:
     """What was sent and not predicted as +, what was predicted and not sent as -, what is in both without a sign."""
     from zeroclaw_tui.memory.text_difference import diff_lines
 
-    room = max(20, width() - 6)
+    room = max(20, output.width() - 6)
     for line in diff_lines(predicted, sent, whole=True):
         if text := cut(one_line(line.text), room):
             yield Styled(f"    {line.sign} {text}", {"+": GREEN, "-": RED}.get(line.sign, DIM))

@@ -12,7 +12,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from zeroclaw_tui.cli.dropped import removed_option, removed_verb
-from zeroclaw_tui.cli.options import OWN_MEMORIES, Parser, add_common, first_word, likely, open_options
+from zeroclaw_tui.cli.options import (
+    OWN_MEMORIES,
+    AddOption,
+    Parser,
+    add_common,
+    first_word,
+    likely,
+    open_options,
+    option,
+)
 from zeroclaw_tui.cli.output import answer as answer_with
 from zeroclaw_tui.cli.output import note, notes
 from zeroclaw_tui.memory.errors import Refused, UsageError
@@ -27,7 +36,6 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.transfer.target import Target
 
 Concern = Literal["store", "recall", "vectors", "hygiene", "snapshot", "file", "fact"]
-AddOptions = Callable[[argparse.ArgumentParser], None]
 Answer = Callable[..., Awaitable[int]]
 
 GROUPS = {
@@ -93,7 +101,7 @@ class Verb(NamedTuple):
     shape: str
     """The names of its JSON document."""
     answers: Answer
-    add_options: AddOptions | None = None
+    options: Sequence[AddOption] = ()
     examples: tuple[str, ...] = ()
     """What can be typed behind `zeroclaw memory`."""
     description: str = ""
@@ -111,7 +119,7 @@ class Verb(NamedTuple):
 
 
 def verb(
-    name: str, about: str, shape: str, options: AddOptions | None = None, **more: Any
+    name: str, about: str, shape: str, options: Sequence[AddOption] = (), **more: Any
 ) -> Callable[[Answer], Answer]:
     """Declare the verb that the decorated function answers; `more` are fields of `Verb`."""
 
@@ -200,8 +208,8 @@ def verb_parser(called: Verb) -> Parser:
         description=called.description or f"{called.about}.",
         epilog="\n".join([called.epilog, "examples:", *(f"  zeroclaw memory {words}" for words in called.examples)]),
     )
-    if called.add_options is not None:
-        called.add_options(parser)
+    for add in called.options:
+        add(parser)
     add_common(parser, called.agents)
     return parser
 
@@ -328,17 +336,11 @@ def topics() -> Iterator[tuple[str, str]]:
             yield file.stem, page.readline().partition(": ")[2].strip()
 
 
-def _help_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "topic", nargs="*", metavar="TOPIC_OR_VERB", help="Topic or command; without it, list the topics"
-    )
-
-
 @verb(
     "help",
     "Show a help page or the help of a command",
     "{topic, text}",
-    _help_options,
+    options=[option("topic", nargs="*", metavar="TOPIC_OR_VERB", help="Topic or command; without it, list the topics")],
     opens="nothing",
     examples=("help scoring", "help trash restore"),
 )
