@@ -17,7 +17,7 @@ from zeroclaw_tui.memory.errors import EmbeddingFailed, Refused
 from zeroclaw_tui.memory.query import ENTRIES, Query
 from zeroclaw_tui.memory.recall import UNLIMITED, RecallRequest, RecallResult, Rule, Stop
 from zeroclaw_tui.scoring.decide import Decision, answer, asked_of_store, decide, is_same, of_program, serves
-from zeroclaw_tui.scoring.evidence import Evidence, StageEvidence, created_until, word_shares
+from zeroclaw_tui.scoring.evidence import Evidence, StageEvidence, word_shares
 from zeroclaw_tui.scoring.explain import explained
 from zeroclaw_tui.scoring.explanation import Advice, Explanation, Facts
 from zeroclaw_tui.scoring.injection import RECALL_LIMIT, pool_size
@@ -247,9 +247,6 @@ async def _evidence(library: Library, trial: Trial, vector: np.ndarray | None, *
     for session in trial.request.scopes:
         request = asked_of_store(trial, session)
         evidence = await library.memory.search(trial._replace(request=request), vector, deep=deep)
-        if request.created_until:
-            until = datetime.fromisoformat(request.created_until)
-            evidence = await asyncio.to_thread(created_until, evidence, until)
         if deep and isinstance(evidence, StageEvidence):
             return (evidence,) * len(trial.request.scopes)
         found.append(evidence)

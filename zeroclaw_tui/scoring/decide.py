@@ -21,6 +21,7 @@ from zeroclaw_tui.scoring.evidence import (
     StageEvidence,
     StageHits,
     StoreRecall,
+    existed,
     keyword_hits,
     no_hits,
     scan_keys,
@@ -390,7 +391,8 @@ def _like(
     if profile.hides_superseded:
         seen &= ~evidence.rows.superseded[positions]
     agents = scope.agent_ids if profile.filters_in_sql else None
-    at = np.flatnonzero(seen & masks.in_stage(None, agents, durable=False)[positions])
+    seen &= (masks.in_stage(None, agents, durable=False) & masks.existing(scope.request.created_until))[positions]
+    at = np.flatnonzero(seen)
     if agents is not None and facts is not None and facts.order != "stored":
         keys = scan_keys(evidence, facts.order, None)[positions[at]]
         at = at[np.lexsort((keys, facts.moments[at]))]
@@ -409,6 +411,7 @@ def _newest(evidence: StageEvidence, scope: Scope, notes: tuple[str, ...]) -> St
 
     masks, positions = evidence.masks, evidence.masks.positions["recent"]
     seen = masks.visible(scope) & masks.of_session(scope.request.session_id)
+    seen &= masks.existing(scope.request.created_until)
     listed = positions[seen[positions]]
     remaining = np.arange(min(len(listed), scope.recent_limit))
     return _listing(evidence, scope, "recent", listed, remaining, notes)
@@ -442,12 +445,16 @@ def _with_agents(scope: Scope, evidence: StageEvidence) -> Scope:
 # Rules of a backend's own.
 
 
-def own_ranking(evidence: OwnEvidence, limit: int) -> list[ScoredEntry]:
-    """What the store returns at a limit."""
-    if evidence.is_of_limit:
-        return list(evidence.entries)
+def own_ranking(evidence: OwnEvidence, limit: int, created_until: str = "") -> list[ScoredEntry]:
+    """What the store returns at a limit; what follows a memory that was created later moves up."""
+    found, later = list[ScoredEntry](), 0
     places = evidence.places or [scored.rank for scored in evidence.entries]
-    return [scored for scored, place in zip(evidence.entries, places, strict=True) if place <= max(limit, 0)]
+    for scored, place in zip(evidence.entries, places, strict=True):
+        if not existed(scored.entry.timestamp, created_until):
+            later += 1
+        elif evidence.is_of_limit or place - later <= max(limit, 0):
+            found.append(scored)
+    return found
 
 
 def is_same(one: MemoryEntry, other: MemoryEntry) -> bool:
@@ -515,7 +522,7 @@ def answer(decision: Decision, rows: Mapping[Handle, MemoryEntry]) -> Answer:
     withheld: list[ScoredEntry] = []
     for scope, (each, ranking) in enumerate(zip(decision.evidence, decision.rankings, strict=True)):
         if isinstance(each, OwnEvidence):
-            found = own_ranking(each, asked_of_store(trial).limit)
+            found = own_ranking(each, asked_of_store(trial).limit, trial.request.created_until)
         else:
             assert ranking is not None
             found = ranking.results(rows)

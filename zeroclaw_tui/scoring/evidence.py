@@ -204,56 +204,10 @@ def own_evidence(trial: Trial, found: StoreRecall, depth: int) -> OwnEvidence:
     )
 
 
-def created_until(evidence: Evidence, moment: datetime) -> Evidence:
-    """The evidence without memories that were created after a moment; one without a time of creation stays."""
-    if isinstance(evidence, OwnEvidence):
-        return _own_until(evidence, moment)
-    import numpy as np
-
-    rows = evidence.rows
-
-    def existed(handles: np.ndarray) -> np.ndarray:
-        positions = np.searchsorted(rows.handles, handles).tolist()
-        return np.array([not _is_later(rows.created[at], moment) for at in positions], dtype=bool)
-
-    keyword, vector = existed(evidence.keyword_handles), existed(evidence.vector_handles)
-    like, recent = existed(evidence.like), existed(evidence.recent)
-    facts = evidence.like_facts
-    if facts is not None:
-        facts = replace(
-            facts,
-            moments=facts.moments[like],
-            accepted=None if facts.accepted is None else facts.accepted[like],
-            early=None if facts.early is None else facts.early[like],
-        )
-    return replace(
-        evidence,
-        keyword_handles=evidence.keyword_handles[keyword],
-        keyword_scores=evidence.keyword_scores[keyword],
-        vector_handles=evidence.vector_handles[vector],
-        vector_scores=evidence.vector_scores[vector],
-        like=evidence.like[like],
-        recent=evidence.recent[recent],
-        like_facts=facts,
-    )
-
-
-def _own_until(evidence: OwnEvidence, moment: datetime) -> OwnEvidence:
-    """The same for a ranking: those after what is left out move up."""
-    places = evidence.places or tuple(scored.rank for scored in evidence.entries)
-    entries, new_places, removed = list[ScoredEntry](), list[int](), 0
-    for scored, place in zip(evidence.entries, places, strict=True):
-        if _is_later(scored.entry.timestamp, moment):
-            removed += 1
-        else:
-            entries.append(replace(scored, rank=len(entries) + 1))
-            new_places.append(place and place - removed)
-    return replace(evidence, entries=tuple(entries), places=None if evidence.places is None else tuple(new_places))
-
-
-def _is_later(created: str, moment: datetime) -> bool:
-    at = moment_in(created)
-    return at is not None and at > moment
+def existed(created: str, until: str) -> bool:
+    """Whether a memory created then existed at a moment; one without a readable time did, and "" is any moment."""
+    at = moment_in(created) if until else None
+    return at is None or at <= datetime.fromisoformat(until)
 
 
 @dataclass(frozen=True, slots=True)
@@ -395,6 +349,13 @@ class RowMasks:
         seen &= _among(self._rows.agent, self._rows.agent_ids, agent_ids)
         return seen
 
+    def existing(self, until: str) -> np.ndarray:
+        """Rows that existed at a moment."""
+        import numpy as np
+
+        created = self._rows.created
+        return np.array([existed(at, until) for at in created] if until else np.ones(len(created)), dtype=bool)
+
     def let_through(self, scope: Scope) -> np.ndarray:
         """Rows of the session, in time, and not hidden."""
         crosses = scope.vector_live and scope.profile.durable_rows_cross_sessions
@@ -462,12 +423,12 @@ class StageHits:
 
 def keyword_hits(evidence: StageEvidence, scope: Scope) -> StageHits:
     """What FTS5 finds; ZeroClaw >= 0.8.4 restricts it to agents, and while vectors take part to the session."""
-    masks, positions, scores = evidence.masks, evidence.masks.positions["keyword_handles"], evidence.keyword_scores
+    masks, positions = evidence.masks, evidence.masks.positions["keyword_handles"]
+    seen = masks.existing(scope.request.created_until)
     if scope.profile.filters_in_sql:
         session = scope.request.session_id if scope.vector_live else None
-        seen = masks.in_stage(session, scope.agent_ids, durable=True)[positions]
-        positions, scores = positions[seen], scores[seen]
-    return _placed(evidence, positions, scores)
+        seen &= masks.in_stage(session, scope.agent_ids, durable=True)
+    return _placed(evidence, positions[seen[positions]], evidence.keyword_scores[seen[positions]])
 
 
 def vector_hits(evidence: StageEvidence, scope: Scope) -> StageHits:
@@ -479,8 +440,9 @@ def vector_hits(evidence: StageEvidence, scope: Scope) -> StageHits:
 
     masks, in_sql = evidence.masks, scope.profile.filters_in_sql
     session, agents = scope.request.session_id, scope.agent_ids if in_sql else None
-    seen = masks.in_stage(session, agents, durable=in_sql)[masks.positions["vector_handles"]]
-    positions, scores = masks.positions["vector_handles"][seen], evidence.vector_scores[seen]
+    seen = masks.in_stage(session, agents, durable=in_sql) & masks.existing(scope.request.created_until)
+    positions = masks.positions["vector_handles"]
+    positions, scores = positions[seen[positions]], evidence.vector_scores[seen[positions]]
     order = evidence.agent_order if agents is not None else evidence.durable_order
     is_restricted = session is not None or agents is not None
     is_new = scores[1:] != scores[:-1]
