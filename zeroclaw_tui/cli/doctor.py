@@ -59,7 +59,7 @@ async def doctor(configs: Sequence[MemoryConfig], given: argparse.Namespace, now
     if given.compact:
         return await _compact(config, given, now)
     if given.repair and not given.dry_run:
-        plans.check_can_ask("doctor --repair", yes=given.yes)
+        plans.check_can_ask("zeroclaw memory doctor --repair", yes=given.yes)
     library = await _opened(config, given.profile)
     try:
         report = await examine(config, library, deep=given.deep)
@@ -198,7 +198,7 @@ async def _compact(config: MemoryConfig, given: argparse.Namespace, now: datetim
     from zeroclaw_tui.curation.repairs import compact, plan_compact
 
     if not given.dry_run:
-        plans.check_can_ask("doctor --compact", yes=given.yes)
+        plans.check_can_ask("zeroclaw memory doctor --compact", yes=given.yes)
     plan = await plan_compact(config)
     facts = {"backend": config.backend, "dry_run": bool(given.dry_run), **plan.as_json()}
     if given.dry_run:

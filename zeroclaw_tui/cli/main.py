@@ -210,11 +210,12 @@ def _answer_onboard(arguments: Sequence[str], at: int) -> int:
     from zeroclaw_tui.cli.onboard import check_spelling, foreign_argument, foreign_sentence, onboard, onboard_parser
 
     own = [*arguments[:at], *arguments[at + 1 :]]
-    foreign = foreign_argument(own)
+    parser = onboard_parser()
+    foreign = foreign_argument(parser, own)
     if foreign is not None:
-        check_spelling(foreign)
+        check_spelling(parser, foreign)
         hand_over(arguments, foreign_sentence(foreign))
-    given = onboard_parser().parsed(own)
+    given = parser.parsed(own)
     # The wizard waits for a person, and may go on as the inspector.
     gc.enable()
     return onboard(given)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.cli.options import Parser, likely
 from zeroclaw_tui.cli.output import BOLD, Styled, document, error_as_json, note, styled_by_name, write_lines
-from zeroclaw_tui.cli.plans import NOTHING_DONE, confirm
+from zeroclaw_tui.cli.plans import NOTHING_DONE, check_can_ask, confirm
 from zeroclaw_tui.memory.errors import DONE, REFUSED, InspectorError, NotFound, UsageError
 from zeroclaw_tui.memory.text import cut, mask_secrets, one_line
 
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
 
 RESTORE_ASKS = ""
 """What `--restore` without a name means."""
-_TAKES_VALUE = frozenset({"--memory", "--set", "--answers", "--config-dir", "--workspace"})
-_TAKES_VALUE_OR_NOT = "--restore"
-_SWITCHES = ("--interactive", "--defaults", "--no-test", "--dry-run", "--json", "--yes", "--help")
-OWN_OPTIONS = (*_SWITCHES, *sorted(_TAKES_VALUE), _TAKES_VALUE_OR_NOT)
 _OF_ZEROCLAW = frozenset(
     {
         "--agent", "--api-key", "--cli", "--force", "--model", "--model-provider", "--provider", "--quick",
@@ -94,14 +90,14 @@ def onboard_parser() -> Parser:
     return parser
 
 
-def foreign_argument(arguments: Sequence[str]) -> str | None:
+def foreign_argument(parser: Parser, arguments: Sequence[str]) -> str | None:
     """The first argument of `zeroclaw onboard` that is not ours, without a value that hangs on it; else None."""
-    may_be_value = False
+    own, may_be_value = parser._option_string_actions, False
     for argument in arguments:
         name, equals, _ = argument.partition("=")
         is_value = may_be_value and (argument == "-" or not argument.startswith("-"))
-        may_be_value = name in (*_TAKES_VALUE, _TAKES_VALUE_OR_NOT) and not equals and not is_value
-        if not (is_value or name in OWN_OPTIONS or argument == "-h"):
+        may_be_value = name in own and own[name].nargs != 0 and not equals and not is_value
+        if not (is_value or name in own):
             return name if name.startswith("-") else argument
     return None
 
@@ -113,11 +109,11 @@ def foreign_sentence(argument: str) -> tuple[str, str]:
     return message, "`zeroclaw onboard --help` lists the arguments of this program."
 
 
-def check_spelling(foreign: str) -> None:
+def check_spelling(parser: Parser, foreign: str) -> None:
     """Raise UsageError for an option that is most likely one of ours, misspelt: no ZeroClaw has it."""
     if not foreign.startswith("--") or foreign in _OF_ZEROCLAW or foreign.endswith("-only"):
         return
-    near = likely(foreign, OWN_OPTIONS, cutoff=0.8)
+    near = likely(foreign, parser._option_string_actions, cutoff=0.8)
     if near is not None:
         shown = one_line(mask_secrets(foreign))[:_LONGEST_SHOWN]
         raise UsageError(
@@ -208,15 +204,10 @@ def _put_back(install: Install, config_file: Path, backup: Backup, given: argpar
     elif given.dry_run:
         note(NOTHING_DONE)
     else:
-        if not given.yes:
-            if not (sys.stdin.isatty() and sys.stderr.isatty()):
-                raise UsageError(
-                    "--restore needs confirmation, but stdin is not a terminal.",
-                    hint="Pass --yes to proceed or --dry-run to see the plan.",
-                )
-            if not confirm(f"Restore {backup.name}?", styled_by_name(shown)):
-                return REFUSED
-            shown = []
+        check_can_ask("zeroclaw onboard --restore", yes=given.yes)
+        if not given.yes and not confirm(f"Restore {backup.name}?", styled_by_name(shown)):
+            return REFUSED
+        shown = shown if given.yes else []
         saved = save_config(config_file, today, raw, install.own_dir, datetime.now().astimezone())
         shape |= {"restored": backup.name, "backup": saved.name if saved else None}
         shown.append([("good", "✓ "), ("", f"Restored {one_line(str(config_file))} from {backup.name}.")])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from zeroclaw_tui.cli import output
@@ -48,11 +49,11 @@ def undo_hint() -> str:
     return runnable("; `zeroclaw memory undo`")
 
 
-def check_can_ask(verb: str, *, yes: bool) -> None:
-    """Raise UsageError where a question could not be answered and no --yes answers it."""
+def check_can_ask(command: str, *, yes: bool) -> None:
+    """Raise UsageError where a question of this command could not be answered and no --yes answers it."""
     if not yes and not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(
-            f"`zeroclaw memory {verb}` needs confirmation, but stdin is not a terminal.",
+            f"`{command}` needs confirmation, but stdin is not a terminal.",
             hint="Pass --yes to proceed or --dry-run to see the plan.",
         )
 
@@ -99,7 +100,7 @@ def check_can_change(library: Library, given: argparse.Namespace) -> None:
     """Raise where the change of a verb that asks can be neither made nor confirmed; a dry run always can."""
     if not given.dry_run:
         check_writable(library, given)
-        check_can_ask(given.verb, yes=given.yes)
+        check_can_ask(f"zeroclaw memory {given.verb}", yes=given.yes)
 
 
 def check_writable(library: Library, given: argparse.Namespace) -> None:
@@ -130,12 +131,13 @@ async def carry_out(doing: str, total: int, change: Callable[..., Awaitable[Resu
         return await change(on_progress=progress.advance)
 
 
-async def with_conflict_sentences(change: Callable[[], Awaitable[Result]]) -> Result:
-    """Make a change; of several conflicts each is named on stderr, and the error names the options that help."""
+@contextmanager
+def conflicts_named() -> Iterator[None]:
+    """Name each of several conflicts of a change on stderr; the error names the options that help."""
     from zeroclaw_tui.memory.change import Conflicts
 
     try:
-        return await change()
+        yield
     except Conflicts as conflicts:
         if conflicts.total > 1:
             output.notes(_conflict_sentences(conflicts.found, conflicts.total))

@@ -217,7 +217,7 @@ async def _carry_out(
     about |= {**plan.as_json(), "on_clash": given.on_clash}
     if given.dry_run or not planned.count:
         return plans.print_plan(given, lines, plans.change_document(target, planned, dry_run=given.dry_run, **about))
-    plans.check_can_ask(verb, yes=given.yes)
+    plans.check_can_ask(f"zeroclaw memory {verb}", yes=given.yes)
     if not given.yes and not plans.confirm("Go on?", lines):
         return REFUSED
     with _options_of_target():

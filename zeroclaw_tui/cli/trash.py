@@ -91,7 +91,8 @@ async def _turn_action(library: Library, given: argparse.Namespace) -> int:
     if given.dry_run:
         return await _print_plan(library, given, head, numbers, count, **{name: action.as_json()})
     if not given.yes:
-        preview = await plans.with_conflict_sentences(partial(_preview, library, given, numbers))
+        with plans.conflicts_named():
+            preview = await _preview(library, given, numbers)
         lines = _plan_lines(library, given, head, numbers, count, preview)
         if not plans.confirm(f"{given.verb.capitalize()} it?", lines):
             return REFUSED
@@ -108,8 +109,8 @@ async def _turn_action(library: Library, given: argparse.Namespace) -> int:
 async def _turned(
     given: argparse.Namespace, doing: str, count: int, turn: Callable[..., Awaitable[Outcome]]
 ) -> Outcome:
-    change = partial(turn, on_conflict=given.on_conflict)
-    return await plans.with_conflict_sentences(lambda: plans.carry_out(doing, count, change))
+    with plans.conflicts_named():
+        return await plans.carry_out(doing, count, partial(turn, on_conflict=given.on_conflict))
 
 
 async def _preview(library: Library, given: argparse.Namespace, numbers: Sequence[int]) -> ApplyResult:
@@ -292,7 +293,7 @@ async def trash_empty(library: Library, given: argparse.Namespace, now: datetime
     if given.read_only:
         raise Refused("With --read-only nothing is changed, not even the trash.")
     if not given.dry_run:
-        plans.check_can_ask("trash empty", yes=given.yes)
+        plans.check_can_ask("zeroclaw memory trash empty", yes=given.yes)
     rows, count = await library.trash.listing(limit=_SAMPLES)
     is_empty = not count and not await library.trash.actions(limit=1)
     lines: list[Line] = [_EMPTY] if is_empty else _empty_lines(rows, count)
