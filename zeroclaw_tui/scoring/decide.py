@@ -297,6 +297,7 @@ class StoreRanking:
     list of the newest finds before it is cut to a limit; None where neither ran.
     """
 
+    evidence: StageEvidence
     scope: Scope
     mode: str
     scale: str
@@ -345,7 +346,7 @@ def rank(
         return _newest(evidence, scope, tuple(notes))
     if not words(request.query):
         notes.append(f"ZeroClaw {profile.version} finds nothing for a blank query.")
-        return StoreRanking(scope, "recent", "0..1", tuple(notes), (), np.zeros(0, dtype=np.int64))
+        return StoreRanking(evidence, scope, "recent", "0..1", tuple(notes), (), np.zeros(0, dtype=np.int64))
     keyword = keyword_hits(evidence, scope) if mode != "embedding" else no_hits(evidence)
     vector = vector_hits(evidence, scope) if scope.vector_live else no_hits(evidence)
     if mode != "embedding" and scope.stage_limit:
@@ -359,7 +360,7 @@ def rank(
     chosen, passing = _cut(evidence, scope, among, remaining, scope.store_limit)
     scale = "raw bm25" if order.mode == "keyword" and not profile.normalises_keyword_only else "0..1"
     candidates = order.candidates(chosen, evidence.rows.handles)
-    return StoreRanking(scope, order.mode, scale, tuple(notes), candidates, passing, order)
+    return StoreRanking(evidence, scope, order.mode, scale, tuple(notes), candidates, passing, order)
 
 
 def _cut(
@@ -430,7 +431,7 @@ def _listing(
     score, limit = (LIKE_SCORE, scope.store_limit) if mode == "like" else (None, scope.recent_limit)
     chosen, passing = _cut(evidence, scope, listed, remaining, limit)
     candidates = tuple(Candidate(handle, score) for handle in evidence.rows.handles[listed[chosen]].tolist())
-    return StoreRanking(scope, mode, "0..1", notes, candidates, passing, order, listed)
+    return StoreRanking(evidence, scope, mode, "0..1", notes, candidates, passing, order, listed)
 
 
 def _with_agents(scope: Scope, evidence: StageEvidence) -> Scope:
@@ -467,16 +468,15 @@ def is_same(one: MemoryEntry, other: MemoryEntry) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A recall as far as it can be decided without any content: one ranking a session scope, in their order.
+    """A recall as far as it can be decided without any content.
 
-    `wanted` are the rows whose content decides the rest, best first; builders of results read nothing else. `rankings`
-    has None for a backend that ranks by a rule of its own. `notes` are what a recall would say of the stages and of
-    what it cannot serve.
+    `rankings` has one for each session scope, in their order: what is decided of stages, or the ranking of a backend by
+    a rule of its own. `wanted` are the rows whose content decides the rest, best first; builders of results read
+    nothing else. `notes` are what a recall would say of the stages and of what it cannot serve.
     """
 
     trial: Trial
-    evidence: tuple[Evidence, ...]
-    rankings: tuple[StoreRanking | None, ...]
+    rankings: tuple[StoreRanking | OwnEvidence, ...]
     wanted: tuple[Handle, ...]
     notes: tuple[str, ...] = ()
 
@@ -498,18 +498,18 @@ def decide(evidence: Sequence[Evidence], trial: Trial) -> Decision:
     """
     if not serves(evidence, trial):
         raise UsageError("The hits of this query cannot be used for another query.", hint="Ask the store again.")
-    rankings: list[StoreRanking | None] = []
+    rankings: list[StoreRanking | OwnEvidence] = []
     wanted: dict[Handle, None] = {}
     notes: dict[str, None] = {}
     for each, session in zip(evidence, trial.request.scopes, strict=True):
-        ranking = None
-        if isinstance(each, StageEvidence):
-            ranking = rank(each, asked_of_store(trial, session), trial.profile, trial.settings)
+        if isinstance(each, OwnEvidence):
+            rankings.append(each)
+        else:
+            rankings.append(ranking := rank(each, asked_of_store(trial, session), trial.profile, trial.settings))
             wanted |= dict.fromkeys(ranking.handles)
             notes |= dict.fromkeys(ranking.notes)
         notes |= dict.fromkeys(each.notes)
-        rankings.append(ranking)
-    return Decision(trial, tuple(evidence), tuple(rankings), tuple(wanted), tuple(notes))
+    return Decision(trial, tuple(rankings), tuple(wanted), tuple(notes))
 
 
 def answer(decision: Decision, rows: Mapping[Handle, MemoryEntry]) -> Answer:
@@ -520,22 +520,19 @@ def answer(decision: Decision, rows: Mapping[Handle, MemoryEntry]) -> Answer:
     trial = decision.trial
     remaining: list[ScoredEntry] = []
     withheld: list[ScoredEntry] = []
-    for scope, (each, ranking) in enumerate(zip(decision.evidence, decision.rankings, strict=True)):
-        if isinstance(each, OwnEvidence):
-            found = own_ranking(each, asked_of_store(trial).limit, trial.request.created_until)
+    for scope, ranking in enumerate(decision.rankings):
+        if isinstance(ranking, OwnEvidence):
+            found = own_ranking(ranking, asked_of_store(trial).limit, trial.request.created_until)
         else:
-            assert ranking is not None
             found = ranking.results(rows)
         for entries, of_scope in zip((remaining, withheld), _scanned(found, trial), strict=True):
             entries += [replace(scored, scope=scope) for scored in of_scope]
-    if len(decision.evidence) > 1:
+    if len(decision.rankings) > 1:
         remaining, withheld = _joined(remaining, trial.profile), _joined(withheld, trial.profile)
-    first, ranking = decision.evidence[0], decision.rankings[0]
+    first = decision.rankings[0]
     if isinstance(first, OwnEvidence) and first.program is not None:
         return Answer(tuple(remaining), tuple(withheld), first.mode, first.scale)
-    source = first if ranking is None else ranking
-    assert isinstance(source, StoreRanking | OwnEvidence)
-    return Answer(judge(remaining, trial), judge(withheld, trial), source.mode, source.scale)
+    return Answer(judge(remaining, trial), judge(withheld, trial), first.mode, first.scale)
 
 
 def _scanned(found: Sequence[ScoredEntry], trial: Trial) -> tuple[list[ScoredEntry], list[ScoredEntry]]:

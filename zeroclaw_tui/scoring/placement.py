@@ -116,12 +116,11 @@ def placement_of(decision: Decision, rows: Mapping[Handle, MemoryEntry], entry: 
     judged = next((each for each in (*answered.results, *answered.withheld) if is_same(each.entry, entry)), None)
     scopes = trial.request.scopes
     scope = judged.scope if judged is not None else scopes.index(entry.session_id) if entry.session_id in scopes else 0
-    evidence, ranking = decision.evidence[scope], decision.rankings[scope]
-    if isinstance(evidence, OwnEvidence):
-        way = _own_way(evidence, trial, answered, entry)
+    ranking = decision.rankings[scope]
+    if isinstance(ranking, OwnEvidence):
+        way = _own_way(ranking, trial, answered, entry)
     else:
-        assert ranking is not None
-        way = _stage_way(evidence, ranking, trial, answered, entry)
+        way = _stage_way(ranking, trial, answered, entry)
     in_prompt = in_prompt_order(answered.results)
     way = replace(way, judged=judged, injected=len(in_prompt))
     if judged is not None:
@@ -129,7 +128,7 @@ def placement_of(decision: Decision, rows: Mapping[Handle, MemoryEntry], entry: 
         # Judged by the rules alone no memory is stopped by the recall as a whole.
         stop = judged.stop.stage if judged.stop is not None and judged.stop.stage != "recall" else None
         return replace(way, rank=judged.rank, stopped_at=stop, place=place)
-    if isinstance(evidence, OwnEvidence) and evidence.program is not None:
+    if isinstance(ranking, OwnEvidence) and ranking.program is not None:
         return way
     score = LIKE_SCORE if way.like_rank is not None else None if way.path == "like" else way.fused_score
     kind = scan(entry.content, trial.settings.threat_scan) if passes_scanner(trial) else None
@@ -147,11 +146,9 @@ def _own_way(evidence: OwnEvidence, trial: Trial, answered: Answer, entry: Memor
     return replace(way, fused_score=score, fused_rank=at + 1, rank=at + 1 - before, stopped_at="limit")
 
 
-def _stage_way(
-    evidence: StageEvidence, ranking: StoreRanking, trial: Trial, answered: Answer, entry: MemoryEntry
-) -> Placement:
+def _stage_way(ranking: StoreRanking, trial: Trial, answered: Answer, entry: MemoryEntry) -> Placement:
     """The way through ZeroClaw's hybrid search, up to its answer."""
-    scope, order = ranking.scope, ranking.fused
+    evidence, scope, order = ranking.evidence, ranking.scope, ranking.fused
     at = _index(evidence.rows.handles, entry.handle)
     listed_at = None if ranking.listed is None else _index(ranking.listed, at)
     agent_id = evidence.rows.agents_by_alias.get(entry.agent or "", entry.agent)
@@ -165,7 +162,7 @@ def _stage_way(
         scope.store_limit,
         left_out_by=tuple(left_out_by),
         like_rank=listed_at + 1 if ranking.mode == "like" and listed_at is not None else None,
-        rank=_rank(evidence, ranking, answered, at),
+        rank=_rank(ranking, answered, at),
     )
     if order is not None:
         keyword = vector = fused_at = None
@@ -190,12 +187,12 @@ def _stage_way(
             fused_score=None if fused_at is None else float(order.scores[fused_at]),
             fused_rank=None if fused_at is None else fused_at + 1,
         )
-    return replace(way, stopped_at=_stop(evidence, ranking, way))
+    return replace(way, stopped_at=_stop(ranking, way))
 
 
-def _stop(evidence: StageEvidence, ranking: StoreRanking, way: Placement) -> StageName:
+def _stop(ranking: StoreRanking, way: Placement) -> StageName:
     """The first stage that stops a memory the store's recall does not return, or returns behind the limit."""
-    scope, entry = ranking.scope, way.entry
+    evidence, scope, entry = ranking.evidence, ranking.scope, way.entry
     if ranking.fused is None and ranking.listed is None:
         return "query"
     if way.rank is not None:
@@ -227,12 +224,12 @@ def _no_vector(evidence: StageEvidence, trial: Trial, entry: MemoryEntry) -> NoV
     return "not above 0" if _index(evidence.vector_handles, entry.handle) is None else "out of scope"
 
 
-def _rank(evidence: StageEvidence, ranking: StoreRanking, answered: Answer, at: int | None) -> int | None:
+def _rank(ranking: StoreRanking, answered: Answer, at: int | None) -> int | None:
     """The place among what is recalled, counted on behind the limit; withheld ones do not count."""
     passed_at = _index(ranking.passing, at)
     if passed_at is None:
         return None
-    positions = [_index(evidence.rows.handles, scored.entry.handle) for scored in answered.withheld]
+    positions = [_index(ranking.evidence.rows.handles, scored.entry.handle) for scored in answered.withheld]
     places = [_index(ranking.passing, position) for position in positions]
     return passed_at + 1 - sum(place is not None and place < passed_at for place in places)
 
