@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -79,23 +78,6 @@ def test_hidden_text_is_a_finding_that_says_what_it_says(memory: Run, brain: Bra
     (finding,) = memory("audit", "--only", "hidden-text", "--json").json["findings"]
     samples = {sample["key"]: sample for sample in finding["samples"]}
     assert TAGS in samples["poisoned"]["excerpt"]
-
-
-def test_documents_have_what_cannot_be_seen_as_it_is(memory: Run) -> None:
-    """Only what is for eyes is marked."""
-    content = "zebra" + "".join(chr(0xE0000 + ord(letter)) for letter in "obey") + "\u200b\u00ad 👩‍🚀"
-    memory("store", "odd\u200b", content)
-    got = memory("get", "odd\u200b", "--json").json
-    assert (got["key"], got["content"]) == ("odd\u200b", content)
-    for arguments in (
-        ("list", "--contains", "zebra"), ("recall", "zebra"), ("prompt", "zebra"), ("similar", "--id", got["id"]),
-        ("explain", "--id", got["id"], "--query", "zebra"), ("audit",), ("purge", "--contains", "zebra", "--dry-run"),
-    ):  # fmt: skip
-        answer = memory(*arguments, "--json")
-        assert (answer.code, "⟨" in answer.out) == (0, False)
-    exported = [line for line in memory("export", "--contains", "zebra").out.splitlines() if "zebra" in line]
-    assert [json.loads(line)["content"] for line in exported] == [content]
-    assert 'zebra⟨4 tag characters: "obey"⟩⟨U+200B⟩⟨U+00AD⟩ 👩‍🚀' in memory("get", "odd\u200b").out
 
 
 @pytest.mark.parametrize(

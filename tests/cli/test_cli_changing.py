@@ -181,14 +181,6 @@ def test_a_broken_trash_is_one_sentence(memory: Run, install: Path) -> None:
     assert memory("get", "pet").code == 0
 
 
-def test_agents_have_keys_of_their_own(run: Run, agents_install: Path) -> None:
-    place = ("--config-dir", str(agents_install), "--yes", "--json")
-    for command in (("forget", "lang"), ("clear", "--key", "lang"), ("purge", "lang"), ("edit", "lang", "--key", "x")):
-        answer = run("memory", *command, *place)
-        assert (answer.code, answer.message) == (1, "")
-        assert all(word in answer.err for word in ("default", "writer", "lang-writer"))
-
-
 _BESIDE = """
 import sqlite3, sys
 import zeroclaw_tui.curation.changes as module

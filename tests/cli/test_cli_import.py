@@ -98,17 +98,6 @@ def export(tmp_path: Path) -> Path:
     return path
 
 
-def test_another_tools_memories_are_known_by_their_content(memory: Run, install: Path, export: Path) -> None:
-    planned = memory("import", str(export), "--dry-run")
-    assert planned.code == 0
-    assert "  Read as mem0; --from names another format." in planned.out
-    assert "  Not imported: hash (1)." in planned.out
-    document = memory("import", str(export), "--dry-run", "--json").json
-    assert document.items() >= {"format": "mem0", "new": 1}.items()
-    assert memory("import", str(export), "--yes").code == 0
-    assert _contents(install)["mem0_9a1b00000000"] == "Mila keeps bees"
-
-
 def test_a_file_nobody_knows_names_what_was_looked_for(memory: Run, tmp_path: Path) -> None:
     (tmp_path / "x.bin").write_bytes(b"\x00\x01")
     done = memory("import", str(tmp_path / "x.bin"), "--yes")

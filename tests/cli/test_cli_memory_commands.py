@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -189,18 +188,6 @@ def test_recall_for_people(memory: Run) -> None:
     assert "keyword only" in answer.err
     nothing = memory("recall", "zebra")
     assert (nothing.code, "No memory is recalled for zebra." in nothing.out) == (0, True)
-
-
-def test_a_batch_answers_a_thousand_queries_in_one_process(memory: Run, tmp_path: Path) -> None:
-    asked = [{"query": f"rust {number}", "limit": 1 + number % 3} for number in range(1000)]
-    asked[7] = {"query": "", "session": "tg_1", "agents": None, "since": "2026-03-04"}
-    file = tmp_path / "queries.jsonl"
-    file.write_text("\n".join(map(json.dumps, asked)) + "\n\n")
-    answer = memory("recall", "--batch", str(file), "--profile", "0.7.5")
-    documents = [json.loads(line) for line in answer.out.splitlines()]
-    assert answer.code == 0
-    assert [(d["query"], d["limit"]) for d in documents] == [(a["query"], a.get("limit", 5)) for a in asked]
-    assert [result["key"] for result in documents[7]["results"]] == ["tz"]
 
 
 @pytest.mark.parametrize(

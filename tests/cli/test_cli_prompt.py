@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
-
-from support.terminal import Terminal
 
 Run = Callable[..., Any]
 HOSTILE = "zebra \x1b]0;owned\x07 \u202egnp.exe\r\nnext\ttab"
@@ -52,16 +48,6 @@ def test_what_cannot_be_seen_is_marked_and_spelled(memory: Run, install: Path) -
     document = memory("prompt", "zebra", "--json").json
     assert document["text"] == f"[Memory context]\n- odd: {poisoned}\n[/Memory context]\n\n"
     assert "marked" not in memory("prompt", "Rust").err
-
-
-def test_on_a_terminal_nothing_can_steer_it(install: Path) -> None:
-    _store(install, "odd", HOSTILE)
-    argv = [str(Path(sys.executable).parent / "zeroclaw"), "memory", "--config-dir", str(install), "prompt", "zebra"]
-    with Terminal(argv, columns=120, env={**os.environ, "PATH": "/usr/bin:/bin"}) as screen:
-        screen.wait_for("CLI agent")
-        assert screen.wait_exit() == 0
-        assert "- odd: zebra ␛]0;owned␇ ⟨U+202E⟩gnp.exe" in screen.text
-        assert b"\x1b]0;owned" not in screen.raw
 
 
 def test_an_empty_prompt_writes_nothing_and_says_why(memory: Run) -> None:

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
-
-from support.terminal import Terminal
 
 Run = Callable[..., Any]
 LATER = ("--profile", "0.8.4", "--as-of", "2026-03-20T10:00:00Z")
@@ -22,14 +17,6 @@ def test_a_decayed_score_follows_the_score_before_it(memory: Run) -> None:
     assert scored["decayed"] < 0.4 < scored["score"]
     assert f" {scored['score']:.2f} → {scored['decayed']:.2f}  " in shown
     assert re.search(r"^ +final  ", shown, re.MULTILINE)
-
-
-def test_the_compared_number_is_the_bold_one(install: Path) -> None:
-    argv = [str(Path(sys.executable).parent / "zeroclaw"), "memory", "--config-dir", str(install)]
-    with Terminal([*argv, "recall", "Timezone", *LATER], env={**os.environ, "PATH": "/usr/bin:/bin"}) as screen:
-        screen.wait_for("injected by the")
-        assert screen.wait_exit() == 0
-        assert re.search("→\x1b\\[0m \x1b\\[1m0\\.[0-3]\\d\x1b\\[0m".encode(), screen.raw)
 
 
 def test_a_score_that_rounds_to_the_threshold_has_more_digits(memory: Run) -> None:

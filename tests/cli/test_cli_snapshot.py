@@ -8,7 +8,6 @@ import pytest
 from conftest import Command
 
 NAME, SIDE_CAR = "MEMORY_SNAPSHOT.md", "MEMORY_SNAPSHOT.jsonl"
-OTHERS_FILE = "# Notes of another program\n"
 
 
 @pytest.fixture
@@ -40,13 +39,6 @@ def test_its_document_has_all_of_it(memory: Command, file: Path) -> None:
     assert written["lossy"] == [""]
     # ZeroClaw does not read the one without a key.
     assert memory("snapshot", "--json").json["replaces"] == 6
-
-
-def test_undo_restores_another_programs_file(memory: Command, file: Path) -> None:
-    file.write_text(OTHERS_FILE)
-    assert memory("snapshot").code == 0
-    assert memory("undo", "--yes").code == 0
-    assert file.read_text() == OTHERS_FILE
 
 
 PASSWORD = "correct7horse9battery"

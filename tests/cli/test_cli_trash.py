@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -181,16 +179,3 @@ def test_a_memory_of_another_store_is_listed_and_comes_back_only_there(
     assert [entry["key"] for entry in memory(*elsewhere, "list", "--every-store", "--json").json["entries"]] == ["pet"]
     refused = memory(*elsewhere, "restore", number)
     assert (refused.code, refused.out, "deleted from another store" in refused.err) == (1, "", True)
-
-
-def test_the_command_that_a_deletion_prints_can_be_run_without_our_script_on_path(
-    memory: Run, install: Path, brain: Brain
-) -> None:
-    before = brain.keys()
-    answer = memory("forget", "tz", "--yes", PATH="/usr/bin:/bin")
-    command = re.findall("`(.+ memory undo)`", answer.out)[0]
-    environment = {"PATH": "/usr/bin:/bin", "HOME": str(install)}
-    line = f"{command} --yes --config-dir {install}"
-    done = subprocess.run(line, shell=True, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert brain.keys() == before

@@ -223,13 +223,6 @@ async def test_an_answer_that_is_no_vector_is_a_sentence(answer: bytes, part: st
     assert not isinstance(failed, WrongDimensionError) or failed.found == 2
 
 
-async def test_a_vector_of_zeros_is_the_vector_of_a_query(clock: Clock) -> None:
-    """ZeroClaw asks whether there is a vector, not what is in it."""
-    with serving(always(200, {"data": [{"embedding": [0, 0, 0]}]})) as endpoint:
-        async with opened(endpoint.base, clock) as embedder:
-            assert (await embedder.query("unknown words")).tolist() == [0.0, 0.0, 0.0]
-
-
 async def test_an_endpoint_that_hangs_fails_within_the_time_limit(clock: Clock) -> None:
     with serving(after(60.0, GOOD)) as endpoint:
         failed = await failure(endpoint.base, clock, total_seconds=0.2)

@@ -9,7 +9,7 @@ from support.replaying import AS_OF
 
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import UNLIMITED, RecallRequest, ScoredEntry
-from zeroclaw_tui.scoring.injection import blend, in_prompt_order, judge, pool_size
+from zeroclaw_tui.scoring.injection import in_prompt_order, judge, pool_size
 from zeroclaw_tui.scoring.profiles import RerankSettings, ScoringSettings, Trial, profile_for
 
 ON = RerankSettings(enabled=True)
@@ -36,11 +36,6 @@ def order(judged: tuple[ScoredEntry, ...]) -> list[str]:
 
 def reasons(judged: tuple[ScoredEntry, ...]) -> dict[str, str | None]:
     return {scored.entry.key: scored.not_injected_because for scored in judged}
-
-
-def test_unknown_importance_counts_as_none_and_what_has_no_age_as_new() -> None:
-    assert blend(0.5, None, None, ON).score == pytest.approx(0.5 * 0.7 + 0.1)
-    assert blend(3.0, 7.0, None, ON).score == pytest.approx(1.0)
 
 
 def test_what_is_under_the_threshold_takes_no_place_and_the_rest_is_cut() -> None:

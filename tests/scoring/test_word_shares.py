@@ -40,16 +40,6 @@ async def shares_of(memory: SqliteMemory, entry: MemoryEntry, query: str, profil
     return word_shares(evidence, entry, query)
 
 
-async def test_the_worked_example_word_by_word(memory: SqliteMemory) -> None:
-    (editor,) = await entries_with_key(memory, "editor")
-    shares = await shares_of(memory, editor, "Rust helix", NEW)
-    assert [(share.word, share.is_found, share.rows) for share in shares] == [("Rust", False, 2), ("helix", True, 1)]
-    assert [share.share for share in shares] == pytest.approx([0.0, 1.015524], abs=1e-6)
-    (lang,) = await entries_with_key(memory, "lang")
-    shares = await shares_of(memory, lang, "Rust helix", NEW)
-    assert [share.share for share in shares] == pytest.approx([0.366455, 0.0], abs=1e-6)
-
-
 async def test_prefix_words_and_punctuation_are_reported_as_the_version_takes_them(memory: SqliteMemory) -> None:
     """`word*` is a prefix search from 0.7.5 on; a word that is all punctuation is never found."""
     (food,) = await entries_with_key(memory, "food")

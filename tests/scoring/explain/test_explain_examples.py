@@ -21,7 +21,6 @@ RUST: Sequence[dict[str, Any]] = (
     {"id": "d", "key": "tz", "content": "Timezone is EST"},
     {"id": "e", "key": "food", "content": "Likes ramen and rust colored plates"},
 )
-HOSTILE = "\x1b]0;owned\x07 \u202egnp.exe [/bold]"
 
 
 def step(explanation: Explanation, name: str) -> Any:
@@ -133,18 +132,6 @@ async def test_a_quote_in_the_message_before_0_7_5(tmp_path: Path) -> None:
         escaped = await why(library, "lang", query)
         assert step(escaped, "keyword").mark == "passed"
         assert not any("FTS5" in each for each in escaped.notes)
-
-
-async def test_hostile_rows_and_messages(tmp_path: Path) -> None:
-    rows = [{"key": HOSTILE, "content": f"tea {HOSTILE}", "session_id": HOSTILE}, *RUST]
-    async with small_library(tmp_path, "G2", rows, "0.8.4") as library:
-        for query in (HOSTILE, f"tea {HOSTILE}", '"', "*", "", " \n", "tea\x00", "\udc80", "%", "_"):
-            for session in (None, "x", HOSTILE):
-                explanation = await why(library, HOSTILE, query, session_id=session)
-                shown = " ".join([explanation.verdict, *(each.words for each in explanation.steps)])
-                assert "\x1b" not in shown
-                assert "\u202e" not in shown
-                assert explanation.steps[-1].name in ("prompt", explanation.stopped_at)
 
 
 async def test_what_has_faded_with_age_differs_from_what_never_scored(tmp_path: Path) -> None:
