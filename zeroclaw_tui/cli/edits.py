@@ -9,8 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.cli import options, output, plans
-from zeroclaw_tui.cli.chosen import address, not_there, several_agents, starting, the_one, with_key
-from zeroclaw_tui.cli.entries import too_many
+from zeroclaw_tui.cli.chosen import address, not_there, the_one
+from zeroclaw_tui.cli.entries import meant_by_zeroclaw
 from zeroclaw_tui.cli.options import one_of, option
 from zeroclaw_tui.cli.output import in_one_line
 from zeroclaw_tui.cli.verbs import CHANGED, verb
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.curation.purge_plan import PurgePlan
     from zeroclaw_tui.memory.change import Row, Value
-    from zeroclaw_tui.memory.entry import MemoryEntry
 
 
 _CLEAR = """\
@@ -319,29 +318,13 @@ async def clear(library: Library, given: argparse.Namespace, now: datetime) -> i
         raise UsageError("--key names one memory; leave out --category.")
     plans.check_can_change(library, given)
     if given.key is not None:
-        found = await _meant_by_zeroclaw(library, given)
+        found = await meant_by_zeroclaw(library, given)
         if found is None:
             return REFUSED
         return await remove_planned(library, given, await plans.plan_entries(library, [found]), "clear", found.key)
     category = None if given.category is None else (category_meant(given.category),)
     wanted = MemoryFilter(category=category, agent=tuple(options.agents_given(given)) or None)
     return await remove_planned(library, given, await plan_purge(library, wanted), "clear")
-
-
-async def _meant_by_zeroclaw(library: Library, given: argparse.Namespace) -> MemoryEntry | None:
-    """The memory of this key, or of the only key that begins so; None once it was said that several do."""
-    agents = options.agents_given(given)
-    found = await with_key(library, given.key, agents)
-    if not found and given.key:
-        found = await starting(library, given.key, agents)
-        if len({entry.key for entry in found}) > 1:
-            too_many(given, found)
-            return None
-    if not found:
-        raise not_there(given.key)
-    if len(found) > 1:
-        raise several_agents(found)
-    return found[0]
 
 
 async def _plan_named(library: Library, given: argparse.Namespace) -> PurgePlan:

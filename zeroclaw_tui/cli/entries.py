@@ -149,17 +149,10 @@ async def get_memory(library: Library, given: argparse.Namespace, now: datetime)
         from zeroclaw_tui.cli.trash import print_history
 
         return await print_history(library, given)
-    agents = options.agents_given(given)
-    found = await exactly(library, given.key, given.id, agents)
-    if not found and given.key and given.id is None:
-        found = await starting(library, given.key, agents)
-        if len({entry.key for entry in found}) > 1:
-            return too_many(given, found)
-    if not found:
-        raise not_there(given.key, given.id)
-    if len(found) > 1:
-        raise several_agents(found)
-    entry = await whole_entry(library.memory, found[0].handle) if found[0].is_excerpt else found[0]
+    entry = await meant_by_zeroclaw(library, given, given.id)
+    if entry is None:
+        return REFUSED
+    entry = await whole_entry(library.memory, entry.handle) if entry.is_excerpt else entry
     as_json = entry.as_json()
     history: Sequence[ContentRevision] = ()
     related: Sequence[MemoryEntry] = ()
@@ -203,8 +196,27 @@ def _related_lines(related: Sequence[MemoryEntry]) -> Iterator[Line]:
         yield (Styled(f"  {in_one_line(entry.key)}  ", DIM), in_one_line(entry.content))
 
 
-def too_many(given: argparse.Namespace, found: Sequence[MemoryEntry]) -> int:
-    """Say that several keys begin so, and give the exit code. Raises Refused with --json."""
+async def meant_by_zeroclaw(library: Library, given: argparse.Namespace, id: str | None = None) -> MemoryEntry | None:
+    """The memory of this key or id, or of the only key that begins so; None once it was said that several do.
+
+    Raises NotFound, and Refused for a key of several agents, or of several keys with --json.
+    """
+    agents = options.agents_given(given)
+    found = await exactly(library, given.key, id, agents)
+    if not found and given.key and id is None:
+        found = await starting(library, given.key, agents)
+        if len({entry.key for entry in found}) > 1:
+            _print_too_many(given, found)
+            return None
+    if not found:
+        raise not_there(given.key, id)
+    if len(found) > 1:
+        raise several_agents(found)
+    return found[0]
+
+
+def _print_too_many(given: argparse.Namespace, found: Sequence[MemoryEntry]) -> None:
+    """Say that several keys begin so. Raises Refused with --json."""
     if given.json:
         keys = ", ".join(repr(entry.key) for entry in found[:5])
         raise Refused(
@@ -212,7 +224,6 @@ def too_many(given: argparse.Namespace, found: Sequence[MemoryEntry]) -> int:
             hint="Specify a longer prefix to narrow the match.",
         )
     output.write_lines(prefix_lines(given.key, found))
-    return REFUSED
 
 
 def prefix_lines(prefix: str, entries: Sequence[MemoryEntry]) -> Iterator[Line]:

@@ -216,9 +216,7 @@ async def plan_entries(library: Library, entries: Sequence[MemoryEntry]) -> Purg
     from zeroclaw_tui.backends.lookup import versions_at
     from zeroclaw_tui.curation.purge_plan import plan_of
 
-    handles = list(dict.fromkeys(entry.handle for entry in entries))
-    starts = range(0, len(handles), 500)
-    return plan_of([one for at in starts for one in await versions_at(library.memory, handles[at : at + 500])])
+    return plan_of(await versions_at(library.memory, list(dict.fromkeys(entry.handle for entry in entries))))
 
 
 async def plan_lines(
