@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.cli.options import Parser, likely
+from zeroclaw_tui.cli.options import Parser, likely, path_meant
 from zeroclaw_tui.cli.output import BOLD, Styled, document, error_as_json, note, styled_by_name, write_lines
 from zeroclaw_tui.cli.plans import NOTHING_DONE, check_can_ask, confirm
 from zeroclaw_tui.memory.errors import DONE, REFUSED, InspectorError, NotFound, UsageError
@@ -72,7 +72,7 @@ def onboard_parser() -> Parser:
         help="Set one key, spelled as in any ZeroClaw version (repeatable)",
     )
     parser.add_argument(
-        "--answers", metavar="FILE", type=_path, help="Read settings from a TOML file shaped like config.toml"
+        "--answers", metavar="FILE", type=path_meant, help="Read settings from a TOML file shaped like config.toml"
     )
     parser.add_argument("--no-test", action="store_true", help="Write without testing the answers")
     parser.add_argument("--dry-run", action="store_true", help="Show the plan and exit")
@@ -85,8 +85,8 @@ def onboard_parser() -> Parser:
     )
     parser.add_argument("--json", action="store_true", help="Print JSON")
     parser.add_argument("--yes", action="store_true", help="Restore a backup without asking")
-    parser.add_argument("--config-dir", metavar="DIR", type=_path, help="Directory that holds config.toml")
-    parser.add_argument("--workspace", metavar="DIR", type=_path, help="ZeroClaw's workspace or data directory")
+    parser.add_argument("--config-dir", metavar="DIR", type=path_meant, help="Directory that holds config.toml")
+    parser.add_argument("--workspace", metavar="DIR", type=path_meant, help="ZeroClaw's workspace or data directory")
     return parser
 
 
@@ -143,16 +143,6 @@ def is_quiet(given: argparse.Namespace) -> bool:
     """Whether the options already answer or want no questions."""
     options = (given.memory, given.set, given.answers, given.defaults, given.dry_run, given.json, given.yes)
     return any(option not in (None, False, []) for option in options)
-
-
-def _path(text: str) -> Path:
-    """A path with its `~` replaced. An empty one, as an unset shell variable leaves it, would mean the folder that the
-    shell happens to stand in. Raises UsageError."""
-    from pathlib import Path
-
-    if not text.strip():
-        raise UsageError("The path of an option is empty.", hint="Check that its shell variable is set.")
-    return Path(text).expanduser()
 
 
 def restore(install: Install, given: argparse.Namespace) -> int:

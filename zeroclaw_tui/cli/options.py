@@ -204,24 +204,17 @@ def option(*names: str, **about: Any) -> AddOption:
 
 def one_of(*exclusive: AddOption) -> AddOption:
     """Options of which at most one may be given."""
-
-    def add(container: argparse._ActionsContainer) -> None:
-        together = container.add_mutually_exclusive_group()
-        for each in exclusive:
-            each(together)
-
-    return add
+    return lambda container: _add_all(container.add_mutually_exclusive_group(), exclusive)
 
 
-def group(title: str, about: str | None, *members: AddOption) -> AddOption:
+def group(title: str, about: str, *members: AddOption) -> AddOption:
     """Options under a title of their own in the help."""
+    return lambda container: _add_all(container.add_argument_group(title, about), members)
 
-    def add(container: argparse._ActionsContainer) -> None:
-        titled = container.add_argument_group(title, about)
-        for each in members:
-            each(titled)
 
-    return add
+def _add_all(container: argparse._ActionsContainer, options: Iterable[AddOption]) -> None:
+    for add in options:
+        add(container)
 
 
 def count(text: str, least: int = 0) -> int:
@@ -279,9 +272,8 @@ DRY_RUN = option("--dry-run", action="store_true", help="Show the plan and exit"
 
 def conflict_options(dest: str, default: str, **ways: str) -> AddOption:
     """What becomes of memories whose key is taken: an option for each way, with its help."""
-    flags = (option(f"--{way}", dest=dest, action="store_const", const=way, default=default, help=about)
-             for way, about in ways.items())  # fmt: skip
-    return one_of(*flags)
+    shared: dict[str, Any] = {"dest": dest, "action": "store_const", "default": default}
+    return one_of(*(option(f"--{way}", const=way, help=about, **shared) for way, about in ways.items()))
 
 
 def add_common(parser: argparse.ArgumentParser, agents: str) -> None:
@@ -383,9 +375,12 @@ def _add_print_completion(parser: argparse.ArgumentParser) -> None:
 
 
 def path_meant(name: Path | str) -> Path:
-    """A path as typed, with ~ as the home directory."""
+    """A path as typed, with ~ as the home directory. An empty one, as an unset shell variable leaves it, would mean the
+    current directory. Raises UsageError."""
     from pathlib import Path
 
+    if not str(name).strip():
+        raise UsageError("The path of an option is empty.", hint="Check that its shell variable is set.")
     return Path(name).expanduser()
 
 
