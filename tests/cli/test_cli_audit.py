@@ -48,27 +48,6 @@ def test_the_kinds_are_those_that_are_found() -> None:
     assert tuple(kind.replace(" ", "-") for kind in clean_up.KINDS) == KINDS
 
 
-def test_the_document(memory: Run, noisy: Brain) -> None:
-    before = noisy.rows()
-    document = memory("audit", "--json", "--limit", "1").json
-    assert list(document) == ["backend", "location", "rows", "size", "findings"]
-    assert (document["backend"], document["rows"]) == ("sqlite", 25)
-    findings = {finding["kind"]: finding for finding in document["findings"]}
-    assert {kind: finding["count"] for kind, finding in findings.items()} == {
-        "too short": 6, "empty keys": 1, "assistant replies": 12, "exact duplicates": 2, "near duplicates": 2,
-        "secrets": 1,
-    }  # fmt: skip
-    exact = findings["exact duplicates"]
-    assert list(exact) == ["kind", "count", "size", "remark", "groups", "samples"]
-    assert (exact["groups"], exact["size"]) == ([["n-0", "n-1"]], 2 * len(LONG))
-    (sample,) = findings["secrets"]["samples"]
-    assert list(sample) == [
-        "id", "key", "category", "agent", "timestamp", "updated_at", "size", "excerpt", "remark",
-    ]  # fmt: skip
-    assert sample["excerpt"] == "the token of the build server is •••• and nobody knows it"
-    assert noisy.rows() == before
-
-
 def test_hidden_text_is_a_finding_that_says_what_it_says(memory: Run, brain: Brain) -> None:
     """Poisoned memories are named with what the agent reads; the document has every character as it is."""
     _insert(brain, ("poisoned", f"{'Likes tea. ' * 20}{TAGS} 👩‍🚀", "core"), ("split\u200b", "Only its key is", "core"))

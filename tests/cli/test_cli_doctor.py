@@ -22,22 +22,6 @@ def broken(install: Path) -> Path:
     return install
 
 
-def _found(answer: Any) -> dict[str, Any]:
-    return {finding["id"]: finding for finding in answer.json["findings"]}
-
-
-def test_findings_as_json(memory: Run, broken: Path) -> None:
-    answer = memory("doctor", "--json", "--deep")
-    assert answer.code == 1
-    document = answer.json
-    assert list(document) == ["backend", "location", "deep", "healthy", "findings", "notes", "repaired", "dry_run"]
-    assert (document["backend"], document["deep"], document["healthy"]) == ("sqlite", True, False)
-    triggers = _found(answer)["triggers"]
-    assert (triggers["risk"], triggers["repair"]) == ("serious", "rebuild keyword index")
-    assert triggers["repair_steps"]
-    assert _found(answer)["pages"]["risk"] == "fine"
-
-
 def test_a_damaged_keyword_index_is_rebuilt(memory: Run, install: Path) -> None:
     before = memory("list", "--json").json
     small_store.damage(install / "workspace" / "memory" / "brain.db", "memories_fts_data")

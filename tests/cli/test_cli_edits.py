@@ -47,19 +47,6 @@ def test_an_edit_says_what_changed_and_keeps_the_rest(memory: Run) -> None:
     assert (document["entry"]["key"], document["entry"]["session_id"], document["entry"]["id"]) == ("cat", None, "id-2")
 
 
-def test_pinning_is_refused_where_the_generation_has_no_column(
-    memory: Run, run: Run, brain: Brain, agents_install: Path
-) -> None:
-    before = brain.rows()
-    for arguments in (("edit", "pet", "--pinned"), ("store", "k", "text", "--pinned")):
-        answer = memory(*arguments)
-        assert (answer.code, "pin" in answer.err) == (1, True)
-    assert brain.rows() == before
-    place = ("--config-dir", str(agents_install))
-    assert run("memory", "edit", "pen", "--pinned", "--json", *place).json["entry"]["pinned"] is True
-    assert "pinned: yes → no" in run("memory", "edit", "pen", "--no-pinned", *place).out
-
-
 def _with_policy(install: Path, *lines: str) -> None:
     table = "".join(f"{line}\n" for line in lines)
     (install / "config.toml").write_text(f'schema_version = 3\n[memory]\nbackend = "sqlite"\n[memory.policy]\n{table}')

@@ -22,24 +22,6 @@ def test_a_miss_is_reported_stage_by_stage(memory: Run) -> None:
     assert "\x1b" not in answer.out
 
 
-def test_the_document(memory: Run) -> None:
-    answer = memory("explain", "lang", "--query", "rust", "--json", "--profile", "0.8.4", "--as-of", "2026-03-05")
-    document = answer.json
-    assert list(document) == [
-        "id", "key", "agent", "query", "profile", "profile_source", "layer", "rule", "injected", "place", "of",
-        "stopped_at", "verdict", "steps", "later_stops", "advice", "remarks", "notes",
-    ]  # fmt: skip
-    assert (document["key"], document["injected"], document["place"], document["stopped_at"]) == ("lang", True, 1, None)
-    assert [step["stage"] for step in document["steps"]][:4] == ["words", "keyword", "vector", "candidates"]
-    assert document["steps"][-1] == {
-        "stage": "prompt",
-        "mark": "passed",
-        "words": "entry 1 of 2",
-        "place": 1,
-        "of": 2,
-    }
-
-
 def test_a_key_of_several_agents_is_refused_until_one_is_named(run: Run, agents_install: Path) -> None:
     base = ("memory", "--config-dir", str(agents_install))
     answer = run(*base, "explain", "lang", "--query", "rust")

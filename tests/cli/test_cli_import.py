@@ -107,27 +107,6 @@ def test_a_file_nobody_knows_names_what_was_looked_for(memory: Run, tmp_path: Pa
     assert set(SOURCES) == set(FORMATS)
 
 
-@pytest.mark.parametrize("version", ["0.1.7", "0.7.5", "0.8.4"])
-def test_the_first_import_makes_the_store_in_the_form_of_the_version(
-    run: Run, tmp_path: Path, export: Path, version: str
-) -> None:
-    config = tmp_path / "new" / "config.toml"
-    config.parent.mkdir()
-    config.write_text('default_temperature = 0.7\n[memory]\nbackend = "sqlite"\n')
-    options = ("memory", "--config-dir", str(config.parent), "--profile", version)
-    planned = run(*options, "--read-only", "import", str(export), "--dry-run")
-    assert planned.code == 0
-    assert "is created first." in planned.out
-    assert not list(config.parent.rglob("*.db"))
-    assert run(*options, "import", str(export), "--yes").code == 0
-    assert run(*options, "list", "--json").json["total"] == 1
-    (database,) = config.parent.rglob("brain.db")
-    with closing(sqlite3.connect(database)) as connection:
-        columns = {name for (name,) in connection.execute("SELECT name FROM pragma_table_info('memories')")}
-    assert ("namespace" in columns) is (version != "0.1.7")
-    assert ("agent_id" in columns) is (version == "0.8.4")
-
-
 def test_reading_an_empty_database_names_the_verb_that_fills_it(memory: Run, install: Path) -> None:
     """An install's own may have been full before, so it is no store of 0 memories."""
     database = install / "workspace" / "memory" / "brain.db"

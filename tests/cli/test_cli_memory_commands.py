@@ -155,18 +155,6 @@ def test_stats_prints_what_zeroclaw_prints(memory: Run) -> None:
     )
 
 
-def test_stats_as_json(memory: Run) -> None:
-    document = memory("stats", "--json").json
-    assert (document["backend"], document["total"], document["superseded"]) == ("sqlite", 9, 1)
-    assert document["by_category"] == {"core": 6, "daily": 1, "travel notes": 1}
-    assert document["by_session"] == {"": 6, "tg_1": 2, "tg_2": 1}
-    assert (document["by_agent"], document["by_namespace"]) == (None, {"default": 9})
-    assert sum(document["by_age"].values()) == 9
-    some = memory("stats", "--session", "tg_1", "--json").json
-    assert set(some) == set(document)
-    assert (some["total"], some["by_category"], some["by_session"]) == (2, {"core": 1, "daily": 1}, {"tg_1": 2})
-
-
 def test_recall_as_json(memory: Run) -> None:
     document = memory("recall", "Rust helix", "--profile", "0.7.5", "--json").json
     assert list(document) == [

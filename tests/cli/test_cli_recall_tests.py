@@ -79,20 +79,6 @@ def test_the_table_has_the_worst_first_and_the_figures_of_all(memory: Run, file:
     assert "threshold 50\n3 failed, 0 passed\n" in tried.out
 
 
-def test_the_document(memory: Run, file: str) -> None:
-    run = memory("test", file, "--json", "--limit", "3", *AS_OF).json
-    assert (run["file"], run["k"], run["tests"], run["passed"], run["failed"]) == (file, 3, 3, 2, 1)
-    assert (run["profile"], run["threshold"], run["search_mode"]) == ("0.7.5", 0.4, "hybrid")
-    assert run["weights"] == {"vector": 0.7, "keyword": 0.3}
-    assert run["hit_rate"] == run["mrr"] == run["ndcg"] == pytest.approx(2 / 3)
-    keys = ["lang", "food"]
-    assert run["results"][1] == {
-        "name": "Rust", "query": "Rust", "session": None, "agent": None, "channel": None, "expected": keys,
-        "rejected": [], "recalled": keys, "injected": keys, "hit": True, "reciprocal_rank": 1.0, "ndcg": 1.0,
-        "passed": True, "missing": [], "unwanted": [],
-    }  # fmt: skip
-
-
 def test_the_help_shows_a_file_that_works(memory: Run) -> None:
     shown = memory("test", "--help").out
     sample = shown[shown.index("  [[query]]") : shown.index("\nA test passes")]

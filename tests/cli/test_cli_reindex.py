@@ -51,13 +51,6 @@ def test_the_vectors_are_made_and_a_second_time_there_is_nothing_to_do(
     assert len(endpoint.requests) == 1
 
 
-def test_it_is_said_that_texts_leave_the_machine_before_they_do(memory: Run, install: Path) -> None:
-    with (install / "config.toml").open("a") as config:
-        config.write('embedding_provider = "openai"\n')
-    answer = memory("reindex", "--dry-run")
-    assert "leave this machine" in answer.out
-
-
 def test_an_endpoint_that_says_no_ends_with_what_it_said(memory: Run, endpoint: HttpEndpoint, install: Path) -> None:
     endpoint.answering = embeddings(4, key="another")
     answer = memory("reindex", "--yes")

@@ -26,21 +26,6 @@ def test_it_is_written_without_asking_and_undone(memory: Command, file: Path) ->
     assert not file.exists()
 
 
-def test_its_document_has_all_of_it(memory: Command, file: Path) -> None:
-    planned = memory("snapshot", "--dry-run", "--json").json
-    assert planned["dry_run"] is True
-    assert planned["action"] is None
-    assert planned["replaces"] is None
-    written = memory("snapshot", "--json").json
-    assert (written["verb"], written["count"], written["memories"]) == ("snapshot", 7, 7)
-    assert written["file"] == str(file)
-    assert written["beside"] == str(file.with_name(SIDE_CAR))
-    assert written["action"] == 1
-    assert written["lossy"] == [""]
-    # ZeroClaw does not read the one without a key.
-    assert memory("snapshot", "--json").json["replaces"] == 6
-
-
 PASSWORD = "correct7horse9battery"
 
 
