@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-import threading
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support import golden
+from support.http_endpoints import serving
 from support.test_embedder import embed
 
 VERSIONS = ("0.1.7", "0.7.5", "0.8.3", "0.8.4")
@@ -24,34 +23,16 @@ Command = Callable[..., Any]
 Settings = tuple[str, float, float, str]
 
 
-class _Embedding(BaseHTTPRequestHandler):
-    """An endpoint as OpenAI's, whose model name is that of the embedder the recordings were made with."""
-
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-
-    def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        data = [{"embedding": embed(asked["model"], text).tolist()} for text in asked["input"]]
-        body = json.dumps({"data": data}).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
+def _embedding(path: str, headers: Mapping[str, str], asked: Any) -> tuple[int, bytes]:
+    """Answers as OpenAI's endpoint; the model's name is that of the embedder the recordings were made with."""
+    data = [{"embedding": embed(asked["model"], text).tolist()} for text in asked["input"]]
+    return 200, json.dumps({"data": data}).encode()
 
 
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Embedding)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/v1"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(_embedding) as running:
+        yield f"{running.base}/v1"
 
 
 def _install(folder: Path, database: Path, settings: Settings, endpoint: str) -> Path:
