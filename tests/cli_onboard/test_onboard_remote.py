@@ -2,32 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-from cli_onboard_samples import CONFIG
 from support.http_endpoints import embeddings, serving
-from support.postgres_server import TLS_ONLY, PostgresServer, running_postgres
 
 Onboard = Any
-PASSWORD = "right-sekret"
 NEW_FORM = 'schema_version = 3\n[memory]\nbackend = "sqlite.default"\nauto_save = true\n'
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[PostgresServer]:
-    with running_postgres() as started:
-        started.make_user("agent", PASSWORD)
-        started.make_database("remembered", "agent")
-        if started.run(f"SELECT count(*) FROM pg_database WHERE datname = '{TLS_ONLY}'") == "0":
-            started.make_database(TLS_ONLY)
-        yield started
-
-
-def with_url(url: str) -> tuple[str, ...]:
-    return ("--memory", "postgres", "--set", f"storage.postgres.db_url={url}")
 
 
 def refused(onboard: Onboard, config_file: Path, flags: tuple[str, ...], code: int) -> str:
@@ -63,16 +44,3 @@ def test_a_wrong_dimension_names_the_flag_that_puts_it_right(onboard: Onboard, c
         answer = onboard(*flags, "--set", "memory.embedding_dimensions=768")
     assert answer.code == 0, answer.err
     assert "sekret" not in config_file.read_text()
-
-
-def test_the_right_password_is_let_in_and_not_kept_as_plain_text(
-    onboard: Onboard, config_file: Path, server: PostgresServer
-) -> None:
-    answer = onboard(*with_url(server.url("agent", PASSWORD, "remembered")), "--json")
-    assert (answer.code, answer.err) == (0, "")
-    assert [(test["subject"], test["verdict"]) for test in answer.json["tests"]] == [("postgres", "good")]
-    assert answer.json["written"] is True
-    assert 'db_url = "enc2:' in config_file.read_text()
-    for file in config_file.parent.rglob("*"):
-        assert not file.is_file() or PASSWORD not in file.read_text()
-    assert CONFIG.splitlines()[4] in config_file.read_text()

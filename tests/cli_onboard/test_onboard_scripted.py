@@ -86,15 +86,6 @@ def test_a_bare_command_without_a_terminal_changes_nothing_that_is_there(onboard
     assert config_file.read_text() == CONFIG
 
 
-def test_answers_of_a_file_give_way_to_flags(onboard: Onboard, config_file: Path, tmp_path: Path) -> None:
-    answers = tmp_path / "answers.toml"
-    answers.write_text("[memory]\nvector_weight = 0.4\nauto_save = false\n")
-    answer = onboard("--answers", str(answers), "--set", "vector_weight=0.6", "--no-test")
-    assert answer.code == 0, answer.err
-    memory = tomllib.loads(config_file.read_text())["memory"]
-    assert (memory["vector_weight"], memory["auto_save"]) == (0.6, False)
-
-
 def test_a_second_config_dir_that_could_be_meant_is_named(run: Any, tmp_path: Path, clean_environment: Path) -> None:
     home = clean_environment / ".zeroclaw"
     home.mkdir()

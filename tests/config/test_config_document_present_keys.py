@@ -24,13 +24,6 @@ def test_only_the_value_changes(line_end: str, mark: bytes, last: bool) -> None:
     assert after.get(("memory", "backend")) == "lucid"
 
 
-@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
-@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
-def test_an_unchanged_document_is_its_bytes(line_end: str, mark: bytes) -> None:
-    raw = mark + TEXT.replace("\n", line_end).encode()
-    assert ConfigDocument.from_bytes(raw, Path("config.toml")).to_bytes() == raw
-
-
 @pytest.mark.parametrize(
     ("text", "changes", "expected"),
     [

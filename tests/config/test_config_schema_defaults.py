@@ -78,10 +78,3 @@ def test_keys_in_comments_can_be_uncommented(backend: str) -> None:
         text = text.replace(f"\n# {name} = ", f"\n{name} = ")
     document = tomllib.loads(text)
     assert document["memory"]["sqlite_open_timeout_secs"] == 30
-
-
-def test_every_key_has_a_sentence_and_a_fitting_default() -> None:
-    for key in MEMORY_KEYS.values():
-        assert key.about.endswith("."), key.name
-        assert key.default is None or fits(key.kind, key.default), key.name
-        assert not key.choices or key.default in key.choices, key.name

@@ -375,14 +375,9 @@ def _note_provider(settings: EmbeddingConfig, notes: Notes) -> None:
         notes.warn(f'ZeroClaw does not know the embedding provider "{shown(name)}" and makes no vectors.', "vectors")
 
 
-def foreign_store(config: MemoryConfig) -> str | None:
-    """The name under which the store of this config is confirmed; None where DATABASE_URL does not name it."""
-    return None if is_url(config.location) else _foreign_name(config.storage, config.sources)
-
-
 def store_to_confirm(config: MemoryConfig) -> str | None:
     """The name to give to `settings.confirm_store`, where the store is read-only until then; else None."""
-    name = foreign_store(config)
+    name = None if is_url(config.location) else _foreign_name(config.storage, config.sources)
     return None if name is None or name in confirmed_stores(config.install) else name
 
 

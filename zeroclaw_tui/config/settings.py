@@ -39,8 +39,7 @@ def settings_problem(install: Install) -> str | None:
 
 def saved_profile(install: Install) -> str | None:
     """The ZeroClaw version a person chose for the store of this install, or None."""
-    profiles = _read(install).get(_PROFILES)
-    version = profiles.get(_store(install)) if isinstance(profiles, dict) else None
+    version = _saved(install, _PROFILES).get(_store(install))
     return version if isinstance(version, str) and version else None
 
 
@@ -51,8 +50,7 @@ def save_profile(install: Install, version: str) -> None:
 
 def confirmed_stores(install: Install) -> tuple[str, ...]:
     """The stores that only DATABASE_URL names and that a person confirmed to be ZeroClaw's, by name."""
-    names = _read(install).get(_CONFIRMED)
-    return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list) else ()
+    return tuple(name for name in _saved(install, _CONFIRMED) if isinstance(name, str))
 
 
 def confirm_store(install: Install, name: str) -> None:
@@ -67,8 +65,7 @@ def confirm_store(install: Install, name: str) -> None:
 
 def saved_theme(install: Install) -> str | None:
     """The name of the theme a person chose, or None."""
-    theme = _read(install).get(_THEME)
-    return theme if isinstance(theme, str) and theme else None
+    return _saved(install, _THEME) or None
 
 
 def save_theme(install: Install, theme: str) -> None:
@@ -81,12 +78,13 @@ def _store(install: Install) -> str:
     return str(install.database)
 
 
-def _read(install: Install) -> dict[str, Any]:
+def _saved(install: Install, name: str) -> Any:
+    """A value of the file, an empty one where it has none or cannot be read, which `settings_problem` reports."""
     try:
-        return read_toml(settings_file(install)) or {}
+        value = (read_toml(settings_file(install)) or {}).get(name)
     except BrokenConfig:
-        # Reported by `settings_problem`; a choice of looks must not keep anyone from their memories.
-        return {}
+        value = None
+    return value if isinstance(value, _KINDS[name]) else _KINDS[name]()
 
 
 def _change(install: Install, path: tuple[str, ...], value: str | list[str]) -> None:

@@ -8,7 +8,7 @@ UAX 44 and RFC 5892 (joiners), UAX 14 (scripts without blanks between words) and
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import groupby
 from typing import NamedTuple
@@ -81,13 +81,23 @@ def may_hide(text: str) -> bool:
 
 def marked(text: str) -> str:
     """The text with a mark for what cannot be seen; all that emoji and scripts need stays plain."""
-    return _pattern().sub(_plain_or_mark, text) if may_hide(text) else text
+    return _with_runs_replaced(text, lambda run: run.mark)
 
 
 def escaped(text: str) -> str:
-    """The text with a `\\uXXXX` escape, as in JSON, for every invisible or confusable character outside of emoji and
-    the spelling of scripts."""
-    return _each().sub(_plain_or_escape, text) if may_hide(text) else text
+    """The text with a `\\uXXXX` escape, as in JSON, for each character that cannot be seen."""
+    import json
+
+    return _with_runs_replaced(text, lambda run: json.dumps(text[run.start : run.end])[1:-1])
+
+
+def _with_runs_replaced(text: str, shown: Callable[[HiddenRun], str]) -> str:
+    parts: list[str] = []
+    at = 0
+    for run in hidden_runs(text):
+        parts += [text[at : run.start], shown(run)]
+        at = run.end
+    return "".join([*parts, text[at:]])
 
 
 def hidden_runs(text: str) -> Iterator[HiddenRun]:
@@ -121,11 +131,11 @@ def _any() -> re.Pattern[str]:
 
 
 @cache
-def _plain() -> str:
-    """The pattern of what is plain although it has such characters."""
+def _pattern() -> re.Pattern[str]:
+    """What is plain although it has such characters, as group `plain`, tried first; else they are `hidden`."""
     joiners = "\u200b-\u200d\u2060-\u2064"
     emoji = rf"[{_PICTURES}](?:[\ufe0e\ufe0f](?![{_SELECTORS}]))?[\U0001f3fb-\U0001f3ff]?"
-    sequences = (
+    plain = (
         rf"\U0001f3f4(?:{_FLAGS})\U000e007f",
         rf"{emoji}(?:\u200d{emoji})+",
         rf"[{_VARIED}][\ufe00-\ufe0f](?![{_SELECTORS}])",
@@ -135,38 +145,13 @@ def _plain() -> str:
         rf"[{_UNSPACED}]\u200b(?![{joiners}])",
         r"\u2800*[\u2801-\u28ff][\u2800-\u28ff]*",
     )
-    return "|".join(sequences)
-
-
-@cache
-def _pattern() -> re.Pattern[str]:
-    """What is plain, as group `plain`, tried first; else such characters are `hidden`."""
     hidden = (
         f"[{_SUSPECT}]+",
         f"{_BRAILLE_BLANK}+",
         # A blank among others, or with nothing on one side, does not show that it is no space.
         rf"[{_BLANKS}]{{3,}}|\A[{_BLANKS}]+|[{_BLANKS}]+\Z",
     )
-    return re.compile(f"(?P<plain>{_plain()})|(?P<hidden>{'|'.join(hidden)})")
-
-
-@cache
-def _each() -> re.Pattern[str]:
-    """The same with every such character on its own, wherever it is."""
-    return re.compile(f"(?P<plain>{_plain()})|[{_SUSPECT}{_BRAILLE_BLANK}{_BLANKS}]")
-
-
-def _plain_or_escape(match: re.Match[str]) -> str:
-    if match.lastgroup == "plain":
-        return match[0]
-    units = match[0].encode("utf-16-be")
-    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
-
-
-def _plain_or_mark(match: re.Match[str]) -> str:
-    if match.lastgroup == "plain":
-        return match[0]
-    return "".join(_described(kind, "".join(run))[0] for kind, run in groupby(match[0], _kind))
+    return re.compile(f"(?P<plain>{'|'.join(plain)})|(?P<hidden>{'|'.join(hidden)})")
 
 
 def _kind(character: str) -> str:

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from answers_samples import PASSWORD, situation
 
-from zeroclaw_tui.config.schema import BACKENDS_WITH_DEFAULTS, default_text
 from zeroclaw_tui.memory.errors import BrokenConfig, UsageError
 from zeroclaw_tui.onboard.answers import gather, read_answers
 
@@ -83,14 +82,6 @@ def test_what_this_zeroclaw_does_not_read_is_left_out_only_at_its_default(file: 
     file.write_text("[memory]\nsqlite_journal_mode = 'delete'\n")
     with pytest.raises(UsageError, match=r"memory\.sqlite_journal_mode has no effect here"):
         gather(situation(), answers_file=file)
-
-
-@pytest.mark.parametrize("backend", BACKENDS_WITH_DEFAULTS)
-def test_our_own_defaults_are_an_answers_file(backend: str, file: Path) -> None:
-    file.write_text(default_text(backend))
-    answers = gather(situation(), answers_file=file)
-    assert answers.backend() == backend
-    assert answers.value("memory.auto_save") is (backend != "none")
 
 
 @pytest.mark.parametrize("text", ["a\\u007Fb", "a\\nb", "a\\tb", "\\u0000\\u001B[31m", "é \\u2028x", "\\u009B31m"])

@@ -22,14 +22,6 @@ def noted(world: World, *assignments: str, memory: str | None = None) -> str:
     return "\n".join(world.plan(*assignments, memory=memory).notes)
 
 
-def test_hygiene_that_is_off_stays_off_and_days_are_not_shortened(tmp_path: Path) -> None:
-    world = World(tmp_path, KEEPING)
-    world.write(memory="sqlite")
-    memory = world.values["memory"]
-    assert (memory["hygiene_enabled"], memory["archive_after_days"], memory["purge_after_days"]) == (False, 0, 365)
-    assert "embedding_cache_size" not in memory, "the file already means SQLite's own"
-
-
 def test_what_is_asked_by_name_is_done_and_said(tmp_path: Path) -> None:
     world = World(tmp_path, KEEPING)
     asked = ("hygiene_enabled=true", "archive_after_days=7", "conversation_retention_days=3")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 from question_samples import BACKENDS, FORMS, all_starts, answering, everything_on, ids, start
 
-from zeroclaw_tui.config.setting_names import is_read
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.onboard.answers import Answers
 from zeroclaw_tui.onboard.question import Question
@@ -29,7 +27,6 @@ SQLITE = [
     "response_cache_enabled",
     "snapshot_enabled",
 ]
-LONGEST = 160
 REQUIRED = ("postgres.db_url", "qdrant.url")
 OPTIONAL = ("sqlite.open_timeout_secs", "postgres.connect_timeout_secs", "qdrant.api_key", "embedding_api_key")
 
@@ -124,26 +121,6 @@ def test_the_weights_are_asked_where_they_weigh_and_the_threshold_wherever_memor
         for one in ("search_mode", "vector_weight", "keyword_weight"):
             assert (one in found) == (backend in ("sqlite", "lucid")), (backend, one)
         assert ("min_relevance_score" in found) == (backend != "none")
-
-
-def test_every_question_asked_is_about_a_setting_that_is_read(starts: list[tuple[str, Answers, Question]]) -> None:
-    assert len(starts) > 1000
-    for name, answers, one in starts:
-        assert is_read(one.setting, answers.situation.target), (name, one.id)
-
-
-def test_texts_are_short_questions_and_their_help_short_sentences(
-    starts: list[tuple[str, Answers, Question]],
-) -> None:
-    for name, _, one in starts:
-        text, said = one.text, one.about
-        where = f"{name}: {one.id}: {text} {said}"
-        assert text.endswith("?") or text.partition(" (")[0].endswith("?"), where
-        assert len(text) <= 60, where
-        assert said.endswith("."), where
-        assert all(len(sentence.split()) <= 20 for sentence in re.split(r"[.;] ", said)), where
-        assert said[0].isupper(), where
-        assert len(said) <= LONGEST, where
 
 
 def test_taking_what_is_offered_gives_the_value_that_holds(starts: list[tuple[str, Answers, Question]]) -> None:
