@@ -15,7 +15,7 @@ from support.opened import opened
 from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.curation.changes import edit_memory, redo, remove_memories, restore, undo
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.traces.copies import find_copies, texts_of
+from zeroclaw_tui.curation.traces.copies import contents_of, find_copies
 from zeroclaw_tui.memory.change import Conflicts, Edit, RowChange
 
 LINES = ["alpha one", "bravo two", "charlie three", "delta four"]
@@ -59,7 +59,7 @@ async def test_the_history_and_the_copies_of_a_line_are_its_own(library: Library
     assert action is not None
     versions = await library.trash.history("MEMORY:1")
     assert [version.before.entry().content for version in versions if version.before] == ["charlie three"]
-    copies = await find_copies(library, await texts_of(library, action))
+    copies = await find_copies(library, await contents_of(library, action))
     assert [copy.kind for copy in copies if copy.kind == "trash"] == []
 
 

@@ -275,11 +275,12 @@ async def purge(library: Library, given: argparse.Namespace, now: datetime) -> i
 async def _purge_everywhere(library: Library, given: argparse.Namespace, plan: PurgePlan) -> int:
     """Erase the memories of a plan, and their texts from every place."""
     from zeroclaw_tui.cli.erase import carry_out
-    from zeroclaw_tui.curation.traces.copies import matcher_for, texts_of_plan
+    from zeroclaw_tui.curation.traces.copies import entries_of, matcher_for
     from zeroclaw_tui.curation.traces.erase import plan_erase
 
-    texts = await texts_of_plan(library, plan)
-    erasure = await plan_erase(library, matcher_for(texts), [text.id for text in texts])
+    entries = await entries_of(library, plan)
+    matcher = matcher_for([entry.content for entry in entries])
+    erasure = await plan_erase(library, matcher, [entry.id for entry in entries])
     return await carry_out(library, given, erasure)
 
 
@@ -352,7 +353,7 @@ async def remove_planned(
     """
     from zeroclaw_tui.curation.changes import remove_memories
     from zeroclaw_tui.curation.outcome import Outcome
-    from zeroclaw_tui.curation.traces.copies import texts_of_plan
+    from zeroclaw_tui.curation.traces.copies import entries_of
 
     is_clear, forever = verb == "clear", getattr(given, "forever", False)
     if not plan.count:
@@ -378,7 +379,9 @@ async def remove_planned(
     if not given.yes and not _is_wanted(plan, verb, key, shown, forever=forever):
         return REFUSED
     # Afterwards neither the store nor the trash has the texts.
-    texts = None if remove is not None else await texts_of_plan(library, plan) if forever else []
+    texts: list[str] | None = None if remove is not None else []
+    if texts is not None and forever:
+        texts = [entry.content for entry in await entries_of(library, plan)]
     if remove is None:
         remove = partial(remove_memories, library, plan, verb, forever=forever)
     outcome = await plans.carry_out("Deleting", plan.count, remove)

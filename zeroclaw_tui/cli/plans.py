@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.curation.purge_plan import PurgePlan
-    from zeroclaw_tui.curation.traces.copies import Text
     from zeroclaw_tui.curation.traces.files import TextPlace
     from zeroclaw_tui.curation.transfer.target import Target
     from zeroclaw_tui.memory.change import ApplyResult, OnConflict, Row, RowConflict, RowVersion
@@ -354,7 +353,7 @@ async def print_done(
     plan: PurgePlan,
     outcome: Outcome,
     done: Line,
-    texts: Sequence[Text] | None = (),
+    texts: Sequence[str] | None = (),
 ) -> int:
     """Print what was done, which `done` says in one line, then where else the texts are; return the exit code.
 
@@ -383,28 +382,28 @@ async def print_done(
 
 async def copies_of_plan(library: Library, plan: PurgePlan) -> tuple[TextPlace, ...]:
     """Where else the texts of a plan are; empty for a plan too large to search for."""
-    from zeroclaw_tui.curation.traces.copies import find_copies, texts_of_plan
+    from zeroclaw_tui.curation.traces.copies import entries_of, find_copies
 
     if plan.count > LOOKED_FOR_BEFORE:
         return ()
-    return tuple(await find_copies(library, await texts_of_plan(library, plan)))
+    return tuple(await find_copies(library, [entry.content for entry in await entries_of(library, plan)]))
 
 
 async def copies_left(
-    library: Library, given: argparse.Namespace, outcome: Outcome, texts: Sequence[Text] = ()
+    library: Library, given: argparse.Namespace, outcome: Outcome, texts: Sequence[str] = ()
 ) -> Copies:
     """Find where else the texts are that a change removed, and clean these places with --clean-copies.
 
     `texts` are those of a change that left nothing in the trash.
     """
-    from zeroclaw_tui.curation.traces.copies import clean_copies, find_copies, texts_of
+    from zeroclaw_tui.curation.traces.copies import clean_copies, contents_of, find_copies
 
     if not outcome.count:
         return NO_COPIES
     cleaned: Outcome | None = None
     try:
         if outcome.action is not None:
-            texts = await texts_of(library, outcome.action.number)
+            texts = await contents_of(library, outcome.action.number)
         found = await find_copies(library, texts)
         cleanable = [copy for copy in found if copy.can_clean]
         if given.clean_copies and cleanable:

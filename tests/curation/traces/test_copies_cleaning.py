@@ -19,16 +19,15 @@ from support.racing import after_recording
 
 from zeroclaw_tui.curation.changes import preview_turn, undo
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.traces.copies import Text, clean_copies, find_copies
+from zeroclaw_tui.curation.traces.copies import clean_copies, find_copies
 from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.memory.change import Conflicts
 
 Make = Callable[..., Place]
-DOOR = Text("id-gone", "door", SECRET)
 
 
-async def _clean(library: Library, *texts: Text) -> Any:
-    return await clean_copies(library, await find_copies(library, texts or (DOOR,)))
+async def _clean(library: Library, *contents: str) -> Any:
+    return await clean_copies(library, await find_copies(library, contents or (SECRET,)))
 
 
 async def test_cleaning_removes_only_those_lines_and_undo_restores_the_bytes(make_place: Make) -> None:
@@ -53,7 +52,7 @@ async def test_cleaning_removes_only_those_lines_and_undo_restores_the_bytes(mak
         assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o640}
         assert (outcome.verb, outcome.count, outcome.notes) == ("clean", 4, ())
         assert outcome.action is not None
-        assert await find_copies(library, [DOOR]) == []
+        assert await find_copies(library, [SECRET]) == []
         await undo(library)
         assert {path: path.read_bytes() for path in files} == before
         assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o640}
@@ -64,7 +63,7 @@ async def test_a_file_that_changes_in_the_meantime_is_left_alone(place: Place, m
     """What the agent wrote stays, a sentence says so, and there is nothing to undo."""
     notes = place.write("MEMORY.md", f"- **door**: {SECRET}\n")
     async with place.opened() as library:
-        copies = await find_copies(library, [DOOR])
+        copies = await find_copies(library, [SECRET])
         after_recording(monkeypatch, lambda: notes.write_text(f"{notes.read_text()}- **new**: from the agent\n"))
         outcome = await clean_copies(library, copies)
         assert (outcome.count, outcome.action) == (0, None)
@@ -97,7 +96,7 @@ async def test_a_chat_is_cleaned_while_the_agent_writes(place: Place) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as agent:
         agent.execute("INSERT INTO sessions (session_key, role, content, created_at) VALUES ('k', 'user', 'new', '')")
         async with place.opened() as library:
-            outcome = await clean_copies(library, await find_copies(library, [DOOR]))
+            outcome = await clean_copies(library, await find_copies(library, [SECRET]))
             assert (outcome.count, outcome.notes) == (1, ())
             assert _messages(path) == ["Mind: [removed]", OTHER, "new"]
             assert agent.execute("PRAGMA integrity_check").fetchone() == ("ok",)
@@ -121,7 +120,7 @@ async def test_a_locked_chat_is_reported_and_left(place: Place, monkeypatch: pyt
     with closing(sqlite3.connect(path, isolation_level=None)) as agent:
         agent.execute("BEGIN IMMEDIATE")
         async with place.opened() as library:
-            outcome = await clean_copies(library, await find_copies(library, [DOOR]))
+            outcome = await clean_copies(library, await find_copies(library, [SECRET]))
             assert outcome.count == 1
             assert "Database is locked" in " ".join(outcome.notes)
             assert (_messages(path), notes.read_text()) == ([SECRET], "rest\n")
@@ -134,7 +133,7 @@ KILLED = """
 import asyncio, os, sys
 from pathlib import Path
 from zeroclaw_tui.curation.traces import copies as looking
-from zeroclaw_tui.curation.traces.copies import Text, find_copies
+from zeroclaw_tui.curation.traces.copies import find_copies
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.config_choice import configs_for
@@ -150,7 +149,7 @@ async def main():
         RunningAction.record = record_and_die
     else:
         looking.external.optimize_keyword_indexes = lambda file: os._exit(9)
-    copies = await find_copies(library, [Text("x", "door", sys.argv[3])])
+    copies = await find_copies(library, [sys.argv[3]])
     await looking.clean_copies(library, copies)
 
 asyncio.run(main())

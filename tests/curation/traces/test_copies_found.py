@@ -7,17 +7,16 @@ from collections.abc import Callable
 from copies_samples import SECRET, Place
 from support import small_store
 
-from zeroclaw_tui.curation.traces.copies import Text, find_copies
+from zeroclaw_tui.curation.traces.copies import find_copies
 from zeroclaw_tui.curation.traces.files import TextPlace
 
-DOOR = Text("id-gone", "door", SECRET)
 Make = Callable[..., Place]
 
 
-async def _found(place: Place, *texts: Text) -> dict[str, list[TextPlace]]:
+async def _found(place: Place, *contents: str) -> dict[str, list[TextPlace]]:
     async with place.opened() as library:
         by_kind: dict[str, list[TextPlace]] = {}
-        for copy in await find_copies(library, texts or (DOOR,)):
+        for copy in await find_copies(library, contents or (SECRET,)):
             by_kind.setdefault(copy.kind, []).append(copy)
         return by_kind
 

@@ -13,11 +13,11 @@ from textual.app import App
 from tui_samples import STILL
 
 from zeroclaw_tui.curation.changes import undo
-from zeroclaw_tui.curation.traces.copies import Text, find_copies
+from zeroclaw_tui.curation.traces.copies import find_copies
 from zeroclaw_tui.curation.traces.files import TextPlace
 from zeroclaw_tui.tui.rooms.copies import clean
 
-TEXT = Text("id-1", "fav_food", "Likes ramen and rust coloured plates to eat from.")
+TEXT = "Likes ramen and rust coloured plates to eat from."
 FIXED = TextPlace("backup", "/srv/[/foo]\x1b[31m.bak", None, False, "A backup that [bold]changes[/] is\x07 none.")
 
 
@@ -46,7 +46,7 @@ def archived(tmp_path: Path) -> Path:
     archive = tmp_path / "workspace" / "memory" / "archive"
     archive.mkdir(parents=True)
     file = archive / "2026-10-01.md"
-    file.write_text(f"# Daily Log\n\n- {TEXT.content}\n- Something else.\n")
+    file.write_text(f"# Daily Log\n\n- {TEXT}\n- Something else.\n")
     return file
 
 

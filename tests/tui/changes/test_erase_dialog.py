@@ -16,12 +16,12 @@ from tui_samples import STILL
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.traces.copies import Text
 from zeroclaw_tui.curation.traces.erase import EraseReport
+from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.tui.rooms.copies import erase
 
-MET = Text("id-000", "met", "I met Zebediah Q at the [bold]pier[/]")
-OTHER = "Prefers Rust for tools"
+MET = MemoryEntry("id-000", "met", "I met Zebediah Q at the [bold]pier[/]", "core", "")
+OTHER = MemoryEntry("id-001", "key1", "Prefers Rust for tools", "core", "")
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ async def library(tmp_path: Path) -> AsyncIterator[Library]:
     folder = tmp_path / "zc"
     (folder / "data" / "memory").mkdir(parents=True)
     (folder / "config.toml").write_text('schema_version = 3\n[memory]\nbackend = "sqlite"\n')
-    rows = [{"key": MET.key, "content": MET.content}, {"content": OTHER}, {"content": "Zebediah Q rang"}]
+    rows = [{"key": MET.key, "content": MET.content}, {"content": OTHER.content}, {"content": "Zebediah Q rang"}]
     small_store.make(folder / "data" / "memory" / "brain.db", "G4", rows)
     (folder / "data" / "USER.md").write_text(MET.content)
     opened = await open_library(configs_for(OpenOptions(config_dir=folder))[0])
@@ -41,7 +41,7 @@ async def library(tmp_path: Path) -> AsyncIterator[Library]:
 class EraseApp(App[None]):
     """Erases, next to marked memories or not, and keeps what that gave."""
 
-    def __init__(self, library: Library, marked: Sequence[Text], here: Text | None = None) -> None:
+    def __init__(self, library: Library, marked: Sequence[MemoryEntry], here: MemoryEntry | None = None) -> None:
         super().__init__()
         self._library = library
         self._marked = marked
@@ -78,18 +78,18 @@ async def test_marked_memories_and_a_text_are_erased_after_the_word_is_typed(lib
     report = app.given[0]
     assert report is not None
     assert report.is_complete
-    assert await contents(library) == [OTHER]
+    assert await contents(library) == [OTHER.content]
 
 
 async def test_without_marks_the_current_memory_is_erased_if_no_text_is_typed(library: Library) -> None:
-    async with running(EraseApp(library, [], Text("id-001", "key1", OTHER))) as (app, pilot):
+    async with running(EraseApp(library, [], OTHER)) as (app, pilot):
         assert "Erase a text from the whole install" in screen_words(app)
         assert "empty to erase the memory key1 and its text" in screen_words(app)
         app.screen.query_one(Input).value = "Zebediah Q"
         await press(pilot, "enter")
         assert "2 memories go: met, key2" in screen_words(app)
         await press(pilot, "escape")
-    async with running(EraseApp(library, [], Text("id-001", "key1", OTHER))) as (app, pilot):
+    async with running(EraseApp(library, [], OTHER)) as (app, pilot):
         await press(pilot, "enter")
         assert "1 memory goes: key1" in screen_words(app)
         await press(pilot, "escape")

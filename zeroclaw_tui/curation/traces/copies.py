@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from zeroclaw_tui.backends.cancellation import CancellableTask
 from zeroclaw_tui.backends.factory import forwards_writes
@@ -20,6 +20,7 @@ from zeroclaw_tui.curation.traces.files import PlacedFile, PlacedFiles, TextPlac
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
 from zeroclaw_tui.curation.traces.text_files import without_texts
 from zeroclaw_tui.memory.change import MEMORIES, Journal, ProgressCallback, RowChange
+from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.query import ENTRIES, Query
 from zeroclaw_tui.memory.text import WHITE_SPACE, counted
@@ -30,57 +31,46 @@ _BATCH_ROWS = 500
 _LUCID = "ZeroClaw also stored these memories in lucid, which has no delete command."
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A memory's key and content, as they were."""
-
-    id: str
-    key: str
-    content: str
-
-
-def matcher_for(texts: Sequence[Text], typed: str = "") -> TextMatcher:
+def matcher_for(contents: Sequence[str], typed: str = "") -> TextMatcher:
     """Searches for the contents of memories, and for a text that was typed. Short contents are left out."""
-    contents = [text.content for text in texts if _is_long(text)]
-    if texts and not contents and not typed.strip():
+    texts = [*_long(contents), *([typed] if typed.strip() else [])]
+    if contents and not texts:
         raise UsageError(
             f"A text of less than {SHORT} characters occurs everywhere.",
             hint="Delete the memory instead, or type a longer text to erase.",
         )
-    return TextMatcher([*contents, *([typed] if typed.strip() else [])])
+    return TextMatcher(texts)
 
 
-def _is_long(text: Text) -> bool:
-    return len(text.content.strip(WHITE_SPACE)) >= SHORT
+def _long(contents: Iterable[str]) -> list[str]:
+    return [content for content in dict.fromkeys(contents) if len(content.strip(WHITE_SPACE)) >= SHORT]
 
 
-async def texts_of(library: Library, action: int) -> list[Text]:
-    """The texts that a change deleted or replaced, out of the trash, without what was undone since."""
+async def contents_of(library: Library, action: int) -> list[str]:
+    """The contents that a change deleted or replaced, out of the trash, without what was undone since."""
 
     numbers = await library.trash.numbers_to_turn(action, "undo")
 
-    def read() -> list[Text]:
-        texts: dict[Text, None] = {}
+    def read() -> list[str]:
+        contents: dict[str, None] = {}
         for change in library.trash.changes_to_turn(numbers):
-            before = change.before
-            if before is None or before.table != MEMORIES:
-                continue
-            entry = before.entry()
-            if change.after is None or change.after.entry().content != entry.content:
-                texts[Text(entry.id, entry.key, entry.content)] = None
-        return list(reversed(texts))
+            before, after = change.before, change.after
+            if before is not None and before.table == MEMORIES:
+                content = before.entry().content
+                if after is None or after.entry().content != content:
+                    contents[content] = None
+        return list(reversed(contents))
 
     return await asyncio.to_thread(read)
 
 
-async def texts_of_plan(library: Library, plan: PurgePlan) -> list[Text]:
-    """Key and content of every memory of a plan that still exists."""
+async def entries_of(library: Library, plan: PurgePlan) -> list[MemoryEntry]:
+    """Every memory of a plan that still exists, with its whole content."""
     handles = [stamp.handle for stamp in plan.stamps]
-    texts: list[Text] = []
+    entries: list[MemoryEntry] = []
     for start in range(0, len(handles), _BATCH_ROWS):
-        entries = await library.memory.rows(Query(ENTRIES, handles=handles[start : start + _BATCH_ROWS]))
-        texts += [Text(entry.id, entry.key, entry.content) for entry in entries]
-    return texts
+        entries += await library.memory.rows(Query(ENTRIES, handles=handles[start : start + _BATCH_ROWS]))
+    return entries
 
 
 def summary(copies: Sequence[TextPlace]) -> str:
@@ -101,25 +91,24 @@ def cleaned_sentence(cleaned: Outcome) -> str:
     return f"Cleaned {counted(cleaned.count, 'copy')}." if cleaned.count else "Nothing to clean."
 
 
-async def find_copies(library: Library, texts: Iterable[Text]) -> list[TextPlace]:
-    """Every place besides the store itself where one of these texts still is.
+async def find_copies(library: Library, contents: Sequence[str]) -> list[TextPlace]:
+    """Every place besides the store itself where one of these contents still is.
 
-    Only the first texts of at least SHORT characters are searched for, and not in the free pages of databases. Reads
+    Only the first contents of at least SHORT characters are searched for, and not in the free pages of databases. Reads
     only, in threads that end soon when this is cancelled. A place that cannot be read says that by itself.
     """
-    wanted = tuple(dict.fromkeys(texts))
     copies: list[TextPlace] = []
-    if any(map(_is_long, wanted)):
+    if wanted := _long(contents):
         task = CancellableTask()
-        copies = await task.run(lambda: list(_in_files(library, matcher_for(wanted), task.check)))
-    if wanted and forwards_writes(library.config.backend, library.config.zeroclaw_backend):
+        copies = await task.run(lambda: list(_in_files(library, TextMatcher(wanted), task.check)))
+    if contents and forwards_writes(library.config.backend, library.config.zeroclaw_backend):
         copies.append(TextPlace("lucid", "lucid", None, why=_LUCID))
     return copies
 
 
 def _in_files(library: Library, matcher: TextMatcher, check: Callable[[], None]) -> Iterator[TextPlace]:
     """What the files of the table of places have of the texts, and which could not be searched. Blocks."""
-    found = PlacedFiles.with_copies(library.config, library.memory.name)
+    found = PlacedFiles(library.config, library.memory.name, everything=False)
     for file, count, why in search(found, matcher, check):
         if why and why != PACKED:
             yield TextPlace(file.kind, str(file.path), None, why=f"{why} It may contain the text.")

@@ -216,7 +216,6 @@ async def erase_texts(library: Library, plan: ErasePlan, on_progress: ProgressCa
     async with nullcontext() if database is None else database.disconnected():
         await task.run(partial(run.clean, task.check))
         await library.trash.erase(_goes(library, matcher, ids), matcher.found_in)
-        await task.run(partial(run.wipe_databases, task.check))
     scan = await _scan(library, matcher)
     location = memory.about.location
     if not _is_in_files(library):
@@ -235,7 +234,7 @@ async def _scan(library: Library, matcher: TextMatcher) -> Scan:
     task, scan = CancellableTask(), Scan()
 
     def look() -> None:
-        found = PlacedFiles.everything(library.config, library.memory.name)
+        found = PlacedFiles(library.config, library.memory.name, everything=True)
         scan.files = len(found.files)
         for file, count, why in search(found, matcher, task.check, free_pages=True):
             stays = file.place.stays or (file.kind == "store" and library.read_only_because) or ""
@@ -260,8 +259,10 @@ class _Run:
         self.changed: set[str] = set()
 
     def clean(self, check: Callable[[], object]) -> None:
-        """Clean the rows first, then files. Raises Locked where the store itself is locked. Blocks."""
-        for done, file in enumerate(self._files()):
+        """Clean the store first, then databases, then other files. Raises Locked where the store is locked. Blocks."""
+        found = PlacedFiles(self._library.config, self._library.memory.name, everything=True).files
+        files = [file for file in found if file.form != "trash" and not file.place.stays]
+        for done, file in enumerate(sorted(files, key=lambda file: (file.kind != "store", not _is_database(file)))):
             check()
             if self._on_progress is not None:
                 self._on_progress(done)
@@ -272,38 +273,32 @@ class _Run:
                     raise
                 self.reasons[str(file.path)] = not_read(error)
 
-    def wipe_databases(self, check: Callable[[], object]) -> None:
-        """Rewrite the databases that rows went from, that still have the bytes, or whose indexes may. Blocks."""
-        for file in filter(_is_database, self._files()):
-            check()
-            name = str(file.path)
-            try:
-                has_bytes = count_in_bytes(file, self._matcher) > 0
-                if has_bytes or name in self.changed or has_keyword_index(file.path):
-                    wipe(file.path)
-                if has_bytes:
-                    self.changed.add(name)
-            except (OSError, InspectorError) as error:
-                self.reasons.setdefault(name, f"{_PAGES}{not_read(error)}")
-
-    def _files(self) -> list[PlacedFile]:
-        found = PlacedFiles.everything(self._library.config, self._library.memory.name).files
-        files = [file for file in found if file.form != "trash" and not file.place.stays]
-        return sorted(files, key=lambda file: (file.kind != "store", not _is_database(file)))
-
     def _clean(self, file: PlacedFile) -> None:
         name, is_database = str(file.path), file.is_database()
         prunes = is_database and self._has_deleted and file.kind == "store"
-        if file.is_packed() or not (prunes or count_hits(file, self._matcher, lambda: None)):
-            return
+        if not file.is_packed() and (prunes or count_hits(file, self._matcher, lambda: None)):
+            if is_database:
+                self.changed.add(name)
+                if reason := erase_rows(file.path, self._matcher, prunes=prunes):
+                    self.reasons[name] = reason
+            elif retry_if_changed(partial(_rewrite, file, self._matcher), file.path):
+                self.changed.add(name)
+            else:
+                self.reasons[name] = _UNCUTTABLE
         if is_database:
-            self.changed.add(name)
-            if reason := erase_rows(file.path, self._matcher, prunes=prunes):
-                self.reasons[name] = reason
-        elif retry_if_changed(partial(_rewrite, file, self._matcher), file.path):
-            self.changed.add(name)
-        else:
-            self.reasons[name] = _UNCUTTABLE
+            self._wipe(file)
+
+    def _wipe(self, file: PlacedFile) -> None:
+        """Rewrite a database that rows went from, that still has the bytes, or whose keyword index may."""
+        name = str(file.path)
+        try:
+            has_bytes = count_in_bytes(file, self._matcher) > 0
+            if has_bytes or name in self.changed or has_keyword_index(file.path):
+                wipe(file.path)
+            if has_bytes:
+                self.changed.add(name)
+        except (OSError, InspectorError) as error:
+            self.reasons.setdefault(name, f"{_PAGES}{not_read(error)}")
 
 
 def _rewrite(file: PlacedFile, matcher: TextMatcher) -> bool:

@@ -97,31 +97,20 @@ def not_read(error: OSError | InspectorError) -> str:
 class PlacedFiles:
     """The files of an install, each once: the first place that names a file is its place. Reads folders; blocks.
 
-    `unread` are the folders that could not be read.
+    `everything` includes the store itself and what only `erase` looks at. `unread` are the folders that could not be
+    read.
     """
 
-    def __init__(self, config: MemoryConfig, backend: str) -> None:
+    def __init__(self, config: MemoryConfig, backend: str, *, everything: bool) -> None:
         self._config, self._backend, self._install = config, backend, config.install
         self._files: dict[str, PlacedFile] = {}
         self.unread: list[TextPlace] = []
         self._database = config.database if has_database(backend) else None
         self._root = _root(config)
         self._config_dir = None if config.location is not None else config.install.config_dir
-
-    @classmethod
-    def with_copies(cls, config: MemoryConfig, backend: str) -> PlacedFiles:
-        """The files of the table of places that ZeroClaw or its user would read, except the store itself."""
-        found = cls(config, backend)
-        found._take_table(with_own=False)
-        return found
-
-    @classmethod
-    def everything(cls, config: MemoryConfig, backend: str) -> PlacedFiles:
-        """The files of the store and of the whole table of places."""
-        found = cls(config, backend)
-        found._take_store()
-        found._take_table(with_own=True)
-        return found
+        if everything:
+            self._take_store()
+        self._take_table(everything=everything)
 
     @property
     def files(self) -> list[PlacedFile]:
@@ -136,8 +125,8 @@ class PlacedFiles:
         elif (foreign := foreign_file(self._config)) is not None:
             self._take(foreign, _FOREIGN_STORE)
 
-    def _take_table(self, *, with_own: bool) -> None:
-        """The files of the table of places; `with_own` also those that only `erase` looks at."""
+    def _take_table(self, *, everything: bool) -> None:
+        """The files of the table of places."""
         folders = ([] if self._root is None else [self._root]) + self._agents()
         in_memory = [*([self._database.parent] if self._database else []), *(folder / "memory" for folder in folders)]
         config_dirs = [] if self._config_dir is None else [self._config_dir]
@@ -157,7 +146,7 @@ class PlacedFiles:
         own = None if self._database is None else os.path.realpath(self._database)
         for place in PLACES:
             # Where the store is notes, those of agents are the store too, and no copies.
-            if not with_own and (place.erase_only or (place.kind == "markdown" and has_notes(self._backend))):
+            if not everything and (place.erase_only or (place.kind == "markdown" and has_notes(self._backend))):
                 continue
             paths = [path for start in starts[place.under] for path in self._matching(place, start)]
             if self._root is not None:

@@ -462,11 +462,11 @@ class BrowserRoom(Room[None]):
     @changing
     async def action_erase(self, library: Library) -> None:
         """Erase the marked memories, else a text or the memory under the cursor, from every place."""
-        from zeroclaw_tui.curation.traces.copies import texts_of_plan
+        from zeroclaw_tui.curation.traces.copies import entries_of
         from zeroclaw_tui.tui.rooms.copies import erase
 
-        texts = await texts_of_plan(library, await self._chosen(library))
-        marked, here = (texts, None) if len(self.rows.marked) else ([], next(iter(texts), None))
+        entries = await entries_of(library, await self._chosen(library))
+        marked, here = (entries, None) if len(self.rows.marked) else ([], next(iter(entries), None))
         report = await erase(self.app, library, marked, self.pace.patience, here=here)
         if report is not None:
             self.rows.marked.clear()
@@ -512,10 +512,10 @@ class BrowserRoom(Room[None]):
         self.run_worker(self._show_copies_left(library, action, is_edit), group="copies", exclusive=True)
 
     async def _show_copies_left(self, library: Library, action: int, is_edit: bool) -> None:
-        from zeroclaw_tui.curation.traces.copies import find_copies, found_sentence, texts_of
+        from zeroclaw_tui.curation.traces.copies import contents_of, find_copies, found_sentence
 
         try:
-            self._copies = await find_copies(library, await texts_of(library, action))
+            self._copies = await find_copies(library, await contents_of(library, action))
         except InspectorError as error:
             self.say_failure(error)
             return
@@ -527,7 +527,7 @@ class BrowserRoom(Room[None]):
     @changing
     async def action_copies(self, library: Library) -> None:
         """Other copies of the last deleted text, else of the memory under the cursor."""
-        from zeroclaw_tui.curation.traces.copies import Text, find_copies
+        from zeroclaw_tui.curation.traces.copies import find_copies
         from zeroclaw_tui.tui.rooms.copies import clean
 
         found, self._copies = self._copies, ()
@@ -536,7 +536,7 @@ class BrowserRoom(Room[None]):
             if entry is None:
                 return
             whole = await whole_entry(library.memory, entry.handle)
-            found = await find_copies(library, [Text(whole.id, whole.key, whole.content)])
+            found = await find_copies(library, [whole.content])
         result_line = await clean(self.app, library, found, self.pace.patience)
         if result_line is not None:
             inform(self, result_line)

@@ -10,10 +10,11 @@ from textual.app import App
 from textual.content import Content
 
 from zeroclaw_tui.curation.outcome import Outcome
-from zeroclaw_tui.curation.traces.copies import Text, clean_copies, cleaned_sentence, matcher_for
+from zeroclaw_tui.curation.traces.copies import clean_copies, cleaned_sentence, matcher_for
 from zeroclaw_tui.curation.traces.erase import ErasePlan, EraseReport, erase_texts, plan_erase
 from zeroclaw_tui.curation.traces.files import TextPlace
 from zeroclaw_tui.memory.change import ProgressCallback
+from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import counted, with_tilde
 from zeroclaw_tui.tui.dialogs import Field, Form, Page, TypedConfirmation, with_progress, yes_or_no
@@ -49,7 +50,7 @@ async def clean(app: App[Any], library: Library, copies: Sequence[TextPlace], pa
 
 
 async def erase(
-    app: App[Any], library: Library, marked: Sequence[Text], patience: float, *, here: Text | None = None
+    app: App[Any], library: Library, marked: Sequence[MemoryEntry], patience: float, *, here: MemoryEntry | None = None
 ) -> EraseReport | None:
     """Ask for a text to erase with the marked memories, show all places, ask for a typed confirmation, and report the
     result; None when nothing was erased. Without marks and text the memory `here` is erased. Runs in a
@@ -62,12 +63,12 @@ async def erase(
         key = shown_line(here.key, _KEY_CELLS)
         asks = f"The text to erase (case-insensitive). Leave it empty to erase the memory {key} and its text."
 
-    def chosen_texts(typed: str) -> Sequence[Text]:
+    def chosen(typed: str) -> Sequence[MemoryEntry]:
         return [here] if here is not None and not marked and not typed.strip() else marked
 
     def below(values: Mapping[str, str]) -> Content:
         try:
-            matcher_for(chosen_texts(values["text"]), values["text"])
+            matcher_for([entry.content for entry in chosen(values["text"])], values["text"])
         except UsageError as error:
             raise UsageError(error.message, hint=asks) from error
         return Content(asks)
@@ -76,8 +77,9 @@ async def erase(
     typed = await app.push_screen_wait(form)
     if typed is None:
         return None
-    texts = chosen_texts(typed["text"])
-    matcher, ids = matcher_for(texts, typed["text"]), frozenset(text.id for text in texts)
+    entries = chosen(typed["text"])
+    matcher = matcher_for([entry.content for entry in entries], typed["text"])
+    ids = frozenset(entry.id for entry in entries)
 
     async def search(on_progress: ProgressCallback) -> ErasePlan:
         return await plan_erase(library, matcher, ids)
