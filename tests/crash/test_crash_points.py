@@ -9,21 +9,30 @@ from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).parent
-UPKEEP = HERE / "upkeep_crash_points.py"
-WHOLE, ALL_GONE = "every memory whole", "nothing else lost, all gone when done again"
+TESTS = Path(__file__).parents[1]
 RUNS = [
-    *((HERE / "crash_points.py", action, 6, WHOLE) for action in ("purge", "edit", "undo")),
-    *((UPKEEP, action, 4, WHOLE) for action in ("skip", "overwrite", "rename", "merge")),
-    *(
-        (HERE / "hygiene_crash_points.py", action, 8, "everything whole")
-        for action in ("hygiene", "hygiene --purging", "undo", "undo --purging")
+    ("crash/crash_points.py", ("purge", "edit", "undo"), 6, "every memory whole"),
+    ("crash/upkeep_crash_points.py", ("skip", "overwrite", "rename", "merge"), 4, "every memory whole"),
+    (
+        "crash/hygiene_crash_points.py",
+        ("hygiene", "hygiene --purging", "undo", "undo --purging"),
+        8,
+        "everything whole",
     ),
-    (HERE / "erase_crash_points.py", "erase", 2, ALL_GONE),
+    ("crash/erase_crash_points.py", ("erase",), 2, "nothing else lost, all gone when done again"),
+    ("crash/doctor_crash_points.py", ("hydrated", "index", "compact"), 5, "every memory whole"),
+    ("curation/snapshot/snapshot_crash_points.py", ("snapshot", "make"), 5, "every file whole"),
+    ("curation/transfer/copying_crash_points.py", ("sqlite", "markdown"), 6, "every memory whole"),
 ]
 """Script, what it does, at how many moments a short run kills it, and what it says of what it found."""
+CONFIG = TESTS / "crash" / "config_crash_points.py"
 every_run = pytest.mark.parametrize(
-    ("script", "action", "points", "holds"), RUNS, ids=[f"{script.stem} {action}" for script, action, *_ in RUNS]
+    ("script", "action", "points", "holds"),
+    [
+        pytest.param(TESTS / script, action, points, holds, id=f"{Path(script).stem} {action}")
+        for script, actions, points, holds in RUNS
+        for action in actions
+    ],
 )
 
 
@@ -52,3 +61,15 @@ def test_a_change_killed_before_each_of_its_system_calls_loses_nothing(
     """Every moment between two system calls; of an erasing, which has a great many, four hundred."""
     few = ("--points", "400") if action.startswith("erase") else ()
     assert holds in _run(script, action, tmp_path, *few)
+
+
+@pytest.mark.parametrize("action", ["save", "linked", "new", "pruning", "restore", "key"])
+def test_a_config_killed_before_each_of_its_system_calls_is_the_old_or_the_new_one(action: str, tmp_path: Path) -> None:
+    """Both endings are seen: kills that leave the old state and kills that leave the new one."""
+    output = _run(CONFIG, action, tmp_path)
+    counted = re.search(r"(\d+) system calls, killed at (\d+), old or new, and whole", output)
+    assert counted is not None, output
+    calls, killed = map(int, counted.groups())
+    left = output.splitlines()
+    assert calls - 2 <= killed <= calls == left.count("old") + left.count("new")
+    assert {"old", "new"} <= {*left}
