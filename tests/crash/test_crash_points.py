@@ -10,15 +10,10 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parents[1]
+UPKEEP = ("skip", "overwrite", "rename", "merge", "hygiene", "undo")
 RUNS = [
     ("crash/crash_points.py", ("purge", "edit", "undo"), 6, "every memory whole"),
-    ("crash/upkeep_crash_points.py", ("skip", "overwrite", "rename", "merge"), 4, "every memory whole"),
-    (
-        "crash/hygiene_crash_points.py",
-        ("hygiene", "hygiene --purging", "undo", "undo --purging"),
-        8,
-        "everything whole",
-    ),
+    ("crash/upkeep_crash_points.py", UPKEEP, 5, "every memory whole"),
     ("crash/erase_crash_points.py", ("erase",), 2, "nothing else lost, all gone when done again"),
     ("crash/doctor_crash_points.py", ("hydrated", "index", "compact"), 5, "every memory whole"),
     ("curation/snapshot/snapshot_crash_points.py", ("snapshot", "make"), 5, "every file whole"),

@@ -1,6 +1,6 @@
-"""Kill an import or a merge before one of its system calls, and look at what is left.
+"""Kill an import, a merge, hygiene or its undo before one of its system calls, and look at what is left.
 
-    python tests/crash/upkeep_crash_points.py skip|overwrite|rename|merge FOLDER [--points N]
+    python tests/crash/upkeep_crash_points.py skip|overwrite|rename|merge|hygiene|undo FOLDER [--points N]
 
 Without --points every system call is tried. Ends with code 1 where a memory is lost, where doing it again does not
 finish it, or where undoing does not bring back the very rows.
@@ -29,6 +29,8 @@ from zeroclaw_tui.curation import changes
 ACTIONS: dict[str, Step] = {
     **{on_conflict: ("import", at) for at, on_conflict in enumerate(CLASHES)},
     "merge": ("merge", 0),
+    "hygiene": ("hygiene", 0),
+    "undo": ("hygiene", 0),
 }
 MEMORIES = 30
 Texts = dict[str, tuple[str, str]]
@@ -44,7 +46,7 @@ def act(place: Place, action: str) -> Callable[[], None]:
     async def work() -> None:
         library = await place.opened()
         kill_points.mark()
-        await do(library, place, ACTIONS[action])
+        await (changes.undo(library) if action == "undo" else do(library, place, ACTIONS[action]))
         kill_points.mark()
         await library.close()
 
@@ -60,8 +62,9 @@ def check(place: Place, action: str, before: dict[str, Any], here: Texts, done: 
             for key, text in texts(place).items():
                 assert text in (here.get(key), done.get(key)), f"{key} is neither what it was nor what it shall be"
             assert here.keys() & done.keys() <= texts(place).keys(), "a memory that stays in any case is gone"
-            await do(library, place, ACTIONS[action])
-            assert texts(place) == done, "doing it again did not finish it"
+            if action != "undo":
+                await do(library, place, ACTIONS[action])
+                assert texts(place) == done, "doing it again did not finish it"
             for _ in range(3):
                 if await library.trash.last() is not None:
                     await changes.undo(library)
@@ -77,8 +80,10 @@ def main() -> int:
     # Always at one place: the trash knows a store by where it is.
     copy = given.folder / "copy"
     place = make_place(copy, MEMORIES)
-    before, here = place.state(), texts(place)
-    done: Texts = {}
+    before = place.state()
+    if given.action == "undo":
+        killing.in_child(act(place, "hygiene"))
+    here, done = texts(place), Texts()
     return killing.kill_at_points(
         given.action,
         copy,
