@@ -24,6 +24,9 @@ KIND_WORDS: Mapping[Kind, str] = MappingProxyType(
         "table": "a table",
     }
 )
+_KIND_OF_DEFAULT: Mapping[type, Kind] = MappingProxyType(
+    {bool: "switch", int: "count", float: "number", str: "text", tuple: "texts", dict: "table"}
+)
 Version = tuple[int, int, int]
 NEWEST_MODERN = "0.8.4"
 NEWEST_OLD = "0.7.5"
@@ -136,85 +139,74 @@ class Target(NamedTuple):
         return version_numbers(self.reading_version)
 
 
+def _memory(name: str, default: Any, about: str, since: str = "0.1.2", **more: Any) -> Setting:
+    """A setting of [memory], of the kind of its default."""
+    return Setting(f"memory.{name}", _KIND_OF_DEFAULT[type(default)], default, about, since, **more)
+
+
 def _days(name: str, default: int, about: str, since: str = "0.1.2") -> Setting:
-    return Setting(f"memory.{name}", "count", default, about, since, low=0, high=U32)
-
-
-def _count(name: str, default: int, about: str, since: str = "0.1.2") -> Setting:
-    return Setting(f"memory.{name}", "count", default, about, since, low=0)
-
-
-def _switch(name: str, default: bool, about: str, since: str = "0.1.2") -> Setting:
-    return Setting(f"memory.{name}", "switch", default, about, since)
+    return _memory(name, default, about, since, high=U32)
 
 
 def _share(name: str, default: float, about: str, since: str) -> Setting:
-    return Setting(f"memory.{name}", "number", default, about, since, low=0.0, high=1.0)
-
-
-def _text(name: str, default: str | None, about: str, since: str = "0.1.2") -> Setting:
-    return Setting(f"memory.{name}", "text", default, about, since)
-
-
-def _texts(name: str, default: tuple[str, ...], about: str, since: str) -> Setting:
-    return Setting(f"memory.{name}", "texts", default, about, since)
+    return _memory(name, default, about, since, low=0.0, high=1.0)
 
 
 def _word(name: str, choices: tuple[str, ...], about: str, since: str, *, is_strict: bool = True) -> Setting:
     """One of a few words, the first of which is the default."""
-    return Setting(f"memory.{name}", "text", choices[0], about, since, choices=choices, is_strict=is_strict)
+    return _memory(name, choices[0], about, since, choices=choices, is_strict=is_strict)
 
 
 _GENERAL = (
-    _text("backend", "sqlite", "Where memory is kept.")._replace(variable="ZEROCLAW_STORAGE_PROVIDER"),
-    _switch("auto_save", True, "Stores user messages of 20 characters or more as conversation memories."),
-    _text("default_namespace", "default", "The namespace of new memories; no ZeroClaw version acts on it.", "0.5.7"),
+    _memory("backend", "sqlite", "Where memory is kept.", variable="ZEROCLAW_STORAGE_PROVIDER"),
+    _memory("auto_save", True, "Stores user messages of 20 characters or more as conversation memories."),
+    _memory("default_namespace", "default", "The namespace of new memories; no ZeroClaw version acts on it.", "0.5.7"),
 )
 _RETENTION = (
-    _switch("hygiene_enabled", True, "Archives and deletes old memories about twice a day."),
+    _memory("hygiene_enabled", True, "Archives and deletes old memories about twice a day."),
     _days("archive_after_days", 7, "Days after which daily Markdown files and sessions are archived; 0 is never."),
     _days("purge_after_days", 30, "Days after which archived files are deleted; 0 is never."),
     _days("conversation_retention_days", 30, "Days a conversation memory is kept after its last change; 0 is forever."),
     _days("daily_retention_days", 0, "Days a daily memory is kept after its last change; 0 is forever.", "0.8.1"),
     _days("core_retention_days", 0, "Days a core memory is kept after it was made; 0 is forever.", "0.8.1"),
-    _count("core_max_rows", 0, "The most core memories kept; 0 is no limit.", "0.8.3"),
-    _count("core_max_bytes", 0, "The most bytes of core memories kept; 0 is no limit.", "0.8.3"),
-    _count("daily_max_rows", 0, "The most daily memories kept; 0 is no limit.", "0.8.3"),
+    _memory("core_max_rows", 0, "The most core memories kept; 0 is no limit.", "0.8.3"),
+    _memory("core_max_bytes", 0, "The most bytes of core memories kept; 0 is no limit.", "0.8.3"),
+    _memory("daily_max_rows", 0, "The most daily memories kept; 0 is no limit.", "0.8.3"),
     _word("evict_order", ("value", "oldest"), "Which memories are deleted first above a limit.", "0.8.3"),
-    _texts("pin_namespaces", (), "Namespaces never evicted; no ZeroClaw version acts on it.", "0.8.3"),
-    Setting(
-        "memory.pin_min_importance", "number", 1.01, "Importance that pins; no ZeroClaw version acts on it.", "0.8.3"
-    ),
+    _memory("pin_namespaces", (), "Namespaces never evicted; no ZeroClaw version acts on it.", "0.8.3"),
+    _memory("pin_min_importance", 1.01, "Importance that pins; no ZeroClaw version acts on it.", "0.8.3"),
 )
 _EMBEDDING = (
-    _text("embedding_provider", "none", "Embedding provider: none, openai, openrouter or custom:<url>."),
-    _text("embedding_model", "text-embedding-3-small", "The embedding model; `hint:<name>` picks an embedding route."),
-    _count("embedding_dimensions", 1536, "Embedding dimensions; 0 disables embeddings."),
-    _text("embedding_api_key", None, "The key of the embedding service.", "0.8.2")._replace(is_secret=True),
-    _switch("auto_reindex_on_identity_change", False, "Makes all embeddings again when the model changes.", "0.8.3"),
-    _count("embedding_cache_size", 10000, "How many vectors the cache holds; 0 keeps none."),
-    _count("chunk_max_tokens", 512, "The longest part of a document; no ZeroClaw version acts on it for memories."),
+    _memory("embedding_provider", "none", "Embedding provider: none, openai, openrouter or custom:<url>."),
+    _memory(
+        "embedding_model", "text-embedding-3-small", "The embedding model; `hint:<name>` picks an embedding route."
+    ),
+    _memory("embedding_dimensions", 1536, "Embedding dimensions; 0 disables embeddings."),
+    _memory("embedding_api_key", "", "The key of the embedding service.", "0.8.2", is_secret=True)._replace(
+        default=None
+    ),
+    _memory("auto_reindex_on_identity_change", False, "Makes all embeddings again when the model changes.", "0.8.3"),
+    _memory("embedding_cache_size", 10000, "How many vectors the cache holds; 0 keeps none."),
+    _memory("chunk_max_tokens", 512, "The longest part of a document; no ZeroClaw version acts on it for memories."),
 )
 _SEARCH = (
-    Setting("memory.vector_weight", "number", 0.7, "Weight of the vector score.", low=0.0),
-    Setting("memory.keyword_weight", "number", 0.3, "Weight of the keyword score.", low=0.0),
+    _memory("vector_weight", 0.7, "Weight of the vector score.", low=0.0),
+    _memory("keyword_weight", 0.3, "Weight of the keyword score.", low=0.0),
     _word("search_mode", ("hybrid", "bm25", "embedding"), "Search by keywords, by vectors, or both.", "0.6.3"),
     # Before 0.8.4, scores by words alone are raw BM25, which has no upper end.
     _share(
         "min_relevance_score", 0.4, "Relevance threshold: a memory with a lower score is not injected.", "0.1.2"
     )._replace(bounded_since="0.8.4"),
-    _texts(
+    _memory(
         "retrieval_stages",
         ("cache", "fts", "vector"),
         "The stages of a search; only `cache` has an effect, from 0.8.4.",
         "0.5.7",
     ),
     _share("fts_early_return_score", 0.85, "No ZeroClaw version acts on it.", "0.5.7"),
-    _count("candidate_multiplier", 4, "How many times the limit is fetched to rank again.", "0.8.4")._replace(
-        low=1, high=20
-    ),
-    _switch("rerank_enabled", False, "Ranks again by importance and age; acts from 0.8.4.", "0.5.7"),
-    _count("rerank_threshold", 5, "How many hits it takes to rank for variety.", "0.5.7"),
+    _memory("candidate_multiplier", 4, "How many times the limit is fetched to rank again.", "0.8.4", low=1, high=20),
+    _memory("rerank_enabled", False, "Ranks again by importance and age; acts from 0.8.4.", "0.5.7"),
+    _memory("rerank_threshold", 5, "How many hits it takes to rank for variety.", "0.5.7"),
     _word("rerank_strategy", ("none", "mmr"), "How to rank again.", "0.8.4", is_strict=False),
     _share("mmr_lambda", 0.7, "Relevance against variety when ranking again.", "0.8.4"),
     _share("importance_weight", 0.2, "How much importance counts when ranking again.", "0.8.4"),
@@ -224,32 +216,32 @@ _WRITING = (
     _share(
         "conflict_threshold", 0.85, "The score above which a new memory replaces an old one; acts from 0.8.3.", "0.5.7"
     ),
-    _switch("conflict_supersede_enabled", True, "Hides the memory that a new one replaces.", "0.8.3"),
-    _switch("dedup_on_write", False, "Looks for near duplicates when memories are consolidated.", "0.8.3"),
+    _memory("conflict_supersede_enabled", True, "Hides the memory that a new one replaces.", "0.8.3"),
+    _memory("dedup_on_write", False, "Looks for near duplicates when memories are consolidated.", "0.8.3"),
     _share("dedup_jaccard_threshold", 0.8, "The share of common words that makes a duplicate.", "0.8.3"),
     _word("dedup_action", ("reject", "merge"), "What happens to a near duplicate.", "0.8.3"),
-    _switch("consolidation_extract_facts", False, "Stores single facts of a conversation; sqlite only.", "0.8.4"),
-    _switch("types.enabled", False, "Gives memories a kind; sqlite only.", "0.8.4"),
+    _memory("consolidation_extract_facts", False, "Stores single facts of a conversation; sqlite only.", "0.8.4"),
+    _memory("types.enabled", False, "Gives memories a kind; sqlite only.", "0.8.4"),
 )
 _FILES = (
-    _switch("response_cache_enabled", False, "Answers a repeated prompt from a cache."),
+    _memory("response_cache_enabled", False, "Answers a repeated prompt from a cache."),
     _days("response_cache_ttl_minutes", 60, "Minutes an answer stays in that cache."),
-    _count("response_cache_max_entries", 5000, "How many answers that cache holds."),
-    _count("response_cache_hot_entries", 256, "How many of them stay in the process.", "0.5.0"),
-    _switch("snapshot_enabled", False, "Allows core memories to be written to MEMORY_SNAPSHOT.md."),
-    _switch("snapshot_on_hygiene", False, "Writes that snapshot at each hygiene run; both switches are needed."),
-    _switch("auto_hydrate", True, "Fills an empty store from that snapshot."),
-    _switch("audit_enabled", False, "Logs every memory operation; from 0.8.4.", "0.5.7"),
+    _memory("response_cache_max_entries", 5000, "How many answers that cache holds."),
+    _memory("response_cache_hot_entries", 256, "How many of them stay in the process.", "0.5.0"),
+    _memory("snapshot_enabled", False, "Allows core memories to be written to MEMORY_SNAPSHOT.md."),
+    _memory("snapshot_on_hygiene", False, "Writes that snapshot at each hygiene run; both switches are needed."),
+    _memory("auto_hydrate", True, "Fills an empty store from that snapshot."),
+    _memory("audit_enabled", False, "Logs every memory operation; from 0.8.4.", "0.5.7"),
     _days("audit_retention_days", 30, "Days that log is kept.", "0.5.7"),
     _word("sqlite_journal_mode", ("wal", "delete"), "SQLite's journal.", "0.1.8", is_strict=False)._replace(
         until="0.1.8"
     ),
 )
 _POLICY = (
-    _count("policy.max_entries_per_namespace", 0, "The most memories of a namespace; 0 is no limit.", "0.5.7"),
-    _count("policy.max_entries_per_category", 0, "The most memories of a category; 0 is no limit.", "0.5.7"),
-    Setting(DAYS_BY_CATEGORY, "table", {}, "Days each category is kept.", "0.5.7"),
-    _texts("policy.read_only_namespaces", (), "Namespaces the agent may not write.", "0.5.7"),
+    _memory("policy.max_entries_per_namespace", 0, "The most memories of a namespace; 0 is no limit.", "0.5.7"),
+    _memory("policy.max_entries_per_category", 0, "The most memories of a category; 0 is no limit.", "0.5.7"),
+    _memory("policy.retention_days_by_category", {}, "Days each category is kept.", "0.5.7"),
+    _memory("policy.read_only_namespaces", (), "Namespaces the agent may not write.", "0.5.7"),
     _word(
         "policy.threat_scan",
         ("on", "off", "strict"),
@@ -257,7 +249,7 @@ _POLICY = (
         "0.8.4",
         is_strict=False,
     ),
-    _switch("policy.threat_scan_load_time", True, "Scans when memories are read as well.", "0.8.4"),
+    _memory("policy.threat_scan_load_time", True, "Scans when memories are read as well.", "0.8.4"),
     _word(
         "policy.threat_scan_on_hit",
         ("reject", "block-on-read"),
@@ -265,8 +257,8 @@ _POLICY = (
         "0.8.4",
         is_strict=False,
     ),
-    _switch("policy.redact_on_write", False, "Redacts credentials and addresses before storing.", "0.8.4"),
-    _texts(
+    _memory("policy.redact_on_write", False, "Redacts credentials and addresses before storing.", "0.8.4"),
+    _memory(
         "policy.redact_categories",
         ("secret", "api_key", "private_key", "email", "phone"),
         "What is redacted.",
@@ -370,16 +362,6 @@ STORE_KINDS = ("sqlite", "postgres", "qdrant", "markdown", "lucid")
 """The backends that have a table [storage.<kind>.<alias>] (ZeroClaw >= 0.8.0)."""
 NEVER_USED = ("storage.sqlite.path", "storage.markdown.directory", "storage.postgres.tls")
 """The keys that ZeroClaw reads and does nothing with."""
-_UNUSED_PROVIDER_KEYS: Mapping[str, Kind] = {
-    "provider": "text",
-    "tls": "switch",
-    "pgvector_enabled": "switch",
-    "pgvector_dimensions": "count",
-}
-PROVIDER_CONFIG_KEYS: Mapping[str, Kind] = {
-    **_UNUSED_PROVIDER_KEYS,
-    **{setting.key: setting.kind for setting in _STORES if setting.old_key.startswith(PROVIDER_CONFIG)},
-}
 
 
 def table_keys(kind: str) -> dict[str, Kind]:

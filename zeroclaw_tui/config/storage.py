@@ -13,7 +13,6 @@ from zeroclaw_tui.config.schema import (
     MEMORY_KEYS,
     POSTGRES_AWAY,
     PROVIDER_CONFIG,
-    PROVIDER_CONFIG_KEYS,
     SETTINGS,
     STORE_KINDS,
     Kind,
@@ -231,7 +230,7 @@ def _before_aliases(
     provider = {}
     if kind == "postgres":
         table = _with_url(notes.table(document, *PROVIDER_CONFIG.split(".")))
-        provider = _typed(table, PROVIDER_CONFIG_KEYS, PROVIDER_CONFIG, notes)
+        provider = _typed(table, table_keys(kind), PROVIDER_CONFIG, notes)
     settings: dict[str, Any] = {}
     for setting in settings_of(kind):
         section, _, key = setting.old_key.partition(".")
