@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cli_onboard_samples import POSTGRES_URL
-from onboard_forms import FORMS
+from support.wizard_world import FORMS, flat
 
 MARK = b"\xef\xbb\xbf"
 NEEDED = {
@@ -25,15 +24,7 @@ PAIRS = [(form, BACKENDS[(at + other) % len(BACKENDS)]) for at, form in enumerat
 
 def values_of(raw: bytes) -> dict[tuple[str, ...], Any]:
     """Each value of a config by its path."""
-
-    def leaves(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-        if isinstance(value, dict):
-            for name, below in value.items():
-                yield from leaves(below, (*path, name))
-        else:
-            yield path, value
-
-    return dict(leaves(tomllib.loads(raw.removeprefix(MARK).decode()), ()))
+    return flat(tomllib.loads(raw.decode("utf-8-sig")))
 
 
 def files_below(folder: Path) -> dict[str, bytes]:
@@ -44,7 +35,7 @@ def files_below(folder: Path) -> dict[str, bytes]:
 def test_only_the_asked_keys_differ_and_all_comes_back(
     in_process: Any, tmp_path: Path, form: str, backend: str
 ) -> None:
-    raw = FORMS[form]
+    raw = FORMS[form].encode()
     file = tmp_path / "config.toml"
     file.write_bytes(raw)
     file.chmod(0o644)
@@ -65,7 +56,7 @@ def test_only_the_asked_keys_differ_and_all_comes_back(
     ends = Counter(line[-2:] == b"\r\n" for line in written.splitlines(keepends=True) if line.endswith(b"\n"))
     assert list(ends) == ([b"\r\n" in raw] if written else [])
     gone = Counter(raw.splitlines()) - Counter(written.splitlines())
-    names = {change["key"].rpartition(".")[2].encode() for change in changes if change["from"] is not None}
+    names = {change["path"][-1].encode() for change in changes if change["from"] is not None}
     holds_all = form == "inline"
     assert all(holds_all or any(name in line for name in names) for line in gone), gone
     if not changes:

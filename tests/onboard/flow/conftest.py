@@ -4,7 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from onboard_flow_world import FakeProbes, World
+from onboard_flow_world import FakeProbes, flow_world
+from support.wizard_world import World
 
 import zeroclaw_tui.onboard.probes
 
@@ -22,4 +23,4 @@ def make_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[...,
     here = tmp_path / "here"
     here.mkdir()
     monkeypatch.chdir(here)
-    return lambda config, **variables: World.made(tmp_path / "home", config, **variables)
+    return lambda config, **variables: flow_world(tmp_path, config, **variables)

@@ -1,17 +1,17 @@
-"""Real config dirs, answers unlike those offered, and tests of answers that find what one wants."""
+"""Configs, answers unlike those offered, and tests of answers that find what one wants."""
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from support.scripted_asker import ENTER, Moment, Reply
+from support.wizard_world import BACKENDS, World
 
 from zeroclaw_tui.memory.errors import UsageError
-from zeroclaw_tui.onboard.answers import Answers, gather
+from zeroclaw_tui.onboard.answers import Answers
 from zeroclaw_tui.onboard.plan import (
     Plan,
 )
@@ -19,7 +19,6 @@ from zeroclaw_tui.onboard.probes import Finding
 from zeroclaw_tui.onboard.questions import (
     asked,
 )
-from zeroclaw_tui.onboard.situation import Situation, candidates, situation_at
 
 OLD = """# kept
 default_temperature = 0.7   # warm
@@ -57,7 +56,6 @@ open_timeout_secs = 5
 key = "kept"
 """
 FORMS: dict[str, str | None] = {"new": None, "old": OLD, "aliased": ALIASED}
-BACKENDS = ("sqlite", "lucid", "postgres", "markdown", "qdrant", "none")
 EACH_ONCE = tuple(zip(itertools.cycle(FORMS), BACKENDS, strict=False))
 """Each backend in one of the forms, each form with two backends."""
 PASSWORD = "hunter2hunter2"
@@ -77,51 +75,11 @@ _TEXTS = (
 )
 
 
-@dataclass
-class World:
-    """A home with one config dir in it; nothing of the machine's own is seen."""
-
-    home: Path
-    environ: dict[str, str]
-
-    @classmethod
-    def made(cls, home: Path, config: str | None, **variables: str) -> World:
-        home.mkdir()
-        world = cls(home, {"HOME": str(home), "PATH": str(home / "bin"), **variables})
-        if config is not None:
-            world.config_dir.mkdir()
-            world.config_file.write_bytes(config.encode())
-        return world
-
-    @property
-    def config_dir(self) -> Path:
-        return self.home / ".zeroclaw"
-
-    @property
-    def config_file(self) -> Path:
-        return self.config_dir / "config.toml"
-
-    def remembers(self) -> None:
-        """Put a memory there that Markdown shows."""
-        notes = self.config_dir / "workspace" / "MEMORY.md"
-        notes.parent.mkdir(parents=True)
-        notes.write_text("# Long-term memory\n\n- likes tea\n")
-
-    def situation(self) -> Situation:
-        (candidate,) = candidates(self.environ, self.home)
-        return asyncio.run(situation_at(candidate, self.environ))
-
-    def answers(self, **given: str) -> Answers:
-        """The answers at the start, flags by name: `memory="postgres"`."""
-        return gather(
-            self.situation(),
-            memory=given.pop("memory", None),
-            assignments=tuple(f"{name}={value}" for name, value in given.items()),
-        )
-
-    def files(self) -> dict[str, bytes]:
-        """Everything in the home, folders apart."""
-        return {str(path.relative_to(self.home)): path.read_bytes() for path in self.home.rglob("*") if path.is_file()}
+def flow_world(folder: Path, config: str | None, **variables: str) -> World:
+    """A home in a folder with one config dir in it; nothing of the machine's own is seen."""
+    home = folder / "home"
+    home.mkdir()
+    return World(home, config, **{"HOME": str(home), "PATH": str(home / "bin"), **variables})
 
 
 @dataclass

@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Sequence
 from difflib import ndiff
 
-from onboard_flow_world import FORMS, OLD, PASSWORD, FakeProbes, World, given, with_backend
+from onboard_flow_world import FORMS, OLD, PASSWORD, FakeProbes, given, with_backend
 from support.scripted_asker import ENTER, Reply, ScriptedAsker, answering
+from support.wizard_world import World
 
 from zeroclaw_tui.onboard.flow import FlowResult, walk
 

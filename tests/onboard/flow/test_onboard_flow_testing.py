@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from onboard_flow_world import FORMS, OLD, POSTGRES_URL, FakeProbes, World, bad, given, with_backend
+from onboard_flow_world import FORMS, OLD, POSTGRES_URL, FakeProbes, bad, given, with_backend
 from support.scripted_asker import ENTER, Moment, Reply, ScriptedAsker, answering
+from support.wizard_world import World
 
 from zeroclaw_tui.onboard.answers import Answers
 from zeroclaw_tui.onboard.flow import walk

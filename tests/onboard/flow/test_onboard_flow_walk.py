@@ -10,18 +10,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given as examples
 from hypothesis import strategies as st
-from onboard_flow_world import (
-    BACKENDS,
-    FORMS,
-    World,
-    given,
-    ids,
-    other,
-    outcome,
-    valid_texts,
-    with_backend,
-)
+from onboard_flow_world import FORMS, flow_world, given, ids, other, outcome, valid_texts, with_backend
 from support.scripted_asker import ENTER, Moment, Reply, ScriptedAsker
+from support.wizard_world import BACKENDS, World
 
 from zeroclaw_tui.onboard.flow import walk
 from zeroclaw_tui.onboard.plan import (
@@ -73,7 +64,7 @@ def test_back_at_the_first_question_stays_and_says_so(make_world: MakeWorld) -> 
 def test_any_walk_ends_in_the_plan_of_its_last_answers(data: st.DataObject, form: str) -> None:
     """Whatever way was taken, answering the final values straight through gives the same answers and the same plan."""
     with tempfile.TemporaryDirectory() as folder:
-        world = World.made(Path(folder, "home"), FORMS[form])
+        world = flow_world(Path(folder), FORMS[form])
         answers = world.answers()
 
         def wander(moment: Moment) -> Reply:

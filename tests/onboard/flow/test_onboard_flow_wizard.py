@@ -7,19 +7,9 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from onboard_flow_world import (
-    BACKENDS,
-    EACH_ONCE,
-    FORMS,
-    OLD,
-    FakeProbes,
-    World,
-    bad,
-    everything,
-    ids,
-    with_backend,
-)
+from onboard_flow_world import EACH_ONCE, FORMS, OLD, FakeProbes, bad, everything, ids, with_backend
 from support.scripted_asker import ENTER, Moment, Reply, ScriptedAsker, answering
+from support.wizard_world import BACKENDS, World
 
 from zeroclaw_tui.onboard import wizard as wizard_module
 from zeroclaw_tui.onboard.plan import (
@@ -90,7 +80,9 @@ def test_ctrl_c_at_every_question_and_menu_changes_nothing(
 @pytest.mark.parametrize("reply", ["inspect", "nothing", ENTER], ids=["inspector", "nothing", "enter"])
 def test_the_inspector_opens_only_where_it_is_chosen(reply: Reply, make_world: MakeWorld, probes: FakeProbes) -> None:
     world = make_world(OLD)
-    world.remembers()
+    notes = world.config_dir / "workspace" / "MEMORY.md"
+    notes.parent.mkdir(parents=True)
+    notes.write_text("- likes tea\n")
     asker = ScriptedAsker(answering({"what next": reply}, partial(with_backend, "markdown")))
     opened = world.config_dir if reply == "inspect" else None
     assert run_wizard(asker, Request(), world.environ) == WizardResult(0, opened)
@@ -115,7 +107,7 @@ def test_with_a_zeroclaw_there_the_file_is_its_own_and_its_next_step_is_offered(
     world = make_world(None, PATH=str(programs))
     asker = ScriptedAsker(answering({"what next": "real"}))
     assert run_wizard(asker, Request(), world.environ) == WizardResult(0, real=arguments)
-    assert world.config_file.read_text().startswith(first)
+    assert world.file.read_text().startswith(first)
     place = "data" if arguments == ("quickstart",) else "workspace"
     assert f"{world.config_dir / place}/memory/brain.db will be created" in asker.all_said
     assert asker.all_said.count("providers and channels") == 2, "before anything is asked, and when it is written"
@@ -129,7 +121,7 @@ def test_the_basics_are_at_most_five_steps(backend: str, make_world: MakeWorld, 
     assert len(asker.names()) + 1 <= 5
     assert asker.names()[0] == "backend"
     assert asker.moments[-1].kind == "menu"
-    assert f'backend = "{backend}' in world.config_file.read_text()
+    assert f'backend = "{backend}' in world.file.read_text()
 
 
 def test_a_dry_run_shows_the_review_and_writes_nothing_at_all(make_world: MakeWorld, probes: FakeProbes) -> None:
@@ -152,7 +144,7 @@ def test_two_places_are_asked_about(make_world: MakeWorld, probes: FakeProbes) -
     run_wizard(asker, Request(), world.environ)
     assert asker.names("menu")[0] == "places"
     places = asker.moments[0].titles
-    changed = [path for path in (second / "config.toml", world.config_file) if path.read_text() != OLD]
+    changed = [path for path in (second / "config.toml", world.file) if path.read_text() != OLD]
     assert [str(path) for path in changed] == [places[1]]
     # Without an option a command would mean the first.
     (message,) = [line for line in asker.said if "--restore" in line]
@@ -181,5 +173,5 @@ def test_flags_are_answers_and_their_questions_are_left_out(make_world: MakeWorl
     run_wizard(asker, Request(memory="markdown"), world.environ)
     assert "Memory     sqlite  default, then markdown from --memory" in asker.said
     assert "backend" not in [moment.question.setting.partition(".")[2] for moment in asker.moments if moment.question]
-    assert 'backend = "markdown.default"' in world.config_file.read_text()
+    assert 'backend = "markdown.default"' in world.file.read_text()
     assert len(asker.names()) == len(ids(world.answers(memory="markdown"))) - 1

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hypothesis import strategies as st
-from plan_world import BACKENDS, KEY, URL
+from support.wizard_world import BACKENDS, KEY, URL
 
 from zeroclaw_tui.config.schema import DB_URL_ALIASES
 from zeroclaw_tui.config.secrets import seal

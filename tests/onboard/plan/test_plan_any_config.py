@@ -10,7 +10,7 @@ import pytest
 from any_config import AnyConfig, any_configs, is_valid
 from hypothesis import given
 from hypothesis import strategies as st
-from plan_world import BACKENDS, NEEDED, World, flat
+from support.wizard_world import BACKENDS, NEEDED, World, flat
 
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.onboard.answers import Answers, is_tightened

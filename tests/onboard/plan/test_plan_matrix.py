@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from plan_world import BACKENDS, NEEDED, OLD, World, flat
+from support.wizard_world import BACKENDS, NEEDED, OLD, World, flat
 
 from zeroclaw_tui.config.schema import default_values
 from zeroclaw_tui.onboard.answers import gather

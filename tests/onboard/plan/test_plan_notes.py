@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from plan_world import BACKENDS, NEEDED, World
 from support.small_store import blob, make
+from support.wizard_world import BACKENDS, NEEDED, World
 
 from zeroclaw_tui.memory.errors import UsageError
 

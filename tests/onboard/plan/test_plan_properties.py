@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plan_world import FORMS, NEEDED, World, flat
+from support.wizard_world import FORMS, NEEDED, World, flat
 
 ASKED = {
     "auto_save": st.sampled_from(["true", "false"]),

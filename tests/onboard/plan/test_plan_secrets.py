@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from plan_world import KEY, NEEDED, OLD, URL, World
+from support.wizard_world import KEY, NEEDED, OLD, URL, World
 
 from zeroclaw_tui.config.secrets import KEY_FILE, SecretUnreadable, reveal, seal
 from zeroclaw_tui.onboard.plan import (

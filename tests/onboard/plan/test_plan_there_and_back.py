@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from plan_world import NEEDED, OLD, URL, World
+from support.wizard_world import NEEDED, OLD, URL, World
 
 from zeroclaw_tui.config.secrets import KEY_FILE
 from zeroclaw_tui.memory.errors import UsageError

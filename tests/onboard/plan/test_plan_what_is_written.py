@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from plan_world import NEEDED, URL, World
+from support.wizard_world import NEEDED, URL, World
 
 from zeroclaw_tui.memory.errors import BrokenConfig, UsageError
 from zeroclaw_tui.onboard.answers import Given

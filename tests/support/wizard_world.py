@@ -94,6 +94,10 @@ class World:
     def values(self) -> dict[str, Any]:
         return tomllib.loads(self.file.read_text("utf-8-sig"))
 
+    def files(self) -> dict[str, bytes]:
+        """Every file in the home."""
+        return {str(path.relative_to(self.home)): path.read_bytes() for path in self.home.rglob("*") if path.is_file()}
+
     def loaded(self) -> MemoryConfig:
         return load_config(self.situation().install, self.environ)
 
