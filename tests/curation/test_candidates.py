@@ -40,12 +40,6 @@ def names(found: list[Candidate]) -> list[tuple[str, str]]:
     return [(candidate.name, candidate.why) for candidate in found]
 
 
-def test_existing_files_are_stores(folder: Path) -> None:
-    assert names(known(folder)) == [
-        ("sqlite", "config.toml"), ("markdown", "its Markdown notes"), ("none", "every config"),
-    ]  # fmt: skip
-
-
 def test_tables_of_the_config_and_the_environment_name_each_store_once(folder: Path) -> None:
     (folder / "config.toml").write_text(
         f'[memory]\nbackend = "sqlite"\n[memory.qdrant]\nurl = "http://localhost:6333"\ncollection = "mine"\n'

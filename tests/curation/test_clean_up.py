@@ -150,24 +150,6 @@ async def test_a_memory_says_by_itself_what_it_is(opened: Any, store: str) -> No
         assert finding.remark.endswith(".")
 
 
-LONGS = [" ".join(PLAIN[at : at + 3]) for at in range(0, 12, 3)]
-
-
-async def test_the_report_names_groups_by_their_places(opened: Any) -> None:
-    one, two, *_ = LONGS
-    rows = [{"content": text} for text in (one, two, f"{one} indeed", two, LONGS[2], f"{two}\n")]
-    for store in STORES:
-        report = await check_memories(await opened(store, rows))
-        exact, near = _found(report, "exact duplicates"), _found(report, "near duplicates")
-        assert isinstance(exact, Finding)
-        assert isinstance(near, Finding)
-        assert [sample.version.id for sample in exact.samples] == ["id-001", "id-003", "id-005"]
-        assert exact.groups == ((0, 1, 2),)
-        assert [sample.version.id for sample in near.samples] == ["id-000", "id-002"]
-        assert near.groups == ((0, 1),)
-        assert near.samples[0].remark == near.samples[1].remark == "96 % alike"
-
-
 async def test_the_finding_shows_what_it_is_and_never_the_secret(opened: Any) -> None:
     secret = f"ghp_{MIXED}"
     rows = [

@@ -73,17 +73,6 @@ def test_a_choice_names_what_chose_the_backend(
     assert describe_choice(found[0]) == line
 
 
-@pytest.mark.parametrize(
-    ("options", "line"),
-    [
-        ({"location": "postgres://h/d"}, "postgres: chosen by the scheme of --location."),
-    ],
-)
-def test_a_store_without_an_install_says_how_it_was_named(tmp_path: Path, options: dict[str, str], line: str) -> None:
-    (config,) = configs_for(OpenOptions(**options), {"HOME": str(tmp_path)})  # type: ignore[arg-type]
-    assert describe_choice(config) == line
-
-
 def test_a_secret_in_place_of_a_backend_is_not_shown(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text(f'[memory]\nbackend = "postgres://ada:{SECRET}@h/d"\n')
     assert SECRET not in describe_choice(configs_for(OpenOptions(config_dir=tmp_path), {"HOME": str(tmp_path)})[0])

@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.upkeep import Upkeep
@@ -72,10 +70,6 @@ def row(place: int, content: str = "ordinary", **fields: Any) -> ScoredEntry:
     return ScoredEntry(replace(entry, **fields), place, 1 - place / 100)
 
 
-def rows(count: int, flagged: Sequence[int] = ()) -> list[ScoredEntry]:
-    return [row(place, SECRET if place in flagged else "ordinary") for place in range(1, count + 1)]
-
-
 async def recalled(
     memory: InMemory,
     request: RecallRequest | None = None,
@@ -96,7 +90,9 @@ def ids(entries: Sequence[ScoredEntry]) -> list[str]:
 
 
 async def test_the_answer_names_how_it_was_made() -> None:
-    result = await recalled(Shelf(rows(2)), settings=ScoringSettings(0.5, 0.4, 0.2), why_no_vectors="No embeddings.")
+    result = await recalled(
+        Shelf([row(1), row(2)]), settings=ScoringSettings(0.5, 0.4, 0.2), why_no_vectors="No embeddings."
+    )
     document = result.as_json()
     results = document.pop("results")
     assert document == {
@@ -126,7 +122,7 @@ async def test_the_answer_names_how_it_was_made() -> None:
 
 @pytest.mark.parametrize(("length", "calls"), [(2, 0), (3, 1), (0, 1)])
 async def test_a_vector_the_store_holds_spares_the_embedder_when_its_length_fits(length: int, calls: int) -> None:
-    memory, embedder = Shelf(rows(1), np.ones(length, np.float32)), TwoDimensions()
+    memory, embedder = Shelf([row(1)], np.ones(length, np.float32)), TwoDimensions()
     await recalled(memory, embedder=embedder)
     vector = memory.asked[0][1]
     assert vector is not None
@@ -156,16 +152,6 @@ async def test_which_queries_need_a_vector(query: str, version: str, mode: Any, 
     assert "Why." not in result.notes
 
 
-async def test_a_store_without_vectors_is_not_worth_a_call_to_the_embedder() -> None:
-    memory, embedder = InMemory([row(1).entry]), TwoDimensions()
-    why = memory.why_not["vectors"]
-    result = await recalled(memory, RecallRequest("ordinary"), embedder=embedder, why_no_vectors=why)
-    assert embedder.texts == []
-    assert why in result.notes
-    assert ids(result.results) == ["id1"]
-    assert result.mode == "in-memory"
-
-
 async def test_decay_counts_to_now_unless_the_request_names_a_moment() -> None:
     week_old = row(1, category="daily", timestamp=(datetime.now(UTC) - timedelta(days=7)).isoformat())
     by_now = await recalled(Shelf([week_old]), RecallRequest("rust"))
@@ -174,16 +160,6 @@ async def test_decay_counts_to_now_unless_the_request_names_a_moment() -> None:
     assert datetime.fromisoformat(by_now.request.as_of).utcoffset() is not None
     long_ago = await recalled(Shelf([week_old]), RecallRequest("rust", as_of="2020-01-01T00:00:00Z"))
     assert long_ago.results[0].decayed == 0.99
-
-
-@given(st.integers(0, 8), st.integers(0, 40), st.sets(st.integers(1, 40)))
-async def test_the_agent_gets_the_unflagged_head_of_the_window(limit: int, count: int, flagged: set[int]) -> None:
-    memory = Shelf(rows(count, flagged=sorted(flagged)))
-    result = await recalled(memory, RecallRequest("rust", limit=limit))
-    unflagged = [f"id{place}" for place in range(1, min(count, 4 * limit) + 1) if place not in flagged]
-    assert ids(result.results) == unflagged[:limit]
-    assert all(scored.withheld and not scored.injected for scored in result.withheld)
-    assert [scored.rank for scored in result.results] == list(range(1, len(result.results) + 1))
 
 
 class RecordedStore(Shelf):

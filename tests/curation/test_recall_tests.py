@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.http_endpoints import HttpEndpoint, always, embeddings, serving
 from support.opened import opened_at
-from support.small_store import blob, make
+from support.small_store import make
 
-from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.recall_tests import RecallTest, read_tests, run_tests
 from zeroclaw_tui.memory.errors import UsageError
@@ -132,33 +129,3 @@ async def test_what_reaches_the_prompt_and_the_session_of_a_test(store: Path) ->
     assert (in_session.recalled, in_session.hit) == (("chat",), False)
     assert food.injected == ("food",)
     assert (run.k, run.first.profile, run.first.threshold, run.search_mode) == (5, "0.7.5", 1.6, "hybrid")
-
-
-BATCH = [RecallTest(f"word{number}", ("near",), f"q{number}") for number in range(5)]
-
-
-@pytest.fixture
-def endpoint() -> Iterator[HttpEndpoint]:
-    with serving(embeddings(2)) as running:
-        yield running
-
-
-@pytest.fixture
-def install(tmp_path: Path, endpoint: HttpEndpoint) -> OpenOptions:
-    folder = tmp_path / "workspace" / "memory"
-    folder.mkdir(parents=True)
-    make(folder / "brain.db", "G2", [{"key": "near", "embedding": blob(1.0, 1.0)}, {"key": "word3"}])
-    (tmp_path / "config.toml").write_text(
-        f'default_temperature = 0.7\n[memory]\nbackend = "sqlite"\nauto_save = true\n'
-        f'embedding_provider = "custom:{endpoint.base}"\nembedding_dimensions = 2\n'
-    )
-    return OpenOptions(config_dir=tmp_path)
-
-
-async def test_a_broken_endpoint_leaves_keyword_hits(install: OpenOptions, endpoint: HttpEndpoint) -> None:
-    endpoint.answering = always(404, {})
-    async with opened_at(install, "0.7.5") as library:
-        run = await run_tests(library, "a.toml", BATCH, trial(library, "agent"))
-    assert len(run.notes) == 1
-    assert "Keyword hits only." in run.notes[0]
-    assert run.results[3].recalled == ("word3",)

@@ -108,12 +108,6 @@ async def test_a_file_that_changed_since_the_plan_is_not_overwritten(made: MakeC
     assert file_of(config).read_text() == FIRST + "# by hand\n"
 
 
-async def test_with_read_only_nothing_can_be_planned(made: MakeConfig) -> None:
-    async with opened(made(read_only=True)) as library:
-        with pytest.raises(Refused, match="--read-only"):
-            plan_settings_change(library, trial(library, threshold=0.25))
-
-
 @pytest.mark.parametrize(
     ("version", "settings", "text"),
     [
@@ -131,15 +125,6 @@ async def test_a_value_that_zeroclaw_does_not_take_is_refused(
     async with opened(made(), version=version) as library:
         with pytest.raises(UsageError, match=text):
             plan_settings_change(library, trial(library, **settings))
-
-
-async def test_before_0_8_4_a_threshold_may_be_above_1(made: MakeConfig) -> None:
-    """Raw BM25 scores have no upper limit."""
-    async with opened(made(), version="0.7.5") as library:
-        await save(library, threshold=2.5)
-        assert library.config.min_relevance_score == 2.5
-        with pytest.raises(UsageError):
-            plan_settings_change(library, trial(library, "0.8.4", threshold=3.5))
 
 
 async def test_a_setting_that_a_variable_overrides_is_written_with_a_warning(made: MakeConfig) -> None:

@@ -82,38 +82,6 @@ async def test_keyword_hits_are_shown_until_the_vector_is_there(
     assert service.asked == [["tea"]]
 
 
-async def test_a_newer_query_ends_the_request_of_the_older(
-    folder: Path, endpoint: HttpEndpoint, service: Service
-) -> None:
-    service.holds = True
-    async with inspecting(folder, endpoint.base) as pilot:
-        await searched(pilot, "tea")
-        await until(pilot, lambda: service.asked == [["tea"]])
-        pilot.app.screen.query_one(Input).value = "rust"
-        await until(pilot, lambda: service.asked == [["tea"], ["rust"]])
-        service.may_answer.set()
-        await until(pilot, lambda: "the query's vector" not in screen_words(pilot.app) and rows(pilot).row_count == 4)
-        pilot.app.screen.query_one(Input).value = "tea"
-        await until(pilot, lambda: len(service.asked) == 3)
-        assert service.asked[2] == ["tea"], "what was cancelled was never kept"
-
-
-async def test_the_first_text_to_leave_this_machine_is_announced_once(
-    folder: Path, endpoint: HttpEndpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HTTP_PROXY", endpoint.base)
-    async with inspecting(folder, "http://embeddings.example") as pilot:
-        await searched(pilot, "tea")
-        await settled(pilot)
-        assert said(pilot.app) == (
-            "Asking embeddings.example (text-embedding-3-small) for the query's vector: about 1 token; "
-            "the text leaves this machine."
-        )
-        await searched(pilot, "rust")
-        await settled(pilot)
-        assert said(pilot.app) == ""
-
-
 async def test_making_one_vector_again_says_what_was_sent(
     folder: Path, endpoint: HttpEndpoint, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:

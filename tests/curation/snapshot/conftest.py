@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from snapshot_samples import make_install, opened
-from support.small_store import AGENT, blob, change
+from support.small_store import blob
 
 from zeroclaw_tui.curation.library import Library
 
@@ -25,26 +25,5 @@ async def library(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
     """Four core memories, one of them superseded, and one of a day."""
     make_install(tmp_path / "zc", getattr(request, "param", "G4"), ROWS)
     found = await opened(tmp_path / "zc")
-    yield found
-    await found.close()
-
-
-@pytest.fixture
-async def agents(tmp_path: Path) -> AsyncIterator[Library]:
-    """Two agents that both hold the key `lang`."""
-    writer = "00000000-0000-4000-8000-000000000002"
-    rows = [
-        {"key": "lang", "content": "Rust, says default", "agent_id": AGENT},
-        {"key": "pen", "content": "Blue ink", "agent_id": AGENT},
-    ]
-    root = make_install(tmp_path / "zc8", "G4", rows)
-    database = root / "memory" / "brain.db"
-    change(database, "INSERT INTO agents VALUES (?, 'writer', '2026-01-01')", [writer])
-    change(
-        database,
-        "INSERT INTO memories (id, key, content, created_at, updated_at, agent_id) VALUES ('w', 'lang', ?, ?, ?, ?)",
-        ["Rust, says writer", "2026-03-01T11:00:00+00:00", "2026-03-01T11:00:00+00:00", writer],
-    )
-    found = await opened(tmp_path / "zc8")
     yield found
     await found.close()

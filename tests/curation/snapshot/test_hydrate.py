@@ -6,16 +6,14 @@ from pathlib import Path
 
 import pytest
 from snapshot_samples import config_of, make_install, opened, real_snapshot, really_hydrated, rows_in
-from support import small_store
 
 from zeroclaw_tui.backends.lookup import entries_with_key
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.formats.snapshot import NAME, load
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
-from zeroclaw_tui.curation.snapshot import place_of, plan_hydrate, write_snapshot
+from zeroclaw_tui.curation.snapshot import place_of, plan_hydrate
 from zeroclaw_tui.curation.transfer.imports import import_memories
-from zeroclaw_tui.curation.transfer.plan import OnClash
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.errors import InspectorError, Refused
 
@@ -37,11 +35,6 @@ Green tea at four
 
 ---
 """
-
-
-async def _hydrated(library: Library, file: Path, on_conflict: OnClash = "skip", agent: str | None = None) -> Outcome:
-    target = Target.of(library)
-    return await import_memories(target, await plan_hydrate(target, file, agent=agent), on_conflict)
 
 
 async def _made(folder: Path, version: str | None = None) -> Outcome:
@@ -66,25 +59,12 @@ async def test_new_memories_become_core_with_the_dates_of_the_file(library: Libr
     assert (plan.new, plan.same, plan.taken, plan.samples) == (1, 0, 1, ("lang",))
     assert any("no id, session" in note for note in plan.notes)
     assert any("times that cannot be read (1)" in note for note in plan.notes)
-    assert (await _hydrated(library, hand_made)).count == 1
+    assert (await import_memories(Target.of(library), plan, "skip")).count == 1
     (tea,) = await entries_with_key(library.memory, "tea")
     assert (tea.content, tea.category, tea.timestamp[:10]) == ("Green tea at four", "core", "2025-01-15")
     (lang,) = await entries_with_key(library.memory, "lang")
     assert lang.content == "User prefers Rust"
     assert [scored.entry.key for scored in await library.memory.recall("green tea", 3)] == ["tea"]
-
-
-async def test_an_agents_memories_go_back_to_that_agent(agents: Library, hand_made: Path) -> None:
-    await write_snapshot(agents)
-    before = rows_in(agents.config.database)
-    small_store.change(agents.config.database, "DELETE FROM memories WHERE key = 'lang'")
-    assert (await _hydrated(agents, place_of(agents.config))).count == 2
-    assert rows_in(agents.config.database) == before
-    await _hydrated(agents, hand_made, "overwrite", "writer")
-    owners = {(entry.agent, entry.content) for entry in await entries_with_key(agents.memory, "lang")}
-    assert owners == {("default", "Rust, says default"), ("writer", "User prefers Haskell")}
-    with pytest.raises(Refused, match="no agent 'nobody'"):
-        await plan_hydrate(Target.of(agents), hand_made, agent="nobody")
 
 
 async def test_a_store_that_is_not_sqlite_is_refused(tmp_path: Path, hand_made: Path) -> None:

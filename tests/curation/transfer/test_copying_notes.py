@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from support.small_store import blob, change
 
 from zeroclaw_tui.backends.markdown.lines import entry_text
-from zeroclaw_tui.curation import changes
 from zeroclaw_tui.files.database import bound
 from zeroclaw_tui.memory.note_lines import line_of
 
@@ -65,26 +64,6 @@ async def test_each_memory_becomes_a_line_as_zeroclaw_writes_it(tmp_path: Path) 
         "# Daily Log — 2026-03-04\n\n- **day**: went out\n\n- **trip**: # packed\n"
     )
     assert (notes / "memory" / "undated.md").read_text().endswith("\n- **odd**: no day\n")
-
-
-async def test_it_appends_to_what_is_there_and_undo_gives_the_very_bytes_back(tmp_path: Path) -> None:
-    install_in(tmp_path, ROWS)
-    notes = tmp_path / "notes"
-    (notes / "memory").mkdir(parents=True)
-    before = b"# Mine\r\n\r\n- **lang**: C\r\nno end"
-    (notes / "MEMORY.md").write_bytes(before)
-    async with opened(tmp_path) as library:
-        plan = await planned(library, "markdown", notes)
-        assert (plan.new, plan.taken, plan.makes) == (4, 0, None)
-        assert (await copied(library, "markdown", notes, on_clash="overwrite")).verified == 4
-        again = await planned(library, "markdown", notes)
-        assert (again.new, again.same, again.taken) == (0, 4, 0)
-    assert (notes / "MEMORY.md").read_bytes() == before + b"\n- **lang**: Rust and  more\n"
-    async with opened(tmp_path, "markdown", notes) as target:
-        outcome = await changes.undo(target)
-    assert outcome.count == 4
-    assert (notes / "MEMORY.md").read_bytes() == before
-    assert list((notes / "memory").iterdir()) == []
 
 
 async def test_notes_give_their_keys_back_and_the_newest_of_a_key_counts(tmp_path: Path) -> None:

@@ -12,10 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.small_store import make
-from support.whole_store import everything
 from transfer_world import opened, opened_notes
 
-from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
 from zeroclaw_tui.curation.transfer.target import Target
 
@@ -41,30 +39,6 @@ SECRET = {
 def mem0(path: Path, *memories: dict[str, object]) -> Path:
     path.write_text(json.dumps({"results": memories}))
     return path
-
-
-@pytest.mark.parametrize("generation", ["G1", "G4"])
-async def test_a_foreign_memory_is_imported_as_previewed_and_undone(tmp_path: Path, generation: str) -> None:
-    here = make(tmp_path / "here.db", generation, [{"key": "own"}])
-    before = everything(here)
-    file = mem0(tmp_path / "anything.data", BEES)
-    async with opened(here) as library:
-        plan = await plan_import(Target.of(library), file)
-        assert (plan.as_json()["format"], plan.new, plan.same, plan.taken) == ("mem0", 1, 0, 0)
-        assert "Read as mem0; --from names another format." in plan.notes
-        assert (await import_memories(Target.of(library), plan, "skip")).count == 1
-        stored = await library.memory.get("mem0_9a1b00000000")
-        assert stored is not None
-        assert (stored.content, stored.category) == ("Mila keeps bees", "hobbies")
-        assert (stored.timestamp, stored.session_id) == ("2026-02-01T10:00:00.000001-08:00", "r1")
-        assert stored.namespace == (None if generation == "G1" else "mila")
-        more = {**BEES, "id": "9a1b0000-0000-4000-8000-000000000003", "memory": "Mila bakes rye bread"}
-        again = await plan_import(Target.of(library), mem0(file, BEES, more))
-        assert (again.new, again.same) == (1, 1)
-        assert (await import_memories(Target.of(library), again, "skip")).count == 1
-        await undo(library)
-        await undo(library)
-    assert everything(here) == before
 
 
 async def test_secrets_and_threats_are_left_out_unless_requested(

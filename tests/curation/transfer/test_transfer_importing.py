@@ -198,27 +198,6 @@ async def test_only_vectors_of_the_same_model_are_imported(
     assert row.values["embedding"] == (vector if comes else None)
 
 
-async def test_a_stopped_import_can_be_continued(tmp_path: Path) -> None:
-    there = make(tmp_path / "there.db", "G4", [{} for _ in range(600)])
-    here = make(tmp_path / "here.db", "G4", [])
-    before = everything(here)
-    file = await exported(there, tmp_path / "all.jsonl")
-    async with opened(here) as library:
-        first = await import_memories(
-            Target.of(library), await plan_import(Target.of(library), file), "skip", on_progress=lambda done: done < 100
-        )
-        assert first.cancelled
-        assert 0 < first.count < 600
-        plan = await plan_import(Target.of(library), file)
-        assert (plan.same, plan.new) == (first.count, 600 - first.count)
-        assert (await import_memories(Target.of(library), plan, "skip")).count == 600 - first.count
-    assert everything(here)["memories"] == everything(there)["memories"]
-    async with opened(here) as library:
-        await undo(library)
-        await undo(library)
-    assert everything(here) == before
-
-
 async def test_what_the_agent_stored_in_the_meantime_is_not_touched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -81,23 +81,6 @@ def test_any_text_survives_every_format(
     assert asyncio.run(there_and_back()) == sorted(memories)
 
 
-@pytest.mark.parametrize("format", ["jsonl", "csv"])
-async def test_importing_an_own_export_again_finds_everything_the_same(format: ExportFormat, tmp_path: Path) -> None:
-    """Two agents have a key in common: every format distinguishes them."""
-    rows = [
-        {"id": f"{agent}{at}", "key": f"k{at}", "content": text, "importance": 0.5, "pinned": 1, "agent": agent}
-        for at, text in enumerate(HOSTILE)
-        for agent in ("default", "helper")
-    ]
-    source, file = make(tmp_path / "source.db", "G4", rows), tmp_path / "all"
-    async with opened(source) as library:
-        await export_file(library, EVERYTHING, file, format)
-        plan = await plan_import(Target.of(library), file, format=format, with_flagged=True)
-        assert (plan.new, plan.same, plan.taken) == (0, len(rows), 0)
-        outcome = await import_memories(Target.of(library), plan, "overwrite")
-    assert (outcome.count, outcome.action) == (0, None)
-
-
 async def test_the_file_is_private_and_whole_or_not_there(tmp_path: Path) -> None:
     source, file = make(tmp_path / "source.db", "G4", ODD_ROWS), tmp_path / "all.jsonl"
     async with opened(source) as library:
