@@ -44,12 +44,12 @@ WARM = """
 import asyncio, sys, time
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.library import open_library
-from zeroclaw_tui.curation.recall import recall_memories, trial_of
+from zeroclaw_tui.curation.recall import recall_memories, with_as_of
 from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.memory.recall import RecallRequest
 async def main():
     library = await open_library(configs_for(OpenOptions())[0])
-    trials = [trial_of(library, RecallRequest(query, 5)) for query in ("ra20 lo33", "mi7", "tan1 ver40 sol9")]
+    trials = [with_as_of(library.trial(RecallRequest(query, 5))) for query in ("ra20 lo33", "mi7", "tan1 ver40 sol9")]
     taken = []
     for at in range(42):
         start = time.perf_counter(), time.process_time()

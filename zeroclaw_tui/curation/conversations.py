@@ -30,9 +30,7 @@ _WITH_TEXT = "instr(content, :text)"
 _MADE_BEFORE = "role = 'user' AND (julianday(:at) - julianday(created_at)) * 86400 >= -5"
 """With auto_save a memory is stored up to some seconds before the message that it was made of."""
 _DISTANCE = "abs(julianday(created_at) - julianday(:at))"
-_MESSAGES = (
-    "SELECT id, role, substr(content, 1, :longest), created_at FROM sessions WHERE session_key = :session AND id"
-)
+_MESSAGES = "SELECT role, substr(content, 1, :longest), created_at FROM sessions WHERE session_key = :session AND id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,18 +87,12 @@ def _find(connection: sqlite3.Connection, entry: MemoryEntry, around: int) -> Co
             f" ORDER BY {_DISTANCE} IS NULL, {_DISTANCE}, id DESC LIMIT 1"
         )
         for hit, session in connection.execute(statement, facts):
-            return _read_around(connection, hit, session, around)
+            place = {"session": session, "hit": hit, "longest": MAX_MESSAGE_LENGTH}
+            before = connection.execute(f"{_MESSAGES} < :hit ORDER BY id DESC LIMIT {around:d}", place).fetchall()
+            rows = connection.execute(f"{_MESSAGES} >= :hit ORDER BY id LIMIT {around + 1:d}", place).fetchall()
+            messages = (Message(*map(as_text, message)) for message in [*before[::-1], *rows])
+            return Conversation(as_text(session), tuple(messages), position=len(before))
     return None
-
-
-def _read_around(connection: sqlite3.Connection, hit: int, session: object, around: int) -> Conversation:
-    facts = {"session": session, "hit": hit, "longest": MAX_MESSAGE_LENGTH}
-    before = connection.execute(f"{_MESSAGES} < :hit ORDER BY id DESC LIMIT {around:d}", facts).fetchall()
-    rows = connection.execute(f"{_MESSAGES} >= :hit ORDER BY id LIMIT {around + 1:d}", facts).fetchall()
-    messages = [
-        Message(as_text(role), as_text(content), as_text(at)) for _, role, content, at in [*before[::-1], *rows]
-    ]
-    return Conversation(as_text(session), tuple(messages), position=len(before))
 
 
 def _bindable(text: str) -> str:

@@ -81,8 +81,12 @@ def make_demo(folder: Path, now: datetime) -> Path:
         _write(folder / "config.toml", _CONFIG, began)
         memories = list(_memories(now))
         _create_database(folder, database, memories, began.astimezone(UTC).isoformat())
-        _write_notes(data, now)
-        _write_turns(data, now)
+        for days, text in _NOTES.items():
+            then = now - timedelta(days=days)
+            day = f"{then:%Y-%m-%d}"
+            _write(data / "memory" / f"{day}.md", f"# Daily Log — {day}\n\n- **note**: {text}\n", then)
+        turns = [json.dumps(_trace_line(turn, now), ensure_ascii=False) + "\n" for turn in _load("demo_turns.jsonl")]
+        _write(data / "state" / "runtime-trace.jsonl", "".join(turns))
         _write_snapshot(data, now, [row.entry() for row in memories if row.values["category"] == "core"])
     except OSError as error:
         raise could_not_be_made(database, error) from error
@@ -149,21 +153,8 @@ def _in_lisbon(moment: datetime) -> datetime:
     return moment.astimezone(timezone(timedelta(hours=1 if 4 <= moment.month <= 10 else 0)))
 
 
-def _write_notes(data: Path, now: datetime) -> None:
-    """Write the daily notes, each as old as its name says."""
-    for days, text in _NOTES.items():
-        then = now - timedelta(days=days)
-        day = f"{then:%Y-%m-%d}"
-        _write(data / "memory" / f"{day}.md", f"# Daily Log — {day}\n\n- **note**: {text}\n", then)
-
-
-def _write_turns(data: Path, now: datetime) -> None:
-    """Write a trace of some turns, as ZeroClaw 0.8.4 records requests with their payload."""
-    lines = [json.dumps(_trace_line(turn, now), ensure_ascii=False) + "\n" for turn in _load("demo_turns.jsonl")]
-    _write(data / "state" / "runtime-trace.jsonl", "".join(lines))
-
-
 def _trace_line(turn: dict[str, Any], now: datetime) -> dict[str, Any]:
+    """A turn as ZeroClaw 0.8.4 records a request with its payload."""
     at = (now - timedelta(hours=turn["hours"])).astimezone(UTC)
     user = f"{turn['block']}[{_in_lisbon(at):%Y-%m-%d %H:%M:%S %z}] {turn['query']}"
     sent = [{"content": "You are a helpful assistant.", "role": "system"}, {"content": user, "role": "user"}]

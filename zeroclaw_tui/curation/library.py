@@ -105,7 +105,8 @@ class Library:
         """The journal of the changes to this store, with which they are undone."""
         from zeroclaw_tui.curation.journal import Trash
 
-        return Trash(self.config.install, trash_name(self.memory, self.config), _now)
+        name = trash_name(self.memory, self.config)
+        return Trash(self.config.install, name, lambda: datetime.now(UTC).astimezone())
 
     @property
     def read_only_because(self) -> str | None:
@@ -273,7 +274,3 @@ def unknown_agent(agent: str, known: Iterable[str]) -> Refused:
     names = ", ".join(map(one_line, sorted(known)))
     hint = f"Known agents: {names}." if names else "Leave the agent out."
     return Refused(f"There is no agent {one_line(agent)!r} here.", hint=hint)
-
-
-def _now() -> datetime:
-    return datetime.now(UTC).astimezone()

@@ -15,7 +15,7 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import EmbeddingFailed, Refused
 from zeroclaw_tui.memory.query import ENTRIES, Query
-from zeroclaw_tui.memory.recall import UNLIMITED, RecallRequest, RecallResult, Rule, Stop
+from zeroclaw_tui.memory.recall import UNLIMITED, RecallResult, Rule, Stop
 from zeroclaw_tui.scoring.decide import Decision, answer, asked_of_store, decide, is_same, of_program, serves
 from zeroclaw_tui.scoring.evidence import Evidence, StageEvidence, word_shares
 from zeroclaw_tui.scoring.explain import explained
@@ -88,11 +88,6 @@ def with_as_of(trial: Trial) -> Trial:
     if trial.request.as_of:
         return trial
     return trial._replace(request=replace(trial.request, as_of=datetime.now().astimezone().isoformat()))
-
-
-def trial_of(library: Library, request: RecallRequest) -> Trial:
-    """The recall as it is: this library's profile and settings, `as_of` filled in."""
-    return with_as_of(library.trial(request))
 
 
 def turn_limit(config: MemoryConfig, profile: ScoringProfile, rule: Rule, agents: Sequence[str] | None) -> int:
@@ -236,21 +231,14 @@ async def gather_evidence(library: Library, trial: Trial) -> GatheredEvidence:
 
 
 async def _gathered(library: Library, trial: Trial, found: QueryVector, *, deep: bool) -> GatheredEvidence:
-    evidence = await _evidence(library, trial, found.vector, deep=deep)
-    rows = {handle: entry for each in evidence for handle, entry in each.contents.items()}
-    return GatheredEvidence(library, evidence, found, rows)
-
-
-async def _evidence(library: Library, trial: Trial, vector: np.ndarray | None, *, deep: bool) -> tuple[Evidence, ...]:
     """Evidence for each session scope. With `deep` it is uncut: hits of stages serve all scopes then."""
-    found: list[Evidence] = []
-    for session in trial.request.scopes:
-        request = asked_of_store(trial, session)
-        evidence = await library.memory.search(trial._replace(request=request), vector, deep=deep)
-        if deep and isinstance(evidence, StageEvidence):
-            return (evidence,) * len(trial.request.scopes)
-        found.append(evidence)
-    return tuple(found)
+    scopes, evidence = trial.request.scopes, list[Evidence]()
+    while len(evidence) < len(scopes):
+        request = asked_of_store(trial, scopes[len(evidence)])
+        one = await library.memory.search(trial._replace(request=request), found.vector, deep=deep)
+        evidence += [one] * (len(scopes) if deep and isinstance(one, StageEvidence) else 1)
+    rows = {handle: entry for each in evidence for handle, entry in each.contents.items()}
+    return GatheredEvidence(library, tuple(evidence), found, rows)
 
 
 # Why a memory is in the prompt or not.

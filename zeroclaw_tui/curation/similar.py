@@ -94,8 +94,12 @@ async def similar_memories(
         return SimilarResult(memory.name, memory.about.location, entry, query, "vector", None, *found)
     compared_text = text if entry is None else compared_text_of(entry.key, entry.content)
     results, compared = await _near(library, compared_text, entry, limit, agents) or ((), 0)
+
+    def with_shared(near: SimilarMemory) -> SimilarMemory:
+        return replace(near, shared=shared_words(compared_text, compared_text_of(near.entry.key, near.entry.content)))
+
     # In a thread, because long texts have thousands of words.
-    shared = await asyncio.to_thread(_with_shared, compared_text, results)
+    shared = await asyncio.to_thread(lambda: tuple(map(with_shared, results)))
     return SimilarResult(memory.name, memory.about.location, entry, query, "rare words", reason, shared, compared)
 
 
@@ -130,10 +134,3 @@ async def _near(
         # Many memories that are left out are as near: the ones behind them count.
         asked *= 8
     return None
-
-
-def _with_shared(text: str, results: Sequence[SimilarMemory]) -> tuple[SimilarMemory, ...]:
-    return tuple(
-        replace(near, shared=shared_words(text, compared_text_of(near.entry.key, near.entry.content)))
-        for near in results
-    )

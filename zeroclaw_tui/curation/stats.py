@@ -90,7 +90,11 @@ async def full_stats(memory: Memory, now: str, filter: MemoryFilter | None = Non
     shown = categories
     if filter is None and superseded:
         shown = by_count({name: count - superseded.get(name, 0) for name, count in categories.items()})
-    embedded = by.get("embedded")
+    embedded, embeddings = by.get("embedded"), None
+    if embedded is not None and "vectors" not in memory.why_not:
+        have = sum(embedded.values())
+        share = have / counts.total if counts.total else None
+        embeddings = {"embedded": have, "not_embedded": counts.total - have, "share": share}
     return {
         "backend": memory.name,
         "location": memory.about.location,
@@ -103,7 +107,7 @@ async def full_stats(memory: Memory, now: str, filter: MemoryFilter | None = Non
         "by_agent": by.get("agent"),
         "by_namespace": by.get("namespace"),
         "by_age": dict(by["age"]),
-        "embeddings": None if "vectors" in memory.why_not else _embeddings(counts.total, embedded),
+        "embeddings": embeddings,
         "bytes": {
             "content": counts.content,
             "file": health.facts.get("bytes"),
@@ -122,10 +126,3 @@ async def full_stats(memory: Memory, now: str, filter: MemoryFilter | None = Non
         "facts": dict(health.facts),
         "findings": list(health.findings),
     }
-
-
-def _embeddings(total: int, by_category: Mapping[str, int] | None) -> dict[str, Any] | None:
-    if by_category is None:
-        return None
-    embedded = sum(by_category.values())
-    return {"embedded": embedded, "not_embedded": total - embedded, "share": embedded / total if total else None}

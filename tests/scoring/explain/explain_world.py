@@ -18,7 +18,7 @@ from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import install_at
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import Library, ProfileChoice
-from zeroclaw_tui.curation.recall import explain, trial_of
+from zeroclaw_tui.curation.recall import explain, with_as_of
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.explanation import Explanation
@@ -85,5 +85,5 @@ async def why(library: Library, key: str, query: str, **request: Any) -> Explana
     """The explanation of the memory of this key; `settings` replaces parts of the library's."""
     settings = request.pop("settings", {})
     entry = (await entries_with_key(library.memory, key))[0]
-    trial = trial_of(library, RecallRequest(query, **{"as_of": NOW, **request}))
+    trial = with_as_of(library.trial(RecallRequest(query, **{"as_of": NOW, **request})))
     return await explain(library, entry, trial._replace(settings=trial.settings._replace(**settings)))

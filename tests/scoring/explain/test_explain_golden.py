@@ -22,7 +22,7 @@ from support.test_embedder import embed
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.recall import explain, explained_by, gather_evidence, trial_of
+from zeroclaw_tui.curation.recall import explain, explained_by, gather_evidence, with_as_of
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry
@@ -113,7 +113,7 @@ async def cases_of(version: str, name: str, part: str, folder: Path, *, most: in
                 libraries[embedder] = library, {entry.handle: entry for entry in entries}, path
             library, rows, path = libraries[embedder]
             library.settings = settings
-            trial = trial_of(library, request)
+            trial = with_as_of(library.trial(request))
             gathered = await gather_evidence(library, trial)
             result = await gathered.replay(trial)
             first = [scored.entry.handle for scored in (*result.results, *result.withheld)][: ROWS - 5]

@@ -55,7 +55,8 @@ def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
         count_lost(fields, _READ, lost)
         project = _project(source, file)
         yield memory_row(
-            _topic_key(project, file.stem),
+            # The same whatever other projects are read with it.
+            "_".join(filter(None, ("claude", slug((project or "")[-40:]), slug(file.stem)))),
             content,
             field_text(fields, "type"),
             created_at=first_moment(fields, "created", "date", "modified"),
@@ -74,11 +75,6 @@ def _index_rows(source: Source, file: PurePosixPath, topics: list[PurePosixPath]
     for block in blocks_of(rest):
         if block.has_text:
             yield memory_row(titled_key("claude", block.title, block.text), block.text, None, namespace=project)
-
-
-def _topic_key(project: str | None, name: str) -> str:
-    """The same whatever other projects are read with it."""
-    return "_".join(filter(None, ("claude", slug((project or "")[-40:]), slug(name))))
 
 
 def _files(source: Source) -> tuple[list[PurePosixPath], list[PurePosixPath]]:

@@ -106,15 +106,19 @@ def load(path: Path) -> Snapshot:
     if path.name != NAME or not side_car.exists():
         return lossy
     try:
-        copy = _load_copy(_read(side_car))
+        lines = numbered_lines(io.BytesIO(_read(side_car)))
+        about = header_of_line(next(lines, (1, ""))[1])
+        if about is None:
+            raise UsageError("It is no export of this program.")
+        rows = in_order(row_of_line(line, number, Counter()) for number, line in lines)
     except InspectorError as error:
         note = f"{SIDE_CAR} next to it is not used: {error.message.rstrip('.')}."
         return replace(lossy, notes=(note, *lossy.notes))
-    if as_zeroclaw_reads(row.entry() for row in copy.rows if can_be_written(row)) != as_pairs(snapshot.rows):
+    if as_zeroclaw_reads(row.entry() for row in rows if can_be_written(row)) != as_pairs(snapshot.rows):
         note = f"{SIDE_CAR} next to it has other memories and is not used: one of the two was written later."
         return replace(lossy, notes=(note, *lossy.notes))
     note = f"Everything comes from {SIDE_CAR} next to it, which says the same and loses nothing."
-    return replace(copy, exported=snapshot.exported, notes=(note,))
+    return Snapshot(tuple(rows), exported=snapshot.exported, vectors_by=about.embedding, notes=(note,))
 
 
 def missing_file(path: Path) -> NotFound:
@@ -258,12 +262,3 @@ def _row(part: Part, created: str | None, updated: str | None) -> Row:
         if time is not None:
             values[name] = time
     return Row("", values)
-
-
-def _load_copy(data: bytes) -> Snapshot:
-    lines = numbered_lines(io.BytesIO(data))
-    about = header_of_line(next(lines, (1, ""))[1])
-    if about is None:
-        raise UsageError("It is no export of this program.")
-    rows = [row_of_line(line, number, Counter()) for number, line in lines]
-    return Snapshot(tuple(in_order(rows)), vectors_by=about.embedding)

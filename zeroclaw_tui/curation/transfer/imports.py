@@ -76,7 +76,10 @@ class Reading:
         for row in self.format.read(self.source, self.lost):
             if self.keys is not None and row.key not in self.keys:
                 continue
-            flags = _flags_of(str(row.values["content"])) if is_searched else set()
+            flags = set()
+            if is_searched:
+                content = str(row.values["content"])
+                flags = {*look_alike_secrets(content), *(THREATS[name] for name in scan_all(content, "strict"))}
             if flags:
                 self.flags.update(flags)
                 self.flagged.append(row.key)
@@ -118,11 +121,6 @@ class ImportPlan(Plan):
         return {"file": str(self.path), "format": self.reading.format.name, **super(ImportPlan, self).as_json()}
 
 
-def _flags_of(content: str) -> set[str]:
-    """What a text seems to contain that an agent should not be given unseen."""
-    return {*look_alike_secrets(content), *(THREATS[name] for name in scan_all(content, "strict"))}
-
-
 def _listed(counts: Sequence[tuple[str, int]]) -> str:
     return first_names([f"{name} ({count:,})" for name, count in counts], longest=_KEY_CELLS)
 
@@ -155,8 +153,10 @@ async def plan_import(
     of a program.
     """
     library = target.library
-    if agent is not None:
-        await _check_agent(target, agent)
+    if agent is not None and library is not None:
+        await library.check_agents([agent])
+    elif agent is not None and agent not in (known := {DEFAULT_AGENT, *target.config.agents}):
+        raise unknown_agent(agent, known)
 
     def open_source() -> Reading:
         source = Source(path)
@@ -198,10 +198,3 @@ async def import_memories(
     library = await target.make()
     summary = f"{'imported' if verb == 'import' else 'hydrated'} {cut(one_line(plan.path.name), _KEY_CELLS)}"
     return await Delivery(library, await plan.reading.supply(), on_clash).run(verb, summary, on_progress)
-
-
-async def _check_agent(target: Target, agent: str) -> None:
-    if target.library is not None:
-        await target.library.check_agents([agent])
-    elif agent not in (known := {DEFAULT_AGENT, *target.config.agents}):
-        raise unknown_agent(agent, known)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from zeroclaw_tui.curation.recall import trial_of, turn_limit
+from zeroclaw_tui.curation.recall import turn_limit, with_as_of
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.recall import RecallRequest, Rule
@@ -267,7 +267,7 @@ class Inquiry:
 
     def __post_init__(self) -> None:
         self.request = replace(self.request, as_of=self.clock().isoformat())
-        before = trial_of(self.library, self.request)
+        before = with_as_of(self.library.trial(self.request))
         limit = turn_limit(self.library.config, before.profile, "library", self.request.agents)
         self.tried = Tried(before, before, {"library": limit} if limit != RECALL_LIMIT else {})
 
@@ -279,7 +279,7 @@ class Inquiry:
     def ask_about(self, **changes: Any) -> None:
         """Another request, with scoring and moment as they are now; the modified settings stay."""
         self.request = replace(self.request, as_of=self.clock().isoformat(), **changes)
-        self.tried = self.tried.over(trial_of(self.library, self.request))
+        self.tried = self.tried.over(with_as_of(self.library.trial(self.request)))
 
     def reload(self) -> None:
         """The same of a store that may have changed."""
