@@ -74,16 +74,6 @@ def test_every_alias_of_schema_3_is_a_store(folder: Path) -> None:
     assert [name for name, _ in found].count("postgres.work") == 1
 
 
-def test_the_database_of_database_url_is_read_only_until_it_is_confirmed(folder: Path) -> None:
-    environ = {"DATABASE_URL": f"{SERVER}/another"}
-    (foreign,) = (candidate for candidate in known(folder, environ) if candidate.name == "postgres")
-    assert (foreign.is_foreign, foreign.config.read_only) == (True, True)
-    confirmed = foreign.confirmed()
-    (again,) = (candidate for candidate in known(folder, environ) if candidate.name == "postgres")
-    for candidate in (confirmed, again):
-        assert (candidate.is_foreign, candidate.config.read_only) == (False, False)
-
-
 def test_after_a_switch_the_store_of_the_start_is_still_a_candidate(folder: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.db"
     create_database(other, "G1")
@@ -93,15 +83,6 @@ def test_after_a_switch_the_store_of_the_start_is_still_a_candidate(folder: Path
     assert (found[0].is_current, found[0].why) == (True, "its Markdown notes")
     databases = [candidate.location for candidate in found if candidate.name == "sqlite"]
     assert databases == [str(other), str(folder / "workspace" / "memory" / "brain.db")]
-
-
-async def test_a_status_has_the_count_and_what_the_store_can_and_cannot_do(folder: Path) -> None:
-    found = {candidate.name: await check_candidate(candidate) for candidate in known(folder)}
-    assert {name: status.count for name, status in found.items()} == {"sqlite": 2, "markdown": 3, "none": 0}
-    assert {"keyword", "sessions", "write"} <= set(found["sqlite"].badges)
-    assert "write" in found["markdown"].badges
-    assert "sessions" in found["markdown"].limitations
-    assert "write" in found["none"].limitations
 
 
 async def test_a_server_that_is_down_or_never_answers_is_a_problem(folder: Path) -> None:

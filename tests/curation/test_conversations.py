@@ -83,11 +83,6 @@ async def test_hostile_chat_and_memories_are_read_as_they_are(library: Library) 
     assert found.messages[1].role == "\x1b[2J"
 
 
-async def test_an_install_without_chat_says_so(library: Library) -> None:
-    with pytest.raises(NotFound, match="There are no conversations"):
-        await around(library, memory("anything at all", at(1)))
-
-
 async def test_a_memory_without_a_session_is_found_by_its_text_alone(library: Library) -> None:
     write_chat(root(library), SESSION, talk(3))
     found = await around(library, memory("question 2 about the ferry", at(2, 50)))

@@ -88,16 +88,6 @@ async def test_archives_and_another_path_are_read(tmp_path: Path) -> None:
     assert [turn.query for turn in await _turns(install)] == names
 
 
-async def test_only_the_newest_and_those_of_one_agent(install: RecordingInstall) -> None:
-    for place in range(6):
-        at = NOW + timedelta(minutes=place)
-        install.record(Sent(f"q{place}", agent="ann" if place % 2 else "bob", at=at))
-    library = install.library()
-    assert [turn.query for turn in (await recorded(library, most=2)).turns] == ["q4", "q5"]
-    assert [turn.query for turn in (await recorded(library, most=2, agent="bob")).turns] == ["q2", "q4"]
-    assert [turn.query for turn in (await recorded(library, since=NOW + timedelta(minutes=5))).turns] == ["q5"]
-
-
 async def _next(news: AsyncIterator[TurnLog]) -> TurnLog:
     return await asyncio.wait_for(anext(news), WAIT)
 

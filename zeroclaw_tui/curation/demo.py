@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import uuid
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,6 @@ from zeroclaw_tui.embeddings.local import local_vector
 from zeroclaw_tui.files.database import could_not_be_made
 from zeroclaw_tui.memory.change import AGENTS as AGENT_ROWS
 from zeroclaw_tui.memory.change import Row, Value
-from zeroclaw_tui.memory.entry import MemoryEntry
 
 DIMENSIONS = 256
 AGENTS = ("default", "researcher")
@@ -87,7 +85,11 @@ def make_demo(folder: Path, now: datetime) -> Path:
             _write(data / "memory" / f"{day}.md", f"# Daily Log — {day}\n\n- **note**: {text}\n", then)
         turns = [json.dumps(_trace_line(turn, now), ensure_ascii=False) + "\n" for turn in _load("demo_turns.jsonl")]
         _write(data / "state" / "runtime-trace.jsonl", "".join(turns))
-        _write_snapshot(data, now, [row.entry() for row in memories if row.values["category"] == "core"])
+        then = now - timedelta(days=9)
+        core = [row.entry() for row in memories if row.values["category"] == "core"]
+        known = [entry for entry in core if entry.timestamp < _days_before(now, 9)]
+        known.sort(key=lambda entry: entry.updated_at or "", reverse=True)
+        _write(data / NAME, snapshot_text(known, then), then)
     except OSError as error:
         raise could_not_be_made(database, error) from error
     return folder
@@ -104,10 +106,9 @@ def _create_database(folder: Path, database: Path, memories: Sequence[Row], bega
 
 
 def _memories(now: datetime) -> Iterator[Row]:
-    random_numbers = random.Random(1877)
     for number, text in enumerate(_load("demo_memories.jsonl")):
-        created = _format_time(now, text["days"], random_numbers)
-        updated = _format_time(now, text["updated_days"], random_numbers) if "updated_days" in text else created
+        created = _days_before(now, text["days"])
+        updated = _days_before(now, text["updated_days"]) if "updated_days" in text else created
         kind = text.get("kind")
         kind = {"semantic": kind} if kind in _SEMANTIC else kind
         values: dict[str, Value] = {
@@ -134,29 +135,15 @@ def _agent_id(alias: str) -> str:
     return str(uuid.uuid5(_NAMES, f"agent {alias}"))
 
 
-def _format_time(now: datetime, days: float, random_numbers: random.Random) -> str:
-    """The time so many days before `now` as ZeroClaw writes it: nine digits of fraction, and the offset of Lisbon.
-
-    The fraction of a day covers the hours from 22:00 back to 8:00, when people are awake.
-    """
-    whole_days = int(days)
-    if whole_days == 0:
-        local = _in_lisbon(now - timedelta(days=days))
-    else:
-        midnight = _in_lisbon(now - timedelta(days=whole_days)).replace(hour=0, minute=0, second=0)
-        local = midnight + timedelta(hours=22 - 14 * (days - whole_days), seconds=random_numbers.randrange(60))
-    return f"{local:%Y-%m-%dT%H:%M:%S}.{random_numbers.randrange(1, 10**9):09d}{local.strftime('%z')[:3]}:00"
-
-
-def _in_lisbon(moment: datetime) -> datetime:
-    """A time in Lisbon, summer time by month, since a machine may lack a time zone database."""
-    return moment.astimezone(timezone(timedelta(hours=1 if 4 <= moment.month <= 10 else 0)))
+def _days_before(now: datetime, days: float) -> str:
+    """The time so many days before, with nine digits of fraction as ZeroClaw writes it."""
+    return f"{(now - timedelta(days=days)).astimezone(UTC):%Y-%m-%dT%H:%M:%S.%f}000+00:00"
 
 
 def _trace_line(turn: dict[str, Any], now: datetime) -> dict[str, Any]:
     """A turn as ZeroClaw 0.8.4 records a request with its payload."""
     at = (now - timedelta(hours=turn["hours"])).astimezone(UTC)
-    user = f"{turn['block']}[{_in_lisbon(at):%Y-%m-%d %H:%M:%S %z}] {turn['query']}"
+    user = f"{turn['block']}[{at:%Y-%m-%d %H:%M:%S %z}] {turn['query']}"
     sent = [{"content": "You are a helpful assistant.", "role": "system"}, {"content": user, "role": "user"}]
     return {
         "@timestamp": at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
@@ -167,14 +154,6 @@ def _trace_line(turn: dict[str, Any], now: datetime) -> dict[str, Any]:
         "trace_id": str(uuid.uuid5(_NAMES, f"turn {turn['query']}")),
         "zeroclaw": {"agent_alias": AGENTS[0]},
     }
-
-
-def _write_snapshot(data: Path, now: datetime, core: Sequence[MemoryEntry]) -> None:
-    """Write a snapshot of nine days ago."""
-    then = now - timedelta(days=9)
-    before = [entry for entry in core if datetime.fromisoformat(entry.timestamp[:26] + entry.timestamp[29:]) < then]
-    before.sort(key=lambda entry: entry.updated_at or "", reverse=True)
-    _write(data / NAME, snapshot_text(before, then))
 
 
 def _load(name: str) -> list[dict[str, Any]]:

@@ -87,7 +87,16 @@ def read_tests(file: Path) -> tuple[RecallTest, ...]:
     for number, table in enumerate(tables, 1):
         if mistake := _mistake(table):
             raise UsageError(f"[[query]] {number:,} of {shown}: {mistake}.", hint=_EXAMPLE)
-    return tuple(map(_read_test, tables))
+    return tuple(
+        RecallTest(
+            query=table["query"],
+            expected=_keys(table, "expected"),
+            name=table.get("name") or table["query"],
+            rejected=_keys(table, "rejected"),
+            **{name: table.get(name) or None for name in ("session", "agent", "channel")},
+        )
+        for table in tables
+    )
 
 
 def _mistake(table: Mapping[str, Any]) -> str:
@@ -108,18 +117,6 @@ def _mistake(table: Mapping[str, Any]) -> str:
     if both := set(_keys(table, "expected")) & set(_keys(table, "rejected")):
         return f'"{one_line(min(both))}" is both expected and rejected'
     return ""
-
-
-def _read_test(table: Mapping[str, Any]) -> RecallTest:
-    return RecallTest(
-        query=table["query"],
-        expected=_keys(table, "expected"),
-        name=table.get("name") or table["query"],
-        session=table.get("session") or None,
-        rejected=_keys(table, "rejected"),
-        agent=table.get("agent") or None,
-        channel=table.get("channel") or None,
-    )
 
 
 def _keys(table: Mapping[str, Any], name: str) -> tuple[str, ...]:

@@ -15,7 +15,6 @@ from zeroclaw_tui.curation import snapshot as snapshots
 from zeroclaw_tui.curation.formats.snapshot import NAME, SIDE_CAR, load, read_snapshot
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.snapshot import compare, place_of, plan_snapshot, write_snapshot
-from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.memory.errors import Refused
 
 
@@ -30,21 +29,6 @@ async def test_memories_of_one_moment_are_in_the_order_sqlite_gives_zeroclaw(tmp
     with closing(sqlite3.connect(root / "memory" / "brain.db")) as connection:
         found = connection.execute("SELECT key FROM memories WHERE category = 'core' ORDER BY updated_at DESC")
         assert [read.key for read in read_snapshot((root / NAME).read_text()).rows] == [key for (key,) in found]
-
-
-async def test_an_undo_brings_back_the_files_that_were_there(library: Library) -> None:
-    file = place_of(library.config)
-    await write_snapshot(library)
-    first = file.read_bytes(), file.with_name(SIDE_CAR).read_bytes()
-    await changes.store_memory(library, Draft("new", "stored later"))
-    await write_snapshot(library)
-    assert b"stored later" in file.read_bytes()
-    await changes.undo(library)
-    assert (file.read_bytes(), file.with_name(SIDE_CAR).read_bytes()) == first
-    await changes.undo(library)
-    await changes.undo(library)
-    assert not file.exists()
-    assert not file.with_name(SIDE_CAR).exists()
 
 
 async def test_a_snapshot_zeroclaw_wrote_since_stays_when_ours_is_undone(library: Library) -> None:

@@ -108,13 +108,18 @@ async def plan_transfer(
         if on_progress is not None and not on_progress(counts.total()):
             raise Stopped("Reading was stopped.", hint="Nothing was imported.")
         await asyncio.to_thread(add, await comparison.compare(rows))
+    info = backend_info(memory.name)
+    label = f"The store {memory.name}" if info is None else info.title
+    most_first = sorted(lost.items(), key=lambda field: (-field[1], field[0]))
+    fields = [f"{one_line(name)} ({count:,})" for name, count in most_first]
+    named = first_names(fields, most=_MAX_NAMES_SHOWN, longest=_NAME_CELLS)
     return Plan(
         new=counts["new"],
         same=counts["same"],
         taken=counts["taken"],
         samples=tuple(samples),
         makes=f"{one_line(target.location)} is created first." if target.library is None and counts else None,
-        notes=(_loss_sentence(memory, lost),) if lost else (),
+        notes=(f"{label} drops or changes: {named}.",) if lost else (),
     )
 
 
@@ -139,14 +144,6 @@ def _fields_in(name: str, value: Value) -> list[str]:
     except (ValueError, RecursionError):
         return [name]
     return [field for field, stated in document.items() if field not in _OF_DOCUMENTS and stated is not None]
-
-
-def _loss_sentence(memory: Memory, lost: Counter[str]) -> str:
-    info = backend_info(memory.name)
-    label = f"The store {memory.name}" if info is None else info.title
-    counts = sorted(lost.items(), key=lambda field: (-field[1], field[0]))
-    fields = [f"{one_line(name)} ({count:,})" for name, count in counts]
-    return f"{label} drops or changes: {first_names(fields, most=_MAX_NAMES_SHOWN, longest=_NAME_CELLS)}."
 
 
 def short_key(key: str) -> str:
