@@ -14,7 +14,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 from zeroclaw_tui.backends.tables import sanitised
 from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -101,16 +101,6 @@ class Turn:
         return datetime.fromisoformat(self.at)
 
 
-class _Request(NamedTuple):
-    """What a line has of its request: the user's message, and the memory block, or why it is not known."""
-
-    query: str = ""
-    block: str | None = None
-    is_embedded: bool = False
-    """Whether the message is stamped as the embedded agent (library, ACP) stamps it."""
-    why_no_block: str = ""
-
-
 def trace_files(config: MemoryConfig) -> list[Path]:
     """List the existing files, the newest lines last: archives by the time in their names, then the trace itself.
 
@@ -169,15 +159,8 @@ def _read_turn(found: Mapping[str, Any], attributes: Mapping[str, Any]) -> Turn 
         return None
     iteration = attributes.get("iteration")
     session, message_id = _text(zeroclaw, "session_key"), _text(attributes, "message_id")
-    request = _read_request(attributes)
-    rule: Rule = "cli"
-    if request.query.lower().startswith(_SCHEDULED):
-        rule = "cron"
-    elif message_id is not None:
-        rule = "channel"
-    elif session is not None or request.is_embedded:
-        rule = "library"
-    return Turn(
+    rule: Rule = "channel" if message_id is not None else "library" if session is not None else "cli"
+    turn = Turn(
         id=trace_id,
         at=at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         version=_text(_table(found.get("service")), "version"),
@@ -185,22 +168,23 @@ def _read_turn(found: Mapping[str, Any], attributes: Mapping[str, Any]) -> Turn 
         session=session,
         channel=_text(zeroclaw, "channel"),
         sender=_text(attributes, "sender"),
-        query=request.query,
-        sent=request.block,
-        why_not_sent=request.why_no_block,
+        query="",
+        sent=None,
         scopes=None if session is None else (session,),
         rule=rule,
         message_id=message_id,
         iteration=iteration if type(iteration) is int and iteration > 0 else 1,
     )
+    return _with_request(turn, attributes)
 
 
-def _read_request(attributes: Mapping[str, Any]) -> _Request:
+def _with_request(turn: Turn, attributes: Mapping[str, Any]) -> Turn:
+    """The turn with the user's message and the memory block of its request, or why they are not known."""
     payload = attributes.get("request_messages")
     if not isinstance(payload, str):
-        return _Request(why_no_block=_NO_REQUEST)
+        return replace(turn, why_not_sent=_NO_REQUEST)
     if attributes.get("request_messages_truncated") is True:
-        return _Request(why_no_block=_CUT)
+        return replace(turn, why_not_sent=_CUT)
     try:
         messages = json.loads(payload)
     except (ValueError, RecursionError):
@@ -209,18 +193,19 @@ def _read_request(attributes: Mapping[str, Any]) -> _Request:
     users = [_text(table, "content") or "" for table in tables if table.get("role") == "user"]
     found = _USER_MESSAGE.fullmatch(users[-1]) if users else None
     if found is None:
-        return _Request(why_no_block=_NO_MESSAGE)
-    block = found["block"]
+        return replace(turn, why_not_sent=_NO_MESSAGE)
+    query, block, rule = found["text"], found["block"], turn.rule
     if block is None:
-        system = next((_text(table, "content") for table in tables if table.get("role") == "system"), None)
-        block = _block_of_system_prompt(system or "")
-    return _Request(found["text"], block, is_embedded=(found["date"] or found["later_date"]) is not None)
-
-
-def _block_of_system_prompt(prompt: str) -> str:
-    """The blocks at its end, where ZeroClaw up to 0.8.2 puts those of channels: in a group there may be two."""
-    start = prompt.find(_BLOCK_START)
-    return prompt[start + 2 :] if start >= 0 and prompt.endswith(_BLOCK_END) else ""
+        # ZeroClaw up to 0.8.2 puts those of channels at the end of the system prompt: in a group there may be two.
+        system = next((_text(table, "content") for table in tables if table.get("role") == "system"), None) or ""
+        start = system.find(_BLOCK_START)
+        block = system[start + 2 :] if start >= 0 and system.endswith(_BLOCK_END) else ""
+    if query.lower().startswith(_SCHEDULED):
+        rule = "cron"
+    elif rule == "cli" and (found["date"] or found["later_date"]):
+        # Only the embedded agent (library, ACP) stamps the message so.
+        rule = "library"
+    return replace(turn, query=query, sent=block, rule=rule)
 
 
 def with_inbound(turn: Turn, inbound: Mapping[str, Any]) -> Turn:

@@ -1,18 +1,24 @@
-"""The lists of memories in JSON that mem0 exports and that R-Mem's server answers with.
+"""Memories in JSON: the lists that mem0 exports and that R-Mem's server answers with, and the graph of an MCP server.
 
 mem0: {"results": [{"id", "memory", "hash", "created_at", "updated_at", "user_id", "agent_id", "run_id", "metadata",
 "categories", "expiration_date", …}]}, or the bare list. The TypeScript library writes `createdAt` and `userId`.
 
 R-Mem: {"success": true, "data": [{"id", "user_id", "text", "category", "created_at", "updated_at"}]}, or the bare list,
 which its MCP tool gives. Its database is a store that this program opens; it is copied, not imported.
+
+The MCP server "memory": each line is {"type": "entity", "name", "entityType", "observations": [text, …]} or {"type":
+"relation", "from", "to", "relationType"}, also in a file that is called `.json`; there are neither ids nor times.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 
 from zeroclaw_tui.curation.formats.rows import (
@@ -23,6 +29,7 @@ from zeroclaw_tui.curation.formats.rows import (
     memory_row,
     moment_of,
     text_at,
+    titled_key,
 )
 from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.memory.change import Row
@@ -33,6 +40,12 @@ _READ_OF_MEM0 = (*_READ, "memory", "expiration_date", "categories", "text_lemmat
 _READ_OF_RMEM = (*_READ, "text", "category")
 _OF_MEM0 = frozenset({"id", "hash", "user_id", "agent_id", "created_at"})
 _OF_RMEM = frozenset({"user_id", "text", "category"})
+_ENTITY = ("type", "name", "entityType", "observations")
+_RELATION = ("from", "relationType", "to")
+_FACT = '{"semantic":"fact"}'
+"""The kind of a relation between two names: ZeroClaw has none of its own for it."""
+_SNIFFED = 6
+"""How many lines are looked at to recognise a graph."""
 _CAPITAL = re.compile(r"(?<=[a-z])([A-Z])")
 
 
@@ -102,3 +115,48 @@ def _records(source: Source, name: str) -> list[dict[str, Any]]:
         {_CAPITAL.sub(r"_\1", name).lower(): value for name, value in item.items()} if isinstance(item, dict) else {}
         for item in (items if isinstance(items, list) else [])
     ]
+
+
+def sniff_mcp(source: Source) -> bool:
+    """By the first lines."""
+    if source.is_folder or source.head().lstrip()[:1] != b"{":
+        return False
+    return any(_is_entity(record) or _is_relation(record) for record in islice(_graph_records(source), _SNIFFED))
+
+
+def read_mcp(source: Source, lost: Counter[str]) -> Iterator[Row]:
+    """Every observation and every relation is a memory."""
+    for record in _graph_records(source):
+        if _is_relation(record):
+            start, what, end = (record[name] for name in _RELATION)
+            count_lost(record, ("type", *_RELATION), lost)
+            content = f"{start} {what} {end}"
+            yield memory_row(titled_key("mcp", start, content), content, "relation", kind=_FACT)
+        elif _is_entity(record):
+            count_lost(record, _ENTITY, lost)
+            for text in record["observations"]:
+                if isinstance(text, str) and text.strip():
+                    content = f"{record['name']}: {text}"
+                    yield memory_row(titled_key("mcp", record["name"], content), content, text_at(record, "entityType"))
+                else:
+                    lost[EMPTY] += 1
+        else:
+            lost[INVALID] += 1
+
+
+def _graph_records(source: Source) -> Iterator[Mapping[str, Any]]:
+    """The object of each line; an empty one for what is no object."""
+    for line in source.text().split("\n"):
+        record: Any = None
+        with suppress(ValueError, RecursionError):
+            record = json.loads(line)
+        if line.strip():
+            yield record if isinstance(record, dict) else {}
+
+
+def _is_entity(record: Mapping[str, Any]) -> bool:
+    return text_at(record, "name") is not None and isinstance(record.get("observations"), list)
+
+
+def _is_relation(record: Mapping[str, Any]) -> bool:
+    return all(text_at(record, name) for name in _RELATION)
