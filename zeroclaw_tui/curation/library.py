@@ -24,6 +24,7 @@ from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.profiles import (
     NEWEST,
     RerankSettings,
+    RerankStrategy,
     ScoringProfile,
     ScoringSettings,
     SearchMode,
@@ -234,26 +235,25 @@ def _is_before_first_start(config: MemoryConfig, memory: Memory) -> bool:
     return is_own and not (memory.about.path is not None and memory.about.path.exists())
 
 
+RERANK_NAMES = {
+    name: f"rerank_{name}" if name in ("enabled", "strategy", "threshold") else name for name in RerankSettings._fields
+}
+"""The settings of config.toml under [memory] by the fields of RerankSettings."""
+
+
 def scoring_settings(config: MemoryConfig) -> ScoringSettings:
     """The settings that ZeroClaw scores with by this config; an unknown search mode, scan or strategy has no effect."""
     modes: dict[str, SearchMode] = {mode: mode for mode in get_args(SearchMode)}
     scans: dict[str, ScanMode] = {"on": "on", "off": "off", "strict": "strict"}
-    rerank = RerankSettings(
-        enabled=config.rerank_enabled,
-        strategy="mmr" if config.rerank_strategy.strip().lower() == "mmr" else "none",
-        threshold=config.rerank_threshold,
-        mmr_lambda=config.mmr_lambda,
-        importance_weight=config.importance_weight,
-        recency_weight=config.recency_weight,
-        candidate_multiplier=config.candidate_multiplier,
-    )
+    rerank = RerankSettings(**{field: getattr(config, name) for field, name in RERANK_NAMES.items()})
+    strategy: RerankStrategy = "mmr" if rerank.strategy.strip().lower() == "mmr" else "none"
     return ScoringSettings(
         vector_weight=config.vector_weight,
         keyword_weight=config.keyword_weight,
         threshold=config.min_relevance_score,
         search_mode=modes.get(config.search_mode, "hybrid"),
         threat_scan=scans.get(config.threat_scan, "on") if config.threat_scan_load_time else "off",
-        rerank=rerank,
+        rerank=rerank._replace(strategy=strategy),
     )
 
 

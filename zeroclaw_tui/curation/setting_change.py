@@ -18,9 +18,9 @@ from zeroclaw_tui.config.save import difference, save_config
 from zeroclaw_tui.config.schema import NEWEST_MODERN, NEWEST_OLD, version_numbers
 from zeroclaw_tui.config.setting_names import checked_value
 from zeroclaw_tui.config.toml import KeyPath, read_config
-from zeroclaw_tui.curation.library import Library, scoring_settings
+from zeroclaw_tui.curation.library import RERANK_NAMES, Library, scoring_settings
 from zeroclaw_tui.memory.errors import BrokenConfig, Refused, UsageError
-from zeroclaw_tui.scoring.profiles import RerankSettings, ScoringSettings, Trial, float32
+from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial, float32
 from zeroclaw_tui.scoring.what_if import ALL_SETTINGS, Setting, complaints
 
 Value = bool | int | float | str
@@ -73,12 +73,7 @@ _SCORED: Mapping[str, tuple[str, Setting]] = {
     "memory.search_mode": ("search_mode", "mode"),
 }
 """The field of ScoringSettings for each, and what complaints about it are about."""
-_RERANKED = {
-    "memory.rerank_enabled": "enabled",
-    "memory.rerank_strategy": "strategy",
-    "memory.rerank_threshold": "threshold",
-    **{f"memory.{name}": name for name in RerankSettings._fields if name not in ("enabled", "strategy", "threshold")},
-}
+_RERANKED = {f"memory.{name}": field_name for field_name, name in RERANK_NAMES.items()}
 TRIED: tuple[str, ...] = (*_SCORED, *_RERANKED)
 """The settings of config.toml that a recall can be tried with."""
 _NOTHING_TO_WRITE = "There is nothing to write: config.toml already has these values."

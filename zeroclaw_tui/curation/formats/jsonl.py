@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from zeroclaw_tui.curation.formats.source import Source, numbered_lines
 from zeroclaw_tui.memory.change import Row, Value
@@ -53,12 +53,6 @@ class Identity:
     dimensions: int
 
 
-class Header(NamedTuple):
-    """The first line of an export: what made the vectors, if known."""
-
-    embedding: Identity | None
-
-
 def sniff(source: Source) -> bool:
     """Whether the first line is a header of ours, or an object with key and content."""
     if source.is_folder:
@@ -85,8 +79,7 @@ def identity(source: Source) -> Identity | None:
     """What made the vectors of a file; None where its first line does not say."""
     with source.opened() as reader:
         _, line = next(numbered_lines(reader), (1, "{}"))
-    header = header_of_line(line)
-    return None if header is None else header.embedding
+    return identity_of(header_of_line(line))
 
 
 def header_line(
@@ -98,7 +91,7 @@ def header_line(
     return _line({MARK: VERSION, **about, "vectors": vectors, "embedding": made_by})
 
 
-def header_of_line(line: str) -> Header | None:
+def header_of_line(line: str) -> Mapping[str, Any] | None:
     """The header that a first line is; None for a memory. Raises UsageError for anything else."""
     parts = _object(line, 1)
     if MARK not in parts:
@@ -108,12 +101,16 @@ def header_of_line(line: str) -> Header | None:
             f"This export has version {one_line(str(parts[MARK]))[:20]}, which this program does not know.",
             hint="A newer zeroclaw-tui wrote it. Update this one.",
         )
-    made_by: Any = parts.get("embedding")
+    return parts
+
+
+def identity_of(header: Mapping[str, Any] | None) -> Identity | None:
+    """What made the vectors of an export, if its header says so."""
+    made_by: Any = (header or {}).get("embedding")
     try:
-        identity = Identity(str(made_by["provider"]), str(made_by["model"]), int(made_by["dimensions"]))
+        return Identity(str(made_by["provider"]), str(made_by["model"]), int(made_by["dimensions"]))
     except (TypeError, KeyError, ValueError):
-        identity = None
-    return Header(identity)
+        return None
 
 
 def line_of(row: Row, *, vectors: bool) -> bytes:

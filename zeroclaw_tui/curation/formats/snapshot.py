@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from zeroclaw_tui.curation.formats.jsonl import Identity, header_of_line, row_of_line
+from zeroclaw_tui.curation.formats.jsonl import Identity, header_of_line, identity_of, row_of_line
 from zeroclaw_tui.curation.formats.rows import moment_of
 from zeroclaw_tui.curation.formats.source import Source, numbered_lines
 from zeroclaw_tui.files.disk import file_size, read_bytes
@@ -118,7 +118,7 @@ def load(path: Path) -> Snapshot:
         note = f"{SIDE_CAR} next to it has other memories and is not used: one of the two was written later."
         return replace(lossy, notes=(note, *lossy.notes))
     note = f"Everything comes from {SIDE_CAR} next to it, which says the same and loses nothing."
-    return Snapshot(tuple(rows), exported=snapshot.exported, vectors_by=about.embedding, notes=(note,))
+    return Snapshot(tuple(rows), exported=snapshot.exported, vectors_by=identity_of(about), notes=(note,))
 
 
 def missing_file(path: Path) -> NotFound:
