@@ -363,7 +363,7 @@ def _explanation_lines(explanation: Explanation) -> Iterator[Line]:
     yield Styled(_explanation_header(explanation), DIM)
     yield ()
     for line in explanation_lines(explanation, _wrapped, output.width()):
-        yield tuple(Styled(text, _LOOKS[look]) for text, look in line.pieces)
+        yield tuple(Styled(text, _LOOKS[look]) for text, look in line)
 
 
 def _explanation_header(explanation: Explanation) -> str:

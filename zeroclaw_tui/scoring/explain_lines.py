@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from zeroclaw_tui.memory.text import cut, mask_secrets, one_line
@@ -11,25 +10,13 @@ from zeroclaw_tui.scoring.explanation import Explanation, Mark, Step
 
 Look = Literal["", "bold", "good", "bad", "quiet", "key"]
 Piece = tuple[str, Look]
+ExplanationLine = tuple[Piece, ...]
 Wrap = Callable[[str, int], list[str]]
 """Breaks a text into lines of so many cells."""
 _SIGNS: Mapping[Mark, Piece] = {"passed": ("✓ ", "good"), "stopped": ("✗ ", "bad"), "absent": ("– ", "quiet")}
 _STOPS_HERE, _STOPS_TOO = "stops here", "would stop it too"
 _LONGEST_NAME, _LONGEST_MESSAGE = 40, 200
 _NARROWEST, _WIDEST = 20, 100
-
-
-@dataclass(frozen=True, slots=True)
-class ExplanationLine:
-    """One line; `key` is that of the inspector which does what the line offers."""
-
-    pieces: tuple[Piece, ...] = ()
-    key: str = ""
-
-    @property
-    def plain(self) -> str:
-        """Its text."""
-        return "".join(text for text, _ in self.pieces)
 
 
 def title_of(explanation: Explanation) -> str:
@@ -46,7 +33,7 @@ def explanation_lines(explanation: Explanation, wrap: Wrap, width: int) -> Itera
     verdict: Piece = ("✓ ", "good") if explanation.is_injected else ("✗ ", "bad")
     room = min(_WIDEST, width - 2)
     yield from _sentence(explanation.verdict, verdict, "bold", wrap, room)
-    yield ExplanationLine()
+    yield ()
     steps = (*explanation.steps, *explanation.later_stops)
     names = max(len(step.name) for step in steps)
     for at, step in enumerate(steps):
@@ -54,14 +41,14 @@ def explanation_lines(explanation: Explanation, wrap: Wrap, width: int) -> Itera
         yield from _step(step, names, stops, wrap, width)
     for sentences, lead in ((explanation.remarks, "  "), (explanation.notes, "● ")):
         if sentences:
-            yield ExplanationLine()
+            yield ()
         for sentence in sentences:
             yield from _sentence(sentence, (lead, "quiet"), "quiet", wrap, room)
 
 
 def _sentence(text: str, lead: Piece, look: Look, wrap: Wrap, room: int) -> Iterator[ExplanationLine]:
     for at, line in enumerate(wrap(_clean(text), max(_NARROWEST, room))):
-        yield ExplanationLine((lead if at == 0 else ("  ", ""), (line, look)))
+        yield lead if at == 0 else ("  ", ""), (line, look)
 
 
 def _step(step: Step, names: int, stops: str, wrap: Wrap, width: int) -> Iterator[ExplanationLine]:
@@ -73,11 +60,11 @@ def _step(step: Step, names: int, stops: str, wrap: Wrap, width: int) -> Iterato
     words = _clean(step.words) + (f"   {stops}" if is_stopped else "")
     look: Look = "quiet" if step.mark == "absent" else ""
     for at, line in enumerate(wrap(words, room)):
-        yield ExplanationLine((_SIGNS[step.mark], name, (line, look)) if at == 0 else (blank, (line, look)))
+        yield (_SIGNS[step.mark], name, (line, look)) if at == 0 else (blank, (line, look))
     if step.helps:
         lead: Piece = (f"{step.key} " if step.key else "→ ", "key")
         for at, line in enumerate(wrap(_clean(step.helps), room - 2)):
-            yield ExplanationLine((blank, lead if at == 0 else ("  ", ""), (line, "quiet")), step.key)
+            yield blank, lead if at == 0 else ("  ", ""), (line, "quiet")
 
 
 def _clean(text: str) -> str:

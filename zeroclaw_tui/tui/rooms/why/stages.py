@@ -122,9 +122,7 @@ class ExplanationBlock(Widget):
             "key": STRONG_ACCENT,
         }  # fmt: skip
         lines = self._lines(self.content_size.width)
-        return Content("\n").join(
-            Content.assemble(*((text, styles[look]) for text, look in line.pieces)) for line in lines
-        )
+        return Content("\n").join(Content.assemble(*((text, styles[look]) for text, look in line)) for line in lines)
 
     def _lines(self, width: int) -> list[ExplanationLine]:
         return [] if self.explanation is None else list(explanation_lines(self.explanation, wrapped, width))
