@@ -20,15 +20,17 @@ _HOW_TO_FIND = (
 
 async def exactly(library: Library, key: str | None, id: str | None, agents: Sequence[str]) -> Sequence[MemoryEntry]:
     """The memories of exactly this key, id or both that these agents hold; of any agent when none is named."""
-    from zeroclaw_tui.backends.lookup import entry_with_id
+    from zeroclaw_tui.backends.lookup import entries_with_key, entry_with_id
 
-    if key is not None:
-        found = await with_key(library, key, agents)
-        return found if id is None else [entry for entry in found if entry.id == id]
-    if id is None:
+    if key is None and id is None:
         raise UsageError("No memory given.", hint="Pass its KEY or --id ID; a key that begins with - goes after --.")
-    entry = await entry_with_id(library.memory, id)
-    return [] if entry is None or (agents and entry.agent not in agents) else [entry]
+    if key is None:
+        found = [await entry_with_id(library.memory, id or "")]
+    else:
+        # ZeroClaw's own `get` on Markdown also finds a memory whose text contains the key.
+        found = [*await entries_with_key(library.memory, key)] or [await library.memory.get(key)]
+    wanted = [entry for entry in found if entry is not None and (key is None or id in (None, entry.id))]
+    return [entry for entry in wanted if not agents or entry.agent in agents]
 
 
 async def the_one(library: Library, key: str | None, id: str | None, agents: Sequence[str]) -> MemoryEntry:
@@ -39,17 +41,6 @@ async def the_one(library: Library, key: str | None, id: str | None, agents: Seq
     if len(found) > 1:
         raise several_agents(found)
     return found[0]
-
-
-async def with_key(library: Library, key: str, agents: Sequence[str]) -> Sequence[MemoryEntry]:
-    """Every memory of a key that these agents hold; of any agent when none is named."""
-    from zeroclaw_tui.backends.lookup import entries_with_key
-
-    found = await entries_with_key(library.memory, key)
-    if not found and (entry := await library.memory.get(key)) is not None:
-        # ZeroClaw's own `get` on Markdown also finds a memory whose text contains the key.
-        found = [entry]
-    return [entry for entry in found if not agents or entry.agent in agents]
 
 
 async def starting(library: Library, prefix: str, agents: Sequence[str]) -> list[MemoryEntry]:

@@ -14,7 +14,6 @@ from zeroclaw_tui.scoring.placement import NoVector
 from zeroclaw_tui.scoring.profiles import mode_in, parse_version
 from zeroclaw_tui.scoring.what_if import POSTGRES_RANKS_SINCE
 
-_ROUNDING = 1e-9
 _RE_EMBED: Help = ("re-embed it", "R")
 _NO_VECTORS: dict[NoVector, tuple[str, Help]] = {
     "no query vector": ("the message has no vector", NO_HELP),
@@ -219,12 +218,14 @@ def own_step(facts: Facts, stops: bool) -> Step:
     """The rank and score that a backend's own rule gives."""
     if stops:
         return own_stops(facts)[0]
-    placement, judged = facts.placement, facts.placement.judged
-    rank = placement.rank if judged is None else judged.rank
-    score = placement.fused_score if judged is None else judged.score
+    rank, score, scale = facts.placement.rank, facts.placement.fused_score, _own_scale(facts)
     rule = f"{_own_name(facts)}'s own rule" if facts.program is None else f"the rule of {facts.program}"
     place = f"rank {rank:,} by {rule}" if rank is not None else f"found by {rule}"
-    words = " · ".join((place, _own_score(facts, score), *facts.reasons))
+    if score is None:
+        scored = f"no score ({scale})" if scale else "no score"
+    else:
+        scored = f"{scale} = {number(score)}" if scale else f"score {number(score)}"
+    words = " · ".join((place, scored, *facts.reasons))
     return Step("rank", "passed", words, {"rank": rank, "score": score, "scale": facts.result.scale})
 
 
@@ -234,17 +235,6 @@ def _own_name(facts: Facts) -> str:
 
 def _own_scale(facts: Facts) -> str:
     return "" if facts.result.scale in ("", "none", "its own") else shown_name(facts.result.scale)
-
-
-def _own_score(facts: Facts, score: float | None) -> str:
-    scale = _own_scale(facts)
-    if score is None:
-        return f"no score ({scale})" if scale else "no score"
-    if facts.own_rule == "markdown" and facts.shares:
-        found = sum(share.is_found for share in facts.shares)
-        if abs(found / len(facts.shares) - score) < _ROUNDING:
-            return f"{found} of {len(facts.shares)} words = {number(score)}"
-    return f"{scale} = {number(score)}" if scale else f"score {number(score)}"
 
 
 def own_stops(facts: Facts) -> list[Step]:
