@@ -14,7 +14,7 @@ from zeroclaw_tui.cli.entries import meant_by_zeroclaw
 from zeroclaw_tui.cli.options import one_of, option
 from zeroclaw_tui.cli.output import in_one_line
 from zeroclaw_tui.cli.verbs import CHANGED, verb
-from zeroclaw_tui.memory.errors import DONE, REFUSED, Refused, UsageError
+from zeroclaw_tui.memory.errors import REFUSED, Refused, UsageError
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -78,13 +78,10 @@ async def store(library: Library, given: argparse.Namespace, now: datetime) -> i
     outcome = await store_memory(library, draft, replace=not given.new)
     is_replaced = await _has_replaced(library, outcome)
     output.notes(outcome.notes)
-    if given.json:
-        _print_result(library, outcome, plans.NO_COPIES, replaced=is_replaced)
-        return DONE
     what = repr(in_one_line(draft.key)) + (" over the old one" if is_replaced else "")
     undo_does = "brings that back" if is_replaced else ""
-    output.write_lines([output.done(outcome.headline(plans.undo_hint(), what=what, undo_does=undo_does))])
-    return DONE
+    done = output.done(outcome.headline(plans.undo_hint(), what=what, undo_does=undo_does))
+    return output.answer(given, _row_document(library, outcome, replaced=is_replaced), [done])
 
 
 @verb(
@@ -150,7 +147,7 @@ async def _print_edit(library: Library, given: argparse.Namespace, before: Row, 
         sys.stdout.flush()
     copies = await plans.copies_left(library, given, outcome) if "content" in fields else plans.NO_COPIES
     if given.json:
-        _print_result(library, outcome, copies, fields=fields)
+        output.document(_row_document(library, outcome, copies=copies, fields=fields))
     elif outcome.count:
         plans.print_copies(copies, cleaning=given.clean_copies)
     else:
@@ -196,16 +193,12 @@ async def _has_replaced(library: Library, outcome: Outcome) -> bool:
     return any(version.before is not None for version in await library.trash.versions(numbers))
 
 
-def _print_result(library: Library, outcome: Outcome, copies: plans.Copies, **more: Any) -> None:
-    row = outcome.row
-    plans.print_change(
-        library,
-        outcome,
-        entries=[plans.named_as_json(row.entry())] if row is not None else [],
-        copies=copies,
-        entry=row.entry().as_json() if row is not None else None,
-        **more,
-    )
+def _row_document(library: Library, outcome: Outcome, **more: Any) -> dict[str, Any]:
+    """The document of a change of one memory, which it has as "entry"."""
+    entry = None if outcome.row is None else outcome.row.entry()
+    entries = [] if entry is None else [plans.named_as_json(entry)]
+    found = None if entry is None else entry.as_json()
+    return plans.change_document(library, outcome, entries=entries, entry=found, **more)
 
 
 @verb(

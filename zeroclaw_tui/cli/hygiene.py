@@ -55,13 +55,10 @@ async def hygiene(library: Library, given: argparse.Namespace, now: datetime) ->
         return REFUSED
     outcome = await plans.carry_out("Hygiene:", len(plan.items), partial(run_hygiene, library, plan))
     output.notes(outcome.notes)
-    if given.json:
-        done = outcome.as_json()
-        names = ("count", "action", "until", "changed", "gone", "notes")
-        output.document(planned | {name: done[name] for name in names})
-    else:
-        until = date_shown(outcome.action.until) if outcome.action is not None else ""
-        output.write_lines(run_sentences(outcome, plan, runnable("`zeroclaw memory undo`"), until))
+    names = ("count", "action", "until", "changed", "gone", "notes")
+    done = {name: value for name, value in outcome.as_json().items() if name in names}
+    until = date_shown(outcome.action.until) if outcome.action is not None else ""
+    output.answer(given, planned | done, run_sentences(outcome, plan, runnable("`zeroclaw memory undo`"), until))
     if outcome.cancelled:
         output.note(f"zeroclaw: Stopped after {outcome.count:,} of {len(plan.items):,}. Run it again for the rest.")
         return INTERRUPTED

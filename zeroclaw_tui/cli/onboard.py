@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.cli.options import Parser, likely, path_meant
-from zeroclaw_tui.cli.output import BOLD, Styled, document, error_as_json, note, styled_by_name, write_lines
+from zeroclaw_tui.cli.output import BOLD, Styled, answer, document, error_as_json, note, styled_by_name, write_lines
 from zeroclaw_tui.cli.plans import NOTHING_DONE, check_can_ask, confirm
 from zeroclaw_tui.memory.errors import DONE, REFUSED, InspectorError, NotFound, UsageError
 from zeroclaw_tui.memory.text import cut, mask_secrets, one_line
@@ -158,14 +158,11 @@ def restore(install: Install, given: argparse.Namespace) -> int:
         )
     if given.restore:
         return _put_back(install, config_file, _named(given.restore, backups), given)
-    if given.json:
-        shown = [{"name": backup.name, "path": str(backup.path), "when": backup.when.isoformat()} for backup in backups]
-        document({"config_file": str(config_file), "backups": shown, "restored": None, "dry_run": given.dry_run})
-        return DONE
-    write_lines([(Styled(f"Backups of {one_line(str(config_file))}, newest first", BOLD),)])
-    write_lines((f"  {backup.name}",) for backup in backups)
-    write_lines([("--restore NAME restores one; with --dry-run it shows the lines that would change.",)])
-    return DONE
+    shown = [{"name": backup.name, "path": str(backup.path), "when": backup.when.isoformat()} for backup in backups]
+    found = {"config_file": str(config_file), "backups": shown, "restored": None, "dry_run": given.dry_run}
+    title = Styled(f"Backups of {one_line(str(config_file))}, newest first", BOLD)
+    end = "--restore NAME restores one; with --dry-run it shows the lines that would change."
+    return answer(given, found, [title, *(f"  {backup.name}" for backup in backups), end])
 
 
 def _named(name: str, backups: Sequence[Backup]) -> Backup:

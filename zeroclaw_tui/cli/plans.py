@@ -313,11 +313,6 @@ def change_document(
     return dict.fromkeys(names) | outcome.as_json() | about | more
 
 
-def print_change(store: Library | Target, outcome: Outcome, **more: Any) -> None:
-    """Write the document of a change; `more` is as for `change_document`."""
-    output.document(change_document(store, outcome, **more))
-
-
 def named_as_json(memory: RowVersion | MemoryEntry) -> dict[str, Any]:
     """A memory of a change, by the names of `entries`."""
     return {name: getattr(memory, name) for name in _NAMES}
@@ -371,7 +366,7 @@ async def print_done(
         # Of a change that was stopped only the trash knows which memories were deleted.
         deleted = [] if outcome.cancelled else [version for version in plan.stamps if version.id not in skipped]
         entries = [named_as_json(version) for version in deleted[:MOST_ENTRIES]]
-        print_change(library, outcome, entries=entries, copies=copies, **plan.as_json())
+        output.document(change_document(library, outcome, entries=entries, copies=copies, **plan.as_json()))
     else:
         print_copies(copies, cleaning=given.clean_copies)
     if outcome.cancelled:

@@ -82,7 +82,7 @@ async def _turn_action(library: Library, given: argparse.Namespace) -> int:
     is_undo = given.verb == "undo"
     plans.check_can_change(library, given)
     if not given.dry_run:
-        await library.trash.recover(library.memory)
+        await _recover(library, given)
     action = await action_to_turn(library, given.verb, given.id)
     numbers = await library.trash.numbers_to_turn(action.number, given.verb)
     count = action.open if is_undo else action.count - action.open
@@ -163,12 +163,9 @@ def _print_done(
     library: Library, given: argparse.Namespace, outcome: Outcome, wanted: int, noun: str, **facts: Any
 ) -> int:
     output.notes(outcome.notes)
-    if given.json:
-        plans.print_change(library, outcome, **facts)
-    else:
-        counts = f" ({counted(outcome.count, noun)})" if outcome.turned else ""
-        done = output.done(f"{outcome.headline()}{counts}")
-        output.write_lines([done, *plans.skipped_lines(outcome)])
+    counts = f" ({counted(outcome.count, noun)})" if outcome.turned else ""
+    lines = [output.done(f"{outcome.headline()}{counts}"), *plans.skipped_lines(outcome)]
+    output.answer(given, plans.change_document(library, outcome, **facts), lines)
     if not outcome.cancelled:
         return DONE
     stopped = f"Stopped after {outcome.count:,} of {counted(wanted, noun)}"
@@ -178,17 +175,13 @@ def _print_done(
 
 async def _list_changes(library: Library, given: argparse.Namespace) -> int:
     actions = await library.trash.actions(limit=_MOST_LISTED)
-    if given.json:
-        listed = [{**action.as_json(), "open": action.open, "until": action.until} for action in actions]
-        output.document({**output.place_of(library), "actions": listed})
-        return DONE
+    listed = [{**action.as_json(), "open": action.open, "until": action.until} for action in actions]
     rows = [
         (str(action.number), time_here(action.at), action.title if action.open else f"undone: {action.title}")
         for action in actions
     ]
-    heads = ("id", "done", "change")
-    output.write_lines(output.table(rows, heads, right=(0,)) if rows else ["No changes recorded here."])
-    return DONE
+    lines = output.table(rows, ("id", "done", "change"), right=(0,)) if rows else ["No changes recorded here."]
+    return output.answer(given, {**output.place_of(library), "actions": listed}, lines)
 
 
 def _more_lines(count: int) -> list[Line]:
@@ -218,15 +211,11 @@ async def trash_list(library: Library, given: argparse.Namespace, now: datetime)
         given.contains or "", limit=given.limit, offset=given.offset, every_store=given.every_store
     )
     usage = await library.trash.usage()
-    if given.json:
-        page = {"total": total, "offset": given.offset, "limit": given.limit}
-        entries = [_row_as_json(row) for row in rows]
-        output.document({**output.place_of(library), **page, "usage": asdict(usage), "entries": entries})
-        return DONE
+    page = {"total": total, "offset": given.offset, "limit": given.limit, "usage": asdict(usage)}
+    found = {**output.place_of(library), **page, "entries": [_row_as_json(row) for row in rows]}
     sizes = f"{size_shown(usage.bytes)} of {size_shown(usage.bytes_kept)}"
     about = f"{counted(usage.rows)} in the trash of this config dir, {sizes}; each stays for {usage.days_kept} days."
-    output.write_lines([*_list_lines(rows, total, given), Styled(about, DIM)])
-    return DONE
+    return output.answer(given, found, [*_list_lines(rows, total, given), Styled(about, DIM)])
 
 
 async def _recover(library: Library, given: argparse.Namespace) -> None:
