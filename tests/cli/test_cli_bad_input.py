@@ -46,14 +46,7 @@ def test_no_install(run: Run, tmp_path: Path) -> None:
     _is_calm(run("memory", "list", "--config-dir", str(tmp_path / "nowhere")), 3)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        '[memory]\nbackend = "sqlite\n', f"x = {'[' * 50_000}", f"[{'.'.join('a' * 50_000)}]",
-        f'[memory]\nx = "{"a" * 12_000_000}"\n',
-    ],
-    ids=["no end of a text", "nested lists", "nested tables", "12 MB"],
-)  # fmt: skip
+@pytest.mark.parametrize("text", ['[memory]\nbackend = "sqlite\n', f"x = {'[' * 50_000}"], ids=["no end", "nested"])
 def test_a_config_that_cannot_be_read_is_one_sentence(memory: Run, install: Path, text: str) -> None:
     (install / "config.toml").write_text(text)
     answer = memory("list")
