@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.postgres.connect import PASS_SECONDS, Connections
 from zeroclaw_tui.backends.postgres.schema import Table
@@ -134,11 +132,8 @@ async def recall(
 
 async def _newest(connections: Connections, scope: _Scope) -> StoreRecall:
     order = f"m.{scope.table.updated} DESC, m.id"
-    records = await _recalled(connections, scope, scope.select(), "NULL::float8", order)
-    entries = [
-        ScoredEntry(entry_from(record, scope.table), rank, None, stage=_STAGE) for rank, record in enumerate(records, 1)
-    ]
-    return StoreRecall(tuple(entries), "recent", "none", tuple(scope.notes))
+    found = await _ranked(connections, scope, scope.select(), "NULL::float8", order)
+    return StoreRecall(tuple(found), "recent", "none", tuple(scope.notes))
 
 
 async def _by_keywords(connections: Connections, scope: _Scope) -> StoreRecall:
@@ -146,21 +141,14 @@ async def _by_keywords(connections: Connections, scope: _Scope) -> StoreRecall:
     select = scope.select()
     score = scope.keyword_score(select)
     order = f"recall_score DESC, m.{scope.table.updated} DESC, m.id"
-    records = await _recalled(connections, scope, select, score, order)
-    entries = tuple(
-        ScoredEntry(
-            entry_from(record, scope.table),
-            rank,
-            record["recall_score"] if scope.has_full_text else None,
-            keyword_raw=record["recall_score"],
-            stage=_STAGE,
-            keyword_rank=rank,
-        )
-        for rank, record in enumerate(records, 1)
-    )
+    found = [
+        replace(one, keyword_raw=one.score, keyword_rank=one.rank)
+        for one in await _ranked(connections, scope, select, score, order)
+    ]
     if scope.has_full_text:
-        return StoreRecall(entries, "keyword", _WORDS_SCALE, tuple(scope.notes))
+        return StoreRecall(tuple(found), "keyword", _WORDS_SCALE, tuple(scope.notes))
     note = f"ZeroClaw {scope.profile.version} cannot read this score, so its memories come without one."
+    entries = tuple(replace(one, score=None) for one in found)
     return StoreRecall(entries, "keyword", "2 x key + content matches", (*scope.notes, note))
 
 
@@ -168,23 +156,25 @@ async def _by_cosine(connections: Connections, scope: _Scope, vector: np.ndarray
     select = scope.select()
     select.also("m.embedding IS NOT NULL")
     distance = _distance(select, vector)
-    records = await _recalled(connections, scope, select, f"(1 - ({distance}))::float8", distance)
-    entries = []
-    for rank, record in enumerate(records, 1):
-        # A vector of zeros has no direction, so that its distance is no number.
-        cosine = None if math.isnan(record["recall_score"]) else record["recall_score"]
-        entry = entry_from(record, scope.table)
-        entries.append(ScoredEntry(entry, rank, cosine, vector_score=cosine, stage=_STAGE, vector_rank=rank))
+    # A vector of zeros has no direction, so that its distance is no number.
+    cosine = f"nullif(1 - ({distance}), 'NaN')::float8"
+    found = await _ranked(connections, scope, select, cosine, distance)
+    entries = tuple(replace(one, vector_score=one.score, vector_rank=one.rank) for one in found)
     notes = scope.notes if entries else ["No memory that this query may recall has a vector.", *scope.notes]
-    return StoreRecall(tuple(entries), "vector", "cosine", tuple(notes))
+    return StoreRecall(entries, "vector", "cosine", tuple(notes))
 
 
-async def _recalled(
+async def _ranked(
     connections: Connections, scope: _Scope, select: PostgresSelect, score: str, order: str
-) -> Sequence[Mapping[str, Any]]:
+) -> list[ScoredEntry]:
+    """The memories of a statement with their score, in an order."""
     columns = f"{entry_columns(scope.table, excerpt=False)}, {score} AS recall_score"
     statement = select.statement(columns, f"ORDER BY {order} LIMIT {select.place(scope.request.limit)}")
-    return await connections.fetch(statement, select.values, seconds=PASS_SECONDS)
+    records = await connections.fetch(statement, select.values, seconds=PASS_SECONDS)
+    return [
+        ScoredEntry(entry_from(record, scope.table), rank, record["recall_score"], stage=_STAGE)
+        for rank, record in enumerate(records, 1)
+    ]
 
 
 def _distance(select: PostgresSelect, vector: np.ndarray) -> str:
