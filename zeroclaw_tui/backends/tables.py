@@ -72,26 +72,14 @@ class TableWriter(RowWriter):
     ids_are_handles = False
     has_update_times = True
     """Whether a row has the time of its last change besides that of its creation."""
-
-    @property
-    @abstractmethod
-    def has_agents(self) -> bool:
-        """Whether each memory has an owner."""
-
-    @property
-    @abstractmethod
-    def agents(self) -> dict[str, str]:
-        """The aliases by id, as they are in this transaction; may be added to."""
-
-    @property
-    @abstractmethod
-    def columns(self) -> Iterable[str]:
-        """The names that values of a row may have."""
-
-    @property
-    @abstractmethod
-    def noun(self) -> str:
-        """What a person calls it: "database" or "table"."""
+    noun: str
+    """What a person calls it: "database" or "table"."""
+    has_agents: bool
+    """Whether each memory has an owner."""
+    agents: dict[str, str]
+    """The aliases by id, as they are in this transaction; may be added to."""
+    columns: Iterable[str]
+    """The names that values of a row may have."""
 
     @property
     def usual(self) -> Mapping[str, Value]:

@@ -11,7 +11,7 @@ from changed_stores import GENERATIONS, JournalRecorder, everything, hits, opene
 from support import small_store
 
 from zeroclaw_tui.backends.lookup import require_database, row_with_id, versions, versions_at
-from zeroclaw_tui.backends.sqlite import transaction
+from zeroclaw_tui.backends.sqlite import write
 from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.memory.change import Draft, TriggersMissing
 from zeroclaw_tui.memory.errors import Corrupt, DiskFull, Locked, Refused, Unreadable
@@ -51,7 +51,7 @@ async def test_a_lock_that_lasts_is_reported(make_store, monkeypatch):
 
 async def test_a_full_disk_is_reported_and_nothing_is_half_done(make_store, monkeypatch):
     path = make_store([{"content": "text"}])
-    connected = transaction._connected
+    connected = write.connected
 
     def nearly_full(path, *, zero):
         connection = connected(path, zero=zero)
@@ -61,7 +61,7 @@ async def test_a_full_disk_is_reported_and_nothing_is_half_done(make_store, monk
 
     async with opened(path) as memory:
         row, before, journal = await row_with_id(memory, "id-000"), everything(path), JournalRecorder()
-        monkeypatch.setattr(transaction, "_connected", nearly_full)
+        monkeypatch.setattr(write, "connected", nearly_full)
         with pytest.raises(DiskFull, match="the disk is full") as caught:
             await create(memory, Draft("new", "words " * 4000), journal)
         assert caught.value.title == "Disk full"
@@ -110,7 +110,7 @@ async def test_each_of_sqlites_failures_has_its_sentence(name, kind, match, make
         raise error
 
     async with opened(make_store([{}])) as memory:
-        monkeypatch.setattr(transaction, "_connected", failing)
+        monkeypatch.setattr(write, "connected", failing)
         error = await fails(memory, kind, match)
         assert error.hint.startswith("Nothing was changed.")
 

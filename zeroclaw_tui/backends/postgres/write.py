@@ -39,25 +39,19 @@ class PostgresWriter(TableWriter):
 
     def __init__(self, connections: Connections, table: Table) -> None:
         super().__init__()
-        self.table = table
-        """The table as it was in the last batch: another program may have migrated it, or added agents."""
+        self._use_table(table)
         self._connections = connections
         self._connection: asyncpg.Connection = None
         self._locks_rows = True
-        self._agents: dict[str, str] = {}
         self._time = datetime.now(UTC)
 
-    @property
-    def has_agents(self) -> bool:
-        return self.table.form == "agents"
-
-    @property
-    def agents(self) -> dict[str, str]:
-        return self._agents
-
-    @property
-    def columns(self) -> Iterable[str]:
-        return (*self.table.columns, *_NOT_COLUMNS)
+    def _use_table(self, table: Table) -> None:
+        """Work with the table as it is in this batch: another program may have migrated it, or added agents."""
+        self.agents = dict(table.agents)
+        self.table = replace(table, agents=self.agents)
+        self.has_agents = table.form == "agents"
+        self.has_update_times = table.updated != table.created
+        self.columns = (*table.columns, *_NOT_COLUMNS)
 
     @asynccontextmanager
     async def batch(self, *, dry_run: bool) -> AsyncIterator[None]:
@@ -67,9 +61,7 @@ class PostgresWriter(TableWriter):
         self._locks_rows = not dry_run
         async with opened as connection:
             self._connection = connection
-            table = await read_table(connection, self.table.schema, self.table.name)
-            self._agents = dict(table.agents)
-            self.table = replace(table, agents=self._agents)
+            self._use_table(await read_table(connection, self.table.schema, self.table.name))
             yield
 
     def check(self, after: Draft | Edit) -> None:
@@ -98,10 +90,6 @@ class PostgresWriter(TableWriter):
         return await self._fetch(select.statement(sql.stored_columns(self.table), f"ORDER BY m.id {lock}"), select)
 
     state_of = staticmethod(sql.state_of)
-
-    @property
-    def has_update_times(self) -> bool:  # type: ignore[override]
-        return self.table.updated != self.table.created
 
     def later_than(self, stored: str) -> str:
         """Later for each row, and later than the one stored."""

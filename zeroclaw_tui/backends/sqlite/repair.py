@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from zeroclaw_tui.backends.health import MOST_FAULTS, Pages
 from zeroclaw_tui.backends.sqlite.health import DAMAGE
 from zeroclaw_tui.backends.sqlite.schema import INDEX_TABLES, KEYWORD_INDEX, TRIGGERS, Schema, new_database, statements
-from zeroclaw_tui.backends.sqlite.transaction import Writing, fold_in, missing_of_index
+from zeroclaw_tui.backends.sqlite.transaction import fold_in, missing_of_index
+from zeroclaw_tui.backends.sqlite.write import SqliteWriter
 from zeroclaw_tui.backends.tables import DEFAULT_AGENT, utc_now
 from zeroclaw_tui.files.database import (
     any_text,
@@ -124,7 +125,7 @@ def _size(path: Path) -> int:
     return file_size(path) + file_size(wal_file(path))
 
 
-def repair_hydrated(writing: Writing) -> None:
+def repair_hydrated(writing: SqliteWriter) -> None:
     """Give a database that ZeroClaw's hydration made what it lacks, so that ZeroClaw and this program open it.
 
     The memories stay as they are. The embedding cache, which such a database cannot have used, is created again. Raises
@@ -160,7 +161,7 @@ def fold_log(path: Path) -> None:
         raise Locked(f"{path} is being read, so only part of its log was checkpointed.", hint="Try again in a moment.")
 
 
-def rebuild_index(writing: Writing) -> None:
+def rebuild_index(writing: SqliteWriter) -> None:
     """Make ZeroClaw's own index and triggers where they are missing, and refill the index, all at once."""
     with writing.transaction():
         _fill_index(writing.connection)

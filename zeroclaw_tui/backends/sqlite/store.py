@@ -355,8 +355,7 @@ class SqliteMemory(SqlMemory):
 
     async def write(self, work: Callable[[SqliteWriter], T], *, zero: bool = False) -> T:
         """What `work` returns, which writes on a thread."""
-        from zeroclaw_tui.backends.sqlite.transaction import SchemaMoved
-        from zeroclaw_tui.backends.sqlite.write import SqliteWriter
+        from zeroclaw_tui.backends.sqlite.write import SchemaMoved, SqliteWriter
 
         check_writable(self)
         writing = SqliteWriter(self.path, self.schema, zero=zero)
@@ -400,14 +399,14 @@ class SqliteMemory(SqlMemory):
     async def repair(self, what: Repair = "rebuild keyword index") -> None:
         """Each by ZeroClaw's own statements; the file is opened again afterwards."""
         from zeroclaw_tui.backends.sqlite.repair import fold_log, repair_hydrated
-        from zeroclaw_tui.backends.sqlite.transaction import Writing
+        from zeroclaw_tui.backends.sqlite.write import SqliteWriter
 
         match what:
             case "rebuild keyword index":
                 await self._rebuild_index()
             case "repair hydrated database":
                 # Also where the store is read-only because of what this repairs.
-                await Writing(self.path, self.schema).run(repair_hydrated)
+                await SqliteWriter(self.path, self.schema).run(repair_hydrated)
             case "fold in write-ahead log":
                 await asyncio.to_thread(fold_log, self.path)
         await self.open_anew()

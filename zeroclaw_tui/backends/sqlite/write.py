@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
+import threading
+import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, nullcontext
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, closing, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.base import T
+from zeroclaw_tui.backends.cancellation import wait_until_done
 from zeroclaw_tui.backends.sqlite.select import state_of
-from zeroclaw_tui.backends.sqlite.transaction import Writing, check_index, fold_in
+from zeroclaw_tui.backends.sqlite.transaction import (
+    RawTable,
+    aliases_of,
+    check_index,
+    connected,
+    explain_failed_write,
+    fold_in,
+)
 from zeroclaw_tui.backends.tables import TableWriter, local_now, utc_now
 from zeroclaw_tui.backends.writing import Operation, OwnedKey
 from zeroclaw_tui.files.database import as_text
-from zeroclaw_tui.memory.change import AGENTS, Draft, Edit, NewVector, Row, RowVersion, Value, Vector
-from zeroclaw_tui.memory.errors import Refused
+from zeroclaw_tui.files.whole_database import processes_using
+from zeroclaw_tui.memory.change import AGENTS, MEMORIES, Draft, Edit, NewVector, Row, RowVersion, Value, Vector
+from zeroclaw_tui.memory.errors import UNCONFIRMED, Refused, SearchInterrupted
 from zeroclaw_tui.scoring.profiles import USUAL, lacks
 
 if TYPE_CHECKING:
@@ -25,26 +37,148 @@ if TYPE_CHECKING:
 
 RESET = ("kind", "tenant_id")
 """What ZeroClaw >= 0.8.0 empties in a memory that it overwrites."""
+_LOCK_SECONDS = 0.04
+"""How long a batch may hold the write lock."""
+_PAUSE_SECONDS = 0.015
+"""How long the lock is free between two batches: a program that waits for it asks at least ten times a second."""
+_FIRST_ROWS = 60
+_MOST_ROWS = 1000
+_ROWS_ALONE = 500
+"""How many rows a batch takes while no other program can be waiting: each batch costs two syncs of the disk."""
+_LOOK_SECONDS = 1.0
+"""How old the knowledge of who else has the database open may be."""
 _STILL_IN_LOG = "Deleted text may stay in {}-wal until every program has closed the database."
 _NAMES = ("embedding_provider", "embedding_model", "embedding_dimensions")
 
 
-class SqliteWriter(Writing, TableWriter):  # type: ignore[override]
-    """Writes the rows of a database on a thread; a batch holds the write lock for about 40 ms."""
+class SchemaMoved(Exception):
+    """The columns are no longer those that were read on opening: ZeroClaw has migrated the file."""
+
+
+class SqliteWriter(TableWriter):
+    """Writes the rows of a database, on a connection and a thread of its own.
+
+    A batch holds the write lock for about 40 ms.
+    """
 
     noun = "database"
+    memories: RawTable
+    """The table of memories, as `look` found it."""
 
     def __init__(self, path: Path, schema: Schema, *, zero: bool = False) -> None:
-        TableWriter.__init__(self)
-        Writing.__init__(self, path, schema, zero=zero)
+        super().__init__()
+        self.path = path
+        self.schema = schema
+        self.zero = zero
+        self.columns = schema.columns
+        self.has_agents = schema.has_agents
+        self._rows_read = 0
+        """How many rows the transaction works on: the size of the next one follows from it."""
+        self._connection: sqlite3.Connection | None = None
+        self._stop = threading.Event()
+        self._rows = _FIRST_ROWS
+        self._locked = self._released = 0.0
+        self._look_again = 0.0
+        self._alone = False
+        self._is_unsure = False
 
     @property
-    def has_agents(self) -> bool:
-        return self.schema.has_agents
+    def connection(self) -> sqlite3.Connection:
+        """Open while the work runs."""
+        assert self._connection is not None, "only the work uses the connection"
+        return self._connection
 
     @property
-    def agents(self) -> dict[str, str]:
-        return self.aliases
+    def is_stopped(self) -> bool:  # type: ignore[override]
+        """Whether no further batch should begin."""
+        return self._stop.is_set()
+
+    async def run(self, work: Callable[[SqliteWriter], T]) -> T:
+        """The result of `work`. Raises InspectorError kinds, and SchemaMoved.
+
+        Cancelling the await stops the work before its next batch, and waits until the present one is committed or
+        rolled back.
+        """
+        return await wait_until_done(asyncio.get_running_loop().run_in_executor(None, self._run, work), self.stop)
+
+    def stop(self) -> None:
+        """Begin no further batch; from any thread."""
+        self._stop.set()
+
+    @property
+    def batch_rows(self) -> int:  # type: ignore[override]
+        """As many rows as hold the lock for about 40 ms, or more while no other program can be waiting for it."""
+        return _ROWS_ALONE if self._is_alone() else self._rows
+
+    def _is_alone(self) -> bool:
+        """Whether no other program can be waiting, as it was less than a second ago."""
+        if time.monotonic() >= self._look_again:
+            self._look_again = time.monotonic() + _LOOK_SECONDS
+            self._alone = processes_using(self.path) == ()
+        return self._alone
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Hold the write lock after a pause for other writers; commit at the end, or roll everything back.
+
+        Raises SchemaMoved and SearchInterrupted before anything can be written.
+        """
+        if self._locked and not self._is_alone():
+            # The time since the end of the last transaction counts.
+            fair = _PAUSE_SECONDS * min(1.0, self._locked / _LOCK_SECONDS)
+            self._stop.wait(max(0.0, self._released + fair - time.perf_counter()))
+        connection = self.connection
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            if self.is_stopped:
+                raise SearchInterrupted
+            began = time.perf_counter()
+            self.look()
+            yield
+            try:
+                connection.execute("COMMIT")
+            except sqlite3.Error:
+                # SQLite keeps the transaction open where nothing was written; else the log may have the whole batch,
+                # which the next program that opens the database would take as committed.
+                self._is_unsure = not connection.in_transaction
+                raise
+            self._released = time.perf_counter()
+            self._locked = self._released - began
+            fitting = self._rows_read * _LOCK_SECONDS / max(self._locked, 1e-4)
+            self._rows = max(1, min(_MOST_ROWS, self._rows * 2, int(fitting)))
+        except BaseException:
+            # Closing the connection rolls back as well, whatever this meets.
+            with suppress(sqlite3.Error):
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+            raise
+
+    def look(self) -> None:
+        """Look at the tables as they are now; outside of `transaction` only to be read. Raises SchemaMoved."""
+        self.agents = aliases_of(self.connection)
+        self.memories = RawTable(self.connection, MEMORIES, self.agents)
+        self.columns = self.memories.columns
+        self._rows_read = 0
+        if {name.lower() for name in self.columns} != self.schema.columns:
+            raise SchemaMoved
+
+    def table(self, name: str) -> RawTable:
+        """Any of the tables that keep rows."""
+        return self.memories if name == MEMORIES else RawTable(self.connection, name, self.agents)
+
+    def _run(self, work: Callable[[SqliteWriter], T]) -> T:
+        try:
+            with closing(connected(self.path, zero=self.zero)) as self._connection:
+                return work(self)
+        except (sqlite3.Error, OverflowError) as error:
+            failure = explain_failed_write(self.path, error)
+            before = f"{self.done:,} rows were done before." if self.done else ""
+            failure.is_unsure = self._is_unsure
+            failure.so_far = f"{before} {UNCONFIRMED}".strip() if self._is_unsure else before or "Nothing was changed."
+            failure.hint = f"{failure.so_far} {failure.hint}"
+            raise failure from error
+        finally:
+            self._connection = None
 
     async def blocking(self, work: Callable[[], T]) -> T:
         return work()
@@ -66,7 +200,7 @@ class SqliteWriter(Writing, TableWriter):  # type: ignore[override]
 
     async def read(self, rows: Sequence[RowVersion | Row], keys: Collection[OwnedKey]) -> Iterable[Row]:
         memories = self.memories
-        self.rows_read += len(rows)
+        self._rows_read += len(rows)
         found = memories.with_ids(list({row.id for row in rows}))
         # An id that is no text is found by the rowid.
         missing = {row.handle: row.id for row in rows if row.id not in found and isinstance(row.handle, int)}
