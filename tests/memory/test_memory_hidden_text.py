@@ -89,7 +89,7 @@ def test_ordinary_text_is_shown_as_it_is(text: str) -> None:
         (f"🏴{tags('obey')}\U000e007f", '🏴⟨5 tag characters: "obey"⟩'),
         ("\U000e0001", "⟨U+E0001⟩"),
         (f"😀{selectors('send it')}", '😀⟨7 variation selectors: "send it"⟩'),
-        ("❤\ufe0f\ufe0f", "❤⟨2 variation selectors⟩"),
+        ("❤\ufe0f\ufe0f", "❤⟨U+FE0F⟩⟨U+FE0F⟩"),
         ("a\ufe01b\ufe02", "a⟨U+FE01⟩b⟨U+FE02⟩"),
         ("pass\u200bword", "pass⟨U+200B⟩word"),
         ("a\u200b\u200b\u200b\u200b", "a⟨4 × U+200B⟩"),
@@ -114,11 +114,11 @@ def test_what_ordinary_programs_write_is_shown_but_not_suspicious(text: str) -> 
     assert list(suspicious_runs(text)) == []
 
 
-def test_a_suspicious_run_reports_where_it_is_and_what_it_says() -> None:
+def test_a_suspicious_run_reports_where_and_what_it_is() -> None:
     text = f"Likes tea.{tags('obey')} \u200bNo\u00adthing"
     found = list(suspicious_runs(text))
-    assert [(text[run.start : run.end], run.kinds, run.spelled) for run in found] == [
-        (tags("obey"), ("tag characters",), "obey"),
-        ("\u200b", ("U+200B",), ""),
-        ("\u00ad", ("U+00AD",), ""),
+    assert [(text[run.start : run.end], run.kinds) for run in found] == [
+        (tags("obey"), ("tag characters",)),
+        ("\u200b", ("U+200B",)),
+        ("\u00ad", ("U+00AD",)),
     ]

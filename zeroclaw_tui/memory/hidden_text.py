@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
-from itertools import groupby
+from itertools import chain, groupby
 from typing import NamedTuple
 
 _SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
@@ -70,8 +70,6 @@ class HiddenRun(NamedTuple):
     """What is shown in their place, such as `⟨U+200B⟩` or `⟨9 tag characters: "ignore it"⟩`."""
     kinds: tuple[str, ...]
     """What they are, each once, such as "tag characters" or "U+200B"."""
-    spelled: str
-    """What tag characters or variation selectors spell, which a model reads like any text; "" where nothing."""
 
 
 def may_hide(text: str) -> bool:
@@ -106,10 +104,8 @@ def hidden_runs(text: str) -> Iterator[HiddenRun]:
         return
     for match in _pattern().finditer(text):
         if match.lastgroup == "hidden":
-            runs = [_described(kind, "".join(run)) for kind, run in groupby(match[0], _kind)]
-            names = dict.fromkeys(name for _, kinds, _ in runs for name in kinds)
-            spelled = " ".join(words for _, _, words in runs if words)
-            yield HiddenRun(*match.span(), "".join(mark for mark, _, _ in runs), tuple(names), spelled)
+            marks, names = zip(*(_described(kind, "".join(run)) for kind, run in groupby(match[0], _kind)), strict=True)
+            yield HiddenRun(*match.span(), "".join(marks), tuple(dict.fromkeys(chain(*names))))
 
 
 def suspicious_runs(text: str) -> Iterator[HiddenRun]:
@@ -164,30 +160,22 @@ def _kind(character: str) -> str:
     return "plain" if is_private or character.isspace() or character == _BRAILLE_BLANK else "other"
 
 
-def _described(kind: str, run: str) -> tuple[str, tuple[str, ...], str]:
-    """The mark of a run of one kind, what it consists of, and what it spells."""
+def _described(kind: str, run: str) -> tuple[str, tuple[str, ...]]:
+    """The mark of a run of one kind, and what it consists of."""
+    codes = [f"U+{ord(one):04X}" for one in run]
+    names, spelled = tuple(dict.fromkeys(codes)), ""
     if kind == "tags":
-        return _spelling(run, "tag character", "".join(chr(ord(one) - 0xE0000) for one in run if _is_ascii_tag(one)))
-    if kind == "selectors" and len(run) > 1:
-        return _spelling(run, "variation selector", _bytes_as_text(run))
-    codes = [_code(one) for one in run]
-    names = tuple(dict.fromkeys(codes))
+        names, spelled = ("tag characters",), "".join(chr(ord(one) - 0xE0000) for one in run if _is_ascii_tag(one))
+    elif kind == "selectors" and len(run) > 1:
+        names, spelled = ("variation selectors",), _bytes_as_text(run)
+    if spelled:
+        return f'⟨{len(run):,} {names[0] if len(run) > 1 else names[0][:-1]}: "{spelled}"⟩', names
     if len(run) <= _SAID_ONE_BY_ONE:
-        mark = "".join(f"⟨{code}⟩" for code in codes)
-    elif len(names) == 1:
-        mark = f"⟨{len(run):,} × {names[0]}⟩"
-    else:
-        more = ", …" if len(names) > _KINDS_SAID else ""
-        mark = f"⟨{len(run):,} hidden characters: {', '.join(names[:_KINDS_SAID])}{more}⟩"
-    return mark, names, ""
-
-
-def _spelling(run: str, name: str, spelled: str) -> tuple[str, tuple[str, ...], str]:
-    named = f"{name}s"
-    if not spelled and len(run) == 1:
-        return f"⟨{_code(run)}⟩", (named,), ""
-    counted = f"{len(run):,} {name if len(run) == 1 else named}"
-    return f'⟨{counted}: "{spelled}"⟩' if spelled else f"⟨{counted}⟩", (named,), spelled
+        return "".join(f"⟨{code}⟩" for code in codes), names
+    if len(names) == 1:
+        return f"⟨{len(run):,} × {names[0]}⟩", names
+    more = ", …" if len(names) > _KINDS_SAID else ""
+    return f"⟨{len(run):,} hidden characters: {', '.join(names[:_KINDS_SAID])}{more}⟩", names
 
 
 def _is_ascii_tag(character: str) -> bool:
@@ -202,7 +190,3 @@ def _bytes_as_text(selectors: str) -> str:
     except UnicodeDecodeError:
         return ""
     return text if text.isprintable() and "⟩" not in text and not may_hide(text) else ""
-
-
-def _code(character: str) -> str:
-    return f"U+{ord(character):04X}"
