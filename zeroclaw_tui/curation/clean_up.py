@@ -22,8 +22,8 @@ from zeroclaw_tui.memory.entry import Handle, column_text
 from zeroclaw_tui.memory.errors import Refused, SearchInterrupted
 from zeroclaw_tui.memory.hidden_text import suspicious_runs
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
-from zeroclaw_tui.memory.secret_text import beginning_of, look_alike_secrets, secrets_remark
-from zeroclaw_tui.memory.text import WHITE_SPACE, counted, size_shown
+from zeroclaw_tui.memory.secret_text import beginning_of, look_alike_secrets
+from zeroclaw_tui.memory.text import WHITE_SPACE, counted, first_names, size_shown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -161,7 +161,7 @@ def own_findings(key: str, content: str) -> dict[FindingKind, str]:
     if text[:_START_LENGTH].lower().startswith(_TIMER_STARTS) or _DISTILLED.search(content):
         found["heartbeat and cron"] = ""
     if names := look_alike_secrets(content):
-        found["secrets"] = secrets_remark(names)
+        found["secrets"] = first_names(names, most=3)
     return found
 
 

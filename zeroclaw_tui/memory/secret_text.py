@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from zeroclaw_tui.memory.text import HIDDEN, cut, first_names, mask_secrets, one_line
+from zeroclaw_tui.memory.text import HIDDEN, cut, mask_secrets, one_line
 
-_MOST_NAMED = 3
 _MOST_PLACES = 50
 _EXCERPT_CELLS = 120
 _MASKED_CHARACTERS = 4000
@@ -66,11 +65,6 @@ def look_alike_secrets(text: str) -> list[str]:
             names += [shape.name] if shape.name not in names else []
         covered += places
     return names
-
-
-def secrets_remark(names: list[str]) -> str:
-    """The names in a few words."""
-    return first_names(names, most=_MOST_NAMED)
 
 
 def masked(text: str) -> str:
