@@ -87,7 +87,7 @@ def cut(text: str, most: int) -> str:
     if cells(text) <= most:
         return text
     if _IS_PLAIN(text):
-        return f"{text[: max(most - 1, 0)]}…"
+        return f"{text[: max(most - 1, 0)].rstrip()}…"
     from rich.cells import split_graphemes
 
     end, used = 0, 1
@@ -97,7 +97,7 @@ def cut(text: str, most: int) -> str:
             break
         end = stop
     # A joiner that lost what it joins would be shown.
-    return text[:end].rstrip(_JOINER) + "…"
+    return text[:end].rstrip(_JOINER + " ") + "…"
 
 
 def padded(text: str, to: int, *, right: bool = False) -> str:

@@ -67,36 +67,14 @@ def fit(text: str, cells: int, align: Literal["left", "right"] = "left") -> str:
     if cells <= 0:
         return ""
     # A joiner at either end would swallow the padding next to it, and with it the alignment.
-    shown = text.strip(_JOINER)
-    longest = max(512, cells * 8)
-    is_cut = len(shown) > longest
-    shown = shown[:longest].rstrip(_JOINER)
-    length = cell_len(shown)
-    if is_cut or length > cells:
-        shown = first_cells(shown, cells - 1) + ELLIPSIS
-        length = cell_len(shown)
-    padding = " " * (cells - length)
+    shown = cut(text[: max(512, cells * 8)].strip(_JOINER), cells)
+    padding = " " * (cells - cell_len(shown))
     return padding + shown if align == "right" else shown + padding
 
 
 def wrapped(text: str, width: int) -> list[str]:
     """All lines of at most `width` cells, broken at blanks where that is possible."""
     return [line.plain for line in Content(text).wrap(max(2, width))]
-
-
-def first_cells(text: str, cells: int) -> str:
-    """The longest beginning of at most so many cells, without a blank or a joiner at its end."""
-    if text.isascii() and text.isprintable():
-        return text[: max(0, cells)].rstrip()
-    used = end = 0
-    for _, stop, width in split_graphemes(text)[0]:
-        if used + width > cells:
-            break
-        used, end = used + width, stop
-    head = text[:end].rstrip(_JOINER + " ")
-    while cell_len(head) > cells:
-        head = head[:-1].rstrip(_JOINER)
-    return head
 
 
 def last_cells(text: str, cells: int) -> str:

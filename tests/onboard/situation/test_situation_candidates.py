@@ -47,15 +47,6 @@ def test_a_variable_names_the_place_that_would_be(tmp_path: Path, environ: dict[
     assert candidate.rule.startswith(next(iter(environ)))
 
 
-def test_two_config_dirs_that_hold_something_are_two_candidates(tmp_path: Path) -> None:
-    put(tmp_path / ".zeroclaw/config.toml", OLD)
-    put(tmp_path / ".zeroclaw/active_workspace.toml", f'config_dir = "{tmp_path}/work"\n')
-    database(tmp_path / "work/workspace/memory/brain.db")
-    first, second = candidates({}, tmp_path)
-    assert first.config_dir == tmp_path / "work"
-    assert second.config_dir == tmp_path / ".zeroclaw"
-
-
 def test_two_stores_of_one_config_dir_are_one_candidate(tmp_path: Path) -> None:
     put(tmp_path / ".zeroclaw/config.toml", OLD)
     database(tmp_path / ".zeroclaw/workspace/memory/brain.db")

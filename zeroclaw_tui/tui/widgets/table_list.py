@@ -19,8 +19,8 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style
 
-from zeroclaw_tui.memory.text import display_text, mask_secrets, one_line
-from zeroclaw_tui.tui.format import ELLIPSIS, first_cells, fit, last_cells, wrapped
+from zeroclaw_tui.memory.text import cut, display_text, mask_secrets, one_line
+from zeroclaw_tui.tui.format import fit, last_cells, wrapped
 from zeroclaw_tui.tui.themes import LOOKS, Look
 
 Row = TypeVar("Row")
@@ -42,7 +42,7 @@ def cut_key(key: str, cells: int) -> str:
     if cell_len(shown) <= cells or cells < _MIN_KEY:
         return shown
     tail = (cells - 1) // 2
-    return first_cells(shown, cells - 1 - tail) + ELLIPSIS + last_cells(shown, tail)
+    return cut(shown, cells - tail) + last_cells(shown, tail)
 
 
 # No slots: `Column[Row](…)` could not be made with them.
