@@ -14,7 +14,7 @@ from zeroclaw_tui.backends.lookup import entries_with_key, row_with_id
 from zeroclaw_tui.curation.changes import edit_memory, store_memory
 from zeroclaw_tui.memory.change import Draft, Edit
 from zeroclaw_tui.memory.errors import Locked
-from zeroclaw_tui.tui.dialogs import ProgressScreen, Question, TypedConfirmation
+from zeroclaw_tui.tui.dialogs import ProgressScreen, TypedConfirmation
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
 
 
@@ -164,18 +164,6 @@ async def test_a_read_only_store_says_why_at_each_dimmed_key(inspector: Inspecto
             assert app.screen is screen_of(pilot)
         await press(pilot, "space")
         assert "● 1 marked" in screen_text(app)
-
-
-async def test_the_question_names_a_hostile_memory_harmlessly(inspector: Inspector) -> None:
-    await inspector.store.store("[/x]\x1b[31m", "[@click=app.quit()]q[/] \x1b]52;c;aGk=\x1b\\ text", "[bold]")
-    async with running(inspector.app()) as (app, pilot):
-        await press(pilot, "d")
-        assert isinstance(app.screen, Question)
-        shown = screen_text(app)
-        assert "Delete [/x]␛[31m?" in shown
-        assert "[@click=app.quit()]q[/] ␛]52;c;aGk=␛\\ text" in shown
-        await press(pilot, "y")
-        assert "[/x]␛[31m is in the trash" in said(app)
 
 
 async def test_a_new_memory_is_under_the_cursor_at_once_and_an_edit_is_seen_where_it_was(inspector: Inspector) -> None:

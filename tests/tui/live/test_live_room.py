@@ -6,7 +6,7 @@ import pytest
 from live_samples import FOLLOWING, SESSION, LiveApp, Place, at, block, call, some_turns
 from support.screens import NARROW, WIDE, screen_lines, screen_text, screen_words
 from support.settling import press, running, settled, until
-from support.small_store import add, change
+from support.small_store import add
 from textual.widgets import Static
 
 from zeroclaw_tui.tui.rooms.live import LiveRoom
@@ -74,12 +74,6 @@ async def test_a_new_turn_appears_by_itself_until_the_room_is_left(place: Place)
         assert [worker for worker in app.workers if not worker.is_finished] == []
 
 
-async def test_nothing_recorded_says_what_turns_it_on(place: Place) -> None:
-    async with running(LiveApp(place)) as (app, _):
-        assert "No turn is recorded." in screen_words(app)
-        assert 'log_llm_request_payload = "full"' in screen_words(app)
-
-
 @pytest.mark.usefixtures("tokyo")
 async def test_enter_asks_why_as_of_then_and_says_what_changed_since(place: Place) -> None:
     """What was stored since is left out, as it is of the prediction: by its words it would come first."""
@@ -98,16 +92,6 @@ async def test_enter_asks_why_as_of_then_and_says_what_changed_since(place: Plac
         assert "At nine" not in screen_words(app)
         await press(pilot, "escape")
         assert isinstance(app.screen, LiveRoom)
-
-
-async def test_what_was_edited_since_is_not_called_a_difference(place: Place) -> None:
-    place.write(some_turns())
-    change(
-        place.database, "UPDATE memories SET content = ?, updated_at = ? WHERE key = ?", ["Hates soup", at(5), "lang"]
-    )
-    async with running(LiveApp(place)) as (app, pilot):
-        await press(pilot, "g")
-        assert "? Not comparable: changed since" in screen_words(app)
 
 
 async def test_hostile_turns_are_shown_as_text_and_broken_lines_are_counted(place: Place) -> None:

@@ -54,18 +54,6 @@ async def test_where_nothing_is_stored_each_key_says_so(tmp_path: Path) -> None:
             assert "This backend stores no memories." in screen_text(app)
 
 
-async def test_the_trait_alone_is_browsed_searched_and_says_what_it_lacks(tmp_path: Path) -> None:
-    async with running(Known(tmp_path, {"plain": TraitOnly()}).app(), WIDE) as (app, pilot):
-        assert "The only memory." in screen_text(app)
-        await press(pilot, ":re-embed")
-        assert said(app) == "Not here: This store has no vectors."
-        await press(pilot, "slash", "=only")
-        recalled = browser(app).panes.recalled
-        assert recalled is not None
-        assert len(recalled.results) == 1
-        assert "its own ranking" in screen_text(app)
-
-
 async def test_markdown_says_in_each_room_what_it_lacks_and_its_content_can_be_edited(tmp_path: Path) -> None:
     """The same notice does not pile up."""
     async with running(Known(tmp_path, {"markdown": notes()}, embeds=False).app(), WIDE) as (app, pilot):

@@ -3,46 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from stores_samples import GONE, Away, Known, sqlite
 from support.screens import WIDE, line, said, screen_text, screen_words
-from support.settling import press, running, settled, until
-from tui_samples import Inspector, SampleMemory, browser, sample_memories
+from support.settling import running, settled, until
+from tui_samples import Inspector, browser, sample_memories
 
-from zeroclaw_tui.backends.base import Memory, T
+from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.memory.query import Query
-from zeroclaw_tui.scoring.evidence import OwnEvidence
-from zeroclaw_tui.scoring.profiles import Trial
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
-from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
 CORE = "# Memory\n\n- Likes ramen\n  and rust,\n  in this order.\n- Timezone is EST.\n- Runs on Sundays.\n"
-NO_LUCID = "Local memories only: There is no lucid on PATH."
-
-
-class Moved(SampleMemory):
-    """Has another memory at each place than the one that was marked there."""
-
-    async def rows(self, query: Query[T]) -> Sequence[T]:
-        if query.read.name != "version" or query.handles is None:
-            return await super().rows(query)
-        (other,) = await super().rows(replace(query, handles=[2]))
-        return [replace(other, handle=handle) for handle in query.handles]
-
-
-class Silent(SampleMemory):
-    """Finds nothing, and says why."""
-
-    async def search(self, trial: Trial, vector: Any = None, **_: Any) -> OwnEvidence:
-        found = await super().search(trial, vector)
-        return replace(found, entries=(), notes=(NO_LUCID,))
 
 
 @pytest.fixture
@@ -70,13 +45,6 @@ async def test_marks_of_lines_that_moved_are_taken_away(noted: Known, tmp_path: 
         await settled(pilot)
         assert "marked" not in screen_text(app)
         assert (tmp_path / "MEMORY.md").read_text() == CORE
-
-
-async def test_a_recall_without_results_shows_its_notes(tmp_path: Path) -> None:
-    async with running(Known(tmp_path, {"lucid": Silent(sample_memories())}).app(), WIDE) as (app, pilot):
-        await press(pilot, "slash", "=xyzzy")
-        assert "The agent recalls nothing for “xyzzy”." in screen_text(app)
-        assert NO_LUCID in screen_text(app)
 
 
 async def test_a_failed_search_does_not_show_the_count_of_the_one_before(tmp_path: Path) -> None:
@@ -122,16 +90,6 @@ class Slow(Known):
         if config.backend == "postgres":
             await self._opens.wait()
         return await super()._open(config, profile)
-
-
-async def test_rows_marked_keep_their_mark_while_another_memory_comes_to_their_place(tmp_path: Path) -> None:
-    async with running(Inspector(tmp_path).app()) as (app, _):
-        marks = browser(app).query_one(MemoryList).marked
-        entry = browser(app).query_one(MemoryList).selected_entry
-        assert entry is not None
-        marks.toggle(entry)
-        await marks.resolve(Moved(sample_memories()))
-        assert len(marks) == 0
 
 
 async def test_a_day_in_a_name_is_an_age(tmp_path: Path) -> None:
