@@ -27,7 +27,7 @@ def test_storing_an_existing_key_replaces_it_unless_new(memory: Run) -> None:
     refused = memory("store", "pet", "Dog named Rex", "--new", "--json")
     assert (refused.code, refused.message, "already a memory" in refused.err) == (1, "", True)
     answer = memory("store", "pet", "Dog named Rex")
-    assert "over the old one; `zeroclaw memory undo` brings that back." in answer.out
+    assert "over the old one; `zeroclaw memory undo` reverses that." in answer.out
     assert memory("store", "pet", "Dog named Max", "--json").json["replaced"] is True
     assert [memory("undo", "--yes").code for _ in range(2)] == [0, 0]
     entry = memory("get", "pet", "--json").json

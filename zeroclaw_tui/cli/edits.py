@@ -79,8 +79,7 @@ async def store(library: Library, given: argparse.Namespace, now: datetime) -> i
     is_replaced = await _has_replaced(library, outcome)
     output.notes(outcome.notes)
     what = repr(in_one_line(draft.key)) + (" over the old one" if is_replaced else "")
-    undo_does = "brings that back" if is_replaced else ""
-    done = output.done(outcome.headline(plans.undo_hint(), what=what, undo_does=undo_does))
+    done = output.done(outcome.headline(plans.undo_hint(), what=what))
     return output.answer(given, _row_document(library, outcome, replaced=is_replaced), [done])
 
 

@@ -63,18 +63,17 @@ class Outcome:
             "notes": list(self.notes),
         }
 
-    def headline(self, undo: str = "", other: str = "", *, what: str = "", undo_does: str = "") -> str:
+    def headline(self, undo: str = "", other: str = "", *, what: str = "") -> str:
         """Say in one sentence what was done, and what reverses that: `undo` is how, for example " · u".
 
-        `what` is the memory or the memories, `other` the file, category or memory that they came from or went into;
-        `undo_does` replaces what undo does for this verb.
+        `what` is the memory or the memories, `other` the file, category or memory that they came from or went into.
         """
         if self.verb in _TURNED:
             return f"{_TURNED[self.verb]}: {self.turned.title if self.turned else counted(self.count)}."
         done, preposition, reverses, nothing = _DONE[self.verb]
         if not self.count and not self.cancelled:
             return nothing
-        undoing = (undo_does or reverses).format("it" if self.count == 1 else "them")
+        undoing = reverses.format("it" if self.count == 1 else "them")
         ending = f"{undo} {undoing}" if undo and self.action is not None else ""
         return f"{done} {what or counted(self.count)}{preposition if other else ''}{other}{ending}."
 
