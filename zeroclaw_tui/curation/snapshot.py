@@ -53,12 +53,11 @@ _CORE = MemoryFilter(category=("core",), superseded=Superseded.SHOW)
 class SnapshotPlan:
     """What writing the snapshot does. `lossy` are the keys of memories that lose something.
 
-    `copy` is the lossless file, which has no vectors if they are too many. `replaces` is how many memories the file has
-    that is there now, None without one.
+    `has_vectors` says that the lossless file has vectors too. `replaces` is how many memories the file has that is
+    there now, None without one.
     """
 
     file: Path
-    copy: Path
     count: int
     lossy: tuple[str, ...]
     replaces: int | None
@@ -67,7 +66,7 @@ class SnapshotPlan:
     def as_json(self) -> dict[str, Any]:
         return {
             "file": str(self.file),
-            "beside": str(self.copy),
+            "beside": str(self.file.with_name(SIDE_CAR)),
             "memories": self.count,
             "lossy": list(self.lossy),
             "vectors": self.has_vectors,
@@ -83,7 +82,7 @@ class SnapshotPlan:
     def loss_sentences(self) -> tuple[str, ...]:
         """Which file has everything, and how many memories lose something in the other."""
         vectors = "" if self.has_vectors else ", except the vectors, which are too many"
-        lossless = f"{one_line(self.copy.name)} is written too and has everything{vectors}."
+        lossless = f"{SIDE_CAR} is written too and has everything{vectors}."
         if not self.lossy:
             return (lossless,)
         lose = "loses its exact text" if len(self.lossy) == 1 else "lose their exact text"
@@ -144,9 +143,9 @@ async def plan_snapshot(library: Library) -> SnapshotPlan:
     core = await core_of(library)
 
     def plan() -> SnapshotPlan:
-        copy, present = file.with_name(SIDE_CAR), read_bytes(file)
+        present = read_bytes(file)
         replaces = None if present is None else len(look(present).rows)
-        return SnapshotPlan(file, copy, len(core.written), tuple(losses(core.rows)), replaces, core.has_vectors)
+        return SnapshotPlan(file, len(core.written), tuple(losses(core.rows)), replaces, core.has_vectors)
 
     return await asyncio.to_thread(plan)
 
