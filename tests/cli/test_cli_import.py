@@ -103,7 +103,7 @@ def test_a_file_nobody_knows_names_what_was_looked_for(memory: Run, tmp_path: Pa
     done = memory("import", str(tmp_path / "x.bin"), "--yes")
     assert done.code == 2
     assert "x.bin has no format that is known here." in done.err
-    assert "openclaw, claude, mcp" in done.err
+    assert "claude, openclaw, mcp" in done.err
     assert set(SOURCES) == set(FORMATS)
 
 

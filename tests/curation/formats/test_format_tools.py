@@ -161,11 +161,11 @@ def test_owner_session_and_times_are_read() -> None:
     }
 
 
-def test_a_folder_of_two_tools_needs_a_choice(tmp_path: Path) -> None:
+def test_a_folder_of_two_tools_is_read_as_one_or_as_named(tmp_path: Path) -> None:
     shutil.copytree(DATA / "formats" / "claude_code" / "memory", tmp_path / "memory")
     _written(tmp_path, MEMORY="- Bees\n", **{f"memory/2026-03-0{day}": "- Wax\n" for day in range(1, 8)})
-    with pytest.raises(UsageError, match=r"several formats: openclaw, claude\."):
-        find_format(Source(tmp_path))
+    assert find_format(Source(tmp_path)).name == "claude"
+    assert {"Bees", "- Wax"} <= set(_contents(tmp_path))
     assert "Bees" in _contents(tmp_path, "openclaw")
     with pytest.raises(UsageError, match="'mem1'"):
         find_format(Source(tmp_path), "mem1")

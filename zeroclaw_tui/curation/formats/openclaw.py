@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from zeroclaw_tui.curation.formats.notes import blocks_of, front_matter, note_files, note_head, read_note
+from zeroclaw_tui.curation.formats.notes import blocks_of, note_files, note_head, read_note
 from zeroclaw_tui.curation.formats.rows import EMPTY, count_lost, digest, first_moment, memory_row, moment_of, slug
 from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.memory.change import Row
@@ -22,28 +22,18 @@ _CORE = ("memory.md", "user.md")
 _FOLDER = "memory"
 _DATES = ("created", "date", "created_at")
 _DUMP = re.compile(r"\d{4}-\d\d-\d\d-\d{4}\.md", re.IGNORECASE)
-_INDEX_LINE = re.compile(r"^[-*] \[[^\]]+\]\([^)]+\.md\)", re.MULTILINE)
 _ZEROCLAWS = re.compile(r"\s*# (?:Long-Term Memory|Daily Log — \d{4}-\d\d-\d\d)\s*(?:\n- \*\*.+?\*\*: |\Z)")
 _SNIFFED = 8
 """How many notes are looked at to recognise a workspace."""
 
 
 def sniff(source: Source) -> bool:
-    """By daily notes, or a MEMORY.md that is neither an index of other notes nor ZeroClaw's own."""
+    """By daily notes or a MEMORY.md that are not ZeroClaw's own; those of Claude Code are recognised before."""
     newest = sorted(_notes(source), key=lambda file: (file.name.lower() == _CORE[0], date_of_note(file.name)))
-    texts = {file: text for file in newest[-_SNIFFED:] if (text := note_head(source, file))}
-    if any(_ZEROCLAWS.match(text) or front_matter(text)[0] for text in texts.values()):
+    texts = {file.name.lower(): text for file in newest[-_SNIFFED:] if (text := note_head(source, file))}
+    if any(map(_ZEROCLAWS.match, texts.values())):
         return False
-    # A MEMORY.md in a folder memory is Claude Code's index.
-    return any(
-        date_of_note(file.name)
-        or (
-            file.name.lower() == _CORE[0]
-            and source.path_of(file).parent.name != _FOLDER
-            and not _INDEX_LINE.search(text)
-        )
-        for file, text in texts.items()
-    )
+    return any(date_of_note(name) or name == _CORE[0] for name in texts)
 
 
 def read(source: Source, lost: Counter[str]) -> Iterator[Row]:

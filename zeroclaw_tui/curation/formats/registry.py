@@ -44,8 +44,8 @@ FORMATS = {
         Format("jsonl", "an export in JSON Lines", jsonl.sniff, jsonl.read, True, jsonl.identity),
         Format("csv", "a table", csv_file.sniff, csv_file.read, True),
         Format("snapshot", "a snapshot of ZeroClaw", snapshot.sniff, snapshot.read, True, snapshot.identity),
-        Format("openclaw", "OpenClaw", openclaw.sniff, openclaw.read),
         Format("claude", "Claude Code", claude_code.sniff, claude_code.read),
+        Format("openclaw", "OpenClaw", openclaw.sniff, openclaw.read),
         Format("mcp", "the MCP server “memory”", json_files.sniff_mcp, json_files.read_mcp),
         Format("mem0", "mem0", json_files.sniff_mem0, json_files.read_mem0),
         Format("rmem", "R-Mem", json_files.sniff_rmem, json_files.read_rmem),
@@ -60,23 +60,12 @@ def find_format(source: Source, name: str | None = None) -> Format:
             known = ", ".join(FORMATS)
             raise UsageError(f"No format is called {cut(one_line(name), _MAX_NAME)!r}.", hint=f"There are {known}.")
         return FORMATS[name]
-    # Only our own files may be larger than a reader of another tool takes.
+    # The first that fits: only our own files may be larger than a reader of another tool takes.
     for one in FORMATS.values():
-        if one.is_ours and one.sniff(source):
+        if one.sniff(source):
             return one
-    found = [one for one in FORMATS.values() if not one.is_ours and one.sniff(source)]
-    if not found:
-        raise _unknown(source)
-    if len(found) > 1:
-        listed = ", ".join(one.name for one in found)
-        raise UsageError(f"{source.name} can be of several formats: {listed}.", hint="Choose one with --from NAME.")
-    return found[0]
-
-
-def _unknown(source: Source) -> UsageError:
-    """The error for what has no format that is known here."""
     is_empty = not source.is_folder and not source.head()
-    return UsageError(
+    raise UsageError(
         f"{source.name} {'is empty' if is_empty else 'has no format that is known here'}.",
         hint=f"The formats are {', '.join(FORMATS)}. Choose one with --from NAME if you know which it is.",
     )
