@@ -165,12 +165,10 @@ class Batch:
 
     async def _plan_draft(self, draft: Draft, change: Change, owner: str | None) -> None:
         holders = await self._holders((owner, draft.key))
-        if holders and (change.before is None or not self._is_expected(holders[0], change.before)):
-            if self.policy.on_conflict == "rename":
-                draft, holders = replace(draft, key=await self._free_key(draft.key, owner)), []
-            elif self.policy.on_conflict != "overwrite":
-                self._conflict(self.writer.new_row(draft, None, owner), holders[0], "key exists", change)
-                return
+        is_expected = not holders or (change.before is not None and self._is_expected(holders[0], change.before))
+        if not is_expected and self.policy.on_conflict != "overwrite":
+            self._conflict(self.writer.new_row(draft, None, owner), holders[0], "key exists", change)
+            return
         for other in holders[1:]:
             self._do(other, None)
         existing = holders[0] if holders else None

@@ -309,8 +309,6 @@ class LucidMemory(SqliteMemory):
         if answered and query.read.name in ("row", "version"):
             if not found:
                 raise Refused(NOT_CHANGEABLE, hint="Its program has no command for that.")
-        elif answered and query.read.name == "handle":
-            found = [*found, *(entry.handle for entry in answered)]
         elif answered:
             is_whole = query.read.name == "entry"
             by_handle = {entry.handle: entry if is_whole else entry.excerpt() for entry in answered}

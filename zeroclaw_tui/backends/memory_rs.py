@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from zeroclaw_tui.backends.about import About, OwnRule
 from zeroclaw_tui.backends.foreign import ForeignFile, key_of
 from zeroclaw_tui.backends.loaded import Loaded
+from zeroclaw_tui.files.disk import file_size, read_bytes
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, Unreadable
 from zeroclaw_tui.memory.recall import ScoredEntry
@@ -74,19 +75,17 @@ def is_export(path: Path) -> bool:
 def read_export(path: Path) -> Export:
     """Read the memories of a file, in its order. Blocks. Raises Unreadable for any other file."""
     try:
-        # A named pipe would wait for a writer.
-        if path.exists() and not path.is_file():
-            raise Unreadable(f"{path} is not a regular file.", hint=_HINT)
-        if path.stat().st_size > MAX_BYTES:
+        if file_size(path) > MAX_BYTES:
             raise Unreadable(f"{path} is bigger than {MAX_BYTES // 1_000_000} MB.", hint="Split it.")
-        document = json.loads(path.read_text("utf-8-sig"))
+        data = read_bytes(path)
+        if data is None:
+            raise Unreadable(f"There is no file {path}.", hint=_HINT)
+        document = json.loads(data.decode("utf-8-sig"))
         # Some programs save the answer of a tool as one JSON string.
         items = json.loads(document) if isinstance(document, str) else document
         if not isinstance(items, list):
             raise Unreadable(f"{path} is no export of memory-rs: it is no array.", hint=_HINT)
         entries = [_entry_of(item, position, path) for position, item in enumerate(items, 1)]
-    except OSError as error:
-        raise Unreadable(f"{path} cannot be read: {error.strerror}.", hint=_HINT) from error
     except (ValueError, RecursionError) as error:
         raise Unreadable(f"{path} is no JSON that can be read: {one_line(str(error))[:80]}.", hint=_HINT) from error
     by_id: dict[str, MemoryEntry] = {}
@@ -176,11 +175,6 @@ class MemoryRsExport(ForeignFile[Export]):
         if request.agents or request.session_id or request.since or request.until:
             notes.append("memory-rs filters nothing: agents, session and time bounds leave nothing out.")
 
-        def explain(entry: MemoryEntry) -> Sequence[str]:
-            if request.namespace not in (None, entry.namespace):
-                return ["it is of another user than the one asked for"]
-            return ["the hashes of two texts are compared, which says nothing of the texts"]
-
         return OwnEvidence(
             request,
             results,
@@ -188,7 +182,6 @@ class MemoryRsExport(ForeignFile[Export]):
             "cosine of hashes",
             tuple(notes),
             program=self.about.program,
-            reasons=explain,
         )
 
 

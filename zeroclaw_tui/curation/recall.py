@@ -280,12 +280,10 @@ async def explained_by(gathered: GatheredEvidence, entry: MemoryEntry, trial: Tr
     if isinstance(evidence, StageEvidence):
         facts = replace(facts, store_rows=evidence.store_rows)
     else:
-        reasons = () if evidence.reasons is None else await asyncio.to_thread(evidence.reasons, entry)
         facts = replace(
             facts,
             own_rule=library.memory.name,
             program=evidence.program,
-            reasons=tuple(reasons),
             has_sessions="sessions" not in library.memory.why_not,
         )
     return explained(facts, gathered.source_of(trial))

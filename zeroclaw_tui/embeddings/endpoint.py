@@ -32,7 +32,6 @@ CONNECT_SECONDS = 5.0
 TOTAL_SECONDS = 20.0
 _BATCH_SECONDS = 120.0  # A small machine of one's own makes a few vectors a second.
 _BATCH_SIZE = 64
-_MOST_CACHED = 1000
 _MOST_REJECTED = 3
 _EFFECT = "Until it answers, ZeroClaw's own recall fails as a whole and the agent gets no memories."
 _KEY_HINT = "Set memory.embedding_api_key, or the key of the provider."
@@ -87,7 +86,7 @@ class OpenAIEmbedder(Embedder):
         if text not in self._queries:
             self._announce_texts([text], is_query=True)
             # A vector of zeros counts: ZeroClaw asks whether there is a vector, not what is in it.
-            self._cache(text, (await self._request([text]))[0])
+            self._queries[text] = (await self._request([text]))[0]
         return self._queries[text]
 
     def is_cached(self, query: str) -> bool:
@@ -112,11 +111,6 @@ class OpenAIEmbedder(Embedder):
     def _announce_texts(self, texts: Sequence[str], *, is_query: bool) -> None:
         characters = sum(map(len, texts))
         self.announce(request_sentence(self.host, self._model, len(texts), characters, is_query=is_query))
-
-    def _cache(self, query: str, vector: np.ndarray) -> None:
-        self._queries[query] = vector
-        if len(self._queries) > _MOST_CACHED:
-            del self._queries[next(iter(self._queries))]
 
     async def _request(self, texts: Sequence[str]) -> list[np.ndarray]:
         """Send one request, again while the endpoint is busy and the retry policy allows it."""

@@ -60,8 +60,6 @@ def status_of(path: Path) -> os.stat_result | None:
     except (FileNotFoundError, NotADirectoryError, ValueError):
         return None
     except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise Unreadable(f"{path} is a link that leads in a circle.", hint="Correct the link.") from error
         hint = "Check the permissions of its folders."
         raise Unreadable(f"{path} cannot be read: {error.strerror}.", hint=hint) from error
 

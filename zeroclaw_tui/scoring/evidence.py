@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -157,8 +157,6 @@ class OwnEvidence:
     settings: ScoringSettings | None = None
     program: str | None = None
     """The other program whose rule it is, where no ZeroClaw reads the store: then nothing of ZeroClaw's judges it."""
-    reasons: Callable[[MemoryEntry], Sequence[str]] | None = None
-    """How the rule comes to return a memory of the store, or everything that leaves it out, in clauses; where known."""
     is_of_limit: bool = False
     """Whether it holds for the limit of `request` alone, because another limit makes another ranking."""
 

@@ -136,9 +136,8 @@ class Facts:
     """All that an explanation is written from: the memory's way, the whole recall, and what is known of the store.
 
     `shares` are the message's words in the memory. `own_rule` names the backend where it ranks by a rule of its own,
-    `program` the other program whose rule that is; `reasons` says what that rule does with this memory, in clauses: how
-    it comes to return it, or everything that leaves it out. `store_rows` is how many memories there are,
-    `why_no_vector` a few words on why the message has no vector.
+    `program` the other program whose rule that is. `store_rows` is how many memories there are, `why_no_vector` a few
+    words on why the message has no vector.
     """
 
     placement: Placement
@@ -147,7 +146,6 @@ class Facts:
     shares: Sequence[WordShare] = ()
     own_rule: str | None = None
     program: str | None = None
-    reasons: tuple[str, ...] = ()
     store_rows: int | None = None
     why_no_vector: str = ""
     has_sessions: bool = False

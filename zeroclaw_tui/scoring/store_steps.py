@@ -225,7 +225,7 @@ def own_step(facts: Facts, stops: bool) -> Step:
         scored = f"no score ({scale})" if scale else "no score"
     else:
         scored = f"{scale} = {number(score)}" if scale else f"score {number(score)}"
-    words = " · ".join((place, scored, *facts.reasons))
+    words = f"{place} · {scored}"
     return Step("rank", "passed", words, {"rank": rank, "score": score, "scale": facts.result.scale})
 
 
@@ -240,13 +240,12 @@ def _own_scale(facts: Facts) -> str:
 def own_stops(facts: Facts) -> list[Step]:
     """Everything that is known to leave it out of the answer of a backend's own rule, the first of it first."""
     rule, scale = _own_name(facts), {"scale": facts.result.scale}
-    stops = [Step("rank", "stopped", reason, scale) for reason in facts.reasons]
-    stops = stops or [filter_stop(facts, name) for name in facts.left_out_by]
+    stops = [filter_stop(facts, name) for name in facts.left_out_by]
     if stops:
         return [replace(stop, name="rank", words=f"{rule} leaves it out: {stop.words}") for stop in stops]
     by = f" (it scores by {_own_scale(facts)})" if _own_scale(facts) else ""
     wants, helps = "", ADD_A_WORD
-    if facts.own_rule == "qdrant" or facts.placement.path == "vector" or facts.result.scale == "none":
+    if facts.program or facts.own_rule == "qdrant" or facts.placement.path == "vector" or facts.result.scale == "none":
         helps = NO_HELP
     elif facts.own_rule == "postgres":
         has_ranks = parse_version(facts.trial.profile.version) >= POSTGRES_RANKS_SINCE

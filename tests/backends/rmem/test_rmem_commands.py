@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.rmem_file import BEES, BEES_KEY, BREAD_KEY, WHITE_KEY, RMemFile, mila
+from support.rmem_file import BEES, BEES_KEY, BREAD_KEY, RMemFile, mila
 from support.warm_start import run_memory
 
 Ask = Callable[..., Any]
@@ -52,12 +52,10 @@ def test_recall_names_its_rule_and_its_sources(ask: Ask) -> None:
 def test_explain_goes_to_what_rmem_returns_and_no_further(ask: Ask) -> None:
     left_out = ask("explain", BEES_KEY, "--query", "rye bread")
     assert (left_out["returned"], left_out["injected"], left_out["stopped_at"]) == (False, None, "rank")
-    assert "R-Mem does not return it: only what the keyword stage (“rye OR bread”) picks" in left_out["verdict"]
+    assert "R-Mem does not return it" in left_out["verdict"]
     assert [step["stage"] for step in left_out["steps"]] == ["words", "rank"]
     returned = ask("explain", BREAD_KEY, "--query", "rye bread")
     assert (returned["returned"], returned["place"], returned["of"]) == (True, 1, 1)
-    archived = ask("explain", WHITE_KEY, "--query", "bread")
-    assert "the archive is ranked by vectors alone" in archived["verdict"]
 
 
 CHANGES = (

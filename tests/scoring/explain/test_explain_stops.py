@@ -111,7 +111,7 @@ async def test_a_store_with_a_rule_of_its_own_names_every_filter(tmp_path: Path)
     )
 
 
-async def test_rmem_names_its_own_reason_and_nothing_of_zeroclaw(tmp_path: Path) -> None:
+async def test_rmem_names_its_own_rule_and_nothing_of_zeroclaw(tmp_path: Path) -> None:
     file = mila(tmp_path / "rustmem.db")
     file.add("0" * 32, "mila", "honey <tool_result", None)
     file.delete("0" * 32)
@@ -123,7 +123,7 @@ async def test_rmem_names_its_own_reason_and_nothing_of_zeroclaw(tmp_path: Path)
         ]
         explanation = await why(library, gone.key, "rye bread")
     assert stages(explanation) == ["rank"]
-    assert "R-Mem leaves it out: the archive is ranked by vectors alone" in explanation.steps[-1].words
+    assert "R-Mem's own rule does not find it" in explanation.steps[-1].words
 
 
 AT = "2026-03-19T10:00:00+00:00"

@@ -93,8 +93,6 @@ def with_content(raw: bytes, content: str) -> bytes:
 def checked_content(content: str, before: str = "") -> str:
     """The content of a new line, without blanks around. Raises Refused for what no line of a notes file can be."""
     line = content.strip(WHITE_SPACE)
-    if not line:
-        raise Refused("A memory needs content.", hint="Write a text, or delete the memory if you want to remove it.")
     if "\n" in line or "\r" in line:
         raise Refused(
             "In Markdown memory each line is a memory of its own, so a content cannot have a line break.",

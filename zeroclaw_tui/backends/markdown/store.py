@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.about import About, Notice
-from zeroclaw_tui.backends.base import Entries, SearchedMemory, check_writable
+from zeroclaw_tui.backends.base import SearchedMemory, check_writable
 from zeroclaw_tui.backends.cancellation import cancellable_progress, wait_until_done
 from zeroclaw_tui.backends.fallback import ignored_parts, show
 from zeroclaw_tui.backends.health import Health
@@ -41,7 +41,6 @@ from zeroclaw_tui.files.disk import is_folder, make_folder
 from zeroclaw_tui.memory.change import (
     ApplyResult,
     Change,
-    Draft,
     Journal,
     OnConflict,
     ProgressCallback,
@@ -124,19 +123,6 @@ class MarkdownMemory(SearchedMemory, ReloadedMemory[Notes]):
         except OSError as error:
             raise Refused(f"{self._root} cannot be made: {error.strerror}.", hint="Check its permissions.") from error
 
-    async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
-        """Append a line as ZeroClaw does; what has that key stays, as every line has a key of its own."""
-        await self.apply([Change(None, Draft(key, content, category, session_id))], None)
-
-    async def forget(self, key: str) -> bool:
-        """Take out the line of that key, "<file stem>:<line>". Raises Refused where several folders have it."""
-        entries = (await self._loaded()).entries
-        found = [entry for entry in entries if entry.id == key] or [entry for entry in entries if entry.key == key]
-        if len(found) > 1:
-            ids = ", ".join(entry.id for entry in found)
-            raise Refused(f"Several folders have a line {key}.", hint=f"Name one of {ids}.")
-        return (await self.apply([Change(version_of_line(entry), None) for entry in found], None)).written > 0
-
     async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> OwnEvidence:
         """Recall by the rules of the profile; of several agents the first is the one that asks, the others its peers.
 
@@ -157,10 +143,6 @@ class MarkdownMemory(SearchedMemory, ReloadedMemory[Notes]):
         """The first memory whose key is this or whose content contains it, as ZeroClaw looks it up."""
         entries = (await self._loaded()).entries
         return next((entry for entry in entries if entry.key == key or key in entry.content), None)
-
-    async def list(self, category: str | None = None, session_id: str | None = None) -> Entries:
-        """All memories, the newest file first; MEMORY.md comes before dates. The session makes no difference."""
-        return [entry for entry in (await self._loaded()).entries if category is None or entry.category == category]
 
     async def health_check(self) -> bool:
         return await asyncio.to_thread(lambda: any(is_folder(folder.root) for folder in self._folders))

@@ -204,8 +204,6 @@ class QdrantWriter(RowWriter):
         """Embed rows without a vector. Raises Refused, EmbeddingFailed."""
         missing = [row for row in rows if "embedding" not in row.values]
         texts = [key_and_content(row.key, str(row.values["content"])) for row in missing]
-        if any(not text.strip() for text in texts):
-            raise Refused(f"{NO_EMBEDDER}, and a memory without key and content has none.")
         vectors = await self._embed(texts) if texts else ()
         return {
             row.id: replace(row, values={**row.values, "embedding": vector})

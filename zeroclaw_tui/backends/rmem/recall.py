@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.rmem.tables import RELATION, Contents, Row, cosines
-from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import ScoredEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE, cut, one_line
 from zeroclaw_tui.scoring.keywords import LONGEST_PATTERN
@@ -41,20 +41,6 @@ _SPACES = str.maketrans(dict.fromkeys(WHITE_SPACE, " "))
 _NOT_FROM_QUERY = ("SQLITE_INTERRUPT", "SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_NOMEM", "SQLITE_IOERR")
 """Errors of SQLite that the query does not cause; R-Mem takes all others for an answer without hits."""
 
-_RETURNED = {
-    "active": "active",
-    "archive": f"from the archive, since the best active score is below {_ARCHIVE_BELOW:g}",
-    "graph": "from the graph: it contains a word of the query, and every such relation scores 0.9",
-}
-"""Why R-Mem returns what comes from each of its sources, in a clause."""
-_LEFT_OUT = {
-    "memories": "only a memory with a date and a vector is ranked, by the vector of the query",
-    "archive": "the archive is ranked by vectors alone, and only where the best active score is below "
-    f"{_ARCHIVE_BELOW:g}",
-    "relations": "no word of the query is in its source and destination, or a newer relation made it invalid",
-}
-"""What leaves out a row that has no score, by its table."""
-
 
 @dataclass(slots=True)
 class UserRecall:
@@ -68,25 +54,7 @@ class UserRecall:
     """SQLite's message if the keyword index does not understand the query."""
     picked: Collection[int] | None = None
     """The rowids that the keyword stage picks; None if it picks none, because then all memories are ranked."""
-    scores: dict[Handle, float] = field(default_factory=dict)
-    """The cosine of each ranked row, before the limit cuts."""
     results: Sequence[ScoredEntry] = ()
-
-    def explain(self, row: Row) -> str:
-        """Say in a clause why a row of this user is in the results, or what leaves it out."""
-        handle = row.entry.handle
-        source = next((result.source for result in self.results if result.entry.handle == handle), None)
-        if source is not None:
-            return _RETURNED[source]
-        if handle in self.scores:
-            return f"its cosine is {self.scores[handle]:.3f}, and {self.limit:,} are returned in all"
-        if row.table == "memories" and self.picked is not None and row.rowid not in self.picked:
-            return f"only what the keyword stage ({self._words}) picks is ranked"
-        return _LEFT_OUT[row.table]
-
-    @property
-    def _words(self) -> str:
-        return f"“{cut(one_line(self.expression), 80)}”"
 
 
 def recall_for_user(
@@ -129,11 +97,6 @@ def keyword_expression(query: str) -> str:
     return " OR ".join(word for word in query.translate(_SPACES).split(" ") if len(word.encode()) >= _MIN_WORD_BYTES)
 
 
-def quoted_user(user: str) -> str:
-    """A user_id in a sentence."""
-    return f'"{one_line(user)[:60]}"'
-
-
 def _pick_by_keywords(connection: sqlite3.Connection, found: UserRecall, memories: Sequence[Row]) -> None:
     """Set the rowids that the keyword stage picks: the oldest ones, three for each wanted result."""
     if not found.expression:
@@ -155,7 +118,6 @@ def _rank(found: UserRecall, rows: Sequence[Row], vector: np.ndarray, source: st
     scores = cosines(rows, vector)
     entries = [row.entry for row in rows if row.vector is not None]
     ordered = sorted(entries, key=lambda entry: -scores.get(entry.handle, 0.0))
-    found.scores |= {entry.handle: scores.get(entry.handle, 0.0) for entry in ordered}
     return [_result(entry, scores.get(entry.handle, 0.0), source) for entry in ordered[: found.limit]]
 
 

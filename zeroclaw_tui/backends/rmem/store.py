@@ -13,7 +13,7 @@ from zeroclaw_tui.backends.cancellation import ReadWorkerPool
 from zeroclaw_tui.backends.fallback import ignored_parts
 from zeroclaw_tui.backends.foreign import ForeignFile
 from zeroclaw_tui.backends.health import ContentRevision
-from zeroclaw_tui.backends.rmem.recall import DEFAULT_LIMIT, STAGE, UserRecall, best_first, quoted_user, recall_for_user
+from zeroclaw_tui.backends.rmem.recall import DEFAULT_LIMIT, STAGE, UserRecall, best_first, recall_for_user
 from zeroclaw_tui.backends.rmem.tables import Contents, Row, memory_id, read_contents
 from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.files.database import as_text
@@ -118,14 +118,6 @@ class RMemMemory(ForeignFile[Contents]):
         failed = next((recall.error for recall in recalls if recall.error is not None), None)
         if failed is not None:
             notes.append(f"The keyword stage fails, as it does in R-Mem, so all memories are ranked: {failed}.")
-        by_user = {recall.user: recall for recall in recalls}
-
-        def explain(entry: MemoryEntry) -> Sequence[str]:
-            user = entry.namespace or ""
-            if user not in by_user:
-                return [f"it is of the user {quoted_user(user)}, and another one is asked for"]
-            return [by_user[user].explain(contents.row_by_handle[entry.handle])]
-
         return OwnEvidence(
             request=request,
             entries=tuple(results),
@@ -134,7 +126,6 @@ class RMemMemory(ForeignFile[Contents]):
             notes=tuple(notes),
             is_of_limit=True,
             program=self.about.program,
-            reasons=explain,
         )
 
 
