@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
@@ -35,14 +32,3 @@ def test_a_provider_name_from_a_hostile_config_cannot_steer_the_terminal() -> No
     assert because is not None
     assert because.isprintable()
     assert len(because) < 300
-
-
-def test_making_an_embedder_loads_neither_numpy_nor_httpx() -> None:
-    script = (
-        "import sys; from zeroclaw_tui.config.memory_config import EmbeddingConfig; "
-        "from zeroclaw_tui.embeddings.factory import create_embedder; "
-        "create_embedder(EmbeddingConfig('openai')); "
-        "print(sorted({'numpy', 'httpx'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

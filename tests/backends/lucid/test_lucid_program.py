@@ -64,16 +64,6 @@ async def test_a_cancelled_call_leaves_nothing_behind(tmp_path: Path) -> None:
     await until(lambda: len(os.listdir("/proc/self/fd")) <= len(before))
 
 
-async def test_a_child_that_keeps_the_output_open_is_ended_at_the_time_out(tmp_path: Path) -> None:
-    """A program has answered when its output is closed, as ZeroClaw waits for it."""
-    own = tmp_path / "child"
-    program = script(tmp_path / "lucid", f"#!/bin/sh\nsleep 1000 & echo $! > {own}\n")
-    running = asyncio.ensure_future(failure_of(program, milliseconds=1200))
-    await until(lambda: own.exists() and own.read_text().strip() != "")
-    assert "did not answer" in await running
-    wait_for_end(int(own.read_text()))
-
-
 @pytest.mark.parametrize(
     ("command", "sentence"),
     [

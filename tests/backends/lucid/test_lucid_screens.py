@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from support import settling
 from support.lucid_program import LucidProgram, write_program
-from support.screens import screen_text
 from support.settling import settled
 from support.small_store import make
 from textual.pilot import Pilot
@@ -101,17 +100,3 @@ async def test_keys_that_change_say_why_they_do_not(tmp_path: Path, program: Luc
         marked = [row.result.entry.key for row in rows.rows if isinstance(row, RankedRow) and rows.has_mark(row)]
         assert marked == ["tea"]
     assert database_rows(tmp_path) == before
-
-
-async def test_the_question_before_a_deletion_says_that_lucid_keeps_its_copy(
-    tmp_path: Path, program: LucidProgram
-) -> None:
-    """Before the yes, not only after."""
-    app = app_on(tmp_path)
-    async with app.run_test(size=(140, 40)) as pilot:
-        await settled(pilot)
-        await pilot.press("d")
-        await settled(pilot)
-        shown = " ".join(screen_text(app).replace("│", " ").split())
-        assert "Lucid keeps its own copy" in shown
-    assert program.calls == []

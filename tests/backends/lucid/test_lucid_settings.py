@@ -5,17 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.lucid_program import LucidProgram, write_program
-from support.small_store import make
 
-from zeroclaw_tui.backends.factory import create_memory
-from zeroclaw_tui.backends.lucid import LucidConfig, LucidMemory, LucidSettings
+from zeroclaw_tui.backends.lucid import LucidConfig, LucidSettings
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.config_choice import configs_for
-from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.profiles import ScoringSettings, parse_version, profile_for
-from zeroclaw_tui.testing.tools import recall_of
+from zeroclaw_tui.scoring.profiles import parse_version
 
 OLD = '[memory]\nbackend = "lucid"\nauto_save = true\n'
 MODERN = 'schema_version = 3\n[memory]\nbackend = "lucid.work"\n[storage.lucid.work]\n'
@@ -60,27 +55,3 @@ def test_the_table_is_read_from_0_8_4_on(tmp_path: Path, version: str, expected:
     """0.8.0 to 0.8.3 take `lucid` from PATH, whatever the table says; a time-out of 0 is none."""
     text = f'{MODERN}binary_path = "/opt/lucid"\nrecall_timeout_ms = 0\nstore_timeout_ms = 700\n'
     assert settings(config(tmp_path, text, "data"), version) == expected
-
-
-async def called(memory: LucidMemory, program: LucidProgram, version: str) -> tuple[list[list[str]], tuple[str, ...]]:
-    await memory.open()
-    try:
-        found = await recall_of(memory, RecallRequest("tea"), profile_for(version), ScoringSettings())
-    finally:
-        await memory.close()
-    return program.calls, found.notes
-
-
-async def test_a_config_leads_to_a_bridge_with_its_workspace(tmp_path: Path) -> None:
-    """`--project=` is the workspace folder; the database is the install's own."""
-    program = write_program(tmp_path / "bin")
-    found = config(
-        tmp_path, OLD, ZEROCLAW_LUCID_CMD=str(program.path), ZEROCLAW_LUCID_RECALL_TIMEOUT_MS="60000",
-        ZEROCLAW_LUCID_BUDGET="120",
-    )  # fmt: skip
-    make(found.database, "G2", [])
-    memory = create_memory(found)
-    assert isinstance(memory, LucidMemory)
-    calls, notes = await called(memory, program, "0.7.5")
-    assert calls == [["context", "tea", "--budget=120", f"--project={tmp_path}/workspace"]]
-    assert len(notes) == 1

@@ -49,18 +49,6 @@ async def test_a_program_that_fails_costs_a_note_and_no_memory(bridge: OpenBridg
     assert program is None or len(program.calls) == 2
 
 
-async def test_what_is_not_stored_is_not_handed_over(bridge: OpenBridge, tmp_path: Any) -> None:
-    """A key that is taken, and a disk that is full."""
-    program = write_program(tmp_path / "bin")
-    memory = await bridge(program, [{"key": "tea", "content": "green"}])
-    full = JournalRecorder()
-    full.fails = True
-    assert (await create(memory, Draft("tea", "black"))).skipped
-    with pytest.raises(Refused):
-        await create(memory, Draft("coffee", "black"), full)
-    assert program.calls == []
-
-
 async def test_notes_say_what_lucid_does_not_get(bridge: OpenBridge, tmp_path: Any) -> None:
     """In what an edit and a deletion remark, before a person says yes, and in the notice; undo runs nothing either."""
     program = write_program(tmp_path / "bin")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -10,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plugin_samples import ROWS
 from support import settling
 from support.screens import screen_words
-from support.settling import click_text, press, until
+from support.settling import press, until
 from textual.pilot import Pilot
 from tui_samples import STILL
 
@@ -34,10 +32,6 @@ async def opened(box: Path, shoe_box: Path) -> AsyncIterator[Pilot[Any]]:
         yield pilot
 
 
-def contents(box: Path) -> dict[str, str]:
-    return {key: row["content"] for key, row in json.loads(box.read_text("utf-8")).items()}
-
-
 def words(pilot: Pilot[Any]) -> str:
     """The screen and what the notifications say."""
     notes = " ".join(str(note.message) for note in pilot.app._notifications)
@@ -46,25 +40,6 @@ def words(pilot: Pilot[Any]) -> str:
 
 async def shown(pilot: Pilot[Any], *wanted: str) -> None:
     await until(pilot, lambda: all(text in words(pilot) for text in wanted))
-
-
-async def test_a_memory_is_edited_deleted_and_brought_back(box: Path, shoe_box: Path) -> None:
-    async with opened(box, shoe_box) as pilot:
-        await shown(pilot, "shoe-box", "ZeroClaw would use markdown")
-        await pilot.press("d")
-        await shown(pilot, "Delete")
-        await pilot.press("y")
-        await shown(pilot, "2 memories")
-        assert len(contents(box)) == 2
-        await pilot.press("u")
-        await shown(pilot, "3 memories")
-        assert contents(box) == {key: row[0] for key, row in ROWS.items()}
-        await pilot.press("e")
-        await shown(pilot, "This store has no pins.")
-        await click_text(pilot, "Allergic", "#content")
-        await pilot.press("x", "ctrl+s")
-        await until(pilot, lambda: contents(box)["food"] != ROWS["food"][0])
-        assert contents(box) == {"lang": ROWS["lang"][0], "food": "xAllergic to peanuts", "chat": ROWS["chat"][0]}
 
 
 SCREENS = {
