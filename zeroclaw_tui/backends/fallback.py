@@ -10,7 +10,7 @@ import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.matching import require_unique_ids
 from zeroclaw_tui.backends.writing import Operation, OwnedKey, RowWriter
@@ -97,19 +97,6 @@ async def show(rows: Iterable[Row], see: See) -> None:
         stop.set()
 
 
-class TraitStore(Protocol):
-    """What `TraitWriter` uses of a store."""
-
-    name: str
-    why_not: Mapping[str, str]
-
-    async def rows(self, query: Query[T]) -> Sequence[T]: ...
-
-    async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None: ...
-
-    async def forget(self, key: str) -> bool: ...
-
-
 class TraitWriter(RowWriter):
     """Writes through the trait's own verbs; rows are identified by their keys.
 
@@ -117,7 +104,8 @@ class TraitWriter(RowWriter):
     program writes between the comparison and the write is overwritten: the trait cannot prevent that.
     """
 
-    def __init__(self, store: TraitStore) -> None:
+    def __init__(self, store: Any) -> None:
+        """`store` is a Memory, whose module imports this one."""
         super().__init__()
         self._store = store
         self._stored = ["key", "content", "category", *(["session_id"] if "sessions" not in store.why_not else [])]

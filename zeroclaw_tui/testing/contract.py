@@ -7,7 +7,14 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.lookup import count_facets, entries_with_key, entry_with_id, versions, whole_entry
+from zeroclaw_tui.backends.lookup import (
+    count_facets,
+    count_matching,
+    entries_with_key,
+    entry_with_id,
+    versions,
+    whole_entry,
+)
 from zeroclaw_tui.backends.matching import matches
 from zeroclaw_tui.memory.change import Draft, Row, RowVersion
 from zeroclaw_tui.memory.days import moment
@@ -17,6 +24,7 @@ from zeroclaw_tui.memory.query import (
     AGE_GROUPS,
     ENTRIES,
     EVERYTHING,
+    EXCERPTS,
     HANDLES,
     NO_DATE,
     NO_SESSION,
@@ -37,12 +45,9 @@ from zeroclaw_tui.testing.tools import (
     create,
     delete,
     edit,
-    entries_at,
     entries_of,
-    excerpts_at,
     fill,
     handles_of,
-    part_of,
     raises,
     recall_of,
 )
@@ -67,11 +72,9 @@ class MemoryContract(Contract):
             memory, [Draft(entry.key, entry.content, entry.category, entry.session_id) for entry in sample_entries()]
         )
 
-    async def test_every_text_comes_back_as_it_was_stored(self, memory: Memory) -> None:
-        assert Counter(row.content for row in await entries_of(memory, EVERYTHING)) == Counter(self.expected())
-
-    async def test_count_and_list_agree_with_the_listing(self, memory: Memory) -> None:
+    async def test_every_text_comes_back_as_it_was_stored_and_count_and_list_agree(self, memory: Memory) -> None:
         rows, listed = await entries_of(memory, EVERYTHING), await memory.list()
+        assert Counter(row.content for row in rows) == Counter(self.expected())
         assert await memory.count() == len(rows)
         assert _handles(listed) == _handles(row for row in rows if row.superseded_by is None)
         assert not any(entry.is_excerpt for entry in listed)
@@ -89,16 +92,17 @@ class MemoryContract(Contract):
                 if sort.field in (SortField.KEY, SortField.CATEGORY, SortField.SIZE):
                     values = [getattr(by_handle[handle], sort.field.value) for handle in order]
                     assert values == sorted(values, reverse=sort.descending)
+                assert await count_matching(memory, wanted) == len(order)
                 for offset, limit in ((1, 2), (len(order) - 1, 5), (len(order) + 1, 5), (0, 0), (0, 10**6)):
-                    found, total = await part_of(memory, wanted, sort, offset, limit)
-                    assert (list(found), total) == (order[offset : offset + limit], len(order))
+                    part = await memory.rows(Query(HANDLES, wanted, sort, offset=offset, limit=limit))
+                    assert list(part) == order[offset : offset + limit]
 
     async def test_rows_come_in_the_order_asked_and_excerpts_are_beginnings(self, memory: Memory) -> None:
         handles = list(await handles_of(memory, EVERYTHING, Sort(SortField.KEY)))
-        entries = await entries_at(memory, [*handles, "no such row"])
+        entries = await memory.rows(Query(ENTRIES, handles=[*handles, "no such row"]))
         assert [entry.handle for entry in entries] == handles
         assert list(await memory.rows(Query(HANDLES, handles=[handles[0], "no such row"]))) == handles[:1]
-        for row, entry in zip(await excerpts_at(memory, handles), entries, strict=True):
+        for row, entry in zip(await memory.rows(Query(EXCERPTS, handles=handles)), entries, strict=True):
             assert entry == await whole_entry(memory, row.handle)
             assert entry.content.startswith(row.content)
             assert (row.is_excerpt, entry.is_excerpt) == (row.content != entry.content, False)
@@ -139,7 +143,7 @@ class MemoryContract(Contract):
         handles = await handles_of(memory, EVERYTHING, Sort())
         unknown = -7 if isinstance(handles[0], int) else "no such handle"
         await raises(whole_entry(memory, unknown), NotFound)
-        assert (await excerpts_at(memory, [unknown])) == []
+        assert await memory.rows(Query(EXCERPTS, handles=[unknown])) == []
         assert await memory.get("no such key, surely") is None
         assert await entries_with_key(memory, "no such key, surely") == []
         assert await entry_with_id(memory, "no such id, surely") is None
@@ -234,7 +238,7 @@ class MemoryContract(Contract):
                     trial = Trial(asked, profile, numbers)
                     assert serves([evidence], trial)
                     found, decision = await recall_of(memory, asked, profile, numbers), decide([evidence], trial)
-                    rows = {entry.handle: entry for entry in (await entries_at(memory, decision.wanted))}
+                    rows = {entry.handle: entry for entry in await memory.rows(Query(ENTRIES, handles=decision.wanted))}
                     decided = answer(decision, rows)
                     unjudged = [replace(one, decayed=None, injected=False, stop=None) for one in decided.results]
                     assert unjudged == list(found.entries)

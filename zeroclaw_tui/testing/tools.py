@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.lookup import count_matching
 from zeroclaw_tui.memory.change import (
     MEMORIES,
     ApplyResult,
@@ -32,7 +31,7 @@ from zeroclaw_tui.memory.change import (
 )
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, Refused, SearchInterrupted
-from zeroclaw_tui.memory.query import ENTRIES, EVERYTHING, EXCERPTS, HANDLES, OLDEST_STORED, MemoryFilter, Query, Sort
+from zeroclaw_tui.memory.query import ENTRIES, EVERYTHING, HANDLES, OLDEST_STORED, MemoryFilter, Query, Sort
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.decide import store_recall
 from zeroclaw_tui.scoring.evidence import StoreRecall
@@ -223,27 +222,9 @@ async def handles_of(memory: Memory, filter: MemoryFilter, sort: Sort) -> Sequen
     return await memory.rows(Query(HANDLES, filter, sort))
 
 
-async def part_of(
-    memory: Memory, filter: MemoryFilter, sort: Sort, offset: int, limit: int
-) -> tuple[Sequence[Handle], int]:
-    """Some handles of an order, from `offset` on, and how many memories the filter selects in all."""
-    found = await memory.rows(Query(HANDLES, filter, sort, offset=offset, limit=limit))
-    return found, await count_matching(memory, filter)
-
-
 async def entries_of(memory: Memory, filter: MemoryFilter) -> Sequence[MemoryEntry]:
     """All memories that a filter selects, with their whole content, the oldest stored first."""
     return await memory.rows(Query(ENTRIES, filter, OLDEST_STORED))
-
-
-async def entries_at(memory: Memory, handles: Sequence[Handle]) -> Sequence[MemoryEntry]:
-    """The memories at these handles, with their whole content."""
-    return await memory.rows(Query(ENTRIES, handles=handles))
-
-
-async def excerpts_at(memory: Memory, handles: Sequence[Handle]) -> Sequence[MemoryEntry]:
-    """The memories at these handles, as a list shows them."""
-    return await memory.rows(Query(EXCERPTS, handles=handles))
 
 
 async def state_of(memory: Memory) -> Counter[tuple[Any, ...]]:

@@ -11,10 +11,11 @@ from support.lucid_program import write_program, write_saying
 from zeroclaw_tui.backends.lookup import whole_entry
 from zeroclaw_tui.backends.lucid import LucidMemory
 from zeroclaw_tui.memory.errors import NotFound
+from zeroclaw_tui.memory.query import EXCERPTS, Query
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.evidence import StoreRecall
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
-from zeroclaw_tui.testing.tools import excerpts_at, recall_of
+from zeroclaw_tui.testing.tools import recall_of
 
 TEA = [{"key": f"tea{number}", "content": f"tea of kind {number}"} for number in range(4)]
 LUCID = [("decision", "tea: green"), ("Visual, image", "tea cup"), ("bug", "tea spilt")]
@@ -140,12 +141,12 @@ async def test_lucid_s_rows_can_be_read_as_long_as_they_are_the_last_answer(brid
     memory = await bridge(write_saying(tmp_path / "bin", f"<lucid-context>\n- [bug] {long}\n</lucid-context>"), TEA[:1])
     local, lucid = (row.entry for row in (await search(memory)).entries)
     assert (await whole_entry(memory, lucid.handle)).content == long
-    first, second = await excerpts_at(memory, [lucid.handle, local.handle])
+    first, second = await memory.rows(Query(EXCERPTS, handles=[lucid.handle, local.handle]))
     assert (first.is_excerpt, long.startswith(first.content), second.content) == (True, True, "tea of kind 0")
     await search(memory, "something else")
     with pytest.raises(NotFound):
         await whole_entry(memory, lucid.handle)
-    assert (await excerpts_at(memory, [lucid.handle])) == []
+    assert (await memory.rows(Query(EXCERPTS, handles=[lucid.handle]))) == []
     assert await memory.get("lucid_0") is None
     assert await memory.count() == 1
 

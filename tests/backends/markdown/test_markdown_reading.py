@@ -14,10 +14,10 @@ from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.lookup import count_facets, entries_with_key, whole_entry
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.curation.hygiene import plan_hygiene
-from zeroclaw_tui.memory.query import MemoryFilter, Sort
+from zeroclaw_tui.memory.query import EXCERPTS, MemoryFilter, Query, Sort
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
-from zeroclaw_tui.testing.tools import excerpts_at, handles_of, recall_of
+from zeroclaw_tui.testing.tools import handles_of, recall_of
 
 DATA = Path(__file__).parents[2] / "data" / "markdown"
 GOLDEN = json.loads((DATA / "runs.json").read_text("utf-8"))
@@ -83,7 +83,7 @@ async def test_any_name_in_memory_is_read_newest_first_and_nothing_below_it(tmp_
     assert [entry.content for entry in await memory.list()] == ["named", "core", "new", "old"]
     stored = await handles_of(memory, MemoryFilter(), Sort())
     assert list(stored) == ["notes:0", "MEMORY:0", "2026-03-04:0", "2026-01-02:0"]
-    assert [row.category for row in (await excerpts_at(memory, stored))] == [
+    assert [row.category for row in (await memory.rows(Query(EXCERPTS, handles=stored)))] == [
         "daily",
         "core",
         "daily",

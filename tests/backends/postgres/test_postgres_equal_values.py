@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from zeroclaw_tui.memory.query import EXCERPTS, MemoryFilter, Query, Sort, SortField
-from zeroclaw_tui.testing.tools import handles_of, part_of
+from zeroclaw_tui.backends.lookup import count_matching
+from zeroclaw_tui.memory.query import EXCERPTS, HANDLES, MemoryFilter, Query, Sort, SortField
+from zeroclaw_tui.testing.tools import handles_of
 
 IDS = [f"id-{number:02}" for number in range(17)]
 
@@ -21,7 +22,8 @@ async def test_equal_values_are_paged_by_their_ids_in_both_directions(place, ope
     expected = sorted(IDS, reverse=descending)
     assert list(await handles_of(memory, wanted, sort)) == expected
     for offset in range(0, len(IDS), 5):
-        part, total = await part_of(memory, wanted, sort, offset, 5)
+        part = await memory.rows(Query(HANDLES, wanted, sort, offset=offset, limit=5))
+        total = await count_matching(memory, wanted)
         assert (list(part), total) == (expected[offset : offset + 5], len(IDS))
         page = await memory.rows(Query(EXCERPTS, wanted, sort, offset=offset, limit=5))
         assert [entry.handle for entry in page] == expected[offset : offset + 5]

@@ -16,8 +16,8 @@ from zeroclaw_tui.backends.lookup import count_facets, entry_with_id
 from zeroclaw_tui.backends.rmem.store import RMemMemory
 from zeroclaw_tui.backends.rmem.tables import is_rmem
 from zeroclaw_tui.memory.errors import Corrupt, Unreadable
-from zeroclaw_tui.memory.query import EVERYTHING, MemoryFilter, Sort, SortField, Superseded
-from zeroclaw_tui.testing.tools import entries_of, excerpts_at, handles_of, raises
+from zeroclaw_tui.memory.query import EVERYTHING, EXCERPTS, MemoryFilter, Query, Sort, SortField, Superseded
+from zeroclaw_tui.testing.tools import entries_of, raises
 
 
 @pytest.mark.parametrize("version", ["0.1.x", "0.2.x", "0.3.0"])
@@ -80,7 +80,7 @@ async def test_what_another_program_writes_is_seen(file: RMemFile, memory: RMemM
     before = await memory.version()
     file.add("a" * 32, "mila", "Mila bakes", vector(1, 1, 1), at="2026-05-01 09:00:00")
     assert await memory.version() != before
-    newest, *_ = await excerpts_at(memory, list(await handles_of(memory, MemoryFilter(), Sort(SortField.STORED)))[:1])
+    newest, *_ = await memory.rows(Query(EXCERPTS, sort=Sort(SortField.STORED), limit=1))
     assert newest.content == "Mila bakes"
     os.replace(mila(file.path.with_name("other.db"), "0.2.x").path, file.path)
     for side in ("-wal", "-shm"):

@@ -31,7 +31,7 @@ from zeroclaw_tui.memory.query import (
 )
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
-from zeroclaw_tui.testing.tools import excerpts_at, handles_of, recall_of
+from zeroclaw_tui.testing.tools import handles_of, recall_of
 
 LATER = "2026-12-31T00:00:00+00:00"
 RECALL = RecallRequest("left words", limit=5, layer="store", as_of=LATER)
@@ -96,7 +96,7 @@ async def test_browsing_next_to_a_writer_sees_new_rows_whole_and_never_locks(wri
             page = await memory.rows(Query(EXCERPTS, MemoryFilter(), NEWEST_STORED, limit=50))
             assert [entry.handle for entry in page] == sorted((entry.handle for entry in page), reverse=True)
             assert all(entry.content.count("words") > 0 and entry.embedding_dimensions is None for entry in page)
-            assert len(await excerpts_at(memory, handles[:100])) == min(100, len(handles))
+            assert len(await memory.rows(Query(EXCERPTS, handles=handles[:100]))) == min(100, len(handles))
             recalled = await recall_of(memory, RECALL, profile_for("0.8.4"), ScoringSettings())
             assert 0 < len(recalled.entries) <= 5
             assert all("words" in scored.entry.content for scored in recalled.entries)

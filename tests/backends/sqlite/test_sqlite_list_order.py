@@ -13,9 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.databases import HYDRATED, create_database
 
+from zeroclaw_tui.backends.lookup import count_matching
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.memory.query import NEWEST_UPDATED, MemoryFilter, Sort, SortField
-from zeroclaw_tui.testing.tools import handles_of, part_of
+from zeroclaw_tui.memory.query import HANDLES, NEWEST_UPDATED, MemoryFilter, Query, Sort, SortField
+from zeroclaw_tui.testing.tools import handles_of
 
 CATEGORIES = ("core", "daily")
 WITH_AGENTS = ("G3", "G4")
@@ -68,7 +69,8 @@ async def test_orders_pages_and_lists_are_those_of_the_statement(
         wanted = MemoryFilter(category=None if category is None else (category,))
         assert list(await handles_of(memory, wanted, NEWEST_UPDATED)) == expected
         assert [entry.handle for entry in await memory.list(category)] == expected
-        part, total = await part_of(memory, wanted, NEWEST_UPDATED, 2, size)
+        part = await memory.rows(Query(HANDLES, wanted, NEWEST_UPDATED, offset=2, limit=size))
+        total = await count_matching(memory, wanted)
         assert (list(part), total) == (expected[2 : 2 + size], len(expected))
         turned = Sort(SortField.UPDATED, descending=False)
         assert list(await handles_of(memory, wanted, turned)) == expected[::-1]

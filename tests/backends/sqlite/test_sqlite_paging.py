@@ -13,18 +13,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.databases import create_database
 
-from zeroclaw_tui.backends.lookup import count_facets, entries_with_key
+from zeroclaw_tui.backends.lookup import count_facets, count_matching, entries_with_key
 from zeroclaw_tui.backends.matching import age_group, matches
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.query import (
     EXCERPTS,
+    HANDLES,
     MemoryFilter,
     Query,
     Sort,
     SortField,
     Superseded,
 )
-from zeroclaw_tui.testing.tools import entries_of, handles_of, part_of
+from zeroclaw_tui.testing.tools import entries_of, handles_of
 
 NOW = "2026-03-20T12:00:00+00:00"
 TEXTS = st.text(st.sampled_from("aAbBzZ%_\\'\"é用\0\n 1"), max_size=12)
@@ -121,7 +122,8 @@ def test_pages_order_counts_and_plain_python_agree(rows, filter, sort, limit, fi
             )
             handles = [entry.handle for entry in expected]
             assert list(await handles_of(memory, filter, sort)) == handles
-            begin, total = await part_of(memory, filter, sort, 0, limit)
+            begin = await memory.rows(Query(HANDLES, filter, sort, offset=0, limit=limit))
+            total = await count_matching(memory, filter)
             assert (list(begin), total) == (handles[:limit], len(handles))
             page = await memory.rows(Query(EXCERPTS, filter, sort, offset=1, limit=limit))
             assert [entry.handle for entry in page] == handles[1 : 1 + limit]

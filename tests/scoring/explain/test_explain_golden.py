@@ -24,12 +24,12 @@ from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.recall import explain, explained_by, gather_evidence, with_as_of
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Superseded
+from zeroclaw_tui.memory.query import ENTRIES, NEWEST_STORED, MemoryFilter, Query, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry
 from zeroclaw_tui.scoring.explanation import Explanation
 from zeroclaw_tui.scoring.keywords import words
 from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial, profile_for
-from zeroclaw_tui.testing.tools import entries_at, handles_of
+from zeroclaw_tui.testing.tools import handles_of
 
 RUNS = (
     ("0.1.7", "recall_runs", "runs"),
@@ -109,7 +109,7 @@ async def cases_of(version: str, name: str, part: str, folder: Path, *, most: in
                 opened = library_of(SqliteMemory(path), folder, version, embedder=embedder)
                 library = await stack.enter_async_context(opened)
                 handles = await handles_of(library.memory, MemoryFilter(superseded=Superseded.SHOW), NEWEST_STORED)
-                entries = await entries_at(library.memory, list(handles))
+                entries = await library.memory.rows(Query(ENTRIES, handles=list(handles)))
                 libraries[embedder] = library, {entry.handle: entry for entry in entries}, path
             library, rows, path = libraries[embedder]
             library.settings = settings
