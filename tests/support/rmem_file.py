@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from zeroclaw_tui.backends.rmem.store import RMemMemory
+from zeroclaw_tui.backends.rmem import RMemMemory
 
 Opened = Callable[..., Awaitable[RMemMemory]]
 """Opens the store of a file."""

@@ -191,7 +191,7 @@ CLASSES = {
     "markdown": "zeroclaw_tui.backends.markdown.store:MarkdownMemory",
     "qdrant": "zeroclaw_tui.backends.qdrant.store:QdrantMemory",
     "redis": "zeroclaw_tui.backends.redis:RedisMemory",
-    "rmem": "zeroclaw_tui.backends.rmem.store:RMemMemory",
+    "rmem": "zeroclaw_tui.backends.rmem:RMemMemory",
     "memory-rs": "zeroclaw_tui.backends.memory_rs:MemoryRsExport",
     "none": "zeroclaw_tui.backends.none:NoneMemory",
     "in-memory": "zeroclaw_tui.backends.in_memory:InMemory",
@@ -252,7 +252,7 @@ def backend_of_file(path: Path) -> str | None:
         from zeroclaw_tui.backends.memory_rs import is_export
 
         return "memory-rs" if is_export(file) else None
-    from zeroclaw_tui.backends.rmem.tables import is_rmem
+    from zeroclaw_tui.backends.rmem import is_rmem
 
     return "rmem" if is_rmem(file) else None
 

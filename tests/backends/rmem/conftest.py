@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support.rmem_file import Opened, RMemFile, mila
 
-from zeroclaw_tui.backends.rmem.store import RMemMemory
+from zeroclaw_tui.backends.rmem import RMemMemory
 
 
 @pytest.fixture

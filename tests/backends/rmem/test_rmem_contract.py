@@ -9,7 +9,7 @@ import pytest
 from support.rmem_file import vector, with_contents
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.rmem.store import RMemMemory
+from zeroclaw_tui.backends.rmem import RMemMemory
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.decide import answer, decide, serves
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, Trial, profile_for

@@ -13,8 +13,7 @@ from support.small_store import make
 
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.lookup import count_facets, entry_with_id
-from zeroclaw_tui.backends.rmem.store import RMemMemory
-from zeroclaw_tui.backends.rmem.tables import is_rmem
+from zeroclaw_tui.backends.rmem import RMemMemory, is_rmem
 from zeroclaw_tui.memory.errors import Corrupt, Unreadable
 from zeroclaw_tui.memory.query import EVERYTHING, EXCERPTS, MemoryFilter, Query, Sort, SortField, Superseded
 from zeroclaw_tui.testing.tools import entries_of, raises

@@ -11,8 +11,7 @@ import pytest
 from support.rmem_file import BEES_KEY, BREAD_KEY, WHITE_KEY, Opened, RMemFile, mila, vector
 
 from zeroclaw_tui.backends.about import sentences
-from zeroclaw_tui.backends.rmem.recall import keyword_expression
-from zeroclaw_tui.backends.rmem.store import RMemMemory
+from zeroclaw_tui.backends.rmem import RMemMemory, keyword_expression
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.evidence import StoreRecall
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, profile_for

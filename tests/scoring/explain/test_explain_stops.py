@@ -19,7 +19,7 @@ from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.backends.postgres.address import read_url
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
-from zeroclaw_tui.backends.rmem.store import RMemMemory
+from zeroclaw_tui.backends.rmem import RMemMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.recall import explain, recall_memories
 from zeroclaw_tui.memory.entry import MemoryEntry

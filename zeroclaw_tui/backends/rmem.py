@@ -1,0 +1,489 @@
+"""R-Mem's database: its tables as memories, read-only, and recalled as R-Mem itself does it, with its faults.
+
+The tables are made by R-Mem (rustmem) 0.1.0 to 0.3.0, https://github.com/Adaimade/R-Mem, src/store.rs and
+src/graph.rs. Times are UTC in whole seconds without a zone, vectors little-endian float32, ids UUIDs. Its search
+(src/memory.rs) picks memories by keywords, ranks the picked ones by cosine, adds archived texts if all scores are low,
+and adds relations at a fixed score. 0.1.x has neither keywords nor an archive. The numbers are R-Mem's defaults;
+rustmem.toml may set others, but it holds API keys and is not opened.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from zeroclaw_tui.backends.about import About, OwnRule
+from zeroclaw_tui.backends.base import Entries
+from zeroclaw_tui.backends.cancellation import ReadWorkerPool
+from zeroclaw_tui.backends.fallback import ignored_parts
+from zeroclaw_tui.backends.foreign import ForeignFile, key_of
+from zeroclaw_tui.backends.health import ContentRevision
+from zeroclaw_tui.backends.loaded import Loaded
+from zeroclaw_tui.backends.upkeep import Upkeep
+from zeroclaw_tui.files.database import (
+    as_text,
+    columns_of,
+    connect_read_only_blocking,
+    tables_of_rows,
+    translate_sqlite_errors,
+)
+from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.errors import InspectorError, NothingYet, Unreadable
+from zeroclaw_tui.memory.recall import ScoredEntry
+from zeroclaw_tui.memory.text import WHITE_SPACE, cut, one_line
+from zeroclaw_tui.scoring.evidence import OwnEvidence
+from zeroclaw_tui.scoring.keywords import LONGEST_PATTERN
+from zeroclaw_tui.scoring.profiles import Trial, float32
+from zeroclaw_tui.scoring.vectors import plain_cosines
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+Schema = Mapping[str, frozenset[str]]
+"""The columns of each table; the file names no version, which follows from them."""
+
+RELATION = "semantic:relation"
+SUPERSEDED, DELETED = "archive:superseded", "archive:deleted"
+"""Kinds of the memories shown for the tables `relations` and `archive`; one of the table `memories` has none."""
+
+_REQUIRED: Schema = {
+    "memories": frozenset({"id", "user_id", "text", "embedding"}),
+    "history": frozenset({"memory_id", "action", "old_text", "new_text"}),
+    "relations": frozenset({"user_id", "source", "relation", "destination", "valid"}),
+}
+_ARCHIVE = frozenset({"id", "user_id", "text", "embedding", "reason", "superseded_by"})
+_HINT = "Pass the path of a rustmem.db. It is db_path under [store] in rustmem.toml."
+_BATCH = 500
+
+
+class Row(NamedTuple):
+    """A row as a memory, with its vector as stored; `ends` are the source and the destination of a relation."""
+
+    entry: MemoryEntry
+    table: str
+    rowid: int
+    vector: bytes | None = None
+    ends: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Contents(Loaded):
+    """All memories of a file: those of the table `memories`, then the archive, then the relations."""
+
+    rows: Sequence[Row] = ()
+    schema: Schema = field(default_factory=dict)
+
+    @property
+    def version(self) -> str:
+        """The R-Mem that made the file, or upgraded it last."""
+        if not self.has_archive:
+            return "0.1.x"
+        return "0.3.0" if "category" in self.schema["memories"] else "0.2.x"
+
+    @property
+    def has_archive(self) -> bool:
+        """Whether the file has the archive and the keyword index, which R-Mem has since 0.2.0."""
+        return "archive" in self.schema
+
+    def of(self, table: str, user: str) -> Sequence[Row]:
+        """One user's rows of a table, in the order of their rowids."""
+        return self._groups[table, user]
+
+    @cached_property
+    def row_by_handle(self) -> Mapping[Handle, Row]:
+        """The rows by the handles of their memories."""
+        return {row.entry.handle: row for row in self.rows}
+
+    @cached_property
+    def _groups(self) -> Mapping[tuple[str, str], Sequence[Row]]:
+        groups: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)
+        for row in self.rows:
+            groups[row.table, row.entry.namespace or ""].append(row)
+        return groups
+
+
+def is_rmem(path: Path) -> bool:
+    """Whether a file is R-Mem's, by its tables; False for one that cannot be read. Blocks."""
+    try:
+        with _opened(path) as connection:
+            return _read_schema(connection) is not None
+    except InspectorError:
+        return False
+
+
+def read_contents(path: Path) -> Contents:
+    """Read all memories in one transaction. Blocks. Raises Unreadable, Corrupt, Locked."""
+    with _opened(path) as connection:
+        connection.execute("BEGIN")
+        schema = _read_schema(connection)
+        if schema is None:
+            raise Unreadable(
+                f"{path} is not an R-Mem database: it lacks the tables memories, history or relations.", hint=_HINT
+            )
+        rows = [*_read_memories(connection, schema)]
+        if "archive" in schema:
+            rows += _read_archive(connection, schema)
+        rows += _read_relations(connection, schema)
+    return Contents(tuple(row.entry for row in rows), rows, schema)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    try:
+        with closing(connect_read_only_blocking(path)) as connection, translate_sqlite_errors(path):
+            yield connection
+    except NothingYet as error:
+        # Only R-Mem makes such a file.
+        raise Unreadable(error.message, hint=_HINT) from error
+
+
+def _read_schema(connection: sqlite3.Connection) -> Schema | None:
+    tables = [table for table in tables_of_rows(connection) if table in (*_REQUIRED, "archive")]
+    schema = {table: frozenset(columns_of(connection, table)) for table in tables}
+    if any(not columns <= schema.get(table, frozenset()) for table, columns in _REQUIRED.items()):
+        return None
+    if not schema.get("archive", frozenset()) >= _ARCHIVE:
+        schema.pop("archive", None)
+    return schema
+
+
+def _select(connection: sqlite3.Connection, schema: Schema, table: str, *columns: str) -> sqlite3.Cursor:
+    """The rowid and these columns of every row; NULL for a column that this version of R-Mem does not have."""
+    selected = ", ".join(column if column in schema[table] else "NULL" for column in columns)
+    return connection.execute(f"SELECT rowid, {selected} FROM {table} ORDER BY rowid")
+
+
+def _read_memories(connection: sqlite3.Connection, schema: Schema) -> Iterator[Row]:
+    columns = ("id", "user_id", "text", "category", "embedding", "created_at", "updated_at")
+    for rowid, id, user, text, category, vector, created, updated in _select(  # noqa: A001
+        connection, schema, "memories", *columns
+    ):
+        yield _row(
+            "memories", rowid, created, vector,
+            id=as_text(id),
+            key=key_of("rmem", as_text(id)),
+            content=as_text(text),
+            category="misc" if category is None else as_text(category),
+            updated_at=_text_or_none(updated),
+            namespace=as_text(user),
+        )  # fmt: skip
+
+
+def _read_archive(connection: sqlite3.Connection, schema: Schema) -> Iterator[Row]:
+    columns = ("id", "user_id", "text", "embedding", "reason", "superseded_by", "archived_at", "original_created_at")
+    versions = Counter[str]()
+    for rowid, own_id, user, text, vector, reason, newer, archived, created in _select(
+        connection, schema, "archive", *columns
+    ):
+        id, newer_id = as_text(own_id), as_text(newer)  # noqa: A001
+        if as_text(reason) == "SUPERSEDED":
+            newer_id = newer_id or memory_id(id)
+            versions[newer_id] += 1
+            key, kind = f"{key_of('rmem', newer_id)}_v{versions[newer_id]}", SUPERSEDED
+        else:
+            # R-Mem may store the same id again, so the deleted memory gets another one.
+            key, kind, newer_id, id = f"{key_of('rmem', id)}_deleted", DELETED, "", f"{id}:deleted"  # noqa: A001
+        yield _row(
+            "archive", rowid, archived if created is None else created, vector,
+            id=id,
+            key=key,
+            content=as_text(text),
+            category="archive",
+            updated_at=_text_or_none(archived),
+            namespace=as_text(user),
+            superseded_by=newer_id,
+            kind=kind,
+        )  # fmt: skip
+
+
+def _read_relations(connection: sqlite3.Connection, schema: Schema) -> Iterator[Row]:
+    columns = ("user_id", "source", "relation", "destination", "created_at", "updated_at", "valid")
+    for rowid, *texts, created, updated, valid in _select(connection, schema, "relations", *columns):
+        user, source, relation, destination = map(as_text, texts)
+        hashed = hashlib.sha256("\0".join((user, source, relation, destination)).encode("utf-8", "surrogateescape"))
+        row = _row(
+            "relations", rowid, created, None,
+            id=f"relation:{rowid}",
+            key=f"rmem_rel_{hashed.hexdigest()[:8]}",
+            content=f"{source} {relation} {destination}",
+            category="relation",
+            updated_at=_text_or_none(updated),
+            namespace=user,
+            # R-Mem does not keep which relation replaced it.
+            superseded_by=None if valid == 1 else "",
+            kind=RELATION,
+        )  # fmt: skip
+        yield row._replace(ends=(source, destination))
+
+
+def _row(table: str, rowid: int, created: Any, vector: Any, **fields: Any) -> Row:
+    """A row whose handle sorts by the time of storing: three tables are one list here."""
+    vector = vector if isinstance(vector, bytes) else None
+    entry = MemoryEntry(
+        timestamp=as_text(created),
+        handle=f"{as_text(created)} {table} {rowid:012}",
+        embedding_dimensions=None if vector is None else len(vector) // 4,
+        **fields,
+    )
+    return Row(entry, table, rowid, vector)
+
+
+def cosines(rows: Sequence[Row], vector: np.ndarray) -> dict[Handle, float]:
+    """The cosine of each row to a vector, without the rows whose vector is missing or has another length."""
+    import numpy as np
+
+    fitting = [row for row in rows if row.vector is not None and len(row.vector) == 4 * len(vector)]
+    scores: dict[Handle, float] = {}
+    for start in range(0, len(fitting), _BATCH):
+        batch = fitting[start : start + _BATCH]
+        matrix = np.frombuffer(b"".join(row.vector or b"" for row in batch), dtype="<f4")
+        found = plain_cosines(vector, matrix.reshape(len(batch), len(vector))).tolist()
+        scores.update(zip((row.entry.handle for row in batch), found, strict=True))
+    return scores
+
+
+def memory_id(id: str) -> str:
+    """The id of the memory whose earlier text or deleted copy this row of the archive is."""
+    return id.removesuffix(":deleted").partition(":superseded:")[0]
+
+
+def _text_or_none(value: object) -> str | None:
+    return None if value is None else as_text(value)
+
+
+STAGE = "rmem"
+"""The stage of every result, whichever part of R-Mem's recall it comes from."""
+DEFAULT_LIMIT = 10
+"""How many memories `rustmem search` returns; its server and its MCP tools return 20."""
+
+_MAX_LIMIT = 1000
+_RELATION_SCORE = float32(0.9)
+_ARCHIVE_BELOW = 0.4
+_MAX_RELATIONS = 20
+_MAX_WORDS = 500
+_MIN_WORD_BYTES = 3
+"""Shorter words are not searched: "the" and each Chinese character are long enough, "hi" is not."""
+_PICKED_PER_RESULT = 3
+_PUNCTUATION = str.maketrans("", "", "，。？！,.?!")
+_SPACES = str.maketrans(dict.fromkeys(WHITE_SPACE, " "))
+_NOT_FROM_QUERY = ("SQLITE_INTERRUPT", "SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_NOMEM", "SQLITE_IOERR")
+"""Errors of SQLite that the query does not cause; R-Mem takes all others for an answer without hits."""
+
+
+@dataclass(slots=True)
+class UserRecall:
+    """What R-Mem returns for one user, best first, and how it found that."""
+
+    user: str
+    limit: int
+    expression: str = ""
+    """The query as the keyword index gets it."""
+    error: str | None = None
+    """SQLite's message if the keyword index does not understand the query."""
+    picked: Collection[int] | None = None
+    """The rowids that the keyword stage picks; None if it picks none, because then all memories are ranked."""
+    results: Sequence[ScoredEntry] = ()
+
+
+def recall_for_user(
+    connection: sqlite3.Connection, contents: Contents, user: str, query: str, vector: np.ndarray | None, limit: int
+) -> UserRecall:
+    """Answer a query as R-Mem does for one user; `vector` is that of the query, if there is one."""
+    query = query.encode("utf-8", "replace").decode()
+    found = UserRecall(user, max(0, min(limit, _MAX_LIMIT)))
+    memories = contents.of("memories", user)
+    if contents.has_archive:
+        found.expression = keyword_expression(query)
+        _pick_by_keywords(connection, found, memories)
+    if found.picked is not None:
+        memories = [row for row in memories if row.rowid in found.picked]
+    if vector is not None:
+        # R-Mem skips rows whose date it cannot read.
+        results = _rank(found, [row for row in memories if row.entry.timestamp], vector, "active")
+        best = (results[0].score or 0.0) if results else 0.0
+        if contents.has_archive and best < float32(_ARCHIVE_BELOW):
+            results += _rank(found, contents.of("archive", user), vector, "archive")
+    else:
+        results = [_result(row.entry, None, "active") for row in memories if found.picked is not None]
+    results = best_first(results + _find_relations(connection, contents.of("relations", user), query))
+    if contents.has_archive:
+        # A text that follows itself is dropped.
+        contents_before = [None, *(one.entry.content for one in results)]
+        results = [one for one, before in zip(results, contents_before, strict=False) if one.entry.content != before]
+    found.results = results[: found.limit]
+    return found
+
+
+def best_first(results: Sequence[ScoredEntry]) -> list[ScoredEntry]:
+    """Sort by score; equal scores keep their order, and results without a score come last."""
+    ordered = sorted(results, key=lambda result: (result.score is None, -(result.score or 0.0)))
+    return [replace(result, rank=rank) for rank, result in enumerate(ordered, 1)]
+
+
+def keyword_expression(query: str) -> str:
+    """What R-Mem asks the keyword index for, with nothing quoted; "" if no word is long enough."""
+    return " OR ".join(word for word in query.translate(_SPACES).split(" ") if len(word.encode()) >= _MIN_WORD_BYTES)
+
+
+def _pick_by_keywords(connection: sqlite3.Connection, found: UserRecall, memories: Sequence[Row]) -> None:
+    """Set the rowids that the keyword stage picks: the oldest ones, three for each wanted result."""
+    if not found.expression:
+        return
+    statement = "SELECT rowid FROM memories_fts WHERE memories_fts MATCH ? ORDER BY rowid"
+    try:
+        hits = {rowid for (rowid,) in connection.execute(statement, (found.expression,))}
+    except sqlite3.DatabaseError as error:
+        if getattr(error, "sqlite_errorname", "").startswith(_NOT_FROM_QUERY):
+            raise
+        found.error = cut(one_line(str(error)), 80)
+        return
+    rowids = [row.rowid for row in memories if row.rowid in hits]
+    found.picked = frozenset(rowids[: found.limit * _PICKED_PER_RESULT]) or None
+
+
+def _rank(found: UserRecall, rows: Sequence[Row], vector: np.ndarray, source: str) -> list[ScoredEntry]:
+    """The best rows by cosine; a vector of another length scores 0, and a row without one is left out."""
+    scores = cosines(rows, vector)
+    entries = [row.entry for row in rows if row.vector is not None]
+    ordered = sorted(entries, key=lambda entry: -scores.get(entry.handle, 0.0))
+    return [_result(entry, scores.get(entry.handle, 0.0), source) for entry in ordered[: found.limit]]
+
+
+def _find_relations(connection: sqlite3.Connection, rows: Sequence[Row], query: str) -> list[ScoredEntry]:
+    """The relations whose source or destination contains a word of the query; `%` and `_` are wildcards there."""
+    lowered = (word.lower().translate(_PUNCTUATION) for word in query.translate(_SPACES).split(" "))
+    # R-Mem itself fails on more words or longer ones, because SQLite accepts no more.
+    words = [word for word in lowered if 1 < len(word.encode()) <= LONGEST_PATTERN - len("%%")][:_MAX_WORDS]
+    if not words:
+        return []
+    numbers = range(1, len(words) + 1)
+    conditions = " OR ".join(f"(LOWER(source) LIKE ?{n} OR LOWER(destination) LIKE ?{n})" for n in numbers)
+    statement = f"SELECT rowid FROM relations WHERE valid = 1 AND ({conditions}) ORDER BY mentions DESC, rowid"
+    by_rowid = {row.rowid: row.entry for row in rows}
+    rowids = [rowid for (rowid,) in connection.execute(statement, [f"%{word}%" for word in words])]
+    entries = [by_rowid[rowid] for rowid in rowids if rowid in by_rowid]
+    return [_result(entry, _RELATION_SCORE, "graph") for entry in entries[:_MAX_RELATIONS]]
+
+
+def _result(entry: MemoryEntry, score: float | None, source: str) -> ScoredEntry:
+    cosine = None if entry.kind == RELATION else score
+    return ScoredEntry(entry, 0, score, vector_score=cosine, stage=STAGE, source=source)
+
+
+NOT_READ = "R-Mem's own agents read this; no ZeroClaw does."
+READ_ONLY = (
+    "R-Mem databases are read-only here, because R-Mem keeps each deleted text in its archive and history. Change "
+    "memories with `rustmem`, or copy them to another store with `zeroclaw memory copy`."
+)
+WHY_NOT = {
+    "sessions": "R-Mem has no sessions. Its scope is the user_id, shown as the namespace.",
+    "agents": "R-Mem does not distinguish agents. Its scope is the user_id, shown as the namespace.",
+    "pinned": "R-Mem cannot pin a memory.",
+    "importance": "R-Mem has no importance.",
+    "write": READ_ONLY,
+}
+
+
+class RMemMemory(ForeignFile[Contents]):
+    """A rustmem.db of R-Mem 0.1.0 to 0.3.0; its user_id is the namespace.
+
+    The archive is shown as superseded memories, relations as memories of the kind "semantic:relation".
+    """
+
+    name = "rmem"
+    program = "R-Mem"
+    about = About(
+        not_read_because=NOT_READ,
+        rule=OwnRule("R-Mem's own rule", DEFAULT_LIMIT),
+        keeps_deleted="R-Mem keeps a copy of what it deletes in its archive, and the text in its history.",
+    )
+    why_not = WHY_NOT
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._reads = ReadWorkerPool(path)
+
+    @property
+    def upkeep(self) -> Upkeep:
+        return Upkeep(history=self)
+
+    def read(self) -> Contents:
+        return read_contents(self.path)
+
+    def describe(self, contents: Contents) -> Iterator[str]:
+        yield f"This is the store of R-Mem {contents.version}: {NOT_READ}"
+        if len(contents.namespaces) > 1:
+            yield f"It holds the memories of {len(contents.namespaces):,} users; --namespace names one."
+
+    async def close(self) -> None:
+        await self._reads.stop()
+
+    async def history(self, id: str) -> Sequence[ContentRevision]:
+        statement = "SELECT action, old_text, new_text, created_at FROM history WHERE memory_id = ? ORDER BY rowid"
+
+        def read(connection: sqlite3.Connection) -> Sequence[ContentRevision]:
+            rows = connection.execute(statement, (memory_id(id),)).fetchall()
+            return [ContentRevision(as_text(action), old, new, as_text(at)) for action, old, new, at in rows]
+
+        return await self._reads.run(read)
+
+    async def related(self, entry: MemoryEntry) -> Entries:
+        """The other versions of a memory and the relations whose source or destination it names; for a relation, the
+        memories that name one of the two."""
+        contents = await self._loaded()
+        row, user = contents.row_by_handle.get(entry.handle), entry.namespace or ""
+        if row is None:
+            return []
+        if row.table == "relations":
+            return [other.entry for other in contents.of("memories", user) if _names_end(other.entry, row)]
+        versions = [*contents.of("memories", user), *contents.of("archive", user)]
+        found = [
+            other.entry for other in versions if other is not row and memory_id(other.entry.id) == memory_id(entry.id)
+        ]
+        valid = [other for other in contents.of("relations", user) if other.entry.superseded_by is None]
+        return found + [other.entry for other in valid if _names_end(entry, other)]
+
+    async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> OwnEvidence:
+        request, contents = trial.request, await self._loaded()
+        users = contents.namespaces if request.namespace is None else (request.namespace,)
+        lengths = {entry.embedding_dimensions for entry in contents.entries if entry.embedding_dimensions}
+        is_usable = vector is not None and (not lengths or len(vector) in lengths)
+        usable = vector.astype("float32") if vector is not None and is_usable else None
+
+        def recall_each(connection: sqlite3.Connection) -> Sequence[UserRecall]:
+            query, limit = request.query, request.limit
+            return [recall_for_user(connection, contents, user, query, usable, limit) for user in users]
+
+        recalls = await self._reads.run(recall_each)
+        results = best_first([result for recall in recalls for result in recall.results])[: max(0, request.limit)]
+        notes = ignored_parts(request, WHY_NOT)
+        if len(recalls) > 1:
+            notes.append(f"R-Mem searches for one user at a time: these are the results of its {len(recalls):,} users.")
+        if usable is None:
+            notes.append("The query has no vector of the length of those here, so R-Mem ranks nothing.")
+        failed = next((recall.error for recall in recalls if recall.error is not None), None)
+        if failed is not None:
+            notes.append(f"The keyword stage fails, as it does in R-Mem, so all memories are ranked: {failed}.")
+        return OwnEvidence(
+            request=request,
+            entries=tuple(results),
+            mode=STAGE,
+            scale="cosine; relations 0.9",
+            notes=tuple(notes),
+            is_of_limit=True,
+            program=self.about.program,
+        )
+
+
+def _names_end(entry: MemoryEntry, relation: Row) -> bool:
+    """Whether a memory contains the source or the destination of a relation."""
+    content = entry.content.casefold()
+    return any(end and end.casefold() in content for end in relation.ends)

@@ -1,1 +1,0 @@
-"""R-Mem's store: another program's memory, browsed and recalled as that program does it."""
