@@ -88,15 +88,12 @@ def _serves(evidence: Evidence, trial: Trial, session_id: str | None) -> bool:
         return False
     if lists_recent(query, profile) or not words(query):
         return True
-    search = like_search(query, profile)
-    patterns = () if evidence.like_facts is None else evidence.like_facts.patterns
-    if evidence.expression != match_expression(query, profile):
-        return False
     if not (evidence.vector_asked or mode_in(trial.settings, profile) == "bm25"):
         return False
-    if search is None or evidence.cut_for is not None:
-        return True
-    return search.patterns == patterns
+    search = like_search(query, profile)
+    patterns = () if evidence.like_facts is None else evidence.like_facts.patterns
+    is_same_like = evidence.cut_for is not None or search is None or search.patterns == patterns
+    return is_same_like and evidence.expression == match_expression(query, profile)
 
 
 def _own_serves(evidence: OwnEvidence, trial: Trial, asked: RecallRequest) -> bool:
