@@ -164,7 +164,8 @@ def current_states(rows: Iterable[Row]) -> dict[str, str | None]:
     states: dict[str, str | None] = {}
     for row in rows:
         if row.table in (FILE, NOTES_FILE):
-            states[row.id] = _file_digest(_path_of(row))
+            data = read_bytes(_path_of(row))
+            states[row.id] = None if data is None else hashlib.sha256(data).hexdigest()
         elif not _path_of(row).exists():
             states[row.id] = None
         else:
@@ -298,17 +299,6 @@ def _path_of(row: Row) -> Path:
 
 def _fingerprint(row: Row | None) -> str | None:
     return None if row is None else row.fingerprint
-
-
-def _file_digest(path: Path) -> str | None:
-    """Give the fingerprint of a file of any size; None if there is none. Raises Unreadable."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        raise Unreadable(f"{path} cannot be read: {error.strerror}.", hint="Check its permissions.") from error
 
 
 def _write_file(path: Path, present: Row | None, after: Row | None) -> None:

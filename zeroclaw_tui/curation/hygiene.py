@@ -58,8 +58,6 @@ COUNTED_AS: Mapping[str, tuple[RuleName, ...]] = {
 }
 """ZeroClaw's counts by their names in its state file, and the rules that each of them counts."""
 
-_LARGEST_COUNT = 2**64 - 1
-
 _ARCHIVE, _AUDIT_LOG = "archive", "memory_audit"
 _ORDER: Mapping[RuleName, int] = {name: place for place, name in enumerate(get_args(RuleName))}
 _FOLDERS: Sequence[tuple[str, RuleName, RuleName]] = (
@@ -133,7 +131,7 @@ def state_bytes(version: str, now: datetime, report: Mapping[str, int]) -> bytes
 
 
 def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _LARGEST_COUNT
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def local_time(moment: datetime, now: datetime, *, short: bool = False) -> str:

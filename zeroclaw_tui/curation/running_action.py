@@ -8,7 +8,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
@@ -91,29 +91,26 @@ class RunningAction(Journal):
         """Mark it as done, delete old actions, and release the lock; return None if it changed nothing."""
 
         def finish() -> Action | None:
-            with self._released(), self._file.explained("written further"):
-                with transaction(self._connection):
-                    self._end(self._connection)
-                    delete_empty_actions(self._connection)
-                return self._ended(self._connection)
+            try:
+                with self._guard, self._file.explained("written further"):
+                    with transaction(self._connection):
+                        self._end(self._connection)
+                        delete_empty_actions(self._connection)
+                    return self._ended(self._connection)
+            finally:
+                self._release()
 
         return await asyncio.to_thread(finish)
 
     async def abandon(self) -> None:
         """Release the lock because it failed. `Trash.recover` finds out what of it was done."""
+        await asyncio.to_thread(self._release)
 
-        def release() -> None:
-            with self._released():
-                pass
-
-        await asyncio.to_thread(release)
-
-    @contextmanager
-    def _released(self) -> Iterator[None]:
-        """Close the file and release the lock in the end."""
+    def _release(self) -> None:
+        """Close the file and release the lock."""
         try:
-            with self._guard, closing(self._connection):
-                yield
+            with self._guard:
+                self._connection.close()
         finally:
             os.close(self._descriptor)
 

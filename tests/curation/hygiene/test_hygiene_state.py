@@ -75,7 +75,6 @@ def test_a_state_of_an_earlier_version_lacks_fields_and_a_later_one_does_not(tmp
         b"\xef\xbb\xbf{}",
         b"[" * 100_000,
         ran(1, {**OLD, "archived_memory_files": -1}),
-        ran(1, {**OLD, "archived_memory_files": 2**64}),
         {"last_run_at": None, "last_report": OLD},
         {"last_run_at": "2026-03-20", "last_report": OLD},
     ],

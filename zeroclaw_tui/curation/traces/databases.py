@@ -114,13 +114,7 @@ def _found_rows(
 ) -> Iterator[FoundRow]:
     """The rows of a table that have a text, or only the row of this number."""
     query = f"SELECT rowid, * FROM {quoted(table)}"
-    try:
-        rows = connection.execute(query if number is None else f"{query} WHERE rowid = {number:d}")
-    except sqlite3.OperationalError as error:
-        if "rowid" not in str(error):
-            raise
-        # Of a table WITHOUT ROWID only the bytes are searched; ZeroClaw has none.
-        return
+    rows = connection.execute(query if number is None else f"{query} WHERE rowid = {number:d}")
     names = [name for name, *_ in rows.description[1:]]
     for rowid, *values in rows:
         check()
@@ -223,16 +217,5 @@ def wipe(path: Path) -> None:
         connection.execute("PRAGMA secure_delete = ON").fetchall()
         connection.execute("VACUUM")
         for name in keyword_indexes(connection):
-            _rebuild(connection, name)
+            connection.execute(f"INSERT INTO {quoted(name)}({quoted(name)}) VALUES ('rebuild')")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-
-
-def _rebuild(connection: sqlite3.Connection, index: str) -> None:
-    for order in ("rebuild", "optimize"):
-        try:
-            connection.execute(f"INSERT INTO {quoted(index)}({quoted(index)}) VALUES (?)", (order,))
-            return
-        except sqlite3.OperationalError as error:
-            # An index that keeps no texts of its own cannot be rebuilt.
-            if getattr(error, "sqlite_errorname", "") != "SQLITE_ERROR":
-                raise
