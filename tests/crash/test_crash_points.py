@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parents[1]
-UPKEEP = ("skip", "overwrite", "rename", "merge", "hygiene", "undo")
+UPKEEP = ("skip", "overwrite", "rename", "merge", "clean", "hygiene", "undo")
 RUNS = [
     ("crash/crash_points.py", ("purge", "edit", "undo"), 6, "every memory whole"),
     ("crash/upkeep_crash_points.py", UPKEEP, 5, "every memory whole"),

@@ -1,6 +1,6 @@
-"""Kill an import, a merge, hygiene or its undo before one of its system calls, and look at what is left.
+"""Kill an import, a merge, a cleaning, hygiene or its undo before one of its system calls, and look at what is left.
 
-    python tests/crash/upkeep_crash_points.py skip|overwrite|rename|merge|hygiene|undo FOLDER [--points N]
+    python tests/crash/upkeep_crash_points.py skip|overwrite|rename|merge|clean|hygiene|undo FOLDER [--points N]
 
 Without --points every system call is tried. Ends with code 1 where a memory is lost, where doing it again does not
 finish it, or where undoing does not bring back the very rows.
@@ -29,6 +29,7 @@ from zeroclaw_tui.curation import changes
 ACTIONS: dict[str, Step] = {
     **{on_conflict: ("import", at) for at, on_conflict in enumerate(CLASHES)},
     "merge": ("merge", 0),
+    "clean": ("clean", 0),
     "hygiene": ("hygiene", 0),
     "undo": ("hygiene", 0),
 }

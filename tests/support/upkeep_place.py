@@ -26,6 +26,7 @@ from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.purge_plan import plan_purge
 from zeroclaw_tui.curation.snapshot import place_of, plan_hydrate, write_snapshot
+from zeroclaw_tui.curation.traces.copies import clean_copies, find_copies
 from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.change import Draft, Edit
@@ -35,6 +36,9 @@ NOW = datetime(2026, 3, 20, 12, 0, tzinfo=UTC)
 WORDS = ["harbour", "crossing", "imported", "kept", "hydrated"]
 CLASHES = ("skip", "overwrite", "rename")
 SNAPSHOT = snapshot(("key0", "hydrated in place"), ("only there", "hydrated anew"))
+
+COPIES = ["asked for the harbour", "hydrated in place"]
+"""Texts in the audit log, and in the snapshot."""
 
 Step = tuple[str, int]
 """A kind of upkeep, and a number that picks what of."""
@@ -118,8 +122,10 @@ def _make_files(place: Place) -> None:
         os.utime(path, ns=(10**18 + at, 10**18 + at))
     with closing(sqlite3.connect(place.root / "memory" / "audit.db")) as connection, connection:
         connection.execute(AUDIT)
-        rows = [(f"key{at}", (NOW - timedelta(days=5 * at)).isoformat()) for at in range(6)]
-        connection.executemany("INSERT INTO memory_audit (operation, key, timestamp) VALUES ('store', ?, ?)", rows)
+        rows = [(f"key{at}", (NOW - timedelta(days=5 * at)).isoformat(), COPIES[0]) for at in range(6)]
+        connection.executemany(
+            "INSERT INTO memory_audit (operation, key, timestamp, metadata) VALUES ('store', ?, ?, ?)", rows
+        )
 
 
 def _make_imports(folder: Path, count: int) -> None:
@@ -138,12 +144,12 @@ async def do(library: Library, place: Place, step: Step) -> Outcome | None:
     name, number = step
     return await {
         "hygiene": _hygiene, "merge": _merge, "hydrate": _hydrate, "import": _import,
-        "store": _store, "edit": _edit, "purge": _purge, "snapshot": _snapshot,
+        "store": _store, "edit": _edit, "purge": _purge, "snapshot": _snapshot, "clean": _clean,
     }[name](library, place, number)  # fmt: skip
 
 
 STEPS: Sequence[str] = (
-    "hygiene", "merge", "hydrate", "import", "store", "edit", "purge", "snapshot",
+    "hygiene", "merge", "hydrate", "import", "store", "edit", "purge", "snapshot", "clean",
 )  # fmt: skip
 
 
@@ -187,6 +193,10 @@ async def _edit(library: Library, place: Place, number: int) -> Outcome | None:
 async def _purge(library: Library, place: Place, number: int) -> Outcome | None:
     plan = await plan_purge(library, MemoryFilter(category=(("conversation", "core", "daily")[number % 3],)))
     return await changes.remove_memories(library, plan, "purge")
+
+
+async def _clean(library: Library, place: Place, number: int) -> Outcome:
+    return await clean_copies(library, await find_copies(library, COPIES))
 
 
 async def _snapshot(library: Library, place: Place, number: int) -> Outcome | None:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
 import stat
-import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -127,46 +124,3 @@ async def test_a_locked_chat_is_reported_and_left(place: Place, monkeypatch: pyt
             await undo(library)
             assert await library.trash.last() is None
     assert notes.read_text() == f"{SECRET}\nrest\n"
-
-
-KILLED = """
-import asyncio, os, sys
-from pathlib import Path
-from zeroclaw_tui.curation.traces import copies as looking
-from zeroclaw_tui.curation.traces.copies import find_copies
-from zeroclaw_tui.curation.library import open_library
-from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.config_choice import configs_for
-from zeroclaw_tui.curation.running_action import RunningAction
-
-async def main():
-    library = await open_library(configs_for(OpenOptions(config_dir=Path(sys.argv[1])))[0])
-    record = RunningAction.record
-    def record_and_die(action, changes):
-        record(action, changes)
-        os._exit(9)
-    if sys.argv[2] == "kept":
-        RunningAction.record = record_and_die
-    else:
-        looking.external.optimize_keyword_indexes = lambda file: os._exit(9)
-    copies = await find_copies(library, [sys.argv[3]])
-    await looking.clean_copies(library, copies)
-
-asyncio.run(main())
-"""
-
-
-@pytest.mark.parametrize("moment", ["kept", "done"])
-async def test_a_killed_cleaning_is_recovered(place: Place, moment: str) -> None:
-    """What was kept but not done is nothing to undo; what was done comes back."""
-    path = _chats(place, SECRET, OTHER)
-    arguments = [sys.executable, "-c", KILLED, str(place.config_dir), moment, SECRET]
-    died = await asyncio.to_thread(subprocess.run, arguments, capture_output=True)
-    assert died.returncode == 9, died.stderr
-    assert _messages(path) == [SECRET if moment == "kept" else "[removed]", OTHER]
-    async with place.opened() as library:
-        await library.trash.recover(library.memory)
-        assert (await library.trash.last() is None) == (moment == "kept")
-        if moment == "done":
-            assert (await undo(library)).count == 1
-    assert _messages(path) == [SECRET, OTHER]
