@@ -16,8 +16,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from zeroclaw_tui.backends.lookup import rows_by_id
+from zeroclaw_tui.curation.external import current_states
 from zeroclaw_tui.curation.journal_file import Answer, JournalFile
 from zeroclaw_tui.curation.journal_records import (
+    EXTERNAL,
     LISTED,
     OF_STORE,
     TRASH_BYTES,
@@ -39,9 +42,8 @@ from zeroclaw_tui.curation.journal_records import (
     text_of,
     versions_where,
 )
-from zeroclaw_tui.curation.recovery import find_done
 from zeroclaw_tui.curation.running_action import PermanentDeletion, RunningAction, Turn
-from zeroclaw_tui.memory.change import FILE, MEMORIES, OTHER_ROW, Row, RowChange
+from zeroclaw_tui.memory.change import FILE, MEMORIES, NOTES_FILE, OTHER_ROW, Row, RowChange
 from zeroclaw_tui.memory.entry import column_text
 from zeroclaw_tui.memory.errors import NotFound
 
@@ -50,6 +52,10 @@ if TYPE_CHECKING:
     from zeroclaw_tui.config.locations import Install
 
 Running = TypeVar("Running", bound=RunningAction)
+Name = tuple[str, str]
+"""The table and the id of a row."""
+
+_BATCH = 250
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +125,10 @@ class Trash:
         try:
             for action in await self._numbers(begun, self.store):
                 recorded = await self._numbers("SELECT number FROM changes WHERE action = ? ORDER BY number", action)
-                done = await find_done(await self.versions(recorded), memory)
+                done = await _find_done(await self.versions(recorded), memory)
                 undone = [number for number in recorded if not done.get(number, True)]
                 await self._file.write(partial(_complete_action, action=action, undone=undone))
-            done = await find_done(await self.versions(await self._numbers(turning, self.store)), memory)
+            done = await _find_done(await self.versions(await self._numbers(turning, self.store)), memory)
             await self._file.write(partial(_complete_turns, store=self.store, done=done))
         finally:
             os.close(descriptor)
@@ -319,3 +325,58 @@ def _complete_turns(connection: sqlite3.Connection, store: str, done: dict[int, 
     bits = [(not is_done, number) for number, is_done in done.items()]
     connection.executemany("UPDATE changes SET undone = ? WHERE number = ?", bits)
     connection.execute(f"UPDATE changes SET turning = 0 WHERE turning > 0 AND {OF_STORE}", (store,))
+
+
+# What the store and the files show of changes whose program was stopped
+
+
+async def _find_done(versions: Sequence[Version], memory: Memory) -> dict[int, bool]:
+    """Return by number whether each change is done. A row that is in neither state is left out.
+
+    Several changes of one row are a chain of states, of which the present one is looked for, the last one first.
+    """
+    lines_of_file = _lines_by_file(versions)
+    lines = {number for numbers in lines_of_file.values() for number in numbers}
+    chains: dict[Name, list[Version]] = {}
+    for version in versions:
+        if version.number not in lines:
+            chains.setdefault((version.change.row.table, version.change.row.id), []).append(version)
+    present = await _present_states(versions, [name for table, name in chains if table == MEMORIES], memory)
+    done: dict[int, bool] = {}
+    for name, chain in chains.items():
+        states = [chain[0].states[0], *(version.states[1] for version in chain)]
+        for count in range(len(chain), -1, -1):
+            if name in present and states[count] == present[name]:
+                done |= {version.number: at < count for at, version in enumerate(chain)}
+                break
+    for file, its_lines in lines_of_file.items():
+        done |= {number: done[file] for number in its_lines if file in done}
+    memories = {done[one.number] for one in versions if one.change.row.table == MEMORIES and one.number in done}
+    if len(memories) == 1:
+        # Agents and cached vectors change in the same transaction as the memories they belong to.
+        done = dict.fromkeys((version.number for version in versions), *memories) | done
+    return done
+
+
+def _lines_by_file(versions: Sequence[Version]) -> dict[int, list[int]]:
+    """Return the changes of lines that a Markdown store recorded right before the change of their file."""
+    lines: list[int] = []
+    by_file: dict[int, list[int]] = {}
+    for version in versions:
+        if version.change.row.table == MEMORIES:
+            lines.append(version.number)
+        elif version.change.row.table == NOTES_FILE:
+            by_file[version.number], lines = lines, []
+    return by_file
+
+
+async def _present_states(versions: Sequence[Version], ids: Sequence[str], memory: Memory) -> dict[Name, str | None]:
+    """Return the present fingerprints of these memories, and of all files and rows of other databases."""
+    present: dict[Name, str | None] = {}
+    for start in range(0, len(ids), _BATCH):
+        found = await rows_by_id(memory, ids[start : start + _BATCH])
+        present |= {(MEMORIES, one): row.fingerprint for one, row in found.items()}
+    external = [row for version in versions for row in version.rows if row.table in EXTERNAL]
+    states = await asyncio.to_thread(current_states, external)
+    missing: dict[Name, str | None] = dict.fromkeys((MEMORIES, one) for one in ids)
+    return missing | present | {(row.table, row.id): states[row.id] for row in external}

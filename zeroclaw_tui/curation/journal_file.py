@@ -97,21 +97,24 @@ class JournalFile:
 
     async def erase(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
         """Return what `work` returns, under the lock; zero what it deletes."""
+
+        def erase() -> Answer:
+            with closing(self.open_to_write()) as connection:
+                with self.explained("written"), transaction(connection):
+                    answer = work(connection)
+                try:
+                    with self.explained("written further"):
+                        wipe(connection)
+                except InspectorError as error:
+                    error.hint = f"The file may still contain what was deleted. Empty the trash again. {error.hint}"
+                    raise
+            return answer
+
         descriptor = await self.lock()
         try:
-            answer = await self.write(work)
-            await asyncio.to_thread(self._wipe)
+            return await asyncio.to_thread(erase)
         finally:
             os.close(descriptor)
-        return answer
-
-    def _wipe(self) -> None:
-        try:
-            with closing(self.open_to_write()) as connection, self.explained("written further"):
-                wipe(connection)
-        except InspectorError as error:
-            error.hint = f"The file may still contain what was deleted. Empty the trash again. {error.hint}"
-            raise
 
     def open_to_write(self) -> sqlite3.Connection:
         """Open the file to write it durably and to zero what is deleted; the caller has the lock. Blocks.
