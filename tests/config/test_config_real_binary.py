@@ -8,13 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from zeroclaw_tui.config.real_binary import (
-    our_command,
-    real_zeroclaw,
-    runnable,
-    runnable_command,
-    zeroclaw_version,
-)
+from zeroclaw_tui.config.real_binary import our_command, real_zeroclaw, runnable, runnable_command, zeroclaw_version
 
 
 def put(folder: Path, text: str, mode: int = 0o755) -> Path:

@@ -11,11 +11,7 @@ from pathlib import Path
 import pytest
 from support.config_folder import NEW, NOBODY, NOW, OLD, Folder, saved
 
-from zeroclaw_tui.config.save import (
-    list_backups,
-    read_backup,
-    save_config,
-)
+from zeroclaw_tui.config.save import list_backups, read_backup, save_config
 from zeroclaw_tui.config.toml import read_config
 
 

@@ -14,11 +14,7 @@ import pytest
 from support.config_folder import NEW, NOBODY, NOW, OLD, Folder, saved
 
 from zeroclaw_tui.config import save
-from zeroclaw_tui.config.save import (
-    list_backups,
-    read_backup,
-    save_config,
-)
+from zeroclaw_tui.config.save import list_backups, read_backup, save_config
 from zeroclaw_tui.config.toml import read_config
 from zeroclaw_tui.memory.errors import BrokenConfig, Refused, Unreadable
 

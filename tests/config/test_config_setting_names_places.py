@@ -8,12 +8,7 @@ import pytest
 
 from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.schema import Target
-from zeroclaw_tui.config.setting_names import (
-    default_of,
-    is_read,
-    place_of,
-    written_value,
-)
+from zeroclaw_tui.config.setting_names import default_of, is_read, place_of, written_value
 from zeroclaw_tui.memory.errors import BrokenConfig
 
 FIRST = Target(schema=1, has_aliases=False, is_modern=False)

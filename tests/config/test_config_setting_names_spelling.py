@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from zeroclaw_tui.config.schema import (
-    MEMORY_KEYS,
-    SETTINGS,
-)
-from zeroclaw_tui.config.setting_names import (
-    setting_name,
-)
+from zeroclaw_tui.config.schema import MEMORY_KEYS, SETTINGS
+from zeroclaw_tui.config.setting_names import setting_name
 from zeroclaw_tui.memory.errors import WRONG_USE, UsageError
 
 URL = "storage.postgres.db_url"

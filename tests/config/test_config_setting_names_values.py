@@ -8,13 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroclaw_tui.config.schema import (
-    SETTINGS,
-)
-from zeroclaw_tui.config.setting_names import (
-    checked_value,
-    parsed_value,
-)
+from zeroclaw_tui.config.schema import SETTINGS
+from zeroclaw_tui.config.setting_names import checked_value, parsed_value
 from zeroclaw_tui.memory.errors import UsageError
 
 SECRETS = [name for name, key in SETTINGS.items() if key.is_secret]

@@ -9,14 +9,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from zeroclaw_tui.config.locations import Install
-from zeroclaw_tui.config.schema import (
-    KIND_WORDS,
-    Kind,
-    Target,
-    fits,
-    kind_of,
-    version_numbers,
-)
+from zeroclaw_tui.config.schema import KIND_WORDS, Kind, Target, fits, kind_of, version_numbers
 from zeroclaw_tui.files.disk import is_folder
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 

@@ -5,23 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from answers_samples import (
-    ALIASED,
-    GENERATIONS,
-    OLD,
-    OLD_FILE_READ_BY_NEW,
-    PASSWORD,
-    POSTGRES,
-    URL,
-    situation,
-)
+from answers_samples import ALIASED, GENERATIONS, OLD, OLD_FILE_READ_BY_NEW, PASSWORD, POSTGRES, URL, situation
 
 from zeroclaw_tui.config.schema import Target
 from zeroclaw_tui.memory.errors import WRONG_USE, UsageError
 from zeroclaw_tui.onboard.answers import gather
-from zeroclaw_tui.onboard.plan import (
-    make_plan,
-)
+from zeroclaw_tui.onboard.plan import make_plan
 
 ON_POSTGRES = "[memory]\nbackend = 'postgres'\nauto_save = true\n"
 SOURCES = ("flag", "answers file", "config", "default")

@@ -12,13 +12,9 @@ from support.wizard_world import BACKENDS, World
 
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.onboard.answers import Answers
-from zeroclaw_tui.onboard.plan import (
-    Plan,
-)
+from zeroclaw_tui.onboard.plan import Plan
 from zeroclaw_tui.onboard.probes import Finding
-from zeroclaw_tui.onboard.questions import (
-    asked,
-)
+from zeroclaw_tui.onboard.questions import asked
 
 OLD = """# kept
 default_temperature = 0.7   # warm

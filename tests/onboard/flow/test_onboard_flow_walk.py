@@ -15,9 +15,7 @@ from support.scripted_asker import ENTER, Moment, Reply, ScriptedAsker
 from support.wizard_world import BACKENDS, World
 
 from zeroclaw_tui.onboard.flow import walk
-from zeroclaw_tui.onboard.plan import (
-    apply_plan,
-)
+from zeroclaw_tui.onboard.plan import apply_plan
 from zeroclaw_tui.onboard.prompts import Move
 
 MakeWorld = Callable[..., World]

@@ -12,10 +12,7 @@ from support.scripted_asker import ENTER, Moment, Reply, ScriptedAsker, answerin
 from support.wizard_world import BACKENDS, World
 
 from zeroclaw_tui.onboard import wizard as wizard_module
-from zeroclaw_tui.onboard.plan import (
-    Plan,
-    apply_plan,
-)
+from zeroclaw_tui.onboard.plan import Plan, apply_plan
 from zeroclaw_tui.onboard.prompts import Move
 from zeroclaw_tui.onboard.wizard import Request, WizardResult, run_wizard
 

@@ -14,11 +14,7 @@ from support.wizard_world import BACKENDS, NEEDED, World, flat
 
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.onboard.answers import Answers, is_tightened
-from zeroclaw_tui.onboard.plan import (
-    Plan,
-    apply_plan,
-    make_plan,
-)
+from zeroclaw_tui.onboard.plan import Plan, apply_plan, make_plan
 
 ASKED = {
     "auto_save": st.sampled_from(["true", "false"]),

@@ -9,10 +9,7 @@ from support.wizard_world import BACKENDS, NEEDED, OLD, World, flat
 
 from zeroclaw_tui.config.schema import default_values
 from zeroclaw_tui.onboard.answers import gather
-from zeroclaw_tui.onboard.plan import (
-    apply_plan,
-    make_plan,
-)
+from zeroclaw_tui.onboard.plan import apply_plan, make_plan
 
 PROFILE = ("auto_save", "hygiene_enabled", "archive_after_days", "purge_after_days", "embedding_cache_size")
 

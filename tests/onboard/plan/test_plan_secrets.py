@@ -8,9 +8,7 @@ import pytest
 from support.wizard_world import KEY, NEEDED, OLD, URL, World
 
 from zeroclaw_tui.config.secrets import KEY_FILE, SecretUnreadable, reveal, seal
-from zeroclaw_tui.onboard.plan import (
-    apply_plan,
-)
+from zeroclaw_tui.onboard.plan import apply_plan
 
 ASK = NEEDED["postgres"]
 THIRD = "schema_version = 3\n" + OLD

@@ -10,9 +10,7 @@ from support.wizard_world import NEEDED, OLD, URL, World
 
 from zeroclaw_tui.config.secrets import KEY_FILE
 from zeroclaw_tui.memory.errors import UsageError
-from zeroclaw_tui.onboard.plan import (
-    apply_plan,
-)
+from zeroclaw_tui.onboard.plan import apply_plan
 
 NOBODY = 65534
 SQLITE = '[memory]\nbackend = "sqlite"\nauto_save = true\n'

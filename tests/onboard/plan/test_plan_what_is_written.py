@@ -9,9 +9,7 @@ from support.wizard_world import NEEDED, URL, World
 
 from zeroclaw_tui.memory.errors import BrokenConfig, UsageError
 from zeroclaw_tui.onboard.answers import Given
-from zeroclaw_tui.onboard.plan import (
-    make_plan,
-)
+from zeroclaw_tui.onboard.plan import make_plan
 
 SHORT = '[memory]\nbackend = "sqlite"\nauto_save = true\n'
 THIRD = "schema_version = 3\n"

@@ -9,13 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from zeroclaw_tui.onboard.answers import Answers, Given, known_backends
-from zeroclaw_tui.onboard.question import (
-    Question,
-)
-from zeroclaw_tui.onboard.questions import (
-    QUESTIONS,
-    asked,
-)
+from zeroclaw_tui.onboard.question import Question
+from zeroclaw_tui.onboard.questions import QUESTIONS, asked
 from zeroclaw_tui.onboard.situation import candidates, situation_at
 
 FORMS: dict[str, str | None] = {

@@ -10,9 +10,7 @@ from question_samples import BACKENDS, FORMS, all_starts, answering, everything_
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.onboard.answers import Answers
 from zeroclaw_tui.onboard.question import Question
-from zeroclaw_tui.onboard.questions import (
-    asked,
-)
+from zeroclaw_tui.onboard.questions import asked
 
 SQLITE = [
     "backend",

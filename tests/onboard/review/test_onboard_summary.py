@@ -14,16 +14,9 @@ from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.schema import Target
 from zeroclaw_tui.onboard.answers import Answers
-from zeroclaw_tui.onboard.plan import (
-    Change,
-    Plan,
-)
+from zeroclaw_tui.onboard.plan import Change, Plan
 from zeroclaw_tui.onboard.probes import Finding
-from zeroclaw_tui.onboard.review import (
-    after_lines,
-    plan_document,
-    review_lines,
-)
+from zeroclaw_tui.onboard.review import after_lines, plan_document, review_lines
 from zeroclaw_tui.onboard.situation import Situation
 from zeroclaw_tui.onboard.wizard import found_lines
 
