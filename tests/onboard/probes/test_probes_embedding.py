@@ -58,16 +58,13 @@ def test_an_endpoint_that_never_answers(tmp_path: Path) -> None:
     assert "did not answer within 0.4 s" in found.sentence
 
 
-def test_an_unknown_host(tmp_path: Path) -> None:
-    found = look(tmp_path, "https://nobody.invalid")
+def test_an_unknown_host_and_a_key_sent_unencrypted(tmp_path: Path) -> None:
+    found = look(tmp_path, "http://nobody.invalid")
     assert found.exit_code == 3
     assert "nobody.invalid" in found.sentence
     assert found.wrong == ("memory.embedding_provider",)
-
-
-def test_a_key_sent_unencrypted_is_reported(tmp_path: Path) -> None:
-    found = look(tmp_path, "http://nobody.invalid")
     assert found.facts == ("the API key is sent to nobody.invalid over plain HTTP, without encryption",)
+    assert look(tmp_path, "https://nobody.invalid").facts == ()
     assert look(tmp_path, "http://nobody.invalid", key=None).facts == ()
 
 
