@@ -11,7 +11,7 @@ from support.judging import judge
 from support.opened import opened_at
 from support.small_store import make
 
-from zeroclaw_tui.curation.prompt import Prompt, prompt_for
+from zeroclaw_tui.curation.recall import Prompt, prompt_for
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest, Rule, ScoredEntry
 from zeroclaw_tui.scoring.injection import context_block

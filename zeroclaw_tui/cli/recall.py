@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.prompt import Prompt
+    from zeroclaw_tui.curation.recall import Prompt
     from zeroclaw_tui.curation.similar import SimilarResult
     from zeroclaw_tui.memory.recall import Layer, RecallRequest, RecallResult, Rule, ScoredEntry
     from zeroclaw_tui.scoring.explain_lines import Look
@@ -395,7 +395,7 @@ def _wrapped(text: str, room: int) -> list[str]:
 )
 async def prompt(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Print the literal text on stdout, with invisible characters marked; the document has every character as it is."""
-    from zeroclaw_tui.curation.prompt import prompt_for
+    from zeroclaw_tui.curation.recall import prompt_for
 
     made = await prompt_for(library, trial_given(library, given, now))
     if given.json:

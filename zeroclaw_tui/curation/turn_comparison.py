@@ -10,8 +10,7 @@ from typing import Any
 
 from zeroclaw_tui.backends.lookup import entries_with_key
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.prompt import prompt_for
-from zeroclaw_tui.curation.recall import turn_limit
+from zeroclaw_tui.curation.recall import prompt_for, turn_limit
 from zeroclaw_tui.curation.turns import MASKED, Turn, keys_of_block, masked_as_in_trace
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import UsageError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.app import ComposeResult
 from textual.widget import Widget
 
-from zeroclaw_tui.curation.prompt import Prompt, prompt_for
+from zeroclaw_tui.curation.recall import Prompt, prompt_for
 from zeroclaw_tui.memory.text import are, counted
 from zeroclaw_tui.scoring.profiles import Trial
 from zeroclaw_tui.tui.format import shown_line
