@@ -1,36 +1,24 @@
-"""Recalls replayed on evidence that was gathered once: what it answers, and that it decides as the store does."""
+"""Recalls replayed on evidence that was gathered once."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
-import pytest
 from support.replaying import library_of, trial
 from support.small_store import blob, change, make
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.recall import gather_evidence
 
-ROWS = [{"content": f"rust number{at}", "embedding": blob(at, 1)} for at in range(40)]
 
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return make(tmp_path / "brain.db", "G4", ROWS)
-
-
-@pytest.fixture
-async def memory(path: Path) -> AsyncIterator[SqliteMemory]:
+async def test_a_row_deleted_in_the_meantime_is_left_out(tmp_path: Path) -> None:
+    rows = [{"content": f"rust number{at}", "embedding": blob(at, 1)} for at in range(40)]
+    path = make(tmp_path / "brain.db", "G4", rows)
     memory = SqliteMemory(path)
     await memory.open()
-    yield memory
-    await memory.close()
-
-
-async def test_a_row_deleted_in_the_meantime_is_left_out(memory: SqliteMemory, path: Path) -> None:
     evidence = await gather_evidence(library_of(memory), trial("number7 rust", limit=40))
     change(path, "DELETE FROM memories WHERE key = 'key7'")
     result = await evidence.replay(trial("number7 rust", limit=40))
+    await memory.close()
     assert "key7" not in [scored.entry.key for scored in result.results]
     assert [scored.rank for scored in result.results] == list(range(1, 40))
