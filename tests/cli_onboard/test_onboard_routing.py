@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.bash_completion import completed
 
 Run = Callable[..., Any]
 SYSTEM = f"{Path(sys.executable).parent}:/usr/bin:/bin"
@@ -152,3 +153,14 @@ def test_options_that_contradict_each_other(
     answer = run("onboard", "--config-dir", str(config_file.parent), *arguments)
     assert (answer.code, answer.message) == (2, "")
     assert named in answer.err
+
+
+def completed(script: Path, *words: str) -> set[str]:
+    """The words offered in place of the last one."""
+    function = f"_shtab_{words[0].replace('-', '_')}"
+    asked = (
+        f"source {shlex.quote(str(script))}; COMP_WORDS=({shlex.join(words)}); COMP_CWORD={len(words) - 1}; "
+        f'{function}; printf "%s\\n" "${{COMPREPLY[@]}}"'
+    )
+    answer = subprocess.run(["bash", "-c", asked], capture_output=True, text=True, check=True)
+    return set(answer.stdout.splitlines())

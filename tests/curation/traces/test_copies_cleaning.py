@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from copies_samples import OTHER, SECRET, Place
 from support.left_texts import SESSIONS, snapshot
-from support.racing import after_recording
 
 from zeroclaw_tui.curation.changes import preview_turn, undo
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.running_action import RunningAction
 from zeroclaw_tui.curation.traces.copies import clean_copies, find_copies
 from zeroclaw_tui.files import database as connections
-from zeroclaw_tui.memory.change import Conflicts
+from zeroclaw_tui.memory.change import Conflicts, RowChange
 
 Make = Callable[..., Place]
 
@@ -59,9 +59,15 @@ async def test_cleaning_removes_only_those_lines_and_undo_restores_the_bytes(mak
 async def test_a_file_that_changes_in_the_meantime_is_left_alone(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the agent wrote stays, a sentence says so, and there is nothing to undo."""
     notes = place.write("MEMORY.md", f"- **door**: {SECRET}\n")
+    record = RunningAction.record
+
+    def record_and_write(action: RunningAction, changes: Sequence[RowChange]) -> None:
+        record(action, changes)
+        notes.write_text(f"{notes.read_text()}- **new**: from the agent\n")
+
     async with place.opened() as library:
         copies = await find_copies(library, [SECRET])
-        after_recording(monkeypatch, lambda: notes.write_text(f"{notes.read_text()}- **new**: from the agent\n"))
+        monkeypatch.setattr(RunningAction, "record", record_and_write)
         outcome = await clean_copies(library, copies)
         assert (outcome.count, outcome.action) == (0, None)
         assert "changed while it was being cleaned" in outcome.notes[0]
