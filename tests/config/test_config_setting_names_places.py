@@ -7,8 +7,8 @@ import tomllib
 import pytest
 
 from zeroclaw_tui.config.document import ConfigDocument
-from zeroclaw_tui.config.schema import Target
-from zeroclaw_tui.config.setting_names import default_of, is_read, place_of, written_value
+from zeroclaw_tui.config.schema import SETTINGS, Target
+from zeroclaw_tui.config.setting_names import is_read, place_of, written_value
 from zeroclaw_tui.memory.errors import BrokenConfig
 
 FIRST = Target(schema=1, has_aliases=False, is_modern=False)
@@ -76,7 +76,10 @@ def test_which_versions_read_a_setting(name: str, reading: list[str], not_readin
 
 
 def test_defaults_that_changed_between_versions() -> None:
-    assert [default_of("storage.lucid.recall_timeout_ms", known(v)) for v in ("0.7.5", "0.8.4")] == [500, 3000]
-    assert default_of("memory.retrieval_stages", known("0.8.3")) == ["cache", "fts", "vector"]
-    assert default_of("memory.retrieval_stages", known("0.8.4")) == ["fts", "vector"]
-    assert default_of("storage.postgres.db_url", FIRST) is None
+    assert [SETTINGS["storage.lucid.recall_timeout_ms"].default_for(known(v)) for v in ("0.7.5", "0.8.4")] == [
+        500,
+        3000,
+    ]
+    assert SETTINGS["memory.retrieval_stages"].default_for(known("0.8.3")) == ["cache", "fts", "vector"]
+    assert SETTINGS["memory.retrieval_stages"].default_for(known("0.8.4")) == ["fts", "vector"]
+    assert SETTINGS["storage.postgres.db_url"].default_for(FIRST) is None

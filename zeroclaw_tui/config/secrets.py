@@ -23,7 +23,7 @@ from zeroclaw_tui.files.disk import (
     write_temp_file,
 )
 from zeroclaw_tui.memory.errors import InspectorError, Refused
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import first_names
 
 KEY_FILE = ".secret_key"
 SEALED = "enc2:"
@@ -34,8 +34,6 @@ WAYS_WITHOUT_KEY = (
     "[secrets] encrypt = false there keeps new ones as plain text."
 )
 """What to do about encrypted values whose key file is missing."""
-_NAMES_TOLD = 3
-_VARIABLE = r"\$\{[A-Za-z_][A-Za-z0-9_]*\}"
 _KEY_BYTES = 32
 _NONCE_BYTES = 12
 _TAG_BYTES = 16
@@ -54,7 +52,7 @@ def is_encrypted(value: str) -> bool:
 
 def is_variable(value: str) -> bool:
     """True for a value that is the name of a variable, `${NAME}`, and nothing else: no secret itself."""
-    return re.fullmatch(_VARIABLE, value) is not None
+    return re.fullmatch(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}", value) is not None
 
 
 def reveal(value: str, config_dir: Path | None) -> str:
@@ -99,10 +97,8 @@ def encrypted_names_in(values: Any, name: str = "") -> tuple[str, ...]:
 
 def missing_key_words(config_dir: Path, names: Sequence[str]) -> str:
     """That a config has encrypted values without their key file, in a sentence that names some of them."""
-    shown = ", ".join(map(one_line, names[:_NAMES_TOLD]))
-    more = f" and {len(names) - _NAMES_TOLD} more" if len(names) > _NAMES_TOLD else ""
     are = "is" if len(names) == 1 else "are"
-    return f"{shown}{more} {are} encrypted with a key that is not here, {config_dir / KEY_FILE}."
+    return f"{first_names(names, most=3)} {are} encrypted with a key that is not here, {config_dir / KEY_FILE}."
 
 
 def new_key_text() -> str:

@@ -52,11 +52,6 @@ _SPELLINGS: Mapping[str, str] = {
 """Every way to write a setting, but for aliases and the other spellings of db_url."""
 
 
-def default_of(name: str, target: Target) -> Any:
-    """What this ZeroClaw uses where the file has no value; None where there is no default."""
-    return SETTINGS[name].default_for(target)
-
-
 def is_read(name: str, target: Target) -> bool:
     """Whether this ZeroClaw reads the setting from config.toml."""
     setting = SETTINGS.get(name)

@@ -28,7 +28,6 @@ from zeroclaw_tui.config.setting_names import (
     alias_in,
     assigned,
     checked_value,
-    default_of,
     is_left_out,
     is_read,
     parsed_value,
@@ -205,7 +204,7 @@ class Answers:
         if name == BACKEND:
             in_use = self.situation.backend
             return current if current and current.partition(".")[0].strip().lower() == in_use else in_use
-        today = default_of(name, self.situation.target) if current is None else current
+        today = SETTINGS[name].default_for(self.situation.target) if current is None else current
         wished = self.proposed(name)
         is_switched_on = name == AUTO_SAVE and current is False
         return today if wished is None or is_switched_on or is_tightened(name, today, wished) else wished
@@ -298,7 +297,7 @@ def _file_answers(path: Path, target: Target) -> dict[str, Given]:
     return {
         name: Given(value, "answers file", f"answers file {path}")
         for name, value in read_answers(path).items()
-        if is_read(name, target) or value != default_of(name, target)
+        if is_read(name, target) or value != SETTINGS[name].default_for(target)
     }
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from zeroclaw_tui.config.masking import masked_secret
 from zeroclaw_tui.config.schema import SETTINGS
-from zeroclaw_tui.config.setting_names import BACKEND, default_of, is_read, parsed_value
+from zeroclaw_tui.config.setting_names import BACKEND, is_read, parsed_value
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 from zeroclaw_tui.onboard.answers import BACKEND_TITLES, Answers, backend_defaults, known_backends
@@ -85,7 +85,7 @@ class Question:
         return parsed_value(self.setting, typed, answers.situation.target.reading_version)
 
     def _default(self, answers: Answers) -> Any:
-        own = default_of(self.setting, answers.situation.target)
+        own = SETTINGS[self.setting].default_for(answers.situation.target)
         return backend_defaults(answers.backend()).get(self.setting, own) if answers.writes_defaults() else own
 
     def _of_nothing(self, answers: Answers) -> Any:

@@ -15,7 +15,7 @@ from zeroclaw_tui.config.secrets import KEY_FILE, is_encrypted
 from zeroclaw_tui.config.setting_names import BACKEND
 from zeroclaw_tui.config.toml import KeyPath
 from zeroclaw_tui.memory.errors import InspectorError
-from zeroclaw_tui.memory.text import HIDDEN, counted, mask_secrets, one_line, shell_word
+from zeroclaw_tui.memory.text import HIDDEN, counted, first_names, mask_secrets, one_line, shell_word
 from zeroclaw_tui.onboard.answers import BACKEND_TITLES, Answers
 from zeroclaw_tui.onboard.plan import Change, Plan, left_store, make_plan
 from zeroclaw_tui.onboard.probes import Finding
@@ -254,9 +254,8 @@ def _changed_words(plan: Plan) -> str:
     names = [change.name.removeprefix("memory.") for change in plan.changes]
     if plan.answers.situation.is_new:
         return f"A new file with {len(names)} settings."
-    more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
     counts = counted_lines(difference(plan.before, plan.after))
-    return f"Lines: {counts}. Settings: {', '.join(names[:_MAX_NAMES])}{more}."
+    return f"Lines: {counts}. Settings: {first_names(names, most=_MAX_NAMES)}."
 
 
 def _changed_lines(plan: Plan, difference: Difference, *, is_short: bool) -> Iterator[Line]:

@@ -10,7 +10,7 @@ from zeroclaw_tui.backends.factory import keeps_nothing
 from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA
 from zeroclaw_tui.config.schema import PROVIDER_CONFIG, SETTINGS, Target, default_text, kind_of
-from zeroclaw_tui.config.setting_names import BACKEND, DEFAULT_ALIAS, default_of, is_read, place_of, written_value
+from zeroclaw_tui.config.setting_names import BACKEND, DEFAULT_ALIAS, is_read, place_of, written_value
 from zeroclaw_tui.config.toml import KeyPath
 from zeroclaw_tui.memory.errors import BrokenConfig
 from zeroclaw_tui.onboard.answers import AUTO_SAVE, DB_URL, NEEDED, PROFILE_SETTINGS, Answers, backend_defaults
@@ -74,7 +74,7 @@ def is_backend_asked(answers: Answers) -> bool:
 def in_force(answers: Answers, name: str) -> Any:
     """The value that counts today: the file's, else ZeroClaw's own default."""
     current = answers.current(name)
-    return default_of(name, answers.situation.target) if current is None else current
+    return SETTINGS[name].default_for(answers.situation.target) if current is None else current
 
 
 def path_of(answers: Answers, name: str) -> KeyPath:
