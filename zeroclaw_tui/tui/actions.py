@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
 from textual.app import App
@@ -34,7 +35,7 @@ from zeroclaw_tui.tui.dialogs import (
     with_progress,
     yes_or_no,
 )
-from zeroclaw_tui.tui.format import fit, relative_age, same_beginning, shown_line
+from zeroclaw_tui.tui.format import fit, relative_age, shown_line
 from zeroclaw_tui.tui.themes import MUTED
 from zeroclaw_tui.tui.typeahead import TypeAhead
 from zeroclaw_tui.tui.view import Pace
@@ -435,7 +436,8 @@ def difference_content(old: MemoryEntry, new: MemoryEntry) -> Content:
     """The first lines and all fields in which two versions of a memory differ."""
     lines = [line for line in diff_lines(old.content, new.content) if line.sign in ("+", "-")]
     # Of a long line that changed near its end the beginning would say nothing.
-    same = same_beginning(lines[0].text, lines[1].text) if len(lines) == 2 else 0
+    texts = zip(*(line.text for line in lines), strict=False) if len(lines) == 2 else ()
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], texts))
     start = max(0, same - _SAME_SHOWN)
     parts = [
         Content.styled(f"{line.sign} {'…' if start else ''}{cut(line.text[start:], 120)}", SIGN_LOOKS[line.sign])

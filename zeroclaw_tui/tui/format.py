@@ -177,9 +177,3 @@ def _whole_characters(text: str, spans: Sequence[Span]) -> Sequence[Span]:
     """The spans with the whole of each character that a terminal draws as one."""
     edges = [start for start, _, _ in split_graphemes(text)[0]] + [len(text)]
     return [(edges[max(0, bisect_right(edges, start) - 1)], edges[bisect_left(edges, end)]) for start, end in spans]
-
-
-def same_beginning(one: str, other: str) -> int:
-    """How many characters two texts begin with alike."""
-    length = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), None)
-    return min(len(one), len(other)) if length is None else length

@@ -19,7 +19,6 @@ from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.format import ELLIPSIS, NO_HIGHLIGHTS, Highlights, fit, highlights_of_message, wrapped
 from zeroclaw_tui.tui.widgets.marks import Marks
 from zeroclaw_tui.tui.widgets.rows import (
-    FELL_OUT,
     MAX_TEXT,
     WIDE_WINDOW,
     ListingLook,
@@ -126,6 +125,11 @@ class MemoryList(TableList[ListedRow]):
         return self.cursor + 1 - (line_at is not None and self.cursor > line_at)
 
     @property
+    def handles(self) -> Sequence[Handle | None]:
+        """The handle of each row; None for the line of the threshold."""
+        return self._listing.handles if self._ranking is None else [_handle_of(row) for row in self._rows]
+
+    @property
     def selected_entry(self) -> MemoryEntry | None:
         """The memory under the cursor; None when there is none or it is not loaded yet."""
         return _entry_of(self.selected)
@@ -134,7 +138,7 @@ class MemoryList(TableList[ListedRow]):
     def selected_result(self) -> ScoredEntry | None:
         """The recall result under the cursor; None in a listing."""
         row = self.selected
-        return row.result if isinstance(row, RankedRow) and row.result.stage != FELL_OUT else None
+        return row.result if isinstance(row, RankedRow) else None
 
     def show_page(self, entries: Sequence[MemoryEntry]) -> None:
         """Show the first rows of a listing whose whole order is not known yet.
@@ -168,21 +172,14 @@ class MemoryList(TableList[ListedRow]):
             self.redraw()
             self._post_highlight()
 
-    def show_results(self, result: RecallResult, edited: MemoryEntry | None = None) -> None:
-        """Show the ranked answer to a recall; the same query again keeps the cursor on its memory.
-
-        A memory that was just `edited` stays in sight behind the results when it is none of them any more.
-        """
+    def show_results(self, result: RecallResult) -> None:
+        """Show the ranked answer to a recall; the same query again keeps the cursor on its memory."""
         is_same_query = self._recall is not None and self._recall.request.query == result.request.query
         at_cursor = self._handle_at(self.cursor) if is_same_query else None
-        self._recall, self._ranking, self._posted = result, Ranking.of(result, edited), None
+        self._recall, self._ranking, self._posted = result, Ranking.of(result), None
         rows = self._ranking.lines
         place = position([_handle_of(row) for row in rows], at_cursor, self.cursor)
         self.set_rows(rows, cursor=place if place is not None else self.cursor if is_same_query else 0)
-
-    def clear_rows(self) -> None:
-        """Show nothing."""
-        self.show_page(())
 
     def go_to(self, handle: Handle) -> None:
         """Put the cursor on this row of a listing, where it is one."""
@@ -211,7 +208,7 @@ class MemoryList(TableList[ListedRow]):
 
     def handles_to_anchor(self) -> Sequence[Handle]:
         """The rows from the one marked last to the cursor, both included; the cursor's alone without such a one."""
-        handles = self._handles
+        handles = self.handles
         anchor = position(handles, self.marked.anchor, self.cursor)
         first, last = sorted((self.cursor if anchor is None else anchor, self.cursor))
         self.marked.anchor = self._handle_at(self.cursor)
@@ -271,13 +268,8 @@ class MemoryList(TableList[ListedRow]):
         super().watch_scroll_y(old_value, new_value)
         self._ask_soon()
 
-    @property
-    def _handles(self) -> Sequence[Handle | None]:
-        """The handle of each row."""
-        return self._listing.handles if self._ranking is None else [_handle_of(row) for row in self._rows]
-
     def _handle_at(self, row: int) -> Handle | None:
-        handles = self._handles
+        handles = self.handles
         return handles[row] if row < len(handles) else None
 
     def _show_listing(self, cursor: int) -> None:
