@@ -16,7 +16,7 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.events import DescendantFocus, Key
+from textual.events import Key
 from textual.screen import ModalScreen
 from textual.types import CSSPathType
 from textual.widget import AwaitMount
@@ -30,7 +30,7 @@ from zeroclaw_tui.tui.format import bar
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, WARNING
 from zeroclaw_tui.tui.widgets.facets import MOST_VALUES, FacetList
 from zeroclaw_tui.tui.widgets.growing_text import GrowingText
-from zeroclaw_tui.tui.widgets.text_fields import LineInput, OneOf
+from zeroclaw_tui.tui.widgets.text_fields import LineInput, OneOf, field_values
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.setting_change import SettingChange
@@ -339,8 +339,7 @@ class Form(Dialog[Mapping[str, str]]):
     @property
     def values(self) -> dict[str, str]:
         """The values of the fields by name."""
-        lines = {line.id or "": line.text for line in self.query(LineInput)}
-        return lines | {line.id or "": line.value for line in self.query(OneOf)}
+        return field_values(self)
 
     @property
     def holds_text(self) -> bool:
@@ -351,10 +350,6 @@ class Form(Dialog[Mapping[str, str]]):
         self.add_class("-typed")
         self.query_one(f"#{self._fields[0].name}").focus()
         self._show_below(is_submitted=False)
-
-    def on_descendant_focus(self, event: DescendantFocus) -> None:
-        for field in self.query(".field"):
-            field.set_class(event.widget in field.children, "-focused")
 
     def on_input_changed(self) -> None:
         self._show_below(is_submitted=False)

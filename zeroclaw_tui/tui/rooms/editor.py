@@ -10,7 +10,6 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.events import DescendantFocus
 from textual.types import CSSPathType
 from textual.widget import Widget
 from textual.widgets import Static
@@ -28,7 +27,7 @@ from zeroclaw_tui.tui.dialogs import DIALOG_CSS, Answer, Dialog, Question, yes_o
 from zeroclaw_tui.tui.external import edit_text
 from zeroclaw_tui.tui.themes import MUTED
 from zeroclaw_tui.tui.widgets.growing_text import GrowingText
-from zeroclaw_tui.tui.widgets.text_fields import ContentPane, LineInput, OneOf, can_edit_in_line
+from zeroclaw_tui.tui.widgets.text_fields import ContentPane, LineInput, OneOf, can_edit_in_line, field_values
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
@@ -118,10 +117,6 @@ class EditorScreen(Dialog["Outcome"]):
             self._content.focus_inside(at_end=True)
         self._say_what_is_between_markers()
 
-    def on_descendant_focus(self, event: DescendantFocus) -> None:
-        for field in self.query(".field"):
-            field.set_class(event.widget in field.children, "-focused")
-
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if self._is_saving and action in ("save", "write_outside", "step_out"):
             return False
@@ -186,8 +181,8 @@ class EditorScreen(Dialog["Outcome"]):
         try:
             values = {name: _stored(name, typed) for name, typed in self.changed().items()}
             if self._row is None:
-                agent = next((choice.value for choice in self.query("#agent").results(OneOf)), None)
-                saved: Outcome | Way = await store_memory(self._library, _draft({"category": "core"} | values, agent))
+                draft = _draft({"category": "core"} | values, field_values(self).get("agent"))
+                saved: Outcome | Way = await store_memory(self._library, draft)
             else:
                 saved = await save_edit(self.app, self._library, self._row, values)
         except InspectorError as error:
@@ -214,9 +209,8 @@ class EditorScreen(Dialog["Outcome"]):
 
     def _values(self) -> dict[str, str]:
         """The text of every field."""
-        typed = {line.id or "": line.text for line in self.query(LineInput)}
-        typed |= {choice.id or "": choice.value for choice in self.query(OneOf) if choice.id != "agent"}
-        return {**{name: self._before[name] for name in FIELDS}, **typed, "content": self._content.content}
+        typed = {**self._before, **field_values(self), "content": self._content.content}
+        return {name: typed[name] for name in self._before}
 
     def _why_not(self, name: str) -> str | None:
         """Why a field cannot be changed, as a sentence; None when it can."""

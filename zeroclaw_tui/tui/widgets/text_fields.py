@@ -112,6 +112,12 @@ class OneOf(Widget, can_focus=True):
         self.action_step(-1 if event.x < 2 else 1)
 
 
+def field_values(form: Widget) -> dict[str, str]:
+    """What is typed and chosen in a form, by the ids of its fields."""
+    typed = {line.id or "": line.text for line in form.query(LineInput)}
+    return typed | {choice.id or "": choice.value for choice in form.query(OneOf)}
+
+
 def _visible(field: Widget, text: str, before: str) -> str:
     """The part of a typed or pasted text that can be shown; `before` is the character in front, which joiners need."""
     if display_text(before + text) == before + text:
