@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from support.screens import WIDE, line, screen_text, screen_words
 from support.settling import click_text, press, running, settled, until
 from tui_samples import STILL, Inspector, SampleMemory, browser, memory, sample_config
@@ -102,17 +103,6 @@ async def test_o_orders_and_the_same_again_turns_it_round(inspector: Inspector) 
         assert "food_allergy" in line(app, 5)
 
 
-async def test_what_was_stored_in_the_meantime_comes_with_r_and_the_cursor_stays_far_down(inspector: Inspector) -> None:
-    async with running(inspector.app()) as (app, pilot):
-        await press(pilot, "G", "k", "k", "k")
-        before = rows(app).selected_entry
-        assert before is not None
-        await inspector.store.store("newcomer", "Stored while looking.", "core")
-        await press(pilot, "r")
-        assert rows(app).row_count == 246
-        assert rows(app).selected_entry == before
-
-
 def write_elsewhere(inspector: Inspector) -> None:
     """What an agent stores."""
     store = inspector.store
@@ -134,18 +124,11 @@ async def test_what_another_process_writes_appears_by_itself(inspector: Inspecto
         assert "newcomer" in screen_text(app)
 
 
-async def test_a_row_written_before_the_first_poll_shows(inspector: Inspector) -> None:
-    """The version is read ahead of the rows."""
+@pytest.mark.parametrize("keys", [(), ("slash", "=agent")], ids=["the first poll", "letters of a search"])
+async def test_a_row_written_between_two_polls_shows(inspector: Inspector, keys: tuple[str, ...]) -> None:
+    """The version is read ahead of the rows, and the one before a search is compared with."""
     async with running(inspector.app(), WIDE) as (app, pilot):
-        write_elsewhere(inspector)
-        browser(app).panes._poll()
-        await until(pilot, lambda: "newcomer" in screen_text(app))
-
-
-async def test_a_write_between_two_letters_of_a_search_shows(inspector: Inspector) -> None:
-    """The version that the list had before the search is the one that the next poll compares with."""
-    async with running(inspector.app(), WIDE) as (app, pilot):
-        await press(pilot, "slash", "=agent")
+        await press(pilot, *keys)
         write_elsewhere(inspector)
         browser(app).panes._poll()
         await until(pilot, lambda: "newcomer" in screen_text(app))

@@ -119,19 +119,6 @@ async def test_a_superseded_search_is_called_off_and_never_paints(tmp_path: Path
         assert browser(app).panes.recalled is shown
 
 
-async def test_clearing_the_search_while_it_runs_leaves_the_listing(tmp_path: Path) -> None:
-    store = LoadedMemory()
-    async with running(Inspector(tmp_path, store).app(), WIDE) as (app, pilot):
-        await pilot.press("slash", "r")
-        await until(pilot, lambda: len(store.requests) == 1)
-        await pilot.press("escape", "escape")
-        await until(pilot, lambda: rows(app).row_count == 245)
-        store.may_answer["r"].set()
-        await settled(pilot)
-        assert rows(app).row_count == 245
-        assert browser(app).panes.recalled is None
-
-
 async def test_tab_changes_the_mode_for_the_same_text(inspector: Inspector) -> None:
     async with running(inspector.app(), WIDE) as (app, pilot):
         await press(pilot, "slash", "=topic")

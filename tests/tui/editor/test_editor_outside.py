@@ -61,17 +61,6 @@ def test_an_editor_that_cannot_be_named_says_what_to_set(
         chosen_program(environment)
 
 
-@pytest.mark.parametrize(("editor", "words"), [("/nowhere/editor -x", "was not found"), ("{}", "did not start")])
-async def test_an_editor_that_does_not_start_says_so(
-    tmp_path: Path, temporary_files: Path, editor: str, words: str
-) -> None:
-    (tmp_path / "data").write_text("no program")
-    result = await edited("a", editor.format(tmp_path / "data"))
-    assert (result.text, result.is_failure) == (None, True)
-    assert words in result.sentence
-    assert is_empty(temporary_files)
-
-
 async def test_the_file_is_private_and_holds_the_very_bytes(tmp_path: Path, temporary_files: Path) -> None:
     """0600 in a folder of 0700, named .md; afterwards nothing of it is left."""
     message = tmp_path / "message"
@@ -100,31 +89,48 @@ async def test_what_was_saved_comes_back_and_is_overwritten_when_used(tmp_path: 
 
 @pytest.mark.parametrize(
     ("before", "saved", "text"),
-    [("a", b"a\n", None), ("a", b"b\n", "b"), ("a\n", b"b\n", "b\n"), ("a", b"b\n\n", "b\n"), ("a", b"b\r\n", "b")],
+    [
+        ("a", b"a\n", None),
+        ("a", b"b\n", "b"),
+        ("a\n", b"b\n", "b\n"),
+        ("a", b"b\n\n", "b\n"),
+        ("a", b"b\r\n", "b"),
+        ("a\udcff", b"a\xffb", "a\udcffb"),
+    ],
 )
-async def test_a_line_feed_that_the_editor_adds_is_left_out(
+async def test_only_the_line_feed_that_an_editor_adds_is_left_out(
     tmp_path: Path, before: str, saved: bytes, text: str | None
 ) -> None:
-    """Editors end the last line; a content that did not end so stays that way."""
+    """A content whose last line did not end stays that way, and bytes that were no UTF-8 may stay."""
     assert (await edited(before, editor_program(tmp_path, f"path.write_bytes({saved!r})"))).text == text
 
 
 @pytest.mark.parametrize(
-    ("script", "words"),
+    ("script", "words", "left"),
     [
-        ("path.write_text('typed'); sys.exit(3)", "exit code 3"),
-        ("path.write_text('typed'); os.kill(os.getpid(), 9)", "signal 9"),
-        ("path.write_bytes(b'typed \\xff')", "not UTF-8 (byte 7)"),
+        ("path.write_text('typed'); sys.exit(3)", "exit code 3", b"typed"),
+        ("path.write_text('typed'); os.kill(os.getpid(), 9)", "signal 9", b"typed"),
+        ("path.write_bytes(b'typed \\xff')", "not UTF-8 (byte 7)", b"typed \xff"),
+        ("sys.exit(1)", "exit code 1", None),
+        ("path.unlink()", "removed the file", None),
+        ("path.write_text(' \\n')", "is empty", None),
+        ("/nowhere/editor -x", "was not found", None),
+        ("/etc/hosts", "did not start", None),
     ],
 )
-async def test_a_text_that_cannot_be_used_stays_in_its_file(tmp_path: Path, script: str, words: str) -> None:
-    """The sentence names the file, and what was typed is in it."""
-    result = await edited("a", editor_program(tmp_path, script))
+async def test_a_failure_is_a_sentence_and_what_was_typed_stays_in_its_file(
+    tmp_path: Path, temporary_files: Path, script: str, words: str, left: bytes | None
+) -> None:
+    """The sentence names the file; where nothing was typed there is none."""
+    result = await edited("a", script if script.startswith("/") else editor_program(tmp_path, script))
     assert (result.text, result.is_failure) == (None, True)
     assert words in result.sentence
-    assert result.file is not None
-    assert str(result.file) in result.sentence
-    assert result.file.read_bytes().startswith(b"typed")
+    if left is None:
+        assert is_empty(temporary_files)
+    else:
+        assert result.file is not None
+        assert str(result.file) in result.sentence
+        assert result.file.read_bytes() == left
 
 
 async def test_a_text_that_is_too_large_stays_in_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,29 +140,6 @@ async def test_a_text_that_is_too_large_stays_in_its_file(tmp_path: Path, monkey
     assert "11 B, but a memory has at most" in result.sentence
     assert result.file is not None
     assert result.file.stat().st_size == 11
-
-
-@pytest.mark.parametrize(
-    ("script", "words"),
-    [
-        ("sys.exit(1)", "exit code 1"),
-        ("path.unlink()", "removed the file"),
-        ("path.write_text('')", "is empty"),
-        ("path.write_text(' \\n')", "is empty"),
-    ],
-)
-async def test_where_nothing_was_typed_no_file_is_left(
-    tmp_path: Path, temporary_files: Path, script: str, words: str
-) -> None:
-    result = await edited("a", editor_program(tmp_path, script))
-    assert (result.text, result.file) == (None, None)
-    assert words in result.sentence
-    assert is_empty(temporary_files)
-
-
-async def test_bytes_that_were_no_utf8_before_may_stay(tmp_path: Path) -> None:
-    result = await edited("a\udcff", editor_program(tmp_path, "path.write_bytes(before + b'b')"))
-    assert result.text == "a\udcffb"
 
 
 async def test_ctrl_c_in_the_editor_leaves_this_program_alone(tmp_path: Path) -> None:

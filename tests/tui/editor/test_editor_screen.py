@@ -19,7 +19,6 @@ from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.memory.change import Draft, Edit, Row
-from zeroclaw_tui.memory.errors import Locked
 from zeroclaw_tui.testing.tools import edit
 from zeroclaw_tui.tui.rooms import editor as saving
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
@@ -65,17 +64,6 @@ async def test_a_new_memory_is_stored_with_every_field(library: Library) -> None
     assert (entry.namespace, entry.importance, entry.pinned, entry.agent) == ("home", 0.8, True, "researcher")
     (outcome,) = app.results
     assert (outcome.verb, outcome.count) == ("store", 1)
-
-
-async def test_a_line_that_is_entered_is_typed_over_and_one_that_was_left_for_a_moment_typed_on(
-    library: Library,
-) -> None:
-    async with running(editing(library, None)) as (_, pilot):
-        await press(pilot, "=tea", "tab", "=proj", "ctrl+s", "=ects", "escape", "escape", "=_new")
-        await press(pilot, "shift+tab", "end", "=_time", "tab", "tab", "tab", "tab", "tab", "tab", "tab", "=Green.")
-        await press(pilot, "ctrl+s")
-    entry = (await stored(library, "tea_time")).entry()
-    assert (entry.category, entry.content) == ("projects_new", "Green.")
 
 
 async def test_an_edit_names_only_what_changed(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,19 +132,6 @@ async def test_an_invalid_value_is_reported_and_stays_in_its_field(library: Libr
             line.value = before
     assert app.results == []
     assert await stored(library, "tz") == row
-
-
-async def test_a_store_that_fails_keeps_what_was_typed(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def fail(*_: Any) -> Outcome:
-        raise Locked("The database is busy.", hint="Try again.")
-
-    monkeypatch.setattr(saving, "edit_memory", fail)
-    async with running(editing(library, await stored(library, "tz"))) as (app, pilot):
-        await press(pilot, "x", "ctrl+s")
-        assert "The database is busy. Try again." in screen_words(app)
-        assert area(app).text.endswith("spring.x")
-        await press(pilot, "y")
-        assert area(app).text.endswith("spring.xy")
 
 
 async def test_while_it_saves_the_screen_says_so_and_waits(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:

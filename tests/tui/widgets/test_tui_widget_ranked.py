@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tui_widget_samples import HOSTILE, WidgetApp, hybrid_recall, memories, memory, recalled, scored, shown, strips
+from tui_widget_samples import HOSTILE, WidgetApp, hybrid_recall, memories, memory, recalled, scored, shown
 
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, Stop
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
@@ -52,22 +52,6 @@ async def test_in_a_narrow_list_bars_then_parts_and_then_the_key_give_way() -> N
     assert seen[40][1:3] == ["▌ 1  She likes noodles and does   0.90", "▌    not like tasting menus."]
 
 
-async def test_a_long_memory_continues_below_its_scores_with_the_words_of_the_message_lit() -> None:
-    text = "Whatever the others order at the counter, what she would like is a bowl of noodles with an egg."
-    results = [replace(scored(1, 0.9, vector_score=0.9, injected=True), entry=memory(1, text))]
-    widget = MemoryList()
-    async with WidgetApp(widget).run_test(size=(80, 12)) as pilot:
-        widget.show_results(recalled(results))
-        await pilot.pause()
-        lines = [line.rstrip() for line in shown(widget)]
-        assert " ".join(" ".join(lines[1:4]).replace("▌", "").split()).startswith("1 key_1 Whatever the others order")
-        assert "noodles" in "".join(lines[2:4])
-        lit = {
-            segment.text for strip in strips(widget) for segment in strip if segment.style and segment.style.underline
-        }
-        assert lit == {"what", "she", "like"}
-
-
 async def test_the_bold_number_is_the_one_that_is_compared_with_the_threshold() -> None:
     """After decay or rerank the score before it is in front; one that rounds to the threshold has more digits."""
     results = [
@@ -90,31 +74,6 @@ async def test_the_bold_number_is_the_one_that_is_compared_with_the_threshold() 
 
 
 NUMBERS = ("0.90", "0.60", "0.70", "0.53", "0.3999", "0.20", "0.50")
-
-
-async def test_the_cursor_passes_over_the_thresholds_line() -> None:
-    widget = MemoryList()
-    app = WidgetApp(widget)
-    async with app.run_test(size=(95, 12)) as pilot:
-        widget.focus()
-        widget.show_results(hybrid_recall())
-        await pilot.press("j", "j", "j")
-        assert widget.selected_result is not None
-        assert widget.selected_result.rank == 4
-        await pilot.press("j")
-        assert widget.selected_result.rank == 5
-        assert widget.row_count == 7
-        await pilot.click(MemoryList, offset=(30, 6))
-        assert widget.selected_result.rank == 5
-        await pilot.click(MemoryList, offset=(30, 7))
-        assert widget.selected_result.rank == 5
-        await pilot.click(MemoryList, offset=(30, 5))
-        assert widget.selected_result.rank == 4
-        await pilot.press("G")
-        assert widget.selected_result.withheld == "exfil_curl"
-        sentence = [message.row.result.rank for message in app.saw(MemoryList.RowHighlighted)]
-        assert sentence == [1, 2, 3, 4, 5, 4, 7]
-        assert app.saw(MemoryList.RowsWanted) == []
 
 
 async def test_the_same_query_again_keeps_the_cursor_and_another_starts_at_the_top() -> None:
