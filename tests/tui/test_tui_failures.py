@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from support.screens import line, line_with, said, screen_text, screen_words
-from support.settling import press, running
+from support.settling import press, running, until
 from tui_samples import Inspector, SampleMemory, browser, memory
 
 from zeroclaw_tui.backends.none import NoneMemory
@@ -96,7 +96,9 @@ async def test_a_store_of_superseded_memories_alone_says_that_they_are_hidden(tm
     async with running(Inspector(tmp_path, SampleMemory(old)).app()) as (app, pilot):
         assert "No memories here. 1 superseded hidden." in screen_words(app)
         assert "F change the filters" in screen_words(app)
-        await press(pilot, "F", "G", "enter", "escape")
+        await press(pilot, "F", "=superseded")
+        await until(pilot, lambda: "superseded 1" in screen_words(app))
+        await press(pilot, "enter")
         assert "1 memory · with superseded" in screen_words(app)
         assert "EST" in line_with(app, "tz")
 

@@ -1,7 +1,7 @@
 """Three kinds of dialog: a question answered by letter, a confirmation that is typed, a form with its effect.
 
-Each gives None when it is left; the answer that changes nothing has the focus at the start. Besides them the filters,
-and the progress of a long change.
+Each gives None when it is left; the answer that changes nothing has the focus at the start. Besides them the
+progress of a long change.
 """
 
 from __future__ import annotations
@@ -28,14 +28,11 @@ from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import display_text
 from zeroclaw_tui.tui.format import bar
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, WARNING
-from zeroclaw_tui.tui.widgets.facets import MOST_VALUES, FacetList
 from zeroclaw_tui.tui.widgets.growing_text import GrowingText
 from zeroclaw_tui.tui.widgets.text_fields import LineInput, OneOf, field_values
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.setting_change import SettingChange
-    from zeroclaw_tui.memory.statistics import Counts
-    from zeroclaw_tui.tui.view import Part, View
 
 DIALOG_CSS = Path(__file__).with_name("dialogs.tcss")
 """How every dialog looks, wherever its class is."""
@@ -400,76 +397,6 @@ def path_typed(typed: str) -> Path:
         return Path(path).expanduser().absolute()
     except RuntimeError as error:
         raise UsageError("Home directory not found.") from error
-
-
-class FiltersScreen(Dialog[None]):
-    """The facets again, with many values and a line that finds one among them; the list behind follows at once.
-
-    `toggle` is called with each value switched, `clear` when all should go.
-    """
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "step_out", "done"),
-        Binding("F,q", "dismiss(None)", "done", show=False),
-        Binding("slash", "find_value", "find a value", show=False),
-        Binding("backslash", "clear_filters", "remove all", show=False),
-    ]
-    keys = "enter on or off   \\ remove all   esc done"
-
-    def __init__(
-        self,
-        toggle: Callable[[Part, str], None],
-        clear: Callable[[], None],
-        facets: Counts,
-        others: Mapping[Part, Counts],
-        view: View,
-    ) -> None:
-        super().__init__("Show only", None)
-        self.add_class("-filters")
-        self._shown_first = (facets, others, view)
-        self._toggle = toggle
-        self._clear = clear
-
-    def compose_answers(self) -> ComposeResult:
-        yield Input(placeholder="type to find a value", id="find", compact=True, select_on_focus=False)
-        yield FacetList(id="values", most=MOST_VALUES)
-
-    def on_mount(self) -> None:
-        values = self.query_one(FacetList)
-        values.show(*self._shown_first)
-        values.focus()
-
-    def on_facet_list_toggled(self, event: FacetList.Toggled) -> None:
-        event.stop()
-        self._toggle(event.part, event.value)
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        self.query_one(FacetList).narrow(event.value)
-
-    def on_input_submitted(self) -> None:
-        values = self.query_one(FacetList)
-        values.focus()
-        values.action_first()
-
-    def on_key(self, event: Key) -> None:
-        """Any other key starts the search for a value."""
-        if event.character and event.is_printable and event.key not in self.active_bindings:
-            event.stop()
-            self.action_find_value()
-            self.query_one(Input).insert_text_at_cursor(event.character)
-
-    def action_find_value(self) -> None:
-        # At once, so that the next keys go into the line.
-        self.set_focus(self.query_one(Input))
-
-    def action_clear_filters(self) -> None:
-        self._clear()
-
-    def action_step_out(self) -> None:
-        if self.query_one(Input).has_focus:
-            self.query_one(FacetList).focus()
-        else:
-            self.dismiss(None)
 
 
 class ProgressScreen(ModalScreen[None]):

@@ -21,6 +21,7 @@ from zeroclaw_tui.memory.query import SortField
 from zeroclaw_tui.memory.text import are, one_line, shell_word
 from zeroclaw_tui.tui.commands import (
     Change,
+    Palette,
     Room,
     changing,
     inform,
@@ -228,13 +229,10 @@ class BrowserRoom(Room[None]):
             self.panes.look(self.view.toggled(*self.view.part_of(entry)), go_to=entry.handle)
 
     def action_filter(self) -> None:
-        """Narrow the list on a panel."""
-        from zeroclaw_tui.tui.dialogs import FiltersScreen
+        """Choose a value that narrows the list, or does no longer."""
+        from zeroclaw_tui.tui.widgets.facets import FilterValues
 
-        panes = self.panes
-        if panes.facets is not None and self.library is not None:
-            shown = (panes.facets, panes.other_facets, self.view)
-            self.app.push_screen(FiltersScreen(panes.toggle, self.action_no_filter, *shown))
+        self.app.push_screen(Palette(providers=[FilterValues], placeholder="Show only: type to find a value"))
 
     def action_no_filter(self) -> None:
         self.panes.look(self.view.cleared())

@@ -188,7 +188,7 @@ class BrowserPanes(Vertical):
         self._found, self._bad_pattern = None, ""
         self.rows.set_look(sort=view.sort, now=now, show_agent=self._has_agents())
         self.detail.now = now
-        self._show_facets()
+        self._facet_list.show(self.facets, self.other_facets, self.view)
         self.paint_lines()
         self.workers.cancel_group(self, "rows")
         if view.is_similar:
@@ -452,7 +452,7 @@ class BrowserPanes(Vertical):
         facets = await count_facets(self._memory, view.listing_filter(now), moment)
         others: dict[Part, Counts] = {part: await count_facets(self._memory, wider, moment) for part, wider in parts}
         self.facets, self.other_facets, self._counted = facets, others, _what_is_counted(view)
-        self._show_facets()
+        self._facet_list.show(self.facets, self.other_facets, self.view)
         self.rows.set_look(sort=view.sort, now=self._clock(), show_agent=self._has_agents())
         self.paint_lines()
 
@@ -534,11 +534,6 @@ class BrowserPanes(Vertical):
         self.set_class(not has_rows, "-empty")
         if has_rows and screen.focused is None:
             rows.focus()
-
-    def _show_facets(self) -> None:
-        """Show the counts in the pane, and on the panel when it is on top."""
-        for facets in {self._facet_list, *self.app.screen.query(FacetList)}:
-            facets.show(self.facets, self.other_facets, self.view)
 
     def _has_agents(self) -> bool:
         return self.facets is not None and len(self.facets.by.get("agent", ())) > 1

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import partial
+from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len
 from textual.binding import Binding, BindingType
+from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import OptionList
@@ -26,13 +28,26 @@ _TITLES: Mapping[Part, str] = {
     "namespace": "Namespace",
     "age": "Age",
 }
+PARTS: tuple[Part, ...] = (*_TITLES, "superseded")
 _SUPERSEDED = {"hide": "superseded", "show": "superseded too", "only": "superseded only"}
-_LEAST_WIDTH = 12
-MOST_VALUES = 200
+_LEAST_WIDTH, _CHOICE_WIDTH = 12, 44
+_MOST_VALUES = 12
+"""Values of a part that the pane shows; the others are found by typing."""
+MAX_LISTED = 200
+"""Values of a part to choose from before anything is typed."""
+
+
+class FacetValue(NamedTuple):
+    """One value that the list can be narrowed to, in words, and how many memories have it."""
+
+    part: Part
+    value: str
+    words: str
+    total: int
 
 
 class FacetList(OptionList):
-    """The facets a generation has, `most` values of each, the values that narrow the list marked with a dot."""
+    """The facets a generation has, some values of each, the values that narrow the list marked with a dot."""
 
     DEFAULT_CSS = """
     FacetList { border: none; padding: 0; background: transparent; scrollbar-gutter: stable; }
@@ -56,23 +71,17 @@ class FacetList(OptionList):
         part: Part
         value: str
 
-    def __init__(self, id: str | None = None, most: int = 12) -> None:
+    def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id, markup=False, compact=True)
-        self._most = most
         self._facets: Counts | None = None
         self._others: Mapping[Part, Counts] = {}
-        self._view = View()
-        self._narrowed_to = ""
+        self.view = View()
+        """What the list shows now."""
         self._rows: list[tuple[Part, str] | None] = []
 
     def show(self, facets: Counts | None, others: Mapping[Part, Counts], view: View) -> None:
         """Count; `others` has the counts of a part that narrows as they would be without it."""
-        self._facets, self._others, self._view = facets, others, view
-        self._rebuild()
-
-    def narrow(self, text: str) -> None:
-        """Only values that contain the text."""
-        self._narrowed_to = text.casefold()
+        self._facets, self._others, self.view = facets, others, view
         self._rebuild()
 
     def on_focus(self) -> None:
@@ -93,34 +102,36 @@ class FacetList(OptionList):
         self._rows = []
         options: list[Option] = []
         for part in _TITLES:
-            values = list(self._values(part))
+            values = self.values(part)
             if values:
                 options += self._section(part, values, is_first=not options)
-        state = _SUPERSEDED[self._view.filter.superseded]
-        count = self._facets.superseded if self._facets else None
-        if count and self._narrowed_to in state:
-            options += [self._option(None, Content(" ")), self._value("superseded", "", count, state)]
+        for superseded in self.values("superseded"):
+            options += [self._option(None, Content(" ")), self._value(superseded)]
         self.set_options(options)
         if here is not None and here in self._rows:
             self.highlighted = self._rows.index(here)
 
-    def _values(self, part: Part) -> Iterator[tuple[str, int]]:
+    def values(self, part: Part) -> list[FacetValue]:
+        """The values of a part that the list can be narrowed to."""
         facets = self._others.get(part, self._facets)
-        counts = facets.by.get(part) if facets else None
-        if counts is None or (part == "namespace" and len(counts) < 2 and not self._view.filter.namespace):
-            return
-        chosen = () if part == "age" else (getattr(self._view.filter, part) or ())
+        if facets is None:
+            return []
+        if part == "superseded":
+            words = _SUPERSEDED[self.view.filter.superseded]
+            return [FacetValue(part, "", words, facets.superseded)] if facets.superseded else []
+        counts = facets.by.get(part)
+        if counts is None or (part == "namespace" and len(counts) < 2 and not self.view.filter.namespace):
+            return []
+        chosen = () if part == "age" else (getattr(self.view.filter, part) or ())
         missing = {value: 0 for value in chosen if value not in counts}
-        for value, count in {**missing, **counts}.items():
-            # The list cannot be narrowed to memories without a date.
-            if value != NO_DATE and self._narrowed_to in value_words(part, value).casefold():
-                yield value, count
+        # The list cannot be narrowed to memories without a date.
+        every = ((value, count) for value, count in {**missing, **counts}.items() if value != NO_DATE)
+        return [FacetValue(part, value, value_words(part, value), count) for value, count in every]
 
-    def _section(self, part: Part, values: list[tuple[str, int]], *, is_first: bool) -> list[Option]:
+    def _section(self, part: Part, values: Sequence[FacetValue], *, is_first: bool) -> list[Option]:
         title = _TITLES[part] if is_first else f"\n{_TITLES[part]}"
-        shown = [pair for at, pair in enumerate(values) if at < self._most or self._view.has(part, pair[0])]
-        options = [self._option(None, Content.styled(title, STRONG))]
-        options += [self._value(part, value, count, value_words(part, value)) for value, count in shown]
+        shown = [one for at, one in enumerate(values) if at < _MOST_VALUES or self.view.has(part, one.value)]
+        options = [self._option(None, Content.styled(title, STRONG)), *map(self._value, shown)]
         if len(values) > len(shown):
             rest = f"  {len(values) - len(shown):,} more in F"
             options.append(self._option(None, Content.styled(rest, MUTED)))
@@ -130,9 +141,36 @@ class FacetList(OptionList):
         self._rows.append(row)
         return Option(content, disabled=row is None)
 
-    def _value(self, part: Part, value: str, count: int, words: str) -> Option:
-        is_chosen, number = self._view.has(part, value), f"{count:,}"
-        width = max(_LEAST_WIDTH, self.scrollable_content_region.width) - cell_len(number) - 3
-        name = (fit(words, width), STRONG if is_chosen else "")
-        content = Content.assemble(("● " if is_chosen else "  ", ACCENT), name, " ", (number, MUTED))
-        return self._option((part, value), content)
+    def _value(self, one: FacetValue) -> Option:
+        width = max(_LEAST_WIDTH, self.scrollable_content_region.width)
+        return self._option((one.part, one.value), facet_line(one, self.view, width))
+
+
+def facet_line(one: FacetValue, view: View, width: int) -> Content:
+    """A value with its count, and a dot where it narrows the list, in so many cells."""
+    is_chosen, number = view.has(one.part, one.value), f"{one.total:,}"
+    name = (fit(one.words, width - cell_len(number) - 3), STRONG if is_chosen else "")
+    return Content.assemble(("● " if is_chosen else "  ", ACCENT), name, " ", (number, MUTED))
+
+
+class FilterValues(Provider):
+    """The values that the list can be narrowed to, each with its count, found by typing."""
+
+    async def discover(self) -> Hits:
+        for one, line, toggle in self._choices(MAX_LISTED):
+            yield DiscoveryHit(line, toggle, one.words)
+
+    async def search(self, query: str) -> Hits:
+        matcher = self.matcher(query)
+        for one, line, toggle in self._choices():
+            score = matcher.match(one.words)
+            if score:
+                yield Hit(score, line, toggle, one.words)
+
+    def _choices(self, most: int | None = None) -> Iterator[tuple[FacetValue, Content, Callable[[], object]]]:
+        """At most so many values of each part, how they are shown, and what choosing one does."""
+        facets = self.screen.query_one(FacetList)
+        for one in (one for part in PARTS for one in facets.values(part)[:most]):
+            title = Content.styled(fit(_TITLES.get(one.part, ""), _LEAST_WIDTH), MUTED)
+            toggled = FacetList.Toggled(one.part, one.value)
+            yield one, title + facet_line(one, facets.view, _CHOICE_WIDTH), partial(facets.post_message, toggled)
