@@ -64,7 +64,7 @@ async def test_a_facet_narrows_by_click_and_by_key_and_its_chip_widens(inspector
         assert "daily ✕ · core ✕" in line(app, 2)
 
 
-async def test_values_to_narrow_by_are_found_by_typing_and_chips_that_do_not_fit_are_counted(inspector: Inspector) -> None:
+async def test_values_are_found_by_typing_and_chips_that_do_not_fit_are_counted(inspector: Inspector) -> None:
     async with running(inspector.app()) as (app, pilot):
         await press(pilot, "F", "=disc")
         await until(pilot, lambda: "discord_77" in screen_text(app))
