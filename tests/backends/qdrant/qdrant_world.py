@@ -10,8 +10,7 @@ from support.qdrant_server import QdrantServer
 
 from zeroclaw_tui.backends.about import key_and_content
 from zeroclaw_tui.backends.qdrant.client import parse_address
-from zeroclaw_tui.backends.qdrant.rows import unpack_vector
-from zeroclaw_tui.backends.qdrant.store import QdrantMemory
+from zeroclaw_tui.backends.qdrant.store import QdrantMemory, unpack_vector
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.embeddings.local import LocalEmbedder, local_vector
 from zeroclaw_tui.memory.entry import MemoryEntry

@@ -1,19 +1,22 @@
-"""Requests to one Qdrant collection over REST."""
+"""Requests to one Qdrant collection over REST, and what it is."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
 
-from zeroclaw_tui.config.memory_config import shown
+from zeroclaw_tui.backends.health import StartCheck
+from zeroclaw_tui.config.memory_config import MemoryConfig, shown
 from zeroclaw_tui.embeddings.base import is_web_address
 from zeroclaw_tui.embeddings.endpoint import tls_error_message
+from zeroclaw_tui.embeddings.factory import create_embedder
 from zeroclaw_tui.memory.errors import NothingYet, NotReachable, Refused, UsageError
-from zeroclaw_tui.memory.text import cut, mask_secrets, one_line
+from zeroclaw_tui.memory.text import counted, cut, mask_secrets, one_line
 
 if TYPE_CHECKING:
     import httpx
@@ -29,6 +32,7 @@ _PAGE_SIZE, _PAGE_SIZE_WITH_VECTORS = 500, 100
 _DEFAULT_COLLECTION = "zeroclaw_memories"
 _COLLECTIONS = "/collections/"
 _MAX_REASON_LENGTH = 200
+NOT_ZEROCLAWS = "The collection {} is not ZeroClaw's: it has no single unnamed vector."
 _URL_HINT = "It should look like http://localhost:6333."
 
 
@@ -258,3 +262,57 @@ def _reason(document: Any) -> str:
     status = document.get("status") if isinstance(document, dict) else None
     reason = status.get("error") if isinstance(status, dict) else None
     return reason if isinstance(reason, str) else ""
+
+
+async def probe(config: MemoryConfig, seconds: float) -> StartCheck:
+    """Ask Qdrant about the collection of a config with one GET request."""
+    address, key = configured_address(config.storage, config.location)
+    embedder = create_embedder(config.embedding)[0]
+    client, name = QdrantClient(address, key, seconds=seconds), shown(address.collection)
+    start = time.perf_counter()
+    description: dict[str, Any] | None = None
+    try:
+        description = await client.describe()
+    except KeyRefused as error:
+        raise Refused(error.message, hint=error.hint) from None
+    except NothingYet:
+        pass
+    finally:
+        await client.close()
+    summary = f"answers in {(time.perf_counter() - start) * 1000:.0f} ms"
+    if description is None:
+        made = "ZeroClaw makes it" + ("" if embedder else " once an embedding provider is on")
+        return StartCheck(summary, (f"has no collection {name} yet: {made}",))
+    if "config" not in description:
+        raise not_qdrant(address.server)
+    vectors, points = vectors_of(description), description.get("points_count")
+    if vectors is None:
+        problem = Refused(NOT_ZEROCLAWS.format(name), hint="Set storage.qdrant.collection to another name.")
+        return StartCheck(summary, problem=problem)
+    size = vectors["size"]
+    if embedder is not None and size != embedder.dimensions:
+        mismatch = wrong_length(size, embedder.dimensions)
+        wrong = UsageError(mismatch.message, hint=mismatch.hint)
+        return StartCheck(summary, problem=wrong, corrections={"memory.embedding_dimensions": size})
+    number = counted(points) if isinstance(points, int) else "memories"
+    return StartCheck(summary, (f"the collection {name} holds {number}", f"its vectors have {size:,} numbers"))
+
+
+def vectors_of(description: Any) -> Mapping[str, Any] | None:
+    """The settings of the one unnamed vector of a described collection; None if it has others."""
+    try:
+        params = description["config"]["params"]
+        vectors, sparse = params["vectors"], params.get("sparse_vectors")
+        is_single = type(vectors["size"]) is int and not vectors.get("multivector_config") and not sparse
+    except (KeyError, TypeError, AttributeError):
+        return None
+    return vectors if is_single else None
+
+
+def wrong_length(expected: int, dimensions: int) -> Refused:
+    """The error for vectors of another length than those of the collection."""
+    return Refused(
+        f"The collection has vectors of {expected} numbers, not of {dimensions}.",
+        hint=f"Set memory.embedding_dimensions to {expected} if the model makes such vectors, or choose another "
+        "collection.",
+    )
