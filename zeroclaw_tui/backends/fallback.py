@@ -107,13 +107,8 @@ class TraitWriter(RowWriter):
     def __init__(self, store: Any) -> None:
         """`store` is a Memory, whose module imports this one."""
         super().__init__()
-        self._store = store
+        self._store, self.why_not = store, store.why_not
         self._stored = ["key", "content", "category", *(["session_id"] if "sessions" not in store.why_not else [])]
-
-    def check(self, after: Draft | Edit) -> None:
-        for name in after.values if isinstance(after, Edit) else ():
-            if name in self._store.why_not:
-                raise Refused(self._store.why_not[name])
 
     async def read(self, rows: Sequence[RowVersion | Row], keys: Collection[OwnedKey]) -> Iterable[Row]:
         """Raises Refused if several memories have one of the keys."""

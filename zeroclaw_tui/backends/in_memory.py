@@ -106,8 +106,6 @@ class InMemoryWriter(RowWriter):
         for operation in operations:
             if operation.existing is not None:
                 del self._entries[operation.existing.entry().handle]
-        for operation in operations:
-            if operation.new is not None:
-                entry = operation.new.entry()
-                self._entries[entry.handle] = entry
+        new = [operation.new.entry() for operation in operations if operation.new is not None]
+        self._entries |= {entry.handle: entry for entry in new}
         return {}

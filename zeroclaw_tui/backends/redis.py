@@ -333,15 +333,12 @@ def _read(names: Sequence[bytes], values: Sequence[bytes | None]) -> tuple[list[
 class RedisWriter(RowWriter):
     """Writes documents; rows are identified by their id."""
 
+    why_not = WHY_NOT
+
     def __init__(self, memory: RedisMemory, client: Any, clock: Callable[[], str]) -> None:
         super().__init__()
         self._memory, self._client, self._clock = memory, client, clock
         self._keys: dict[str, str] | None = None
-
-    def check(self, after: Draft | Edit) -> None:
-        for name in after.values if isinstance(after, Edit) else ():
-            if name in WHY_NOT:
-                raise Refused(WHY_NOT[name])
 
     async def read(self, rows: Sequence[RowVersion | Row], keys: Collection[OwnedKey]) -> Iterable[Row]:
         """Raises Refused for a value under one of the keys that is not a memory."""

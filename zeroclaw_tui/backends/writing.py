@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from zeroclaw_tui.backends.cancellation import wait_until_done
@@ -62,6 +63,8 @@ class RowWriter(ABC):
     """Whether a batch is written in one transaction, so that it is journaled after the write, as the store has it."""
     keys_are_unique = True
     """Whether the store itself ensures that an owner has a key only once."""
+    why_not: Mapping[str, str] = MappingProxyType({})
+    """The fields that an edit cannot change, each with a sentence."""
     batch_rows: int = BATCH_ROWS
     is_stopped: bool = False
     """Whether no further batch should begin."""
@@ -83,6 +86,9 @@ class RowWriter(ABC):
 
     def check(self, after: Draft | Edit) -> None:
         """Raise Refused for values that this store cannot have, before anything is read."""
+        for name in after.values if isinstance(after, Edit) else ():
+            if name in self.why_not:
+                raise Refused(self.why_not[name])
 
     @abstractmethod
     async def read(self, rows: Sequence[RowVersion | Row], keys: Collection[OwnedKey]) -> Iterable[Row]:

@@ -77,7 +77,6 @@ _LIMITS_BLANK_QUERIES_SINCE = (0, 5, 5)
 DEFAULT_AGENT = "default"
 """The agent of points that name none."""
 NO_EMBEDDER = "Qdrant stores and finds nothing without an embedding"
-EDITABLE = ("content", "key", "category", "session_id")
 _NONE = "ZeroClaw stores no {} in Qdrant."
 WHY_NOT = {
     "atomic": "Qdrant has no transactions: what another program writes at the same moment can be overwritten.",
@@ -177,6 +176,7 @@ class QdrantWriter(RowWriter):
     """
 
     keys_are_unique = False
+    why_not = WHY_NOT
 
     def __init__(
         self, client: QdrantClient, dimensions: int, embed: Callable[[Sequence[str]], Awaitable[Sequence[bytes]]]
@@ -187,13 +187,11 @@ class QdrantWriter(RowWriter):
         self._embed = embed
 
     def check(self, after: Draft | Edit) -> None:
+        super().check(after)
         if isinstance(after, Draft):
             _require_unicode(after.key, (after.key, after.content, after.category, after.session_id, after.agent))
-            return
-        for name in after.values:
-            if name not in EDITABLE:
-                raise Refused(WHY_NOT[name])
-        _require_unicode(str(after.values.get("key", "")), after.values.values())
+        else:
+            _require_unicode(str(after.values.get("key", "")), after.values.values())
 
     async def read(self, rows: Sequence[RowVersion | Row], keys: Collection[OwnedKey]) -> Iterable[Row]:
         """The oldest points first: of several with one key that one counts."""
