@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.postgres.connect import LONG_SECONDS, patience
 from zeroclaw_tui.config.memory_config import shown
+from zeroclaw_tui.memory.entry import EDITABLE
 from zeroclaw_tui.memory.errors import NothingYet, Refused, Unreadable, UsageError
 from zeroclaw_tui.scoring.profiles import ScoringProfile, parse_version
 
@@ -52,7 +53,7 @@ LEFT JOIN pg_namespace n ON n.nspname = $1
 LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = $2
 """
 _COLUMNS = """
-SELECT attname::text AS name, format_type(atttypid, atttypmod) AS type
+SELECT attname::text AS name, format_type(atttypid, atttypmod) AS type, attgenerated::text <> '' AS is_generated
 FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = $1 AND c.relname = $2 AND attnum > 0 AND NOT attisdropped ORDER BY attnum
 """
@@ -147,7 +148,8 @@ class Table:
 
     `columns` maps each column, also those nobody here knows, to its type as `format_type` spells it. `agents` maps
     agent ids to aliases (form "agents"). `schema_of_vector` is where the extension vector lives, None where it is not
-    installed. `read_only_because` says why nothing can be written.
+    installed. `read_only_because` says why nothing can be written. `generated` are the columns PostgreSQL computes
+    itself, which cannot be written.
     """
 
     schema: str
@@ -157,6 +159,7 @@ class Table:
     agents: Mapping[str, str]
     schema_of_vector: str | None = None
     read_only_because: str | None = None
+    generated: frozenset[str] = frozenset()
 
     @property
     def quoted(self) -> str:
@@ -241,6 +244,7 @@ async def described(connection: asyncpg.Connection, found: Found) -> Table:
         agents={},
         schema_of_vector=found.schema_of_vector,
         read_only_because=because,
+        generated=frozenset(row["name"] for row in rows if row["is_generated"]),
     )
 
 
@@ -276,6 +280,7 @@ def _form_of(columns: Mapping[str, str], found: Found) -> Form:
 def missing_in(table: Table) -> dict[str, str]:
     """What a table cannot do, with a sentence for each."""
     why_not = _NEVER | {name: why for name, (column, why) in _WHY_NOT.items() if not table.has(column)}
+    why_not |= {name: f"PostgreSQL itself computes the column {name}." for name in EDITABLE if name in table.generated}
     if not table.keeps_vectors:
         why_not["vectors"] = "This table has no column of pgvector's type vector(n)."
     if table.read_only_because is not None:

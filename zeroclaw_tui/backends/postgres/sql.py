@@ -185,7 +185,7 @@ def parameters(row: Row, table: Table) -> dict[str, Any]:
         stored = row.values.get(_AS_STORED)
         same = stored is not None and category_of(str(stored), table) == category
         bound["category"] = str(stored) if same else category_written(category, table)
-    return bound
+    return {name: value for name, value in bound.items() if name not in table.generated}
 
 
 def _as_text(value: Value) -> str | None:
@@ -205,7 +205,11 @@ def vector_text(data: bytes) -> str:
 
 def casts(table: Table) -> dict[str, str]:
     """For each column how a text parameter becomes its value: `CAST(%s AS timestamp with time zone)`, %s the place."""
-    return {name: f"CAST(%s::text AS {kind.replace('%', '%%')})" for name, kind in table.columns.items()}
+    return {
+        name: f"CAST(%s::text AS {kind.replace('%', '%%')})"
+        for name, kind in table.columns.items()
+        if name not in table.generated
+    }
 
 
 def quoted(name: str) -> str:
