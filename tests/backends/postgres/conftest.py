@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
-import asyncpg
 import pytest
 from support.pgbouncer import PgBouncer, running_pgbouncer
 from support.postgres_place import PASSWORD, PostgresPlace
@@ -16,7 +15,6 @@ from zeroclaw_tui.backends.postgres.address import read_url
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 
 Opens = Callable[..., Awaitable[PostgresMemory]]
-Fetched = list[tuple[str, int]]
 
 
 @pytest.fixture(scope="session")
@@ -51,21 +49,6 @@ async def opens(place: PostgresPlace) -> AsyncIterator[Opens]:
     yield made
     for memory in opened:
         await memory.close()
-
-
-@pytest.fixture
-def fetched(monkeypatch: pytest.MonkeyPatch) -> Fetched:
-    """Every statement that is fetched from now on, with how many rows came over for it."""
-    seen: Fetched = []
-    fetch = asyncpg.Connection.fetch
-
-    async def counted(self: asyncpg.Connection, query: str, *values: Any, **named: Any) -> Any:
-        records = await fetch(self, query, *values, **named)
-        seen.append((query, len(records)))
-        return records
-
-    monkeypatch.setattr(asyncpg.Connection, "fetch", counted)
-    return seen
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import socket
 from pathlib import Path
@@ -140,40 +139,6 @@ async def test_a_user_without_the_right_to_read_is_reported(place: PostgresPlace
     assert "may not read the table kept.memories" in error.message
     place.run(error.hint.partition(": ")[2])
     await (await opens(url, schema="kept")).close()
-
-
-async def test_a_server_that_stops_is_reported_and_found_again_when_it_is_back(place: PostgresPlace, opens) -> None:
-    place.make_table("key")
-    place.fill("key")
-    memory = await opens()
-    counted = await memory.count()
-    sleeping = asyncio.ensure_future(_asleep(memory))
-    await _until_asleep(memory)
-    place.server.stop()
-    try:
-        with pytest.raises(NotReachable) as middle:
-            await sleeping
-        assert "closed the connection" in middle.value.message
-        with pytest.raises(NotReachable) as after:
-            await memory.count()
-        assert "Nothing listens at" in after.value.message
-        assert not await memory.health_check()
-    finally:
-        place.server.start()
-    assert await memory.count() == counted
-    assert await memory.health_check()
-
-
-async def _asleep(memory: PostgresMemory) -> None:
-    async with memory.connections.reading(seconds=60) as connection:
-        await connection.execute("SELECT pg_sleep(60)")
-
-
-async def _until_asleep(memory: PostgresMemory) -> None:
-    statement = "SELECT count(*) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(60)' AND state = 'active'"
-    async with memory.connections.reading(seconds=30) as connection:
-        while not await connection.fetchval(statement):
-            await connection.execute("SELECT pg_stat_clear_snapshot()")
 
 
 async def test_another_engine_that_speaks_the_protocol(place: PostgresPlace, refused, monkeypatch) -> None:

@@ -72,6 +72,26 @@ async def test_a_server_that_falls_silent_is_reported_and_a_new_connection_made(
     assert not left_behind
 
 
+async def test_a_server_that_stops_is_reported_and_found_again_when_it_is_back(
+    memory: PostgresMemory, place: PostgresPlace
+) -> None:
+    sleeping = asyncio.ensure_future(asleep(memory))
+    await sleepers(memory, 1)
+    place.server.stop()
+    try:
+        with pytest.raises(NotReachable) as middle:
+            await sleeping
+        assert "closed the connection" in middle.value.message
+        with pytest.raises(NotReachable) as after:
+            await memory.count()
+        assert "Nothing listens at" in after.value.message
+        assert not await memory.health_check()
+    finally:
+        place.server.start()
+    assert await memory.count() == len(sample_entries())
+    assert await memory.health_check()
+
+
 async def test_reading_cannot_write(memory: PostgresMemory) -> None:
     with pytest.raises(Refused):
         async with memory.connections.reading() as connection:

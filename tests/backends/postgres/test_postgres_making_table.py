@@ -32,38 +32,34 @@ def indexes(place: PostgresPlace, schema: str = "agent_memory") -> set[str]:
     return set(place.run(f"SELECT indexname FROM pg_indexes WHERE schemaname = '{schema}'").splitlines())
 
 
-@pytest.mark.parametrize("version", ["0.1.2", "0.7.5"])
-async def test_before_agents_a_key_is_unique(version, place):
+@pytest.fixture
+async def made(request, place):
+    """A table as the ZeroClaw of a version makes it."""
     memory = await not_there(place.url)
-    try:
-        await memory.make(profile_for(version))
-        assert columns(place) == PLAIN
-        assert indexes(place) == {*INDEXES, "memories_pkey", "memories_key_key"}
-        await memory.store("k", "c", "core")
-        await memory.store("k", "d", "core")
-        assert [entry.content for entry in await memory.list()] == ["d"]
-    finally:
-        await memory.close()
+    await memory.make(profile_for(request.param))
+    yield memory
+    await memory.close()
 
 
-@pytest.mark.parametrize("version", ["0.8.0", "0.8.4"])
-async def test_with_agents_a_key_is_unique_for_each(version, place):
+@pytest.mark.parametrize("made", ["0.1.2", "0.7.5"], indirect=True)
+async def test_before_agents_a_key_is_unique(made, place):
+    assert columns(place) == PLAIN
+    assert indexes(place) == {*INDEXES, "memories_pkey", "memories_key_key"}
+    await made.store("k", "c", "core")
+    await made.store("k", "d", "core")
+    assert [entry.content for entry in await made.list()] == ["d"]
+
+
+@pytest.mark.parametrize("made", ["0.8.0", "0.8.4"], indirect=True)
+async def test_with_agents_a_key_is_unique_for_each(made, place):
     """With the agent that ZeroClaw gives what is nobody's, its version table and its three named rules."""
-    memory = await not_there(place.url)
-    try:
-        await memory.make(profile_for(version))
-        assert columns(place) == [*PLAIN, "agent_id"]
-        wanted = {"idx_memories_agent_id", "memories_agent_key_uniq", "memories_pkey", *INDEXES}
-        assert wanted <= indexes(place)
-        rules = place.run("SELECT conname FROM pg_constraint WHERE conrelid = 'agent_memory.memories'::regclass")
-        assert {"memories_agent_id_notnull_chk", "memories_agent_id_fk", "memories_agent_key_uniq"} <= set(
-            rules.split()
-        )
-        assert place.run("SELECT component, version FROM agent_memory.schema_version") == "memories|1"
-        await memory.store("k", "c", "core")
-        assert [(entry.key, entry.agent) for entry in await memory.list()] == [("k", "default")]
-    finally:
-        await memory.close()
+    assert columns(place) == [*PLAIN, "agent_id"]
+    assert {"idx_memories_agent_id", "memories_agent_key_uniq", "memories_pkey", *INDEXES} <= indexes(place)
+    rules = place.run("SELECT conname FROM pg_constraint WHERE conrelid = 'agent_memory.memories'::regclass").split()
+    assert {"memories_agent_id_notnull_chk", "memories_agent_id_fk", "memories_agent_key_uniq"} <= set(rules)
+    assert place.run("SELECT component, version FROM agent_memory.schema_version") == "memories|1"
+    await made.store("k", "c", "core")
+    assert [(entry.key, entry.agent) for entry in await made.list()] == [("k", "default")]
 
 
 async def test_who_may_not_make_it_gets_the_sentence_that_grants_it(place):

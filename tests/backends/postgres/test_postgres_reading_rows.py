@@ -7,9 +7,11 @@ import json
 import pytest
 from support.postgres_place import PostgresPlace
 
+from zeroclaw_tui.backends.matching import filter_entries
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
-from zeroclaw_tui.memory.query import ROWS, MemoryFilter, Query, Sort, SortField
-from zeroclaw_tui.testing.tools import JournalRecorder, delete, handles_of, undo
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.query import EXCERPTS, ROWS, MemoryFilter, Query, Sort, SortField
+from zeroclaw_tui.testing.tools import JournalRecorder, delete, entries_of, handles_of, part_of, undo
 
 MORE = """
 ALTER TABLE memories ADD COLUMN "Odd ""name%s" JSONB, ADD COLUMN raw BYTEA, ADD COLUMN lasted INTERVAL,
@@ -24,6 +26,9 @@ AWKWARD_SETTINGS = (
     "DateStyle = 'SQL, DMY'", "TimeZone = 'Asia/Kathmandu'", "IntervalStyle = 'iso_8601'", "bytea_output = 'escape'",
     "extra_float_digits = -3", "statement_timeout = '30s'",
 )  # fmt: skip
+
+
+IDS = [f"id-{number:02}" for number in range(17)]
 
 
 async def removed_and_undone(memory: PostgresMemory) -> None:
@@ -97,13 +102,34 @@ async def test_the_tutorials_categories_are_read_as_serde_writes_them(place: Pos
     assert len(await handles_of(memory, MemoryFilter(category=("core",)), Sort())) == 2
 
 
-async def test_memories_of_one_moment_are_listed_by_id(place: PostgresPlace, opens) -> None:
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("field", [field for field in SortField if field is not SortField.KEY])
+@pytest.mark.parametrize("wanted", [MemoryFilter(), MemoryFilter(contains="text")])
+async def test_equal_values_are_paged_by_their_ids_in_both_directions(place, opens, wanted, field, descending):
     """Pages of a list could repeat or leave out a memory otherwise."""
     place.make_table("key")
-    place.fill("key")
-    place.run("UPDATE memories SET created_at = '2026-01-01', updated_at = '2026-01-01'")
+    rows = ", ".join(f"('{id_}', 'key {id_}', 'text', 'core', 'epoch', 'epoch')" for id_ in IDS[8:] + IDS[:8])
+    place.run(f"INSERT INTO memories (id, key, content, category, created_at, updated_at) VALUES {rows}")
+    memory, sort = await opens(), Sort(field, descending)
+    expected = sorted(IDS, reverse=descending)
+    assert list(await handles_of(memory, wanted, sort)) == expected
+    for offset in range(0, len(IDS), 5):
+        part, total = await part_of(memory, wanted, sort, offset, 5)
+        assert (list(part), total) == (expected[offset : offset + 5], len(IDS))
+        page = await memory.rows(Query(EXCERPTS, wanted, sort, offset=offset, limit=5))
+        assert [entry.handle for entry in page] == expected[offset : offset + 5]
+
+
+async def test_a_text_is_found_in_any_case_of_its_ascii_letters_whatever_the_language_of_the_column(place, opens):
+    """In Unicode the sign of the kelvin is a capital of k, which the server may mean and the inspector does not."""
+    place.make_table("key")
+    place.run('ALTER TABLE memories ALTER content TYPE text COLLATE "pg_unicode_fast"')
+    for at, content in enumerate(
+        ("IN", "in", "\u0130n", "\u0131n", "273 \u212a", "a_b%c\\d", "aXb", "深色主题", "ÄRGER")
+    ):
+        place.fill("key", [MemoryEntry(f"id-{at}", f"key {at}", content, "core", "2026-03-01T00:00:00Z")])
     memory = await opens()
-    for field in (SortField.AGE, SortField.UPDATED):
-        for descending in (False, True):
-            listed = [row.id for row in await memory.rows(Query(ROWS, sort=Sort(field, descending)))]
-            assert listed == sorted(listed, reverse=descending)
+    for text in ("in", "IN", "\u0130", "\u0131", "k", "\u212a", "_", "%", "\\", "a_B%C\\", "色主", "ärger", "KEY 1"):
+        wanted = MemoryFilter(contains=text)
+        one_by_one = {entry.id for entry in filter_entries(await memory.list(), wanted)}
+        assert {entry.id for entry in (await entries_of(memory, wanted))} == one_by_one

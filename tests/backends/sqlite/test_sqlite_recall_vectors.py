@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from support.small_store import add, blob, change, make
 
 from zeroclaw_tui.backends.lookup import cached_vector
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.memory.errors import SearchInterrupted
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.evidence import StoreRecall
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
@@ -103,3 +105,13 @@ async def test_cached_vectors_are_found_by_the_hash_of_the_text(path: Path, memo
     assert vector is not None
     assert vector.tolist() == np.array([0.6, 0.8], dtype=np.float32).tolist()
     assert await cached_vector(memory, "\ud800") is None
+
+
+async def test_closing_ends_searches_and_loading(tmp_path: Path) -> None:
+    rows = ({"content": f"rust {at % 97} word{at}", "embedding": blob(at, 1)} for at in range(4_000))
+    memory = await golden.opened(make(tmp_path / "brain.db", "G4", rows))
+    waiting = asyncio.ensure_future(recalled(memory, "rust"))
+    await asyncio.sleep(0)
+    await memory.close()
+    with pytest.raises(SearchInterrupted):
+        await waiting

@@ -10,10 +10,10 @@ from changed_stores import JournalRecorder, hits, opened, select
 from support import small_store
 
 from zeroclaw_tui.backends import tables
-from zeroclaw_tui.backends.lookup import entries_with_key, row_with_id, versions_at
+from zeroclaw_tui.backends.lookup import entries_with_key, row_with_id
 from zeroclaw_tui.memory.change import Draft, Vector
 from zeroclaw_tui.memory.errors import Refused
-from zeroclaw_tui.testing.tools import create, delete, edit, undo
+from zeroclaw_tui.testing.tools import create, edit, undo
 
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}[+-]\d\d:\d\d")
 ONE = Vector(small_store.blob(1.0, 0.0), "openai", "small")
@@ -116,21 +116,6 @@ async def test_session_ids_are_stored_as_this_zeroclaw_writes_them(generation, s
         changed = await edited(memory, "id-000", session_id="tg_é: 1.2")
         assert (changed.rows[0].values["session_id"], changed.notes) == (stored, written.notes)
         assert (await edited(memory, "id-000", session_id=None)).rows[0].values["session_id"] is None
-
-
-async def test_columns_nobody_knows_stay_as_they_are(make_store):
-    path = make_store([{}])
-    small_store.change(path, "ALTER TABLE memories ADD COLUMN mood BLOB DEFAULT 'calm'")
-    small_store.change(path, "UPDATE memories SET mood = x'00ff'")
-    async with opened(path) as memory:
-        assert "write" not in memory.why_not
-        written = await edited(memory, "id-000", content="new")
-        assert written.rows[0].values["mood"] == b"\x00\xff"
-        journal = JournalRecorder()
-        await delete(memory, await versions_at(memory, [1]), journal)
-        await undo(memory, journal.changes[::-1], JournalRecorder())
-        assert (await create(memory, Draft("k", "c"), JournalRecorder())).rows[0].values["mood"] == "calm"
-    assert select(path, "SELECT mood FROM memories ORDER BY rowid") == [(b"\x00\xff",), ("calm",)]
 
 
 def test_a_moment_is_written_in_zeroclaws_form(monkeypatch):
