@@ -117,15 +117,11 @@ class TableWriter(RowWriter):
 
     @abstractmethod
     async def insert_other(self, row: Row) -> Row:
-        """Insert an agent or a cached vector."""
+        """Insert an agent or a cached vector. Raises WriteConflict if another program has just inserted it."""
 
     @abstractmethod
     async def delete_other(self, row: Row) -> bool:
         """Delete one; False if something refers to it."""
-
-    @abstractmethod
-    async def add_agent(self, alias: str) -> Row:
-        """Insert an agent of that alias. Raises WriteConflict if another program has just inserted it."""
 
     @abstractmethod
     def has_table(self, name: str) -> bool:
@@ -165,8 +161,10 @@ class TableWriter(RowWriter):
                 f"This store belongs to the agents {', '.join(sorted(self.agents.values()))}.",
                 hint="Name the one that shall own the memory.",
             )
-        added = await self.add_agent(alias or DEFAULT_AGENT)
-        self.agents[added.id] = alias or DEFAULT_AGENT
+        alias, new_id = alias or DEFAULT_AGENT, str(uuid.uuid4())
+        values: dict[str, Value] = {"id": new_id, "alias": alias, "created_at": utc_now()}
+        added = await self.insert_other(Row(new_id, values, agent=alias, table=AGENTS))
+        self.agents[added.id] = alias
         return added.id, RowChange(None, added)
 
     def new_row(self, draft: Draft, existing: Row | None, owner: str | None) -> Row:

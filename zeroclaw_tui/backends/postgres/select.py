@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from zeroclaw_tui.backends.matching import plain_text
 from zeroclaw_tui.backends.postgres import sql
 from zeroclaw_tui.backends.postgres.schema import Table
-from zeroclaw_tui.backends.sql.select import SORTED_CHARACTERS, Select
+from zeroclaw_tui.backends.sql.select import SORTED_CHARACTERS, Select, first_value
 from zeroclaw_tui.memory.query import EVERYTHING, MemoryFilter, Query, Sort, SortField
 from zeroclaw_tui.memory.statistics import QUARTER_SECONDS
 
@@ -40,14 +41,15 @@ class PostgresSelect(Select):
             case _:
                 return f"m.{name}::text" if name in _FIELDS and self.table.has(name) else None
 
-    def columns(self, read: str) -> str:
+    def reading(self, read: str) -> tuple[str, Callable[[Any], Any]]:
+        table = self.table
         match read:
             case "handle":
-                return "m.id::text"
+                return "m.id::text", first_value
             case "version":
-                return sql.version_columns(self.table)
+                return sql.version_columns(table), partial(sql.version_from, table=table)
             case _:
-                return sql.entry_columns(self.table, excerpt=read == "excerpt")
+                return sql.entry_columns(table, excerpt=read == "excerpt"), partial(sql.entry_from, table=table)
 
     def place(self, value: Any) -> str:
         # Every place names its type, so that the server has nothing to guess and the driver nothing to look up.

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.about import About, OwnRule
@@ -191,8 +190,9 @@ class PostgresMemory(SqlMemory):
             category=None if category is None else (category,), session=None if session_id is None else (session_id,)
         )
         select = await self.select(wanted)
-        statement = select.statement(select.columns("entry"), f"ORDER BY {select.listed_order}")
-        return list(await self.fetch_records(select, statement, self.maker("entry"), takes_long=True))
+        columns, make = select.reading("entry")
+        statement = select.statement(columns, f"ORDER BY {select.listed_order}")
+        return list(await self.fetch_records(select, statement, make, takes_long=True))
 
     async def select(self, filter: MemoryFilter) -> PostgresSelect:
         """The rows that a filter leaves; a pattern is matched here, since the server reads other patterns.
@@ -218,11 +218,6 @@ class PostgresMemory(SqlMemory):
         finally:
             search.stop()
         return ids
-
-    def maker(self, read: str) -> Callable[[Any], Any]:
-        if read == "handle":
-            return itemgetter(0)
-        return partial(sql.version_from if read == "version" else sql.entry_from, table=self.table)
 
     async def fetch_records(
         self,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -171,9 +170,14 @@ class PostgresWriter(TableWriter):
     async def insert_other(self, row: Row) -> Row:
         record = await self._connection.fetchrow(
             f"INSERT INTO {self._agents_table} (id, alias, created_at) "
-            f"VALUES ($1::text, $2::text, coalesce(CAST($3::text AS timestamptz), now())) RETURNING {_AGENT}",
-            row.id, row.agent or row.id, row.values.get("created_at"),
-        )  # fmt: skip
+            f"VALUES ($1::text, $2::text, coalesce(CAST($3::text AS timestamptz), now())) "
+            f"ON CONFLICT DO NOTHING RETURNING {_AGENT}",
+            row.id,
+            row.agent or row.id,
+            row.values.get("created_at"),
+        )
+        if record is None:
+            raise WriteConflict
         return _agent_row(record)
 
     async def delete_other(self, row: Row) -> bool:
@@ -184,17 +188,6 @@ class PostgresWriter(TableWriter):
             row.id,
         )
         return deleted is not None
-
-    async def add_agent(self, alias: str) -> Row:
-        record = await self._connection.fetchrow(
-            f"INSERT INTO {self._agents_table} (id, alias, created_at) VALUES ($1::text, $2::text, now()) "
-            f"ON CONFLICT DO NOTHING RETURNING {_AGENT}",
-            str(uuid.uuid4()),
-            alias,
-        )
-        if record is None:
-            raise WriteConflict
-        return _agent_row(record)
 
     def has_table(self, name: str) -> bool:
         """Only agents have one here."""

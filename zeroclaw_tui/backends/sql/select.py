@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from operator import itemgetter
 from typing import Any, Self
 
 from zeroclaw_tui.files.database import as_text
@@ -15,6 +16,7 @@ from zeroclaw_tui.memory.query import MemoryFilter, Query, Sort, Superseded
 SORTED_CHARACTERS = 200
 """Contents are put in order by so many of their first characters."""
 _MOST_ROWS = 2**62
+first_value: Callable[[Any], Any] = itemgetter(0)
 
 
 class Select(ABC):
@@ -46,8 +48,9 @@ class Select(ABC):
         """The SQL of a column by ZeroClaw's name, or of the "handle"; None where the table lacks the column."""
 
     @abstractmethod
-    def columns(self, read: str) -> str:
-        """The list of columns of a reading ("excerpt", "entry", "version", "handle")."""
+    def reading(self, read: str) -> tuple[str, Callable[[Any], Any]]:
+        """The list of columns of a reading ("excerpt", "entry", "version", "handle"), and what makes a result of a
+        record, which may have further columns."""
 
     @abstractmethod
     def place(self, value: Any) -> str:

@@ -33,10 +33,6 @@ class SqlMemory(SearchedMemory):
         """The rows that a filter leaves. Raises UsageError for a pattern that cannot be read or takes too long."""
 
     @abstractmethod
-    def maker(self, read: str) -> Callable[[Any], Any]:
-        """The function that makes a result of a record of `Select.columns(read)`, which may have further columns."""
-
-    @abstractmethod
     async def fetch_records(
         self,
         select: Select,
@@ -88,13 +84,9 @@ class SqlMemory(SearchedMemory):
         if query.prefix is not None:
             select.also(select.begins_with(query.prefix))
             order = f"ORDER BY {select.listed_order}"
-        statement = select.statement(select.columns(query.read.name), f"{order} {select.part(query)}")
-        return await self.fetch_records(
-            select,
-            statement,
-            self.maker(query.read.name),
-            takes_long=select.takes_long(query),
-        )
+        columns, make = select.reading(query.read.name)
+        statement = select.statement(columns, f"{order} {select.part(query)}")
+        return await self.fetch_records(select, statement, make, takes_long=select.takes_long(query))
 
     async def _named_rows(self, query: Query[Any]) -> Sequence[Any]:
         """The rows with one of the query's handles, ids or keys."""
@@ -102,15 +94,15 @@ class SqlMemory(SearchedMemory):
         column, names = next(
             (column, list(dict.fromkeys(names))) for column, names in named.items() if names is not None
         )
-        select, make = await self.select(query.filter), self.maker(query.read.name)
+        select = await self.select(query.filter)
+        columns, make = select.reading(query.read.name)
         name = select.column(column)
         if name is None:
             return []
         by_name: dict[Any, list[Any]] = {}
         for start in range(0, len(names), NAMES_AT_ONCE):
             some = select.named(column, names[start : start + NAMES_AT_ONCE])
-            columns = f"{some.columns(query.read.name)}, {name} AS name"
-            statement = some.statement(columns, f"ORDER BY {some.stored_order}")
+            statement = some.statement(f"{columns}, {name} AS name", f"ORDER BY {some.stored_order}")
             for found, row in await self.fetch_records(
                 some,
                 statement,
@@ -124,7 +116,7 @@ class SqlMemory(SearchedMemory):
         """True when it answers; every other verb says why it does not."""
         try:
             select = await self.select(EVERYTHING)
-            await self.fetch_records(select, select.statement(select.columns("entry"), "LIMIT 1"), tuple)
+            await self.fetch_records(select, select.statement(select.reading("entry")[0], "LIMIT 1"), tuple)
         except InspectorError:
             return False
         return True

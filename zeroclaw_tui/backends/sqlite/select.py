@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.matching import TextSearch, has_patterns, plain_text
-from zeroclaw_tui.backends.sql.select import SORTED_CHARACTERS, Select
+from zeroclaw_tui.backends.sql.select import SORTED_CHARACTERS, Select, first_value
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.files.database import as_text, bound
 from zeroclaw_tui.memory.entry import EXCERPT, MemoryEntry, kind_from
@@ -54,14 +54,16 @@ class SqliteSelect(Select):
             return "m.rowid"
         return f"m.{name}" if self.schema.has(name) else None
 
-    def columns(self, read: str) -> str:
+    def reading(self, read: str) -> tuple[str, Callable[[Any], Any]]:
         match read:
             case "handle":
-                return "m.rowid"
+                return "m.rowid", first_value
             case "version":
-                return version_columns(self.schema)
+                return version_columns(self.schema), version_from
+            case "excerpt":
+                return entry_columns(self.schema, excerpt=True), lambda record: entry_from(record).excerpt()
             case _:
-                return entry_columns(self.schema, excerpt=read == "excerpt")
+                return entry_columns(self.schema), entry_from
 
     def place(self, value: Any) -> str:
         mark, ready = bound([value])
@@ -205,11 +207,6 @@ def entry_from(record: Sequence[Any]) -> MemoryEntry:
         handle=rowid,
         size=size,
     )
-
-
-def excerpt_from(record: Sequence[Any]) -> MemoryEntry:
-    """The memory of a record with the columns of an excerpt."""
-    return entry_from(record).excerpt()
 
 
 def _text_or_none(value: Any) -> str | None:

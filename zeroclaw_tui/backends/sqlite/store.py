@@ -8,7 +8,6 @@ from array import array
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from operator import itemgetter
 from pathlib import Path
 from sqlite3 import Connection
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,16 +15,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from zeroclaw_tui.backends.about import About, Notice
 from zeroclaw_tui.backends.base import Entries, check_writable
 from zeroclaw_tui.backends.cancellation import ReadWorkerPool, run_cancellable, wait_until_done
+from zeroclaw_tui.backends.sql.select import Select, first_value
 from zeroclaw_tui.backends.sql.store import SqlMemory
 from zeroclaw_tui.backends.sqlite.schema import Schema, missing_in, read_schema
-from zeroclaw_tui.backends.sqlite.select import (
-    SqliteSelect,
-    entry_from,
-    excerpt_from,
-    find_functions,
-    state_of,
-    version_from,
-)
+from zeroclaw_tui.backends.sqlite.select import SqliteSelect, find_functions, state_of
 from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.config.locations import has_markdown
 from zeroclaw_tui.files.database import (
@@ -56,7 +49,6 @@ if TYPE_CHECKING:
         Repair,
         Retention,
     )
-    from zeroclaw_tui.backends.sql.select import Select
     from zeroclaw_tui.backends.sqlite.search import SqliteSearch
     from zeroclaw_tui.backends.sqlite.write import SqliteWriter
     from zeroclaw_tui.backends.writing import Work
@@ -68,7 +60,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_handle: Callable[[Any], Any] = itemgetter(0)
 _FOLDER_READ_ONLY = "The directory of the database is read-only."
 _TAKEN_BACK = "A program ended in the middle of a write to this database. The unfinished write was rolled back."
 
@@ -204,15 +195,13 @@ class SqliteMemory(SqlMemory):
     async def list(self, category: str | None = None, session_id: str | None = None) -> Entries:
         """What ZeroClaw's own list returns: at most 1000 rows, cut before the session is looked at."""
         select = await self.select(MemoryFilter(category=None if category is None else (category,)))
-        statement = select.statement(select.columns("entry"), f"ORDER BY {select.listed_order} LIMIT 1000")
-        listed = await self.fetch_records(select, statement, entry_from)
+        columns, make = select.reading("entry")
+        statement = select.statement(columns, f"ORDER BY {select.listed_order} LIMIT 1000")
+        listed = await self.fetch_records(select, statement, make)
         return [entry for entry in listed if session_id is None or entry.session_id == session_id]
 
     async def select(self, filter: MemoryFilter) -> SqliteSelect:
         return SqliteSelect(self.schema, filter)
-
-    def maker(self, read: str) -> Callable[[Any], Any]:
-        return {"handle": _handle, "excerpt": excerpt_from, "version": version_from}.get(read, entry_from)
 
     async def fetch_records(
         self,
@@ -228,7 +217,7 @@ class SqliteMemory(SqlMemory):
         def read(connection: Connection) -> Any:
             made = map(make, connection.execute(statement, select.values))
             # The order of a million rows stays in memory while it is shown: eight bytes for each.
-            return array("q", made) if make is _handle else list(made)
+            return array("q", made) if make is first_value else list(made)
 
         found: Sequence[T] = await self._find(read, select.filter)
         return found

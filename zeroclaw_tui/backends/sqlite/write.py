@@ -6,7 +6,6 @@ import asyncio
 import sqlite3
 import threading
 import time
-import uuid
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager, nullcontext, suppress
 from dataclasses import replace
@@ -24,7 +23,7 @@ from zeroclaw_tui.backends.sqlite.transaction import (
     explain_failed_write,
     fold_in,
 )
-from zeroclaw_tui.backends.tables import TableWriter, local_now, utc_now
+from zeroclaw_tui.backends.tables import TableWriter, local_now
 from zeroclaw_tui.backends.writing import Operation, OwnedKey
 from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.files.whole_database import processes_using
@@ -264,10 +263,6 @@ class SqliteWriter(TableWriter):
         except sqlite3.IntegrityError:
             return False
         return True
-
-    async def add_agent(self, alias: str) -> Row:
-        values = {"id": str(uuid.uuid4()), "alias": alias, "created_at": utc_now()}
-        return self.table(AGENTS).insert([Row("", values)])[0]
 
     def has_table(self, name: str) -> bool:
         return bool(self.table(name).columns)
