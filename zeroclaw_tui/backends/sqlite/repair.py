@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from zeroclaw_tui.backends.health import MOST_FAULTS, Pages
 from zeroclaw_tui.backends.sqlite.health import DAMAGE
 from zeroclaw_tui.backends.sqlite.schema import INDEX_TABLES, KEYWORD_INDEX, TRIGGERS, Schema, new_database, statements
-from zeroclaw_tui.backends.sqlite.transaction import fold_in, missing_of_index
+from zeroclaw_tui.backends.sqlite.table import fold_in, missing_of_index
 from zeroclaw_tui.backends.sqlite.write import SqliteWriter
 from zeroclaw_tui.backends.tables import DEFAULT_AGENT, utc_now
 from zeroclaw_tui.files.database import (

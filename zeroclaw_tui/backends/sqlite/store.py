@@ -173,7 +173,7 @@ class SqliteMemory(SqlMemory):
         if connection is not None:
             await connection.close()
         if self._has_written:
-            from zeroclaw_tui.backends.sqlite.transaction import fold_in
+            from zeroclaw_tui.backends.sqlite.table import fold_in
 
             self._has_written = False
             folding = asyncio.get_running_loop().run_in_executor(None, fold_in, self.path)
@@ -223,7 +223,7 @@ class SqliteMemory(SqlMemory):
         return found
 
     async def stored_rows(self, handles: Sequence[Handle]) -> Sequence[Row]:
-        from zeroclaw_tui.backends.sqlite.transaction import RawTable
+        from zeroclaw_tui.backends.sqlite.table import RawTable
 
         rowids = [handle for handle in handles if isinstance(handle, int)]
         found = await self._reads.run(lambda connection: RawTable(connection).with_rowids(rowids))
@@ -287,7 +287,7 @@ class SqliteMemory(SqlMemory):
 
     async def scan(self, see: See, filter: MemoryFilter | None = None) -> None:
         """Show every row with every column, on a thread, in one consistent read; its vector is in `embedding`."""
-        from zeroclaw_tui.backends.sqlite.transaction import RawTable
+        from zeroclaw_tui.backends.sqlite.table import RawTable
 
         select = await self.select(filter or EVERYTHING)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from zeroclaw_tui.backends.base import T
 from zeroclaw_tui.backends.cancellation import wait_until_done
 from zeroclaw_tui.backends.sqlite.select import state_of
-from zeroclaw_tui.backends.sqlite.transaction import (
+from zeroclaw_tui.backends.sqlite.table import (
     RawTable,
     aliases_of,
     check_index,
