@@ -49,31 +49,6 @@ async def test_a_lock_that_lasts_is_reported(make_store, monkeypatch):
         await create(memory, Draft("k", "c"), JournalRecorder())
 
 
-async def test_a_full_disk_is_reported_and_nothing_is_half_done(make_store, monkeypatch):
-    path = make_store([{"content": "text"}])
-    connected = write.connected
-
-    def nearly_full(path, *, zero):
-        connection = connected(path, zero=zero)
-        (pages,) = connection.execute("PRAGMA page_count").fetchone()
-        connection.execute(f"PRAGMA max_page_count = {pages}").fetchall()
-        return connection
-
-    async with opened(path) as memory:
-        row, before, journal = await row_with_id(memory, "id-000"), everything(path), JournalRecorder()
-        monkeypatch.setattr(write, "connected", nearly_full)
-        with pytest.raises(DiskFull, match="the disk is full") as caught:
-            await create(memory, Draft("new", "words " * 4000), journal)
-        assert caught.value.title == "Disk full"
-        assert "Nothing was changed." in caught.value.hint
-        with pytest.raises(DiskFull, match="the disk is full"):
-            await edit(memory, row, {"content": "words " * 4000}, journal)
-        assert (journal.changes, everything(path)) == ([], before)
-        monkeypatch.undo()
-        await create(memory, Draft("new", "words " * 4000), journal)
-    hits(path, ["words"])
-
-
 async def test_an_error_in_a_later_batch_says_what_was_done_before(make_store, monkeypatch):
     path = make_store([{"content": f"text {at}"} for at in range(1200)])
     monkeypatch.setattr(connections, "BUSY_SECONDS", 0.02)
