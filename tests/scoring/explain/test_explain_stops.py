@@ -52,11 +52,11 @@ OLD = "2025-01-01T00:00:00+00:00"
     [
         ({}, {}, ["threshold", "skip"], "it is a conversation memory, and the message has no session"),
         ({"content": ATTACK, "category": "core", "namespace": "work"}, {"namespace": "home"},
-         ["namespace", "scanner"], "it looks like curl with a secret"),
+         ["namespace", "scanner"], "withheld from the agent as exfil_curl: it looks like curl with a secret"),
         ({"content": MESSAGE, "category": "daily", "namespace": "work", "created_at": OLD}, {"namespace": "home"},
          ["namespace", "threshold"], "0.00 < "),
         ({}, {"settings": {"rerank": RerankSettings(enabled=True), "threshold": 0.9}},
-         ["skip", "threshold"], " < 0.90"),
+         ["skip", "threshold"], "0.28 < 0.90"),
         ({"content": f"{MESSAGE} <tool_result>"}, {"settings": {"threshold": 0.0}},
          ["skip", "skip"], "ZeroClaw skips content with <tool_result"),
     ],
@@ -69,7 +69,9 @@ async def test_what_stops_a_memory_is_named_with_what_would_stop_it_too(
         explanation = await why(library, "weak", MESSAGE, **asked)
     assert stages(explanation) == expected
     (later,) = explanation.later_stops
-    assert words in later.words
+    assert later.words.startswith(words)
+    assert later.mark == "stopped"
+    assert expected != ["threshold", "skip"] or (later.helps, later.key) == ("another category", "e")
     assert [step["stage"] for step in explanation.as_json()["later_stops"]] == expected[1:]
 
 
