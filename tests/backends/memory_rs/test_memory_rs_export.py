@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from support.warm_start import run_memory
 
@@ -109,19 +108,6 @@ async def test_any_other_file_is_refused_in_a_sentence(tmp_path: Path, text: str
     file.write_bytes(text.encode("latin-1"))
     assert not is_export(file)
     assert said in (await raises(MemoryRsExport(file).open(), Unreadable)).message
-
-
-async def test_the_same_text_scores_one_and_every_other_score_is_noise(tmp_path: Path) -> None:
-    """About half of all memories are hits, whatever was asked; those below 0 are none."""
-    items = [{**TEA, "id": f"{number:032x}", "content": f"memory {number}"} for number in range(1000)]
-    memory = await opened(tmp_path, items)
-    first, *rest = await recalled(memory, "memory 7")
-    assert first == ("memory 7", pytest.approx(1.0))
-    assert len(rest) == 4
-    everything = await memory.recall("memory 7", 2000)
-    assert 400 < len(everything) < 600
-    assert all((one.score or 0) >= 0 for one in everything)
-    assert np.std([one.score or 0 for one in everything[1:]]) < 0.2
 
 
 async def test_one_user_is_searched_at_a_time(tmp_path: Path) -> None:

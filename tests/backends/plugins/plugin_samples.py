@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).parent
-SCRIPTS = Path(sys.executable).parent
 Installer = Callable[..., Path]
 ROWS = {
     "lang": ("User prefers Rust", "core"), "food": ("Allergic to peanuts", "daily"), "chat": ("ok thanks", "core"),

@@ -50,12 +50,6 @@ async def test_only_what_the_keyword_stage_picks_is_ranked(memory: RMemMemory) -
     assert {one.stage for one in found.entries} == {"rmem"}
 
 
-async def test_a_question_mark_makes_the_keyword_stage_fail_and_everything_is_ranked(memory: RMemMemory) -> None:
-    found = await recalled(memory, "what bread?")
-    assert shown(found) == [(BREAD_KEY, 1.0), (BEES_KEY, 0.0)]
-    assert any('fts5: syntax error near "?"' in note for note in found.notes)
-
-
 async def test_where_all_is_weak_archived_texts_come_back(memory: RMemMemory) -> None:
     found = await recalled(memory, "bees", NOBODYS_VECTOR)
     assert shown(found) == [(WHITE_KEY, 0.11), (BEES_KEY, 0.0)]
