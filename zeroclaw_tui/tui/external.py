@@ -19,11 +19,8 @@ from typing import Any
 from textual.app import App, SuspendNotSupported
 
 from zeroclaw_tui.memory.errors import InspectorError, Refused, UsageError
-from zeroclaw_tui.memory.text import size_shown
 
 _CLIPBOARD_SECONDS = 2.0
-LARGEST = 50_000_000
-"""Bytes; a text that is longer is no memory."""
 _FALLBACKS = ("nano", "vi", "vim", "emacs")
 _NOTHING = "Nothing was changed in the editor. An editor with a window needs an option such as --wait."
 
@@ -177,9 +174,6 @@ def _result(file: Path, original: bytes, text: str, failure: str) -> Edited:
         return Edited(None, f"{sentence} Your text is saved in {file}.", file, is_failure=True)
 
     try:
-        size = file.stat().st_size
-        if size > LARGEST:
-            return rejected(f"The editor saved {size_shown(size)}, but a memory has at most {size_shown(LARGEST)}.")
         saved = file.read_bytes()
     except FileNotFoundError:
         return Edited(None, failure or "The editor removed the file, so nothing was changed.", is_failure=True)

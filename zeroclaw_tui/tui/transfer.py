@@ -28,6 +28,7 @@ from zeroclaw_tui.tui.commands import show_failure
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, path_form, path_typed, with_progress, yes_or_no
 from zeroclaw_tui.tui.format import shown_words
 from zeroclaw_tui.tui.themes import MUTED, WARNING
+from zeroclaw_tui.tui.view import FINDS, Mode, View
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.candidates import Candidate
@@ -46,10 +47,9 @@ _MAX_KEYS = 4
 _SHORT_KEY, _MAX_NAME, _MAX_NOTE = 24, 40, 130
 
 
-async def export_shown(
-    app: App[Any], library: Library, filter: MemoryFilter, narrowed: str, now: datetime, patience: float
-) -> str | None:
-    """Ask for the file, and export the filtered memories; gives the report, None when cancelled."""
+async def export_shown(app: App[Any], library: Library, view: View, now: datetime, patience: float) -> str | None:
+    """Ask for the file, and export what the list shows; gives the report, None when cancelled."""
+    filter, narrowed = view.listing_filter(now), _narrowed_words(view)
     count = await count_matching(library.memory, filter)
     if hidden := await library.superseded_hidden(filter):
         narrowed = f"{narrowed}\n{superseded_sentence(hidden, way='“superseded” in the facets takes')}"
@@ -173,16 +173,15 @@ async def _make(app: App[Any], target: Target, plan: ImportPlan, then: Callable[
     then()
 
 
-def narrowed_words(chips: list[str], text: str, *, is_recall: bool, verb: str = "contains") -> str:
-    """Which memories the list shows, in words; `verb` says how they are found by the text."""
-    narrowed = [*chips, *([f"{verb} “{one_line(text)[:60]}”"] if text else [])]
-    words = " · ".join(narrowed) if narrowed else "All memories shown."
+def _narrowed_words(view: View) -> str:
+    """Which memories the list shows, in words."""
+    parts = [chip.words for chip in view.chips]
+    if view.mode in FINDS and view.query:
+        parts.append(f"{'matches' if view.mode is Mode.REGEX else 'contains'} “{one_line(view.query)[:60]}”")
+    words = " · ".join(parts) or "All memories shown."
     # A recall only ranks memories, so the export does not filter by it.
-    return (
-        f"{words}\nThe search is ignored, because recall orders memories and does not filter them."
-        if is_recall
-        else words
-    )
+    ignored = "\nThe search is ignored, because recall orders memories and does not filter them."
+    return words + ignored if view.is_recall else words
 
 
 def _import_title(plan: ImportPlan) -> str:

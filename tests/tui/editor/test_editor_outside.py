@@ -133,15 +133,6 @@ async def test_a_failure_is_a_sentence_and_what_was_typed_stays_in_its_file(
         assert result.file.read_bytes() == left
 
 
-async def test_a_text_that_is_too_large_stays_in_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(external, "LARGEST", 10)
-    result = await edited("a", editor_program(tmp_path, "path.write_text('x' * 11)"))
-    assert result.text is None
-    assert "11 B, but a memory has at most" in result.sentence
-    assert result.file is not None
-    assert result.file.stat().st_size == 11
-
-
 async def test_ctrl_c_in_the_editor_leaves_this_program_alone(tmp_path: Path) -> None:
     """The signal reaches both; the editor may end by it, this program goes on and says so."""
     before = signal.getsignal(signal.SIGINT)

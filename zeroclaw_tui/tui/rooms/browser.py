@@ -33,7 +33,7 @@ from zeroclaw_tui.tui.commands import (
 )
 from zeroclaw_tui.tui.format import shown_words
 from zeroclaw_tui.tui.rooms.browser_commands import BROWSER_COMMANDS, NEEDS_NO_MEMORIES, NO_SNAPSHOT, WRITING
-from zeroclaw_tui.tui.view import FINDS, ORDERS, Mode, Pace, View, order_words
+from zeroclaw_tui.tui.view import ORDERS, Pace, View, order_words
 from zeroclaw_tui.tui.widgets.header import Empty, StoreFacts
 
 # The panes are imported behind the first frame, and what a change needs when one is made.
@@ -486,16 +486,11 @@ class BrowserRoom(Room[None]):
 
     @changing
     async def action_export(self, library: Library) -> None:
-        from zeroclaw_tui.tui.transfer import export_shown, narrowed_words
+        from zeroclaw_tui.tui.transfer import export_shown
 
-        now, view = self.clock(), self.view
-        verb = "matches" if view.mode is Mode.REGEX else "contains"
-        chips, text = [chip.words for chip in view.chips], view.query if view.mode in FINDS else ""
-        narrowed = narrowed_words(chips, text, is_recall=view.is_recall, verb=verb)
-        chosen = view.listing_filter(now)
-        result_line = await export_shown(self.app, library, chosen, narrowed, now, self.pace.patience)
-        if result_line is not None:
-            inform(self, result_line)
+        report = await export_shown(self.app, library, self.view, self.clock(), self.pace.patience)
+        if report is not None:
+            inform(self, report)
 
     @changing
     async def action_import_file(self, library: Library) -> None:

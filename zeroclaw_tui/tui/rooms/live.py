@@ -26,9 +26,8 @@ from zeroclaw_tui.tui.commands import Command, common_commands, guarded, inform,
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_line
 from zeroclaw_tui.tui.rooms.reader import local_time
-from zeroclaw_tui.tui.themes import MUTED, STRONG, Look
+from zeroclaw_tui.tui.themes import LOOKS, MUTED, STRONG, Look
 from zeroclaw_tui.tui.widgets.detail import AboutPane, ListAndDetail
-from zeroclaw_tui.tui.widgets.header import Empty
 from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, StatusBar, TitleLine
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
@@ -53,11 +52,8 @@ _COMPARED = 20
 """How many of the newest turns are compared by themselves: each costs a recall."""
 State = Literal["equal", "differs", "unknown", "waiting"]
 _MARKS: dict[State, tuple[str, Look]] = {
-    "equal": ("=", "good"),
-    "differs": ("≠", "bad"),
-    "unknown": ("?", "muted"),
-    "waiting": ("·", "faint"),
-}
+    "equal": ("=", "good"), "differs": ("≠", "bad"), "unknown": ("?", "muted"), "waiting": ("·", "faint"),
+}  # fmt: skip
 _NAMES: dict[State, str] = {"equal": "as predicted", "differs": "not as predicted"}
 
 
@@ -91,18 +87,8 @@ class LiveRoom(StoreRoom):
     """
 
     CSS = """
-    LiveRoom {
-        background: $background;
-    }
-    LiveRoom AboutPane {
-        height: 62%;
-    }
-    LiveRoom #nothing, LiveRoom.-empty ListAndDetail {
-        display: none;
-    }
-    LiveRoom.-empty #nothing {
-        display: block;
-    }
+    LiveRoom { background: $background; }
+    LiveRoom AboutPane { height: 62%; }
     """
     AUTO_FOCUS = "#list"
     PLACE = "live"
@@ -122,7 +108,6 @@ class LiveRoom(StoreRoom):
     def compose(self) -> ComposeResult:
         yield TitleLine("Live")
         yield Banner(id="failure")
-        yield Empty(id="nothing")
         with ListAndDetail("Turns", "Turn"):
             yield self._list
             yield self._detail
@@ -199,15 +184,9 @@ class LiveRoom(StoreRoom):
         # With the cursor at the end the list follows new turns; further up it stays.
         is_at_end = self._list.cursor >= len(self._list.rows) - 1
         self._list.set_rows(newest, cursor=max(0, len(newest) - 1) if is_at_end else None)
-        self.set_class(not newest, "-empty")
-        if not newest:
-            keys = [("r", "reload"), ("esc", "back")]
-            sentence = "New turns appear here, compared with a recall made now."
-            self.query_one(Empty).show(log.why_nothing or "No turn is recorded.", sentence, keys)
-        elif self.focused is None:
-            self.set_focus(self._list)
-        problem = next(iter(log.problems), "")
-        self.query_one("#note", StatusBar).say(problem)
+        why_nothing = log.why_nothing or "No turn is recorded."
+        self._list.say_empty(f"{why_nothing} New turns appear here, compared with a recall made now.")
+        self.query_one("#note", StatusBar).say(next(iter(log.problems), ""))
         self._paint()
         self._compare()
         self.refresh_bindings()
@@ -303,12 +282,11 @@ def _turn_content(shown: Shown, now: datetime) -> Content:
         (message, STRONG),
         (f"\n{' · '.join([local_time(turn.at, now), *facts])}\n\n", MUTED),
     ]
-    sign = _MARKS[shown.state][0]
+    sign, look = _MARKS[shown.state]
     if compared is None:
         parts.append((f"{sign} {display_text(mask_secrets(shown.failure)) or 'Comparing …'}", MUTED))
         return Content.assemble(*parts)
-    colour = {"equal": "$success", "differs": "$error"}.get(shown.state, MUTED)
-    parts += [(f"{sign} ", colour), shown_line(compared.sentence())]
+    parts += [(f"{sign} ", LOOKS[look]), shown_line(compared.sentence())]
     if turn.sent is not None and compared.predicted not in (None, turn.sent):
         parts.append(("\n+ sent   - predicted", MUTED))
     return Content.assemble(*parts)

@@ -27,12 +27,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.outcome import Outcome
 
 Tab = Literal["clean_up", "hygiene", "health", "snapshot"]
-_CLASSES: dict[Tab, type[CleanUp | Hygiene | Health | SnapshotTab]] = {
-    "clean_up": CleanUp,
-    "hygiene": Hygiene,
-    "health": Health,
-    "snapshot": SnapshotTab,
-}
+_CLASSES = {"clean_up": CleanUp, "hygiene": Hygiene, "health": Health, "snapshot": SnapshotTab}
 _TABS = (
     TabName("clean_up", "A", "Clean up"),
     TabName("hygiene", "H", "Hygiene"),

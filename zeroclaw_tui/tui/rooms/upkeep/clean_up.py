@@ -37,7 +37,7 @@ from zeroclaw_tui.tui.dialogs import Dialog, confirmation
 from zeroclaw_tui.tui.format import fit, relative_age, shown_line
 from zeroclaw_tui.tui.rooms.upkeep.tab import About, UpkeepTab
 from zeroclaw_tui.tui.themes import MUTED, STRONG
-from zeroclaw_tui.tui.widgets.detail import MAX_SHOWN, AboutPane, origin_parts
+from zeroclaw_tui.tui.widgets.detail import MAX_SHOWN, origin_parts
 from zeroclaw_tui.tui.widgets.growing_text import GrowingText
 from zeroclaw_tui.tui.widgets.lines import TitleLine
 from zeroclaw_tui.tui.widgets.score_lines import DOT
@@ -108,20 +108,6 @@ class CleanUp(UpkeepTab):
         finding = self.kinds.selected
         return {} if finding is None else {"kind": finding.kind.replace(" ", "-")}
 
-    def step_out(self) -> bool:
-        """Cancel the check; else go from the memory to the memories, from there to the kinds."""
-        if self.is_loading:
-            self.stop_loading()
-            self.query_one(TitleLine).say("Check cancelled. Press r to check again.")
-        elif self.query_one(AboutPane).has_focus:
-            self.remove_class("-reading")
-            self.memories.focus()
-        elif self.memories.has_focus:
-            self.kinds.focus()
-        else:
-            return False
-        return True
-
     def on_table_list_row_highlighted(self, event: TableList.RowHighlighted) -> None:
         """A kind shows its memories, a memory its detail."""
         finding = self.kinds.selected
@@ -129,24 +115,13 @@ class CleanUp(UpkeepTab):
             self._show_memories(finding)
         super().on_table_list_row_highlighted(event)
 
-    def on_table_list_row_opened(self, event: TableList.RowOpened) -> None:
-        event.stop()
-        self._open_next_pane()
-
     def action_open(self) -> None:
         """Merge the duplicates of a kind; else go one pane further."""
         finding = self.kinds.selected
         if self.kinds.has_focus and finding is not None and finding.groups and not self.library.read_only_because:
             self.begin(partial(self._merge, finding))
         else:
-            self._open_next_pane()
-
-    def _open_next_pane(self) -> None:
-        if self.kinds.has_focus:
-            self.memories.focus()
-        elif self.memories.has_focus and self.memories.selected is not None:
-            self.add_class("-reading")
-            self.query_one(AboutPane).focus()
+            self.go(1)
 
     def action_mark(self) -> None:
         """On a kind mark all of it, of duplicates all but the one of each group that stays; else the memory."""

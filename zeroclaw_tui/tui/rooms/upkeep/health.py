@@ -103,13 +103,6 @@ class Health(UpkeepTab):
         text = "\n\n".join(shown_words(part) for part in parts if part)
         return Content.assemble((shown_words(finding.title), STRONG), (f"\n{finding.risk}", MUTED)), (), text
 
-    def step_out(self) -> bool:
-        """Cancel a deep check; else go from the finding to the list."""
-        if self.is_loading and self.report is not None:
-            self.stop_loading()
-            return True
-        return super().step_out()
-
     def shell_facts(self) -> dict[str, str]:
         """The finding under the cursor, where there is a repair of it."""
         finding = self.findings.selected

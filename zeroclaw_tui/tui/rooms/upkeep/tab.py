@@ -142,7 +142,7 @@ class UpkeepTab(Vertical):
 
     def on_table_list_row_opened(self, event: TableList.RowOpened) -> None:
         event.stop()
-        self.query_one(AboutPane).focus()
+        self.go(1)
 
     def on_table_list_marks_changed(self, event: TableList.MarksChanged) -> None:
         self.show_row()
@@ -153,9 +153,20 @@ class UpkeepTab(Vertical):
     def action_mark_all(self) -> None:
         self.table.mark_all()
 
-    def step_out(self) -> bool:
-        """Go from the text to the list; False where the focus is in the list."""
-        if not self.query_one(AboutPane).has_focus:
+    def go(self, step: int) -> bool:
+        """Go one pane further or back, from the lists to the text; False where there is none."""
+        panes = (*self.query(TableList), self.query_one(AboutPane))
+        at = step + next((at for at, pane in enumerate(panes) if pane.has_focus), 0)
+        if not self.table.rows or not 0 <= at < len(panes):
             return False
-        self.table.focus()
+        self.set_class(panes[at] is panes[-1], "-reading")
+        panes[at].focus()
+        return True
+
+    def step_out(self) -> bool:
+        """Cancel a check, else go one pane back; False in the first one."""
+        if not self.is_loading:
+            return self.go(-1)
+        self.stop_loading()
+        self.query_one(TitleLine).say("Check cancelled. Press r to check again.")
         return True

@@ -19,14 +19,11 @@ from zeroclaw_tui.tui.dialogs import profile_question, review_question
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_words
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom, why_dimmed
-from zeroclaw_tui.tui.rooms.why.pane import Pane, Tab
-from zeroclaw_tui.tui.rooms.why.prompt import PromptPane
-from zeroclaw_tui.tui.rooms.why.stages import StagesPane
+from zeroclaw_tui.tui.rooms.why.pane import Pane, PromptPane, StagesPane, Tab
 from zeroclaw_tui.tui.rooms.why.trial import Inquiry
 from zeroclaw_tui.tui.rooms.why.what_if import WhatIfPane
 from zeroclaw_tui.tui.view import Pace, View
 from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, PromptLine, StatusBar, TabLine, TabName
-from zeroclaw_tui.tui.widgets.table_list import TableList
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
@@ -46,8 +43,7 @@ COMMANDS = (
     Command("reset", "backspace", "reset", "Reset the chosen setting"),
     Command("reset_all", "backslash", "reset all", "Reset every setting"),
     Command("write", "W", "write", "Save the modified settings …", True, writes=True, synonyms="save config"),
-    Command("choose", "enter", "pick", "Choose a value, or type a number", True),
-    Command("open", "enter", "open", "Show the stages of this memory", True),
+    Command("choose", "enter", "choose", "Choose a value or type a number; in the list: its stages", True),
     Command("explain", "x", "stages", "Explain why this memory is in the prompt or not",
             synonyms="explain why reason miss score", shell="explain {key} --query {query}"),
     Command("what_if", "w", "what-if", "Try other settings", synonyms="weights threshold tune try",
@@ -61,14 +57,13 @@ COMMANDS = (
             shell="reindex"),
     Command("edit", "e", "edit", "Edit this memory", True, writes=True, synonyms="change fix correct",
             shell="edit {key}"),
-    Command("filter", "F", "filter", "Leave for the list, and recall for others", shell="list {filter}"),
     Command("copy", "y", "copy", "Copy the prompt as it is", True, synonyms="clipboard", shell="prompt {query}"),
     Command("reload", "r", "reload", "Reload; after a failure: retry", synonyms="refresh retry"),
     *common_commands(out="One step out; modified settings are not saved"),
 )  # fmt: skip
 _ONLY_IN: dict[str, tuple[Tab, ...]] = {
-    **dict.fromkeys(("less", "more", "reset", "choose", "open", "other_pane"), ("what_if",)),
-    **dict.fromkeys(("re_embed", "edit", "filter"), ("stages",)),
+    **dict.fromkeys(("less", "more", "reset", "choose", "other_pane"), ("what_if",)),
+    **dict.fromkeys(("re_embed", "edit"), ("stages",)),
     "copy": ("prompt",),
 }
 """The commands that are offered in some tabs only."""
@@ -147,7 +142,7 @@ class WhyRoom(StoreRoom):
         if action == "write":
             # config.toml may be written although the store is only read.
             return self.library.read_only_because if self.library.config.read_only else None
-        return why_dimmed(action, self.library, View()) if action in ("re_embed", "edit", "filter") else None
+        return why_dimmed(action, self.library, View()) if action in ("re_embed", "edit") else None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What means nothing in this tab is not offered; while the message is typed, keys are letters."""
@@ -159,10 +154,6 @@ class WhyRoom(StoreRoom):
         if self._is_typing and is_command and action not in _WHILE_TYPING:
             return False
         if self.tab not in _ONLY_IN.get(action, (self.tab,)):
-            return False
-        if action == "filter" and self._list_below is None:
-            return False
-        if self.tab == "what_if" and action == ("choose" if self._what_if.is_in_list else "open"):
             return False
         if action in ("write", "reset_all") and self.tab != "what_if" and not self.inquiry.tried.changed:
             return False
@@ -180,11 +171,8 @@ class WhyRoom(StoreRoom):
         command = "explain" if event.tab == "stages" else event.tab
         start_work(self, "why-click", self.run_command, command)
 
-    def on_table_list_row_opened(self, event: TableList.RowOpened) -> None:
-        if event.table is self._what_if.settings:
-            self.action_choose()
-        else:
-            self.action_open()
+    def on_table_list_row_opened(self) -> None:
+        self.action_choose()
 
     def on_pane_changed(self) -> None:
         self._paint_facts()
@@ -198,10 +186,7 @@ class WhyRoom(StoreRoom):
         self.stop()
         pane = self.pane
         self._paint_facts()
-        if pane.missing is None:
-            pane.paint()
-        else:
-            pane.show_missing(pane.missing)
+        pane.paint()
         if pane.missing is None and not pane.is_answered:
             start_work(self, _ASKING, self._ask, pane)
         else:
@@ -247,12 +232,12 @@ class WhyRoom(StoreRoom):
     def action_other_pane(self) -> None:
         self._what_if.other_pane()
 
-    def action_open(self) -> None:
-        """Show the stages of the memory under the cursor."""
-        self._show_tab("stages")
-
     def action_choose(self) -> None:
-        self._what_if.choose()
+        """Choose a value of the setting, or show the stages of the memory under the cursor."""
+        if self._what_if.is_in_list:
+            self._show_tab("stages")
+        else:
+            self._what_if.choose()
 
     def action_less(self) -> None:
         self._what_if.step(-1)
@@ -271,12 +256,6 @@ class WhyRoom(StoreRoom):
             self._what_if.judge()
         else:
             self.load()
-
-    async def action_filter(self) -> None:
-        below = self._list_below
-        if below is not None and not self.is_writing:
-            self.action_leave()
-            below.call_later(below.run_action, "filter")
 
     def action_scoring(self) -> None:
         start_work(self, "change", self._choose_profile, exclusive=False)
@@ -368,14 +347,6 @@ class WhyRoom(StoreRoom):
         """Fill the line over the keys."""
         if self.is_running:
             self.query_one("#status", StatusBar).say(*map(shown_words, facts))
-
-    @property
-    def _list_below(self) -> BrowserRoom | None:
-        """The list that this room was opened from; None where that was another room."""
-        stack = self.app.screen_stack
-        # A key may still come to a room that was just left.
-        below = stack[stack.index(self) - 1] if self in stack else None
-        return below if isinstance(below, BrowserRoom) else None
 
     @property
     def _is_typing(self) -> bool:

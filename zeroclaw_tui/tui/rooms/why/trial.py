@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from zeroclaw_tui.curation.recall import turn_limit, with_as_of
@@ -33,41 +34,29 @@ _DECIMALS = 6
 
 
 class Tried(NamedTuple):
-    """A recall as it is, and as it is tried. `limits` are those of the turns that do not recall 5."""
+    """A recall as it is, and as it is tried. `embedded_limit` is how many memories an embedded agent recalls."""
 
     before: Trial
     now: Trial
-    limits: Mapping[Rule, int]
+    embedded_limit: int
 
     def over(self, before: Trial) -> Tried:
         """The same changes over another recall of the store: another message, or newly written memories."""
-        tried = Tried(before, before, self.limits)
+        tried = Tried(before, before, self.embedded_limit)
         for setting in self.changed:
-            tried = setting.put(tried, setting.get(self))
+            tried = setting.put(tried, setting.get(self.now))
         return tried
-
-    def without(self, setting: Setting) -> Tried:
-        """The setting with its old value."""
-        return setting.put(self, setting.get_before(self))
-
-    def with_request(self, **changes: Any) -> Tried:
-        """The same with another request."""
-        return self._replace(now=self.now._replace(request=replace(self.now.request, **changes)))
 
     @property
     def changed(self) -> tuple[Setting, ...]:
         """The modified settings."""
         # As texts, because what is no number is not equal to itself.
-        return tuple(setting for setting in SETTINGS if repr(setting.get(self)) != repr(setting.get_before(self)))
+        return tuple(one for one in SETTINGS if repr(one.get(self.now)) != repr(one.get(self.before)))
 
     @property
     def changed_words(self) -> str:
         """The modified settings in a few words: "threshold 0.31, limit 6"; empty without any."""
-        return ", ".join(f"{setting.name} {setting.words(setting.get(self))}" for setting in self.changed)
-
-
-Get = Callable[[Tried], Any]
-Put = Callable[[Tried, Any], Tried]
+        return ", ".join(f"{setting.name} {setting.words(setting.get(self.now))}" for setting in self.changed)
 
 
 class Range(NamedTuple):
@@ -86,20 +75,27 @@ _SCORE, _SHARE = Range(0.05, 0.0, 1_000_000.0), Range(0.05, 0.0, 1.0)
 class Setting:
     """A setting of a trial: a number with a `range`, or one of a few words in the order a key goes through them.
 
-    `choices` are made of what is tried and of the sessions of the store; `shown` words a value that is none.
+    `path` names the attribute of a trial. `choices` are made of what is tried and of the sessions of the store;
+    `shown` words a value that is none. `put_into` is for a value that comes with others.
     """
 
     name: Name
-    get: Get
-    put: Put
+    path: str
+    about: str
     range: Range | None = None
     choices: Callable[[Tried, Sequence[str]], Sequence[Any]] = lambda tried, sessions: ()
     shown: Callable[[Any], str] = str
-    about: str = ""
+    put_into: Callable[[Tried, Any], Trial] | None = None
 
-    def get_before(self, tried: Tried) -> Any:
-        """The value that is not modified."""
-        return self.get(tried._replace(now=tried.before))
+    def get(self, trial: Trial) -> Any:
+        """The value in a trial."""
+        return attrgetter(self.path)(trial)
+
+    def put(self, tried: Tried, value: Any) -> Tried:
+        """The same with another value to try."""
+        if self.put_into is not None:
+            return tried._replace(now=self.put_into(tried, value))
+        return tried._replace(now=_with(tried.now, self.path.split("."), value))
 
     def words(self, value: Any) -> str:
         """A value as a person reads it: numbers with two decimals, or more where they have more."""
@@ -112,7 +108,7 @@ class Setting:
 
     def moved(self, tried: Tried, way: int, sessions: Sequence[str]) -> Tried:
         """A step up or down, or the next word or the one before; the ends are ends."""
-        value, limits = self.get(tried), self.range
+        value, limits = self.get(tried.now), self.range
         if limits is None:
             choices = list(self.choices(tried, sessions))
             return self.put(tried, choices[min(len(choices) - 1, max(0, choices.index(value) + way))])
@@ -138,39 +134,19 @@ class Setting:
         return f"a number from {self.range.least:g} to {self.range.most:,.0f}"
 
 
-def _score(field_name: str) -> tuple[Get, Put]:
-    def put(tried: Tried, value: Any) -> Tried:
-        settings = tried.now.settings._replace(**{field_name: value})
-        return tried._replace(now=tried.now._replace(settings=settings))
-
-    return (lambda tried: getattr(tried.now.settings, field_name)), put
-
-
-def _rerank(field_name: str) -> tuple[Get, Put]:
-    def put(tried: Tried, value: Any) -> Tried:
-        settings = tried.now.settings
-        rerank = settings.rerank._replace(**{field_name: value})
-        return tried._replace(now=tried.now._replace(settings=settings._replace(rerank=rerank)))
-
-    return (lambda tried: getattr(tried.now.settings.rerank, field_name)), put
+def _with(part: Any, path: Sequence[str], value: Any) -> Any:
+    """A trial or a part of it, with another value at a path of attributes."""
+    name, *rest = path
+    changes = {name: _with(getattr(part, name), rest, value) if rest else value}
+    return replace(part, **changes) if isinstance(part, RecallRequest) else part._replace(**changes)
 
 
-def _request(field_name: str) -> tuple[Get, Put]:
-    def put(tried: Tried, value: Any) -> Tried:
-        return tried.with_request(**{field_name: value})
-
-    return (lambda tried: getattr(tried.now.request, field_name)), put
-
-
-def _with_rule(tried: Tried, rule: Rule) -> Tried:
+def _with_rule(tried: Tried, rule: Rule) -> Trial:
     """A turn of this kind; the embedded agent may have a limit of its own."""
-    request, limit = tried.now.request, tried.limits.get(rule, RECALL_LIMIT)
+    request, limit = tried.now.request, tried.embedded_limit if rule == "library" else RECALL_LIMIT
     is_tried = request.limit != request.turn_limit
-    return tried.with_request(rule=rule, turn_limit=limit, limit=request.limit if is_tried else limit)
-
-
-def _with_profile(tried: Tried, version: str) -> Tried:
-    return tried._replace(now=tried.now._replace(profile=profile_for(version)))
+    request = replace(request, rule=rule, turn_limit=limit, limit=request.limit if is_tried else limit)
+    return tried.now._replace(request=request)
 
 
 def _versions(tried: Tried, sessions: Sequence[str]) -> Sequence[str]:
@@ -188,39 +164,42 @@ def _one_of(words: object) -> Callable[[Tried, Sequence[str]], Sequence[Any]]:
 
 
 SETTINGS: tuple[Setting, ...] = (
-    Setting("vector weight", *_score("vector_weight"), _SCORE,
-            about="Weight of the vector score (similar meaning) in the final score."),
-    Setting("keyword weight", *_score("keyword_weight"), _SCORE,
-            about="Weight of the keyword score (same words) in the final score."),
-    Setting("threshold", *_score("threshold"), _SCORE,
-            about="The final score a memory must reach to be injected."),
-    Setting("search mode", *_score("search_mode"), choices=_one_of(SearchMode),
-            about="Keywords and vectors (hybrid), keywords only (bm25), or vectors only (embedding)."),
-    Setting("limit", *_request("limit"), Range(1, 1, _MOST_RECALLED, True),
-            about="How many memories are recalled. ZeroClaw uses 5, unless an embedded agent's profile sets another."),
-    Setting("scoring profile", lambda tried: tried.now.profile.version, _with_profile, choices=_versions,
-            about="The ZeroClaw version whose scoring rules apply. Press enter to see all."),
-    Setting("session", *_request("session_id"),
-            choices=_session_choices, shown=lambda value: "any" if value is None else str(value),
-            about="Only memories of this session are recalled. Press enter to see all."),
-    Setting("injection rule", lambda tried: tried.now.request.rule, _with_rule,
-            choices=_one_of(Rule), shown=lambda rule: RULES[rule],
-            about="Which agent recalls: the CLI agent, a channel (Telegram, …), cron, or the embedded agent."),
-    Setting("rerank", *_rerank("enabled"),
-            choices=lambda tried, sessions: (False, True), shown=lambda value: "on" if value else "off",
-            about="Recalls more, adds importance and age to the score, drops duplicates and keeps the best."),
-    Setting("rerank strategy", *_rerank("strategy"), choices=_one_of(RerankStrategy),
-            about="mmr moves down memories that repeat an earlier one; none keeps the order of the scores."),
-    Setting("mmr lambda", *_rerank("mmr_lambda"), _SHARE,
-            about="For mmr: 1 uses only the score, 0 only how much a memory repeats."),
-    Setting("mmr from", *_rerank("threshold"), Range(1, 0, _MOST_RECALLED, True),
-            about="How many memories mmr needs before it reorders them."),
-    Setting("importance", *_rerank("importance_weight"), _SHARE,
-            about="Weight of a memory's importance in rerank. The recall score gets the rest."),
-    Setting("recency", *_rerank("recency_weight"), _SHARE,
-            about="Weight of recency in rerank. It halves every 7 days, except for core memories."),
-    Setting("candidates", *_rerank("candidate_multiplier"), Range(1, 1, 20, True),
-            about="How many candidates rerank gets, as a multiple of the limit."),
+    Setting("vector weight", "settings.vector_weight",
+            "Weight of the vector score (similar meaning) in the final score.", _SCORE),
+    Setting("keyword weight", "settings.keyword_weight",
+            "Weight of the keyword score (same words) in the final score.", _SCORE),
+    Setting("threshold", "settings.threshold", "The final score a memory must reach to be injected.", _SCORE),
+    Setting("search mode", "settings.search_mode",
+            "Keywords and vectors (hybrid), keywords only (bm25), or vectors only (embedding).",
+            choices=_one_of(SearchMode)),
+    Setting("limit", "request.limit",
+            "How many memories are recalled. ZeroClaw uses 5, unless an embedded agent's profile sets another.",
+            Range(1, 1, _MOST_RECALLED, True)),
+    Setting("scoring profile", "profile.version",
+            "The ZeroClaw version whose scoring rules apply. Press enter to see all.", choices=_versions,
+            put_into=lambda tried, version: tried.now._replace(profile=profile_for(version))),
+    Setting("session", "request.session_id",
+            "Only memories of this session are recalled. Press enter to see all.",
+            choices=_session_choices, shown=lambda value: "any" if value is None else str(value)),
+    Setting("injection rule", "request.rule",
+            "Which agent recalls: the CLI agent, a channel (Telegram, …), cron, or the embedded agent.",
+            choices=_one_of(Rule), shown=lambda rule: RULES[rule], put_into=_with_rule),
+    Setting("rerank", "settings.rerank.enabled",
+            "Recalls more, adds importance and age to the score, drops duplicates and keeps the best.",
+            choices=lambda tried, sessions: (False, True), shown=lambda value: "on" if value else "off"),
+    Setting("rerank strategy", "settings.rerank.strategy",
+            "mmr moves down memories that repeat an earlier one; none keeps the order of the scores.",
+            choices=_one_of(RerankStrategy)),
+    Setting("mmr lambda", "settings.rerank.mmr_lambda",
+            "For mmr: 1 uses only the score, 0 only how much a memory repeats.", _SHARE),
+    Setting("mmr from", "settings.rerank.threshold", "How many memories mmr needs before it reorders them.",
+            Range(1, 0, _MOST_RECALLED, True)),
+    Setting("importance", "settings.rerank.importance_weight",
+            "Weight of a memory's importance in rerank. The recall score gets the rest.", _SHARE),
+    Setting("recency", "settings.rerank.recency_weight",
+            "Weight of recency in rerank. It halves every 7 days, except for core memories.", _SHARE),
+    Setting("candidates", "settings.rerank.candidate_multiplier",
+            "How many candidates rerank gets, as a multiple of the limit.", Range(1, 1, 20, True)),
 )  # fmt: skip
 """Every setting of a trial, in the order they are on the screen."""
 _RERANK = frozenset(("rerank strategy", "mmr lambda", "mmr from", "importance", "recency", "candidates"))
@@ -269,7 +248,7 @@ class Inquiry:
         self.request = replace(self.request, as_of=self.clock().isoformat())
         before = with_as_of(self.library.trial(self.request))
         limit = turn_limit(self.library.config, before.profile, "library", self.request.agents)
-        self.tried = Tried(before, before, {"library": limit} if limit != RECALL_LIMIT else {})
+        self.tried = Tried(before, before, limit)
 
     @property
     def trial(self) -> Trial:

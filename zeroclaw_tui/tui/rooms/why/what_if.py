@@ -172,8 +172,6 @@ class WhatIfPane(Pane):
         rows = self._ranking.lines
         ids = [row.result.entry.id if isinstance(row, RankedRow) else None for row in rows]
         if not ids:
-            if self.is_in_list:
-                self.screen.set_focus(self.settings)
             sentence = after.notes[0] if after.notes else "No stage of the search finds a memory."
             self.show_empty(("Nothing is recalled for this message.", sentence, (("/", "another message"),)))
         else:
@@ -187,6 +185,7 @@ class WhatIfPane(Pane):
 
     def paint(self) -> None:
         """Settings, what the chosen one does, what is wrong with them, and their result."""
+        super().paint()
         if self.answered is None:
             self.before = self.comparison = None
             self.gathered = ()
@@ -221,7 +220,7 @@ class WhatIfPane(Pane):
             return Content(setting.about)
 
         if setting.range is not None:
-            field = Field("number", setting.name, str(setting.get(tried)))
+            field = Field("number", setting.name, str(setting.get(tried.now)))
             form = Form(f"The {setting.name}: {setting.takes}", None, [field], below)
             self.app.push_screen(
                 form, lambda typed: self.try_out(setting.put(tried, setting.parsed(typed["number"]))) if typed else None
@@ -229,7 +228,7 @@ class WhatIfPane(Pane):
         else:
             values = list(setting.choices(tried, self.sessions))
             answers = [Answer("", setting.words(value), at) for at, value in enumerate(values)]
-            question = choice(f"Which {setting.name}?", answers, values.index(setting.get(tried)))
+            question = choice(f"Which {setting.name}?", answers, values.index(setting.get(tried.now)))
             # By its place, because no session is a value too.
             self.app.push_screen(
                 question, lambda at: None if at is None else self.try_out(setting.put(tried, values[at]))
@@ -248,7 +247,8 @@ class WhatIfPane(Pane):
 
     def reset(self) -> None:
         """The chosen setting as it was."""
-        self.try_out(self.inquiry.tried.without(self.setting))
+        tried, setting = self.inquiry.tried, self.setting
+        self.try_out(setting.put(tried, setting.get(tried.before)))
 
     def try_out(self, tried: Tried) -> None:
         """Judge with these settings."""
@@ -258,8 +258,8 @@ class WhatIfPane(Pane):
     def _value_of(self, setting: Setting) -> Content:
         """What it was and is, and why it does nothing."""
         tried, idle = self.inquiry.tried, self._idle(setting)
-        was = f"{setting.words(setting.get_before(tried))} → " if setting in tried.changed else ""
-        now = setting.words(setting.get(tried))
+        was = f"{setting.words(setting.get(tried.before))} → " if setting in tried.changed else ""
+        now = setting.words(setting.get(tried.now))
         if idle:
             return Content.styled(f"{was}{now}  {idle}", "faint")
         return Content.assemble((was, "muted"), (now, "final" if was else "text"))
