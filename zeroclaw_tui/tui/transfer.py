@@ -49,9 +49,9 @@ _SHORT_KEY, _MAX_NAME, _MAX_NOTE = 24, 40, 130
 
 async def export_shown(app: App[Any], library: Library, view: View, now: datetime, patience: float) -> str | None:
     """Ask for the file, and export what the list shows; gives the report, None when cancelled."""
-    filter, narrowed = view.listing_filter(now), _narrowed_words(view)
-    count = await count_matching(library.memory, filter)
-    if hidden := await library.superseded_hidden(filter):
+    chosen, narrowed = view.listing_filter(now), _narrowed_words(view)
+    count = await count_matching(library.memory, chosen)
+    if hidden := await library.superseded_hidden(chosen):
         narrowed = f"{narrowed}\n{superseded_sentence(hidden, way='“superseded” in the facets takes')}"
 
     def below(values: Mapping[str, str]) -> Content:
@@ -72,7 +72,7 @@ async def export_shown(app: App[Any], library: Library, view: View, now: datetim
     body = Content(f"{shown_words(str(path))} already exists. Its content will be lost.")
     if is_there and not await app.push_screen_wait(yes_or_no("Replace this file?", body, "Replace")):
         return None
-    export = partial(export_file, library, filter, path, how, vectors=vectors, overwrite=is_there)
+    export = partial(export_file, library, chosen, path, how, vectors=vectors, overwrite=is_there)
     done = await with_progress(app, f"Exporting {counted(count)}", count, patience, export)
     # Vectors were left out of JSONL by choice. The name comes last and without a full stop, which would wrap.
     lost = "" if how == "jsonl" else f". {' '.join(done.lost)}"

@@ -98,11 +98,6 @@ def hostile_rows() -> list[Row]:
     return [row(100 + number, *parts) for number, parts in enumerate(HOSTILE)]
 
 
-def entries_of(rows: Iterable[Row]) -> list[MemoryEntry]:
-    """The memories that these rows were."""
-    return [one.entry() for one in rows]
-
-
 class Sample:
     """A library around an in-memory store, with a real trash in a folder of its own."""
 
@@ -149,14 +144,6 @@ class Sample:
     ) -> int:
         """Note a deletion as if it had been done so long ago."""
         return await self.kept(verb, [RowChange(one, None) for one in rows], ago, summary, store)
-
-    async def fill(self, chat: int = 300) -> None:
-        """A purge of chat weeks ago, hostile rows days ago, single deletions today."""
-        await self.deleted(chat_rows(chat), timedelta(days=20), "purge", f"Purged {chat} memories by category")
-        await self.deleted(hostile_rows(), timedelta(days=3), "purge", "Purged 9 memories")
-        for number, one in enumerate(reversed(named_rows())):
-            key = str(one.values["key"])
-            await self.deleted([one], timedelta(hours=5 * (5 - number)), "forget", f"Deleted {key}")
 
 
 class ScreenApp(App[None]):

@@ -43,12 +43,11 @@ def room(sample: Sample) -> App[Any]:
     return ScreenApp(lambda: ChangesRoom(sample.library, sample.clock, Pace(debounce=0.0, poll=None)), fill)
 
 
-@pytest.mark.parametrize("pressed", [(), ("t", "j", "j", "j", "j", "enter")], ids=["changes", "clash"])
-def test_changes(sample: Sample, snap_compare: Snap, pressed: tuple[str, ...]) -> None:
-    """Columns aligned, the diff next to them, nothing boxed."""
-    assert snap_compare(room(sample), terminal_size=SIZE, run_before=pressing(*pressed))
-
-
-def test_changes_on_a_narrow_terminal(sample: Sample, snap_compare: Snap) -> None:
-    """The diff is below the list."""
-    assert snap_compare(room(sample), terminal_size=NARROW, run_before=pressing())
+@pytest.mark.parametrize(
+    ("size", "pressed"),
+    [(SIZE, ()), (SIZE, ("t", "j", "j", "j", "j", "enter")), (NARROW, ())],
+    ids=["changes", "clash", "narrow"],
+)
+def test_changes(sample: Sample, snap_compare: Snap, size: tuple[int, int], pressed: tuple[str, ...]) -> None:
+    """Columns aligned, the diff next to them or below, nothing boxed."""
+    assert snap_compare(room(sample), terminal_size=size, run_before=pressing(*pressed))

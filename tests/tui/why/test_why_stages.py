@@ -28,13 +28,6 @@ async def test_the_title_is_the_answer_and_every_stage_has_its_line(kitchen: Kit
         assert "tried" not in screen_text(app)
 
 
-async def test_on_a_narrow_screen_help_is_below_the_stage(kitchen: Kitchen) -> None:
-    async with running(kitchen.room("stages", "cutlery")) as (app, _):
-        lines = [line.rstrip() for line in screen_text(app).splitlines()]
-        below = next(number for number, line in enumerate(lines) if line.strip() == "R re-embed it")
-        assert lines[below].index("R") == lines[below - 1].index("this memory")
-
-
 async def test_the_newer_memory_is_explained_from_the_one_it_replaced(kitchen: Kitchen) -> None:
     async with running(kitchen.room("stages", "old_diet"), WIDE) as (app, pilot):
         assert "✗ superseded" in screen_text(app)

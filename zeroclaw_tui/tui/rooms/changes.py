@@ -188,10 +188,8 @@ class ChangesRoom(StoreRoom):
     def _go_to(self, place: Place) -> None:
         self._place = place
         self._list.focus()
-        cursor = None
-        if place == "changes" and self._change is not None:
-            cursor = self._change.number
-        start_work(self, "changes-list", self._load, cursor or 0)
+        number = self._change.number if place == "changes" and self._change is not None else 0
+        start_work(self, "changes-list", self._load, number)
 
     async def _load(self, number: int | None = None) -> None:
         """Read what is shown here, and go to the change of a number, else to the first; None keeps the place."""
@@ -314,13 +312,6 @@ def _excerpt_of(version: Version) -> str:
     return excerpt_of(row.entry().content) if row.table == MEMORIES else ""
 
 
-def _changed_fields(version: Version) -> list[tuple[str, str, str]]:
-    """Every field but the content that an edit changed, what it was, and what it became."""
-    if version.before is None or version.after is None or version.before.table != MEMORIES:
-        return []
-    return field_changes(version.before.entry(), version.after.entry())
-
-
 def _version_lines(version: Version) -> list[DiffLine]:
     """The content lines that a change changed; all lines of a stored or deleted memory."""
     if version.row.table != MEMORIES:
@@ -341,10 +332,13 @@ def _change_content(change: Action, now: datetime) -> Content:
 
 
 def _version_content(version: Version) -> Content:
-    """When and what, then every field that changed."""
+    """When and what, then every field but the content that an edit changed."""
     parts: list[str | tuple[str, str]] = [(_verb_text(version), STRONG), (f"  {time_here(version.at)}", MUTED)]
     parts.append((f"\n{_key_of(version)}", MUTED))
-    parts += [(f"\n{name}  {old} → {new}", MUTED) for name, old, new in _changed_fields(version)]
+    before, after = version.before, version.after
+    if before is not None and after is not None and before.table == MEMORIES:
+        fields = field_changes(before.entry(), after.entry())
+        parts += [(f"\n{name}  {old} → {new}", MUTED) for name, old, new in fields]
     return Content.assemble(*parts)
 
 

@@ -71,7 +71,13 @@ class CleanUp(UpkeepTab):
     )  # fmt: skip
 
     def __init__(self, room: StoreRoom) -> None:
-        self.kinds = TableList[Finding]((), key=lambda one: one.kind, mark=lambda one: one.kind, id="kinds")
+        columns = (
+            Column[Finding]("finding", lambda one: one.kind, width=18),
+            Column[Finding]("memories", lambda one: f"{one.count:,}", width=8, right=True),
+            Column[Finding]("marked", lambda one: f"{self._marked.get(one.kind) or ''}", 6, right=True, look="final"),
+            Column[Finding]("size", lambda one: size_shown(one.size), width=7, right=True, look="muted"),
+        )
+        self.kinds = TableList(columns, key=lambda one: one.kind, mark=lambda one: one.kind, id="kinds")
         self.memories = TableList[_Row]((), mark=lambda row: row.sample.version.handle, id="memories")
         """The memories of the kind under the cursor."""
         super().__init__(room, self.kinds, id="clean-up")
@@ -88,15 +94,6 @@ class CleanUp(UpkeepTab):
         yield GrowingText(id="remark")
         yield self.memories
 
-    def on_mount(self) -> None:
-        self.kinds.set_columns((
-            Column("finding", lambda one: one.kind, width=18),
-            Column("memories", lambda one: f"{one.count:,}", width=8, right=True),
-            Column("marked", lambda one: f"{self._marked.get(one.kind) or ''}", width=6, right=True, look="final"),
-            Column("size", lambda one: size_shown(one.size), width=7, right=True, look="muted"),
-        ))  # fmt: skip
-        super().on_mount()
-
     def on_resize(self) -> None:
         """Give the kinds as many lines as they need, at most two fifths of the tab."""
         count = len(self.kinds.rows)
@@ -109,11 +106,10 @@ class CleanUp(UpkeepTab):
         return {} if finding is None else {"kind": finding.kind.replace(" ", "-")}
 
     def on_table_list_row_highlighted(self, event: TableList.RowHighlighted) -> None:
-        """A kind shows its memories, a memory its detail."""
+        """A kind shows its memories; Textual calls the handler of every tab as well, which shows the detail."""
         finding = self.kinds.selected
         if event.table is self.kinds and finding is not self._shown:
             self._show_memories(finding)
-        super().on_table_list_row_highlighted(event)
 
     def action_open(self) -> None:
         """Merge the duplicates of a kind; else go one pane further."""
@@ -149,7 +145,6 @@ class CleanUp(UpkeepTab):
                 one.kind: sum(version.handle in marks for version in one.versions) for one in self.report.findings
             }
             self.kinds.set_marks(kind for kind, count in self._marked.items() if count)
-            self.show_row()
 
     @changing
     async def action_delete(self, library: Library) -> None:
