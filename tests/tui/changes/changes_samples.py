@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
-
-from textual.app import App
-from textual.screen import Screen
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.config.locations import Install
@@ -20,7 +16,6 @@ from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.memory.change import Row, RowChange, Value
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
-from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, ZEROCLAW_LIGHT
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 STORE = "in-memory:this process"
@@ -144,23 +139,3 @@ class Sample:
     ) -> int:
         """Note a deletion as if it had been done so long ago."""
         return await self.kept(verb, [RowChange(one, None) for one in rows], ago, summary, store)
-
-
-class ScreenApp(App[None]):
-    """One screen over an empty one, and what it gave back."""
-
-    CSS_PATH = BROWSER_SHEET
-
-    def __init__(self, make: Callable[[], Screen[Any]], before: Callable[[], Any] | None = None) -> None:
-        super().__init__()
-        self._make = make
-        self._before = before
-        self.given: list[Any] = []
-        self.register_theme(ZEROCLAW_DARK)
-        self.register_theme(ZEROCLAW_LIGHT)
-        self.theme = ZEROCLAW_DARK.name
-
-    async def on_mount(self) -> None:
-        if self._before is not None:
-            await self._before()
-        await self.push_screen(self._make(), self.given.append)

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from changes_samples import Sample, ScreenApp, chat_rows, named_rows, row
+from changes_samples import Sample, chat_rows, named_rows, row
+from support.rooms import RoomApp
 from support.screens import NARROW
 from support.settling import pressing
 from textual.app import App
@@ -29,7 +30,7 @@ def sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sample:
 
 
 def room(sample: Sample) -> App[Any]:
-    async def fill() -> None:
+    async def made() -> ChangesRoom:
         before, after = (
             named_rows()[1],
             row(2, "fav_food", "Likes soba and rust coloured plates\nto eat from.", "daily"),
@@ -39,8 +40,9 @@ def room(sample: Sample) -> App[Any]:
         await sample.deleted(named_rows(), timedelta(hours=19), "purge", "deleted 5 memories")
         await sample.kept("edit", [RowChange(before, after)], timedelta(hours=1), "edited fav_food (content, category)")
         await sample.memory.store("food_allergy", "Allergic to nothing any more.", "core")
+        return ChangesRoom(sample.library, sample.clock, Pace(debounce=0.0, poll=None))
 
-    return ScreenApp(lambda: ChangesRoom(sample.library, sample.clock, Pace(debounce=0.0, poll=None)), fill)
+    return RoomApp(made)
 
 
 @pytest.mark.parametrize(

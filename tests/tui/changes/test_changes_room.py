@@ -6,14 +6,14 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from changes_samples import NOW, Sample, ScreenApp, chat_rows, hostile_rows, named_rows, row, row_id
+from changes_samples import NOW, Sample, chat_rows, hostile_rows, named_rows, row, row_id
 from support.marks import plan_of_marked
+from support.rooms import RoomApp
 from support.screens import WIDE, said, screen_lines, screen_text, screen_words
 from support.settling import press, running, settled
 
 from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.curation import changes
-from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Draft, Edit, RowChange
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.tui.rooms.changes import ChangesRoom
@@ -22,8 +22,11 @@ from zeroclaw_tui.tui.view import Pace
 STILL = Pace(debounce=0.0, poll=None)
 
 
-def room(sample: Sample, memory: MemoryEntry | None = None, library: Library | None = None) -> ScreenApp:
-    return ScreenApp(lambda: ChangesRoom(library or sample.library, sample.clock, STILL, memory))
+def room(sample: Sample, memory: MemoryEntry | None = None) -> RoomApp:
+    async def made() -> ChangesRoom:
+        return ChangesRoom(sample.library, sample.clock, STILL, memory)
+
+    return RoomApp(made)
 
 
 async def delete(sample: Sample, *ids: str, verb: Any = "forget") -> None:
@@ -104,7 +107,7 @@ async def test_enter_opens_the_rows_of_a_change_and_enter_restores_one(sample: S
     """A double click opens it too."""
     await busy(sample)
     async with running(room(sample)) as (app, pilot):
-        await pilot.click("#list", offset=(13, 3), times=2)
+        await pilot.click("#list", offset=(12, 2), times=2)
         await settled(pilot)
         assert "deleted 12 memories · yesterday 12:00" in screen_words(app)
         await press(pilot, "escape", "enter", "enter", "j", "enter")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from changes_samples import Sample
+from support.rooms import WorkApp
 from support.screens import WIDE, screen_text, screen_words
 from support.settling import press, running
-from textual.app import App
 from tui_samples import STILL
 
 from zeroclaw_tui.curation.changes import undo
@@ -21,19 +21,8 @@ TEXT = "Likes ramen and rust coloured plates to eat from."
 FIXED = TextPlace("backup", "/srv/[/foo]\x1b[31m.bak", None, False, "A backup that [bold]changes[/] is\x07 none.")
 
 
-class CopiesApp(App[None]):
-    """Cleans copies, and keeps the report."""
-
-    def __init__(self, sample: Sample, copies: Sequence[TextPlace]) -> None:
-        super().__init__()
-        self._sample, self._copies = sample, copies
-        self.given: list[str | None] = []
-
-    def on_mount(self) -> None:
-        self.run_worker(self._clean(), group="change")
-
-    async def _clean(self) -> None:
-        self.given.append(await clean(self, self._sample.library, self._copies, STILL.patience))
+def cleaning(sample: Sample, copies: Sequence[TextPlace]) -> WorkApp:
+    return WorkApp(lambda app: clean(app, sample.library, copies, STILL.patience))
 
 
 def bytes_of(file: Path) -> bytes:
@@ -64,14 +53,14 @@ async def test_what_can_be_cleaned_is_cleaned_after_a_yes(
 ) -> None:
     sample, copies = found
     before = bytes_of(archived)
-    async with running(CopiesApp(sample, [FIXED, *copies]), WIDE) as (app, pilot):
+    async with running(cleaning(sample, [FIXED, *copies]), WIDE) as (app, pilot):
         assert "The text is still in 2 places" in screen_words(app)
         assert "A backup that [bold]changes[/] is␇ none." in screen_words(app)
         assert not {"\x1b", "\x07"} & set(screen_text(app))
         await press(pilot, "enter")
     assert app.given == [None]
     assert bytes_of(archived) == before
-    async with running(CopiesApp(sample, [FIXED, *copies]), WIDE) as (app, pilot):
+    async with running(cleaning(sample, [FIXED, *copies]), WIDE) as (app, pilot):
         await press(pilot, "y")
         assert "ramen" not in bytes_of(archived).decode()
         assert "Something else." in bytes_of(archived).decode()
@@ -85,11 +74,11 @@ async def test_where_nothing_can_be_cleaned_there_is_no_question(
 ) -> None:
     """Nothing was found, or the store is only read."""
     sample, copies = found
-    async with running(CopiesApp(sample, [])) as (app, pilot):
+    async with running(cleaning(sample, [])) as (app, pilot):
         assert "No other copies were found." in screen_words(app)
         await press(pilot, "y", "escape")
     sample.memory.why_not = {**sample.memory.why_not, "write": "It was opened with --read-only."}
-    async with running(CopiesApp(sample, copies), WIDE) as (app, pilot):
+    async with running(cleaning(sample, copies), WIDE) as (app, pilot):
         assert "It was opened with --read-only." in screen_words(app)
         await press(pilot, "y", "enter")
     assert app.given == [None]

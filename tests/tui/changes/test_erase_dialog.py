@@ -7,16 +7,15 @@ from pathlib import Path
 
 import pytest
 from support import small_store
+from support.rooms import WorkApp
 from support.screens import WIDE, screen_words
 from support.settling import press, running
-from textual.app import App
 from textual.widgets import Input
 from tui_samples import STILL
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.traces.erase import EraseReport
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.tui.rooms.copies import erase
 
@@ -38,21 +37,9 @@ async def library(tmp_path: Path) -> AsyncIterator[Library]:
     await opened.close()
 
 
-class EraseApp(App[None]):
-    """Erases, next to marked memories or not, and keeps what that gave."""
-
-    def __init__(self, library: Library, marked: Sequence[MemoryEntry], here: MemoryEntry | None = None) -> None:
-        super().__init__()
-        self._library = library
-        self._marked = marked
-        self._here = here
-        self.given: list[EraseReport | None] = []
-
-    def on_mount(self) -> None:
-        self.run_worker(self._erase(), group="change")
-
-    async def _erase(self) -> None:
-        self.given.append(await erase(self, self._library, self._marked, STILL.patience, here=self._here))
+def erasing(library: Library, marked: Sequence[MemoryEntry], here: MemoryEntry | None = None) -> WorkApp:
+    """Erases, next to marked memories or not."""
+    return WorkApp(lambda app: erase(app, library, marked, STILL.patience, here=here))
 
 
 async def contents(library: Library) -> list[str]:
@@ -60,7 +47,7 @@ async def contents(library: Library) -> list[str]:
 
 
 async def test_marked_memories_and_a_text_are_erased_after_the_word_is_typed(library: Library) -> None:
-    async with running(EraseApp(library, [MET])) as (app, pilot):
+    async with running(erasing(library, [MET])) as (app, pilot):
         assert "Erase 1 memory and its text from the whole install" in screen_words(app)
         app.screen.query_one(Input).value = "zebediah q"
         await press(pilot, "enter")
@@ -82,21 +69,21 @@ async def test_marked_memories_and_a_text_are_erased_after_the_word_is_typed(lib
 
 
 async def test_without_marks_the_current_memory_is_erased_if_no_text_is_typed(library: Library) -> None:
-    async with running(EraseApp(library, [], OTHER)) as (app, pilot):
+    async with running(erasing(library, [], OTHER)) as (app, pilot):
         assert "Erase a text from the whole install" in screen_words(app)
         assert "empty to erase the memory key1 and its text" in screen_words(app)
         app.screen.query_one(Input).value = "Zebediah Q"
         await press(pilot, "enter")
         assert "2 memories go: met, key2" in screen_words(app)
         await press(pilot, "escape")
-    async with running(EraseApp(library, [], OTHER)) as (app, pilot):
+    async with running(erasing(library, [], OTHER)) as (app, pilot):
         await press(pilot, "enter")
         assert "1 memory goes: key1" in screen_words(app)
         await press(pilot, "escape")
 
 
 async def test_cancelling_any_step_changes_nothing(library: Library) -> None:
-    async with running(EraseApp(library, []), WIDE) as (app, pilot):
+    async with running(erasing(library, []), WIDE) as (app, pilot):
         await press(pilot, "enter")
         assert "There is no text to erase." in screen_words(app)
         app.screen.query_one(Input).value = "ZEBEDIAH Q"
@@ -105,7 +92,7 @@ async def test_cancelling_any_step_changes_nothing(library: Library) -> None:
         await press(pilot, "escape")
         assert "Type erase" not in screen_words(app)
     assert app.given == [None]
-    async with running(EraseApp(library, [])) as (app, pilot):
+    async with running(erasing(library, [])) as (app, pilot):
         app.screen.query_one(Input).value = "nobody has this"
         await press(pilot, "enter")
         assert "Found nowhere; searched" in screen_words(app)
@@ -118,7 +105,7 @@ async def test_a_long_plan_can_be_paged(library: Library) -> None:
     chats.mkdir()
     for number in range(40):
         (chats / f"{number:02}.jsonl").write_text(f'{{"role":"user","content":"{MET.content}"}}\n')
-    async with running(EraseApp(library, [])) as (app, pilot):
+    async with running(erasing(library, [])) as (app, pilot):
         app.screen.query_one(Input).value = "Zebediah Q"
         await press(pilot, "enter")
         assert "2 memories go: met, key2" in screen_words(app)

@@ -6,17 +6,15 @@ import os
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 from support import small_store
+from support.rooms import RoomApp
 from support.traces import Sent, call_line
-from textual.app import App
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.tui.rooms.live import LiveRoom
-from zeroclaw_tui.tui.themes import ZEROCLAW_DARK
 from zeroclaw_tui.tui.view import Pace
 
 NOW = datetime(2026, 8, 22, 18, 0, tzinfo=UTC)
@@ -99,26 +97,12 @@ def some_turns() -> list[str]:
 
 STILL = Pace(debounce=0.0, poll=None)
 FOLLOWING = Pace(debounce=0.0, poll=0.05)
-BROWSER_SHEET = Path(__file__).parents[3] / "zeroclaw_tui" / "tui" / "rooms" / "browser.tcss"
 
 
-class LiveApp(App[None]):
-    """The room over an empty screen, and what it gave back."""
+def live_app(place: Place, pace: Pace = STILL) -> RoomApp:
+    """The room of turns on it."""
 
-    CSS_PATH = BROWSER_SHEET
+    async def made() -> LiveRoom:
+        return LiveRoom(await place.library(), lambda: NOW, pace)
 
-    def __init__(self, place: Place, pace: Pace = STILL) -> None:
-        super().__init__()
-        self.given: list[Any] = []
-        self._place, self._pace = place, pace
-        self._library: Library | None = None
-        self.register_theme(ZEROCLAW_DARK)
-        self.theme = ZEROCLAW_DARK.name
-
-    async def on_mount(self) -> None:
-        self._library = await self._place.library()
-        await self.push_screen(LiveRoom(self._library, lambda: NOW, self._pace), self.given.append)
-
-    async def on_unmount(self) -> None:
-        if self._library is not None:
-            await self._library.close()
+    return RoomApp(made)

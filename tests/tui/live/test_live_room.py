@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from live_samples import FOLLOWING, SESSION, LiveApp, Place, at, block, call, some_turns
+from live_samples import FOLLOWING, SESSION, Place, at, block, call, live_app, some_turns
+from support.rooms import RoomApp
 from support.screens import NARROW, WIDE, screen_lines, screen_text, screen_words
 from support.settling import press, running, settled, until
 from support.small_store import add
@@ -15,7 +16,7 @@ from zeroclaw_tui.tui.rooms.why import WhyRoom
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 
 
-def rows(app: LiveApp) -> list[str]:
+def rows(app: RoomApp) -> list[str]:
     """The lines of the list, one space between words."""
     lines = (" ".join(line[:80].replace("▌", " ").split()) for line in screen_lines(app))
     return [line for line in lines if line[:2] in ("= ", "≠ ", "? ", "· ") and line[4:5] == ":"]
@@ -24,7 +25,7 @@ def rows(app: LiveApp) -> list[str]:
 async def test_every_turn_is_a_line_with_its_mark_and_the_newest_is_at_the_end(place: Place) -> None:
     """A click chooses a turn, and a double click asks why."""
     place.write(some_turns())
-    async with running(LiveApp(place)) as (app, pilot):
+    async with running(live_app(place)) as (app, pilot):
         assert [line.split(" ", 2)[:2] for line in rows(app)] == [
             ["=", "16:30"],
             ["=", "17:00"],
@@ -40,10 +41,10 @@ async def test_every_turn_is_a_line_with_its_mark_and_the_newest_is_at_the_end(p
         assert "+ - dentist: Dentist appointments only in the morning." in words
         await press(pilot, "k")
         assert "= Sent as predicted: 1 memory (" in screen_words(app)
-        await pilot.click("#list", offset=(21, 3))
+        await pilot.click("#list", offset=(20, 2))
         await settled(pilot)
         assert "What does she like to eat?" in detail(app)
-        await pilot.click("#list", offset=(21, 3), times=2)
+        await pilot.click("#list", offset=(20, 2), times=2)
         await settled(pilot)
         assert isinstance(app.screen, WhyRoom)
 
@@ -51,7 +52,7 @@ async def test_every_turn_is_a_line_with_its_mark_and_the_newest_is_at_the_end(p
 async def test_a_new_turn_appears_by_itself_until_the_room_is_left(place: Place) -> None:
     first, second, *_ = some_turns()
     place.write([first])
-    app = LiveApp(place, FOLLOWING)
+    app = live_app(place, FOLLOWING)
     async with app.run_test(size=NARROW) as pilot:
         await until(pilot, lambda: len(rows(app)) == 1)
         line = call("When does the ferry to the island go?", block("ferry"), 1, session=SESSION)
@@ -81,7 +82,7 @@ async def test_enter_asks_why_as_of_then_and_says_what_changed_since(place: Plac
     ferry = "When does the ferry to the island go? At nine."
     moments = {"created_at": at(2), "updated_at": at(2)}
     add(place.database, [{"id": "later", "key": "boat", "content": ferry, **moments}], 90)
-    async with running(LiveApp(place)) as (app, pilot):
+    async with running(live_app(place)) as (app, pilot):
         await press(pilot, "k")
         await press(pilot, "enter")
         assert isinstance(app.screen, WhyRoom)
@@ -98,7 +99,7 @@ async def test_hostile_turns_are_shown_as_text_and_broken_lines_are_counted(plac
     hostile = "[/foo] [bold]no[/] \x1b[31mred\x1b]0;t\x07 %s {0} [@click=app.bell()]x"
     broken = call("Lost", "", 3)[:-40] + "\n"
     place.write([broken, call(hostile, "[Memory context]\n- [/x]: \x1b[2J\n[/Memory context]\n\n", 2), "\n"])
-    async with running(LiveApp(place), WIDE) as (app, _):
+    async with running(live_app(place), WIDE) as (app, _):
         words = screen_words(app)
         assert "[/foo] [bold]no[/] ␛[31mred" in words
         assert "1 line could not be read" in words
@@ -107,13 +108,13 @@ async def test_hostile_turns_are_shown_as_text_and_broken_lines_are_counted(plac
 
 async def test_the_newest_turns_are_compared_and_any_other_when_it_is_looked_at(place: Place) -> None:
     place.write([call(f"Question {number}", "", 200 - number) for number in range(120)])
-    async with running(LiveApp(place)) as (app, pilot):
+    async with running(live_app(place)) as (app, pilot):
         assert "120 turns · 20 as predicted" in screen_words(app)
         await press(pilot, "g")
         assert rows(app)[0].startswith("=")
         assert rows(app)[1].startswith("·")
 
 
-def detail(app: LiveApp) -> str:
+def detail(app: RoomApp) -> str:
     """What is said of the turn under the cursor."""
     return str(app.screen.query_one("#about", Static).visual)

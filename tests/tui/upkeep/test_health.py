@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from support import small_store
 from support.replaying import FixedEmbedder
+from support.rooms import RoomApp
 from support.screens import WIDE, said, screen_lines, screen_text, screen_words
 from support.settling import press, running, until
 from textual.screen import ModalScreen
-from upkeep_samples import NOW, RoomApp, go_to
+from upkeep_samples import NOW, go_to, room_app
 
 from zeroclaw_tui.config.locations import Install, OpenOptions
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
@@ -54,7 +55,7 @@ def app_of(file: Path) -> RoomApp:
     async def opened() -> Library:
         return await open_library(MemoryConfig(install))
 
-    return RoomApp(opened, "health")
+    return room_app(opened, "health")
 
 
 def without_triggers(file: Path) -> Path:

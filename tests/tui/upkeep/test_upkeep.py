@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from support.rooms import RoomApp
 from support.screens import WIDE
 from support.settling import press, running
-from upkeep_samples import HOSTILE, SECRET, Home, RoomApp, Workspace, chat, clean_up_app
+from upkeep_samples import HOSTILE, SECRET, Home, Workspace, chat, clean_up_app
 
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.tui.rooms.upkeep import Tab

@@ -8,12 +8,11 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-from support.screens import screen_lines, screen_words
+from support.rooms import RoomApp
 from support.settling import press
 from support.small_store import make
-from textual.app import App
 from textual.pilot import Pilot
 
 from zeroclaw_tui.config.locations import Install, OpenOptions
@@ -23,9 +22,7 @@ from zeroclaw_tui.curation.formats.snapshot import NAME, SIDE_CAR, snapshot_text
 from zeroclaw_tui.curation.journal import Trash
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.tui.commands import RoomCommands
 from zeroclaw_tui.tui.rooms.upkeep import Tab, UpkeepRoom
-from zeroclaw_tui.tui.themes import ZEROCLAW_DARK
 from zeroclaw_tui.tui.view import Pace
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -37,47 +34,15 @@ HOSTILE = (
 )
 
 
-class RoomApp(App[None]):
-    """The room of upkeep over an empty screen, and what it gave back."""
+def room_app(
+    opened: Callable[[], Awaitable[Library]], tab: Tab, clock: Callable[[], datetime] = lambda: NOW
+) -> RoomApp:
+    """The room of upkeep on a store."""
 
-    COMMANDS: ClassVar = {RoomCommands}
+    async def made() -> UpkeepRoom:
+        return UpkeepRoom(await opened(), tab, clock, Pace(poll=None, patience=30))
 
-    def __init__(
-        self, opened: Callable[[], Awaitable[Library]], tab: Tab, *, clock: Callable[[], datetime] = lambda: NOW
-    ) -> None:
-        super().__init__()
-        self._opened, self._tab, self._clock = opened, tab, clock
-        self.given: list[Any] = []
-        self.library: Library
-        self.register_theme(ZEROCLAW_DARK)
-        self.theme = ZEROCLAW_DARK.name
-
-    async def on_mount(self) -> None:
-        self.library = await self._opened()
-        room = UpkeepRoom(self.library, self._tab, self._clock, Pace(poll=None, patience=30))
-        await self.push_screen(room, self.given.append)
-
-    async def on_unmount(self) -> None:
-        await self.library.close()
-
-    @property
-    def lines(self) -> list[str]:
-        """Every line on the screen, as a person reads it."""
-        return screen_lines(self)
-
-    @property
-    def words(self) -> str:
-        """The same as `screen_words` says it."""
-        return screen_words(self)
-
-    @property
-    def message(self) -> str:
-        """Every toast so far, as one text."""
-        return " ".join(f"{note.title} {note.message}" for note in self._notifications)
-
-    async def keys(self) -> list[str]:
-        """The keys of all memories that are stored."""
-        return sorted(entry.key for entry in await self.library.memory.list())
+    return RoomApp(made)
 
 
 async def go_to(pilot: Pilot[Any], app: RoomApp, words: str) -> None:
@@ -120,7 +85,7 @@ def clean_up_app(folder: Path, rows: Sequence[Row] | None = None, *, read_only: 
         (config, *_) = configs_for(OpenOptions(path=path, read_only=read_only))
         return await open_library(config)
 
-    return RoomApp(opened, "clean_up")
+    return room_app(opened, "clean_up")
 
 
 FILES = {
@@ -186,7 +151,7 @@ class Workspace:
             library.trash = Trash(config.install, library.trash.store, lambda: NOW)
             return library
 
-        return RoomApp(opened, tab)
+        return room_app(opened, tab)
 
     def files(self) -> dict[str, str]:
         """Every text file below the workspace, by its path."""
@@ -258,4 +223,4 @@ class Home:
 
     def app(self) -> RoomApp:
         """The tab of the snapshot on the store."""
-        return RoomApp(self.opened, "snapshot", clock=self.clock)
+        return room_app(self.opened, "snapshot", self.clock)

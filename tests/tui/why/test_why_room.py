@@ -7,10 +7,11 @@ import re
 from typing import Any
 
 import pytest
+from support.rooms import RoomApp
 from support.screens import WIDE, line, line_with, said, screen_text, screen_words
 from support.settling import burst, click_text, press, running, settled, until
 from tui_samples import lit_mode
-from why_samples import MESSAGE, NOW, Kitchen, WhyApp
+from why_samples import MESSAGE, NOW, Kitchen
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.memory.errors import NotReachable
@@ -107,7 +108,6 @@ async def test_the_fingers_rest_before_the_store_is_asked(kitchen: Kitchen) -> N
 
 async def test_a_late_answer_is_dropped(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
     async with running(kitchen.room("stages", "cutlery")) as (app, pilot):
-        assert app.library is not None
         waits, evidence = asyncio.Event(), app.library.memory.search
 
         async def slowly(trial: Any, *more: Any, **named: Any) -> Any:
@@ -140,9 +140,8 @@ async def test_a_failure_leaves_the_answer_on_the_screen_and_r_tries_again(
         assert screen_text(app) == before
 
 
-def go_away(monkeypatch: pytest.MonkeyPatch, app: WhyApp) -> None:
+def go_away(monkeypatch: pytest.MonkeyPatch, app: RoomApp) -> None:
     """From now on the store answers nothing."""
-    assert app.library is not None
 
     async def gone(*_: Any, **__: Any) -> Any:
         raise NotReachable("The store went away.", hint="Is it running?")
@@ -176,7 +175,6 @@ async def test_leaving_while_it_is_asked_leaves_nothing_behind(
     kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with running(kitchen.room("stages", "cutlery")) as (app, pilot):
-        assert app.library is not None
         asked = asyncio.Event()
 
         async def never(*_: Any, **__: Any) -> Any:

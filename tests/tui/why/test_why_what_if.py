@@ -104,7 +104,6 @@ async def test_a_session_and_a_profile_are_chosen_from_all(aged: Kitchen) -> Non
         await press(pilot, "backspace", "up", "enter", "end", "enter")
         assert "0.7.5 → 0.8.4" in screen_words(app)
         assert "scoring 0.8.4 (tried)" in screen_words(app)
-        assert app.library is not None
         assert app.library.profile.profile.version == "0.7.5"
         await choose(pilot, "rerank ")
         await press(pilot, "right")
@@ -169,7 +168,6 @@ async def test_of_many_keys_the_last_counts_and_the_store_is_asked_once(
     """Each is decided in a thread; what was wanted before is not shown after it."""
     asked: list[Any] = []
     async with running(aged.room("what_if"), WIDE) as (app, pilot):
-        assert app.library is not None
         monkeypatch.setattr(app.library.memory, "search", lambda *given, **named: asked.append(given))
         await press(pilot, "down", "down", *["right"] * 8, *["left"] * 11)
         assert "0.40 → 0.25" in screen_words(app)
@@ -224,7 +222,6 @@ async def test_the_difference_is_shown_and_written(aged: Kitchen) -> None:
         assert aged.config_file.read_text() == CONFIG
         await press(pilot, "W", "y")
         assert aged.config_file.read_text() == CONFIG.replace("score = 0.4", "score = 0.25")
-        assert app.library is not None
         assert app.library.settings.threshold == 0.25
         assert "5 → 6" in screen_words(app)
         assert f"`zeroclaw onboard --config-dir {aged.config_dir} --restore` restores the previous one." in said(app)

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from support.rooms import RoomApp
 from support.small_store import add, blob, make
-from textual.app import App
 
 from zeroclaw_tui.backends.lookup import entries_with_key
 from zeroclaw_tui.config.locations import OpenOptions
@@ -21,12 +21,10 @@ from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.journal import Trash
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.embeddings.base import Embedder
-from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import EmbeddingFailed
 from zeroclaw_tui.memory.recall import RecallRequest, Rule
 from zeroclaw_tui.tui.rooms.why import WhyRoom
 from zeroclaw_tui.tui.rooms.why.pane import Tab
-from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, ZEROCLAW_LIGHT
 from zeroclaw_tui.tui.view import Pace
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -185,41 +183,13 @@ class Kitchen:
         session: str | None = None,
         rule: Rule = "cli",
         **options: Any,
-    ) -> WhyApp:
+    ) -> RoomApp:
         """The room on this store, asked about the memory of a key; `options` are those the store is opened with."""
-        return WhyApp(self, tab, key, RecallRequest(message, session_id=session, rule=rule), **options)
+        request = RecallRequest(message, session_id=session, rule=rule)
 
+        async def made() -> WhyRoom:
+            library = await self.open(**options)
+            entry = None if key is None else (await entries_with_key(library.memory, key))[0]
+            return WhyRoom(library, tab, entry, request, lambda: NOW, self.pace)
 
-class WhyApp(App[None]):
-    """The room over an empty screen, and what it gave back."""
-
-    CSS_PATH = Path(__file__).parents[3] / "zeroclaw_tui" / "tui" / "rooms" / "browser.tcss"
-
-    def __init__(self, kitchen: Kitchen, tab: Tab, key: str | None, request: RecallRequest, **options: Any) -> None:
-        super().__init__()
-        self.given: list[bool | None] = []
-        self.library: Library | None = None
-        self._kitchen = kitchen
-        self._asked = tab, key, request
-        self._options = options
-        self.register_theme(ZEROCLAW_DARK)
-        self.register_theme(ZEROCLAW_LIGHT)
-        self.theme = ZEROCLAW_DARK.name
-
-    async def on_mount(self) -> None:
-        self.library = await self._kitchen.open(**self._options)
-        tab, key, request = self._asked
-        entry: MemoryEntry | None = None
-        if key is not None:
-            (entry,) = await entries_with_key(self.library.memory, key)
-        room = WhyRoom(self.library, tab, entry, request, lambda: NOW, self._kitchen.pace)
-        await self.push_screen(room, self.given.append)
-
-    async def on_unmount(self) -> None:
-        if self.library is not None:
-            await self.library.close()
-
-    @property
-    def room(self) -> WhyRoom:
-        """The room, dialogs over it or not."""
-        return next(screen for screen in self.screen_stack if isinstance(screen, WhyRoom))
+        return RoomApp(made)

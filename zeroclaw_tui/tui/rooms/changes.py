@@ -18,17 +18,16 @@ from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.memory.change import MEMORIES
 from zeroclaw_tui.memory.days import time_here
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.secret_text import excerpt_of, masked
-from zeroclaw_tui.memory.text import are, counted, display_text, mask_secrets, one_line
+from zeroclaw_tui.memory.text import are, counted, mask_secrets, one_line
 from zeroclaw_tui.memory.text_difference import DiffLine, Sign, diff_lines
 from zeroclaw_tui.tui.actions import StoreRoom, field_changes, gone_words, key_words, time_words
 from zeroclaw_tui.tui.commands import Command, changing, common_commands, inform, start_work
 from zeroclaw_tui.tui.dialogs import confirmation, yes_or_no
 from zeroclaw_tui.tui.format import relative_age
+from zeroclaw_tui.tui.rooms.listing import About, Listing
 from zeroclaw_tui.tui.themes import MUTED, STRONG
-from zeroclaw_tui.tui.widgets.detail import AboutPane, ListAndDetail
-from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, TitleLine
+from zeroclaw_tui.tui.widgets.lines import KeyLine, TitleLine
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList, cut_key
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ _EMPTY: dict[Place, str] = {
 }
 
 
-class ChangesRoom(StoreRoom):
+class ChangesRoom(Listing, StoreRoom):
     """Every change of the store, or of one memory, the newest first. Gives True where memories changed from here."""
 
     CSS = "ChangesRoom { background: $background; }"
@@ -74,6 +73,7 @@ class ChangesRoom(StoreRoom):
     KEYS = COMMANDS
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012
     AUTO_FOCUS = "#list"
+    TITLES = ("Changes", "Change")
 
     def __init__(
         self, library: Library, clock: Callable[[], datetime], pace: Pace, memory: MemoryEntry | None = None
@@ -84,18 +84,11 @@ class ChangesRoom(StoreRoom):
         self._place: Place = self._first
         self._change: Action | None = None
         """The change whose rows are shown, or were shown last."""
-        self._list = TableList[Line]((), key=lambda line: line.number, is_left_out=_is_undone, id="list")
+        self.table = TableList[Line]((), key=lambda line: line.number, is_left_out=_is_undone, id="list")
 
     def compose(self) -> ComposeResult:
-        yield TitleLine()
-        yield Banner()
-        with ListAndDetail("Changes", "Change"):
-            yield self._list
-            yield AboutPane(id="detail")
+        yield from super().compose()
         yield KeyLine()
-
-    def on_mount(self) -> None:
-        self.action_reload()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in ("open", "restore") and action != self._primary:
@@ -111,7 +104,7 @@ class ChangesRoom(StoreRoom):
         """Why an action cannot be done with what is under the cursor."""
         if action in _WRITING and self.library.read_only_because is not None:
             return self.library.read_only_because
-        line = self._list.selected
+        line = self.table.selected
         if action in ("undo", "redo", "restore") and line is None:
             return "There is no change under the cursor."
         if action == "undo" and isinstance(line, Action) and not line.open:
@@ -124,22 +117,18 @@ class ChangesRoom(StoreRoom):
 
     def shell_facts(self) -> dict[str, str]:
         """The number of the change under the cursor as well, for the lines of a shell."""
-        line = self._list.selected
+        line = self.table.selected
         return super().shell_facts() | ({} if line is None else {"number": str(_number_of(line))})
-
-    def on_table_list_row_highlighted(self) -> None:
-        start_work(self, "changes-detail", self._describe, self._list.selected)
-        self.refresh_bindings()
 
     async def on_table_list_row_opened(self) -> None:
         await self.run_command(self._primary)
 
     def action_reload(self) -> None:
-        start_work(self, "changes-list", self._load)
+        self.reload()
 
     def action_open(self) -> None:
         """The rows of a change."""
-        line = self._list.selected
+        line = self.table.selected
         if isinstance(line, Action):
             self._change = line
             self._go_to("rows")
@@ -147,7 +136,7 @@ class ChangesRoom(StoreRoom):
     @changing
     async def action_restore(self, library: Library) -> None:
         """Restore the deleted memory under the cursor."""
-        line = self._list.selected
+        line = self.table.selected
         if not isinstance(line, Version):
             return
         what = key_words(line.row.entry().key)
@@ -171,42 +160,39 @@ class ChangesRoom(StoreRoom):
         dialog = confirmation(title, Content("This cannot be undone."), count, "delete", must_be_seen=True)
         if await self.app.push_screen_wait(dialog):
             inform(self, f"{are(await library.trash.empty())} deleted permanently.")
-            await self._load()
+            await self.load_now()
 
     def action_trash(self) -> None:
         self._go_to(self._first if self._place == "deleted" else "deleted")
 
     def action_step_out(self) -> None:
         """From the detail to the list, from the rows to the changes, and then back."""
-        if self.query_one(AboutPane).has_focus:
-            self._list.focus()
-        elif self._place == self._first:
+        if self.go(-1):
+            return
+        if self._place == self._first:
             self.action_leave()
         else:
             self._go_to(self._first)
 
     def _go_to(self, place: Place) -> None:
         self._place = place
-        self._list.focus()
-        number = self._change.number if place == "changes" and self._change is not None else 0
-        start_work(self, "changes-list", self._load, number)
+        self.table.focus()
+        start_work(self, "load", self._load_first)
 
-    async def _load(self, number: int | None = None) -> None:
-        """Read what is shown here, and go to the change of a number, else to the first; None keeps the place."""
-        try:
-            rows, head = await self._read()
-        except InspectorError as error:
-            self.query_one(Banner).fail(error)
-            return
-        self.query_one(Banner).hide()
-        at = 0 if number is not None else None
-        at = next((at for at, row in enumerate(rows) if row.number == number), at)
-        self._list.say_empty(_EMPTY[self._place])
-        self._list.set_columns(_columns(self._place, self.clock(), rows))
-        self._list.set_rows(rows, cursor=at)
+    async def _load_first(self) -> None:
+        """Load, and go to the change whose rows were shown last, else to the first row."""
+        await self.load_now()
+        number = self._change.number if self._place == "changes" and self._change is not None else None
+        self.table.cursor = next((at for at, row in enumerate(self.table.rows) if row.number == number), 0)
+
+    async def load(self) -> None:
+        """Read what is shown here."""
+        rows, head = await self._read()
+        self.table.say_empty(_EMPTY[self._place])
+        self.table.set_columns(_columns(self._place, self.clock(), rows))
+        self.table.set_rows(rows)
         shown = f"the first {_MOST:,}" if len(rows) == _MOST else ""
         self.query_one(TitleLine).say(*head, shown, self.library.read_only_because or "")
-        self.refresh_bindings()
 
     async def _read(self) -> tuple[Sequence[Line], tuple[str, ...]]:
         """The lines of the place, and the words of its title."""
@@ -230,13 +216,13 @@ class ChangesRoom(StoreRoom):
 
     async def after_change(self, outcome: Outcome | None) -> None:
         self.has_changed = self.has_changed or outcome is None or outcome.count > 0
-        await self._load()
+        await self.load_now()
 
     async def _turn(
         self, library: Library, turn: Callable[[Library, int], Awaitable[Outcome | None]], verb: Literal["Undo", "Redo"]
     ) -> None:
         """Undo or redo the change under the cursor; a person is asked where only one of its rows is."""
-        line = self._list.selected
+        line = self.table.selected
         if line is None:
             return
         change = await library.trash.action(_number_of(line))
@@ -247,26 +233,22 @@ class ChangesRoom(StoreRoom):
                 return
         await turn(library, change.number)
 
-    async def _describe(self, line: Line | None) -> None:
-        """Show everything about the row under the cursor."""
-        about, lines = Content(""), list[DiffLine]()
-        try:
-            if isinstance(line, Action):
-                about = _change_content(line, self.clock())
-                numbers = await self.library.trash.numbers_of(line.number)
-                versions = await self.library.trash.versions(numbers[:_SAMPLES])
-                if len(numbers) == 1:
-                    about = Content("\n\n").join([about, _version_content(versions[0])])
-                    lines = await asyncio.to_thread(_version_lines, versions[0])
-                else:
-                    lines = [DiffLine(_glyph(one), f"{_key_of(one)}  {_excerpt_of(one)}".rstrip()) for one in versions]
-                    more = len(numbers) - len(lines)
-                    lines += [DiffLine("…", f"{more:,} more")] if more else []
-            elif line is not None:
-                about, lines = _version_content(line), await asyncio.to_thread(_version_lines, line)
-        except InspectorError as error:
-            about = Content(display_text(mask_secrets(str(error))))
-        self.query_one(AboutPane).show(about, lines)
+    async def about(self) -> About:
+        """The lines and fields of a row; of a change its first rows."""
+        line = self.table.selected
+        if line is None:
+            return Content(""), (), ""
+        if isinstance(line, Version):
+            return _version_content(line), await asyncio.to_thread(_version_lines, line), ""
+        about = _change_content(line, self.clock())
+        numbers = await self.library.trash.numbers_of(line.number)
+        versions = await self.library.trash.versions(numbers[:_SAMPLES])
+        if len(numbers) == 1:
+            about = Content("\n\n").join([about, _version_content(versions[0])])
+            return about, await asyncio.to_thread(_version_lines, versions[0]), ""
+        lines = [DiffLine(_glyph(one), f"{_key_of(one)}  {_excerpt_of(one)}".rstrip()) for one in versions]
+        more = len(numbers) - len(lines)
+        return about, [*lines, *([DiffLine("…", f"{more:,} more")] if more else [])], ""
 
 
 def _number_of(line: Line) -> int:

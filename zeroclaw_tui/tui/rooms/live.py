@@ -25,10 +25,10 @@ from zeroclaw_tui.tui.actions import StoreRoom
 from zeroclaw_tui.tui.commands import Command, common_commands, guarded, inform, start_work, warn
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_line
+from zeroclaw_tui.tui.rooms.listing import About, Listing
 from zeroclaw_tui.tui.rooms.reader import local_time
 from zeroclaw_tui.tui.themes import LOOKS, MUTED, STRONG, Look
-from zeroclaw_tui.tui.widgets.detail import AboutPane, ListAndDetail
-from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, StatusBar, TitleLine
+from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, TitleLine
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Shown:
         return self.turn.sent or (self.compared.predicted if self.compared is not None else None) or ""
 
 
-class LiveRoom(StoreRoom):
+class LiveRoom(Listing, StoreRoom):
     """The turns that are recorded, the newest at the end, followed while the cursor is there.
 
     Gives True when memories or settings changed from here.
@@ -93,45 +93,41 @@ class LiveRoom(StoreRoom):
     AUTO_FOCUS = "#list"
     PLACE = "live"
     KEYS = COMMANDS
+    TITLES = ("Turns", "Turn")
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (140, "-wide")]  # noqa: RUF012
 
     def __init__(self, library: Library, clock: Callable[[], datetime], pace: Pace) -> None:
         super().__init__(library, clock, pace)
-        self._list = TableList[Shown](
+        self.table = TableList[Shown](
             _columns(clock()), empty="Reading recorded turns …", key=lambda shown: shown.turn.id, id="list"
         )
-        self._detail = AboutPane()
         self._turns: dict[str, Shown] = {}
         self._broken_lines = 0
+        self._problem = ""
         self._is_comparing = False
 
     def compose(self) -> ComposeResult:
-        yield TitleLine("Live")
-        yield Banner(id="failure")
-        with ListAndDetail("Turns", "Turn"):
-            yield self._list
-            yield self._detail
-        yield StatusBar(id="note")
+        yield from super().compose()
         yield KeyLine()
 
-    def on_mount(self) -> None:
-        self.action_reload()
-
-    def on_table_list_row_highlighted(self) -> None:
-        shown = self._list.selected
-        if shown is None:
-            self._detail.show(Content(""))
-        else:
-            self._detail.show(_turn_content(shown, self.clock()), _block_lines(shown))
+    async def about(self) -> About:
+        """The turn under the cursor, which is compared first, and the difference."""
         self._compare()
-        self.refresh_bindings()
+        shown = self.table.selected
+        if shown is None:
+            return Content(""), (), ""
+        return _turn_content(shown, self.clock()), _block_lines(shown), ""
+
+    def status(self) -> Sequence[str]:
+        """What could not be read."""
+        return (self._problem,)
 
     def on_table_list_row_opened(self) -> None:
         self.action_open()
 
     def why_dimmed(self, action: str) -> str | None:
         """Why an action cannot be done with the turn under the cursor."""
-        shown = self._list.selected
+        shown = self.table.selected
         if shown is None and action in ("open", "copy"):
             return "There is no turn under the cursor."
         if shown is None or action != "open":
@@ -142,38 +138,34 @@ class LiveRoom(StoreRoom):
 
     def action_open(self) -> None:
         """Open Why as of the turn."""
-        if self._list.selected is not None:
-            start_work(self, _OPENING, guarded, self, self._open_why, self._list.selected)
+        if self.table.selected is not None:
+            start_work(self, _OPENING, guarded, self, self._open_why, self.table.selected)
 
     async def action_copy(self) -> None:
         """Copy the block that was sent, else what is predicted."""
-        shown = self._list.selected
+        shown = self.table.selected
         if shown is not None and shown.block:
             inform(self, await copy_text(self.app, shown.block))
         else:
             warn(self, "There is no block to copy.")
 
     def action_reload(self) -> None:
-        self.query_one("#failure", Banner).hide()
         self._turns, self._broken_lines = {}, 0
-        start_work(self, "live-follow", self._follow)
+        self.reload()
 
     def action_step_out(self) -> None:
         """From the detail to the list, and then back."""
-        if self.focused is self._detail:
-            self.set_focus(self._list)
-        else:
+        if not self.go(-1):
             self.action_leave()
 
-    async def _follow(self) -> None:
-        try:
-            if self.pace.poll is None:
-                self._show_log(await recorded(self.library, most=_MAX_TURNS))
-                return
-            async for log in follow(self.library, most=_MAX_TURNS):
-                self._show_log(log)
-        except InspectorError as error:
-            self.query_one("#failure", Banner).fail(error)
+    async def load(self) -> None:
+        """Read what is recorded, and follow it."""
+        if self.pace.poll is None:
+            self._show_log(await recorded(self.library, most=_MAX_TURNS))
+            return
+        async for log in follow(self.library, most=_MAX_TURNS):
+            self.query_one(Banner).hide()
+            self._show_log(log)
 
     def _show_log(self, log: TurnLog) -> None:
         """Show what is recorded, and later what is new."""
@@ -182,14 +174,12 @@ class LiveRoom(StoreRoom):
         newest = sorted(every.values(), key=lambda shown: shown.turn.at)[-_MAX_TURNS:]
         self._turns = {shown.turn.id: shown for shown in newest}
         # With the cursor at the end the list follows new turns; further up it stays.
-        is_at_end = self._list.cursor >= len(self._list.rows) - 1
-        self._list.set_rows(newest, cursor=max(0, len(newest) - 1) if is_at_end else None)
+        is_at_end = self.table.cursor >= len(self.table.rows) - 1
+        self.table.set_rows(newest, cursor=max(0, len(newest) - 1) if is_at_end else None)
         why_nothing = log.why_nothing or "No turn is recorded."
-        self._list.say_empty(f"{why_nothing} New turns appear here, compared with a recall made now.")
-        self.query_one("#note", StatusBar).say(next(iter(log.problems), ""))
+        self.table.say_empty(f"{why_nothing} New turns appear here, compared with a recall made now.")
+        self._problem = next(iter(log.problems), "")
         self._paint()
-        self._compare()
-        self.refresh_bindings()
 
     def _compare(self) -> None:
         """Compare the turn under the cursor, and the newest."""
@@ -199,7 +189,7 @@ class LiveRoom(StoreRoom):
 
     def _next(self) -> Shown | None:
         """The turn to be compared next."""
-        wanted = (self._list.selected, *reversed(self._list.rows[-_COMPARED:]))
+        wanted = (self.table.selected, *reversed(self.table.rows[-_COMPARED:]))
         return next((shown for shown in wanted if shown is not None and shown.state == "waiting"), None)
 
     async def _compare_all(self) -> None:
@@ -216,7 +206,7 @@ class LiveRoom(StoreRoom):
                 # The turns may have been loaded again in the meantime.
                 if self._turns.get(shown.turn.id) is shown:
                     self._turns[shown.turn.id] = known
-                    self._list.set_rows(list(self._turns.values()), cursor=self._list.cursor)
+                    self.table.set_rows(list(self._turns.values()), cursor=self.table.cursor)
                     self._paint()
         finally:
             self._is_comparing = False

@@ -31,10 +31,10 @@ from zeroclaw_tui.tui.commands import (
 )
 from zeroclaw_tui.tui.dialogs import path_form, path_typed, yes_or_no
 from zeroclaw_tui.tui.format import NO_VALUE, shorten_path, shown_words
+from zeroclaw_tui.tui.rooms.listing import About, Listing
 from zeroclaw_tui.tui.themes import MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.transfer import clean, copy_to
-from zeroclaw_tui.tui.widgets.detail import AboutPane, ListAndDetail
-from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, TitleLine
+from zeroclaw_tui.tui.widgets.lines import KeyLine, TitleLine
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ _NAMES = {"superseded": "superseded rows", "kind": "kinds", "pinned": "pins", "w
 WayOn = Literal["again", "demo"]
 
 
-class StoresRoom(Room["Candidate | None"]):
+class StoresRoom(Listing, Room["Candidate | None"]):
     """Every store the config knows. Gives the one to look at, or None when it was left.
 
     `library` is the store that is open, from which is copied, scored by the rules of `profile`. `find` is called in a
@@ -67,6 +67,7 @@ class StoresRoom(Room["Candidate | None"]):
     AUTO_FOCUS = "#stores"
     PLACE = "stores"
     KEYS = COMMANDS
+    TITLES = ("Stores", "Store")
 
     def __init__(
         self,
@@ -84,27 +85,11 @@ class StoresRoom(Room["Candidate | None"]):
         self._patience = patience
         self._statuses: dict[tuple[str, str], StoreStatus] = {}
         """What each store has answered."""
-        self._list = TableList[Candidate](self._columns(), key=_key_of, id="stores")
+        self.table = TableList[Candidate](self._columns(), key=_key_of, id="stores")
 
     def compose(self) -> ComposeResult:
-        yield TitleLine("Searching for the stores of this config …")
-        yield Banner(id="failure")
-        with ListAndDetail("Stores", "Store"):
-            yield self._list
-            yield AboutPane(can_focus=False)
+        yield from super().compose()
         yield KeyLine()
-
-    def on_mount(self) -> None:
-        self.action_reload()
-
-    def on_resize(self) -> None:
-        self.on_table_list_row_highlighted()
-
-    def on_table_list_row_highlighted(self) -> None:
-        candidate = self._list.selected
-        about = Content("") if candidate is None else self._about(candidate)
-        self.query_one(AboutPane).show(about)
-        self.refresh_bindings()
 
     def on_table_list_row_opened(self) -> None:
         self.action_open()
@@ -113,7 +98,7 @@ class StoresRoom(Room["Candidate | None"]):
         """Why an action cannot be done with the store under the cursor."""
         if action not in ("copy_here", "allow_changes"):
             return None
-        candidate = self._list.selected
+        candidate = self.table.selected
         if candidate is None:
             return "No stores found yet."
         if action == "allow_changes":
@@ -133,17 +118,21 @@ class StoresRoom(Room["Candidate | None"]):
     def shell_facts(self) -> Mapping[str, str]:
         """The store that is open, and the name of the one under the cursor, for the lines of a shell."""
         facts = {} if self._library is None else {"store": store_options(self._library)}
-        candidate = self._list.selected
+        candidate = self.table.selected
         return facts if candidate is None else facts | {"backend": quote(candidate.config.backend)}
 
     def action_open(self) -> None:
-        candidate = self._list.selected
+        candidate = self.table.selected
         if candidate is not None:
             self.dismiss(None if candidate.is_current and self._library is not None else candidate)
 
     def action_reload(self) -> None:
-        self.query_one("#failure", Banner).hide()
-        start_work(self, "stores", self._find)
+        self.reload()
+
+    def action_step_out(self) -> None:
+        """From the detail to the list, and then back."""
+        if not self.go(-1):
+            self.action_leave()
 
     def action_copy_here(self) -> None:
         start_work(self, "copy-write", guarded, self, self._copy, exclusive=False)
@@ -154,14 +143,13 @@ class StoresRoom(Room["Candidate | None"]):
     def action_open_file(self) -> None:
         start_work(self, "stores-file", guarded, self, self._open_file)
 
-    async def _find(self) -> None:
-        try:
-            found = await asyncio.to_thread(self._find_all)
-        except InspectorError as error:
-            self.query_one("#failure", Banner).fail(error)
-            return
+    async def load(self) -> None:
+        """Find the stores, and ask all of them at once."""
+        if not self.table.rows:
+            self.query_one(TitleLine).say("Searching for the stores of this config …")
+        found = await asyncio.to_thread(self._find_all)
         self._statuses = {}
-        self._list.set_rows(found)
+        self.table.set_rows(found)
         self._paint()
         await asyncio.gather(*map(self._check, found))
 
@@ -176,7 +164,7 @@ class StoresRoom(Room["Candidate | None"]):
             self.dismiss(await asyncio.to_thread(Candidate.from_path, path_typed(values["path"])))
 
     async def _copy(self) -> None:
-        candidate = self._list.selected
+        candidate = self.table.selected
         if candidate is None or self._library is None:
             return
         message = await copy_to(self.app, self._library, candidate, self._profile, self._patience)
@@ -185,7 +173,7 @@ class StoresRoom(Room["Candidate | None"]):
             self.action_reload()
 
     async def _confirm(self) -> None:
-        candidate = self._list.selected
+        candidate = self.table.selected
         if candidate is None:
             return
         body = Content(
@@ -199,9 +187,10 @@ class StoresRoom(Room["Candidate | None"]):
     def _paint(self) -> None:
         """Show what is known of each store, and how many of them answer."""
         answering = sum(status.problem is None for status in self._statuses.values())
-        self.query_one(TitleLine).say(f"{counted(len(self._list.rows), 'store')} configured: {answering} answering")
-        self._list.redraw()
-        self.on_table_list_row_highlighted()
+        self.query_one(TitleLine).say(f"{counted(len(self.table.rows), 'store')} configured: {answering} answering")
+        self.table.redraw()
+        self.show_row()
+        self.refresh_bindings()
 
     def _columns(self) -> Sequence[Column[Candidate]]:
         def state(one: Candidate) -> Content | str:
@@ -224,8 +213,11 @@ class StoresRoom(Room["Candidate | None"]):
             Column("where", lambda one: clean(one.location), flex=True, look="muted", shortened=shorten_path),
         )
 
-    def _about(self, candidate: Candidate) -> Content:
+    async def about(self) -> About:
         """Where the store is, what names it, its status, what it can do, and what it cannot do and why."""
+        return Content("") if self.table.selected is None else self._describe(self.table.selected), (), ""
+
+    def _describe(self, candidate: Candidate) -> Content:
         status = self._statuses.get(_key_of(candidate))
         parts: list[str | tuple[str, str]] = [
             (clean(candidate.name), STRONG),

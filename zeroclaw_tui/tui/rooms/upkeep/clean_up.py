@@ -35,7 +35,8 @@ from zeroclaw_tui.tui.actions import StoreRoom
 from zeroclaw_tui.tui.commands import Command, changing, mark_commands, warn
 from zeroclaw_tui.tui.dialogs import Dialog, confirmation
 from zeroclaw_tui.tui.format import fit, relative_age, shown_line
-from zeroclaw_tui.tui.rooms.upkeep.tab import About, UpkeepTab
+from zeroclaw_tui.tui.rooms.listing import About
+from zeroclaw_tui.tui.rooms.upkeep.tab import UpkeepTab
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.widgets.detail import MAX_SHOWN, origin_parts
 from zeroclaw_tui.tui.widgets.growing_text import GrowingText

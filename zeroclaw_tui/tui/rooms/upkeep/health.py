@@ -22,8 +22,9 @@ from zeroclaw_tui.tui.actions import StoreRoom
 from zeroclaw_tui.tui.commands import Command, inform, show_failure, warn
 from zeroclaw_tui.tui.dialogs import with_progress, yes_or_no
 from zeroclaw_tui.tui.format import shown_line, shown_words
+from zeroclaw_tui.tui.rooms.listing import About
 from zeroclaw_tui.tui.rooms.panes import BrowserPanes
-from zeroclaw_tui.tui.rooms.upkeep.tab import About, UpkeepTab
+from zeroclaw_tui.tui.rooms.upkeep.tab import UpkeepTab
 from zeroclaw_tui.tui.themes import MUTED, STRONG, Look
 from zeroclaw_tui.tui.widgets.lines import TitleLine
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList

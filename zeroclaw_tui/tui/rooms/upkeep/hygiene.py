@@ -26,7 +26,8 @@ from zeroclaw_tui.tui.actions import StoreRoom, until_words
 from zeroclaw_tui.tui.commands import Command, changing, warn
 from zeroclaw_tui.tui.dialogs import yes_or_no
 from zeroclaw_tui.tui.format import shown_line
-from zeroclaw_tui.tui.rooms.upkeep.tab import About, UpkeepTab
+from zeroclaw_tui.tui.rooms.listing import About
+from zeroclaw_tui.tui.rooms.upkeep.tab import UpkeepTab
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.widgets.lines import TitleLine
 from zeroclaw_tui.tui.widgets.table_list import EMPTY_KEY, Column, TableList

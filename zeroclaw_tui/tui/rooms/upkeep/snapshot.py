@@ -25,7 +25,8 @@ from zeroclaw_tui.tui.actions import StoreRoom, key_words
 from zeroclaw_tui.tui.commands import Command, changing, inform, mark_commands
 from zeroclaw_tui.tui.dialogs import Answer, Question
 from zeroclaw_tui.tui.format import shown_line, shown_words
-from zeroclaw_tui.tui.rooms.upkeep.tab import About, UpkeepTab
+from zeroclaw_tui.tui.rooms.listing import About
+from zeroclaw_tui.tui.rooms.upkeep.tab import UpkeepTab
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.transfer import import_answers, plan_body
 from zeroclaw_tui.tui.widgets.lines import TitleLine

@@ -159,9 +159,6 @@ class WhyRoom(StoreRoom):
             return False
         return super().check_action(action, parameters)
 
-    def on_resize(self) -> None:
-        self.pane.paint()
-
     def on_prompt_line_asked(self, event: PromptLine.Asked) -> None:
         if event.text != self.inquiry.request.query:
             self.inquiry.ask_about(query=event.text)

@@ -1,0 +1,107 @@
+"""What rooms and tabs with one list share: it is loaded, and all about the row under the cursor is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.worker import Worker
+
+from zeroclaw_tui.memory.errors import InspectorError
+from zeroclaw_tui.memory.text_difference import DiffLine
+from zeroclaw_tui.tui.commands import start_work
+from zeroclaw_tui.tui.format import shown_words
+from zeroclaw_tui.tui.widgets.detail import AboutPane, ListAndDetail
+from zeroclaw_tui.tui.widgets.lines import Banner, StatusBar, TitleLine
+from zeroclaw_tui.tui.widgets.table_list import TableList
+
+About = tuple[Content, Sequence[DiffLine], str]
+"""Words about a row, then a difference, else a text."""
+if TYPE_CHECKING:
+    from textual.widget import Widget as Base
+else:
+    # Not a widget, because Textual takes the styles of the first base that is one.
+    Base = object
+
+
+class Listing(Base):
+    """A title, a list, all about the row under the cursor, and a line below; a failure is in a banner."""
+
+    TITLES: ClassVar[tuple[str, str]] = ("Findings", "Finding")
+    """The titles of the list and of the detail."""
+    table: TableList[Any]
+    """The list that has the focus first."""
+    _loading: Worker[None] | None = None
+
+    def compose(self) -> ComposeResult:
+        yield TitleLine()
+        yield Banner()
+        with ListAndDetail(*self.TITLES):
+            with Vertical(classes="lists"):
+                yield from self.compose_lists()
+            yield AboutPane()
+        yield StatusBar()
+
+    def compose_lists(self) -> ComposeResult:
+        yield self.table
+
+    def on_mount(self) -> None:
+        self.reload()
+
+    async def load(self) -> None:
+        """Read the store and show the result. Raises InspectorError."""
+        raise NotImplementedError
+
+    async def about(self) -> About:
+        """Everything about the row under the cursor. Raises InspectorError."""
+        raise NotImplementedError
+
+    def status(self) -> Sequence[str]:
+        """The line below the list."""
+        return ()
+
+    def reload(self) -> None:
+        """Load again; what is shown stays until then."""
+        self._loading = start_work(self, "load", self.load_now)
+
+    async def load_now(self) -> None:
+        """Load, and show why where that fails."""
+        banner = self.query_one(Banner)
+        try:
+            await self.load()
+        except InspectorError as error:
+            banner.fail(error)
+        else:
+            banner.hide()
+        self.show_row()
+        self.screen.refresh_bindings()
+
+    def show_row(self) -> None:
+        """Show everything about the row under the cursor, and the line below the list."""
+        self.query_one(StatusBar).say(*self.status())
+        start_work(self, "about", self._show_about)
+
+    async def _show_about(self) -> None:
+        try:
+            about = await self.about()
+        except InspectorError as error:
+            about = (Content(shown_words(str(error))), (), "")
+        self.query_one(AboutPane).show(*about)
+
+    def on_table_list_row_highlighted(self, event: TableList.RowHighlighted) -> None:
+        event.stop()
+        self.show_row()
+        self.screen.refresh_bindings()
+
+    def go(self, step: int) -> bool:
+        """Go one pane further or back, from the lists to the text; False where there is none."""
+        panes = (*self.query(TableList), self.query_one(AboutPane))
+        at = step + next((at for at, pane in enumerate(panes) if pane.has_focus), 0)
+        if not self.table.rows or not 0 <= at < len(panes):
+            return False
+        self.set_class(panes[at] is panes[-1], "-reading")
+        panes[at].focus()
+        return True
