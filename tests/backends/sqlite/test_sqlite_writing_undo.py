@@ -46,6 +46,12 @@ async def test_a_place_that_is_taken_costs_only_the_place(path):
         assert await row_with_id(memory, other.id) == other
 
 
+async def test_another_programs_row_at_the_last_rowid_of_all_is_in_nobodys_way(path):
+    small_store.change(path, "UPDATE memories SET rowid = 9223372036854775807 WHERE id = 'id-001'")
+    async with opened(path) as memory:
+        assert (await create(memory, Draft("c", "mine"), JournalRecorder())).rows[0].handle == 2
+
+
 @pytest.mark.parametrize(("old", "new"), [("G1", "G4"), ("G2", "G3"), ("G3", "G4"), ("G2", "G2")])
 async def test_rows_of_an_older_generation_come_back_into_a_migrated_file(old, new, make_store, tmp_path):
     journal = JournalRecorder()

@@ -91,7 +91,8 @@ class RawTable:
 
     def insert(self, rows: Sequence[Row]) -> list[Row]:
         """Add rows, each at its own rowid where that is free, and return them as the table then has them."""
-        (highest,) = self._connection.execute(f"SELECT coalesce(max(rowid), 0) FROM {quoted(self._name)}").fetchone()
+        highest_of = f"SELECT coalesce(max(rowid), 0) FROM {quoted(self._name)} WHERE rowid <= ?"
+        (highest,) = self._connection.execute(highest_of, [_FARTHEST]).fetchone()
         last = min(highest + _FAR, _FARTHEST)
         statement = f"SELECT rowid FROM {quoted(self._name)} WHERE {_AMONG}"
         handles = [row.handle for row in rows if isinstance(row.handle, int) and row.handle <= last]
