@@ -213,7 +213,7 @@ def test_what_is_no_file_is_reported_by_what_it_is(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "file").write_text("")
     for name, said in {
-        "folder": "Is a directory",
+        "folder": "is not a regular file",
         "dangling": f"is a link to {tmp_path / 'nowhere.toml'}, which is not there",
         "circle": "cannot be read: Too many levels of symbolic links",
         "pipe": "is not a regular file",
