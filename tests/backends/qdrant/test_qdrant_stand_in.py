@@ -129,3 +129,16 @@ def test_searches_give_the_same_scores(both: tuple[Http, QdrantClient], conditio
     assert [hit["id"] for hit in mine] == [hit.id for hit in theirs]
     assert [hit["score"] for hit in mine] == pytest.approx([hit.score for hit in theirs], abs=1e-6)
     assert [hit["payload"] for hit in mine] == [hit.payload for hit in theirs]
+
+
+def test_deleting_overwriting_and_new_vectors_leave_the_same_points(both: tuple[Http, QdrantClient]) -> None:
+    http, local = both
+    http.ask("POST", "/points/delete?wait=true", {"points": [1, 3, str(uuid.UUID(int=3)), 999]})
+    local.delete(NAME, models.PointIdsList(points=[1, 3, str(uuid.UUID(int=3)), 999]))
+    point = {"id": 7, "payload": {"key": "seven"}, "vector": [1.0, 0, 0, 0, 0, 0]}
+    http.ask("PUT", "/points?wait=true", {"points": [point]})
+    local.upsert(NAME, [models.PointStruct(**point)])
+    vectors = {"id": 9, "vector": [0.0, 3.0, 4.0, 0, 0, 0]}
+    http.ask("PUT", "/points/vectors?wait=true", {"points": [vectors]})
+    local.update_vectors(NAME, [models.PointVectors(**vectors)])
+    same(scrolled(http, None, 100), local_scrolled(local, None, 100))

@@ -123,6 +123,15 @@ class MarkdownMemory(SearchedMemory, ReloadedMemory[Notes]):
         except OSError as error:
             raise Refused(f"{self._root} cannot be made: {error.strerror}.", hint="Check its permissions.") from error
 
+    async def forget(self, key: str) -> bool:
+        """Take out the line of that key, "<file stem>:<line>". Raises Refused where several folders have it."""
+        entries = (await self._loaded()).entries
+        found = [entry for entry in entries if entry.id == key] or [entry for entry in entries if entry.key == key]
+        if len(found) > 1:
+            ids = ", ".join(entry.id for entry in found)
+            raise Refused(f"Several folders have a line {key}.", hint=f"Name one of {ids}.")
+        return (await self.apply([Change(version_of_line(entry), None) for entry in found], None)).written > 0
+
     async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> OwnEvidence:
         """Recall by the rules of the profile; of several agents the first is the one that asks, the others its peers.
 
