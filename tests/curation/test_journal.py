@@ -143,6 +143,15 @@ async def test_old_actions_go_after_their_days_as_a_new_one_ends(trash: Trash, c
     await kept(trash, deletion(3))
     assert [row.row.id for row in (await trash.listing())[0]] == ["id3", "id2"]
     assert len(await trash.actions()) == 2
+    clock.pass_days(365)
+    await kept(trash, deletion(4))
+    clock.pass_days(-330)
+    await kept(trash, deletion(5))
+    ids = [row.row.id for row in (await trash.listing())[0]]
+    assert ids == ["id5", "id4"], "what was there before the clock went ahead had gone by then"
+    clock.pass_days(35)
+    await kept(trash, deletion(6))
+    assert (await trash.listing())[1] == 3, "while the clock is behind the newest change nothing goes by its age"
 
 
 async def test_deleted_memories_are_found_in_any_case_and_by_store(

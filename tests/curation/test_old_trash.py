@@ -1,9 +1,11 @@
-"""The trash of an earlier version is converted once, whole or not at all."""
+"""The trash of an earlier version is converted once, whole or not at all; its backup stays for a while."""
 
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
+import stat
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -15,14 +17,21 @@ from support.opened import opened
 from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.journal import Trash
+from zeroclaw_tui.curation.old_trash import BACKUP, BACKUP_DAYS
+from zeroclaw_tui.memory.change import Row, RowChange
 from zeroclaw_tui.memory.errors import Unreadable
 
 DUMP = Path(__file__).parents[1] / "data" / "rmem" / "trash_0.2.0.sql"
 
 
 @pytest.fixture
-def trash(tmp_path: Path) -> Trash:
-    trash = Trash(install_at(tmp_path), "rmem:rustmem.db", Clock())
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def trash(tmp_path: Path, clock: Clock) -> Trash:
+    trash = Trash(install_at(tmp_path), "rmem:rustmem.db", clock)
     with old_trash(trash.file):
         return trash
 
@@ -38,11 +47,14 @@ def old_trash(file: Path) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-async def test_an_old_trash_is_converted(trash: Trash) -> None:
+async def test_an_old_trash_is_converted_and_its_backup_leaves_with_the_trash(trash: Trash) -> None:
     assert [(one.verb, one.count, one.open) for one in await trash.actions()] == [("edit", 1, 1), ("forget", 1, 1)]
     ((row,), _) = await trash.listing()
     assert row.row.entry().content == "Mila keeps bees on the roof"
+    backup = trash.file.with_name(BACKUP)
+    assert stat.S_IMODE(backup.stat().st_mode) == 0o600
     assert await trash.empty() == 1
+    assert not backup.exists()
 
 
 async def test_what_was_undone_stays_undone_and_the_undo_itself_goes(trash: Trash) -> None:
@@ -99,3 +111,15 @@ async def test_a_conversion_that_fails_changes_nothing_and_says_so(trash: Trash)
         assert connection.execute("SELECT count(*) FROM kept").fetchone() == (2,)
         connection.execute("DELETE FROM kept WHERE number = 2")
     assert [action.verb for action in await trash.actions()] == ["forget"]
+
+
+async def test_the_backup_goes_after_its_days_as_a_change_ends(trash: Trash, clock: Clock) -> None:
+    await trash.actions()
+    backup = trash.file.with_name(BACKUP)
+    os.utime(backup, (clock().timestamp(), clock().timestamp()))
+    for days, is_left in ((BACKUP_DAYS - 1, True), (2, False)):
+        clock.pass_days(days)
+        action = await trash.begin("purge", "deleted")
+        action.record([RowChange(Row("1", {"key": "key", "content": "text"}), None)])
+        await action.finish()
+        assert backup.exists() == is_left

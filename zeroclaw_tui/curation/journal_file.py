@@ -9,11 +9,12 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from zeroclaw_tui.curation.journal_records import SCHEMA, VERSION, RowCodec, wipe
-from zeroclaw_tui.curation.old_trash import convert
+from zeroclaw_tui.curation.old_trash import BACKUP, BACKUP_DAYS, convert
 from zeroclaw_tui.files.database import is_for_want_of_room, transaction, wal_file
 from zeroclaw_tui.files.disk import FULL, MAKE_ROOM, file_size, locked_or_closed, make_folder, new_file
 from zeroclaw_tui.memory.errors import DiskFull, InspectorError, Locked, Unreadable
@@ -51,6 +52,13 @@ class JournalFile:
     def size(self) -> int:
         """Return the bytes of the file and of its write-ahead log."""
         return file_size(self.path) + file_size(wal_file(self.path))
+
+    def delete_old_backup(self, now: datetime) -> None:
+        """Delete the trash of an earlier version after its days. Blocks."""
+        backup = self.path.with_name(BACKUP)
+        with contextlib.suppress(OSError):
+            if backup.stat().st_mtime < (now - timedelta(days=BACKUP_DAYS)).timestamp():
+                backup.unlink()
 
     async def lock(self) -> int:
         """Wait for the lock and return its file descriptor; closing it, or the end of the process, releases it."""
@@ -96,7 +104,7 @@ class JournalFile:
         return await asyncio.to_thread(write)
 
     async def erase(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
-        """Return what `work` returns, under the lock; zero what it deletes."""
+        """Return what `work` returns, under the lock; zero what it deletes, and delete the backup."""
 
         def erase() -> Answer:
             with closing(self.open_to_write()) as connection:
@@ -105,6 +113,7 @@ class JournalFile:
                 try:
                     with self.explained("written further"):
                         wipe(connection)
+                        self.path.with_name(BACKUP).unlink(missing_ok=True)
                 except InspectorError as error:
                     error.hint = f"The file may still contain what was deleted. Empty the trash again. {error.hint}"
                     raise

@@ -315,8 +315,10 @@ def delete_old(connection: sqlite3.Connection, now: datetime) -> None:
         with transaction(connection):
             *older, _ = connection.execute("SELECT number, moment FROM actions ORDER BY number").fetchall()
             has_deleted = False
+            # A clock that is behind is wrong, or was wrong before: no age can be trusted then.
+            is_behind = any(moment > now.timestamp() + _DAY for _, moment in older)
             for number, moment in older:
-                is_old = moment < now.timestamp() - TRASH_DAYS * _DAY
+                is_old = not is_behind and moment < now.timestamp() - TRASH_DAYS * _DAY
                 if is_old or bytes_used(connection) > TRASH_BYTES:
                     connection.execute("DELETE FROM changes WHERE action = ?", (number,))
                     has_deleted = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,12 @@ from typing import Any
 from zeroclaw_tui.curation.external import read_file
 from zeroclaw_tui.curation.journal_records import EXTERNAL, INSERT_CHANGE, SCHEMA, VERSION, RowCodec, columns_of_change
 from zeroclaw_tui.files.database import transaction
+from zeroclaw_tui.files.disk import new_file
 from zeroclaw_tui.memory.change import FILE, OTHER_ROW, Row, RowChange, Value
 from zeroclaw_tui.memory.errors import Refused, Unreadable
+
+BACKUP, BACKUP_DAYS = "trash-0.2.db", 30
+"""The trash as it was before it was converted, and how long it stays."""
 
 _PATHS = ("path", "moved_to", "moved_from", "made_folder", "audit_file")
 _CHANGES = """SELECT k.number, k.action, k.taken_back > 0,
@@ -26,9 +30,15 @@ _CHANGES = """SELECT k.number, k.action, k.taken_back > 0,
 def convert(connection: sqlite3.Connection, file: Path, codec: RowCodec, home: Path | None) -> None:
     """Convert the tables of 0.2.0 and 0.3.0 in one transaction; if that fails, they stay as they are.
 
-    What was undone is undone, the rest is done. Undos, redos and restores go; rows that they replaced stay.
+    A copy stays as a backup. What was undone is undone, the rest is done. Undos, redos and restores go; rows that they
+    replaced stay.
     """
     home = None if home is None else Path(os.path.realpath(home))
+    backup = file.with_name(BACKUP)
+    backup.unlink(missing_ok=True)
+    os.close(new_file(backup))
+    with closing(sqlite3.connect(backup)) as copy:
+        connection.backup(copy)
     with transaction(connection):
         if connection.execute("PRAGMA user_version").fetchone()[0] == VERSION:
             return

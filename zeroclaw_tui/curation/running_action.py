@@ -121,6 +121,7 @@ class RunningAction(Journal):
         found = find_actions(connection, "a.number = ?", self.number)
         if found:
             delete_old(connection, self._clock())
+            self._file.delete_old_backup(self._clock())
         return next(iter(found), None)
 
     async def what_is_done(self) -> str:

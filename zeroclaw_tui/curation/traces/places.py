@@ -12,6 +12,7 @@ from typing import Literal
 from zeroclaw_tui.curation.formats.snapshot import NAME as SNAPSHOT
 from zeroclaw_tui.curation.formats.snapshot import SIDE_CAR
 from zeroclaw_tui.curation.journal_file import NAME as TRASH
+from zeroclaw_tui.curation.old_trash import BACKUP as OLD_TRASH
 
 Kind = Literal[
     "snapshot", "archive", "markdown", "prompt file", "chat", "trace", "knowledge",
@@ -151,7 +152,8 @@ PLACES: tuple[Place, ...] = (
     Place("other database", "config", ("workspace/memory/brain.db", "data/memory/brain.db"), "rows", _OTHER),
     Place("own copy", "folder", (SIDE_CAR, f"memory/{SIDE_CAR}"), "memory lines",
           "This is this program's lossless copy of the snapshot.", erase_only=True),
-    Place("trash", "own", (TRASH,), "trash", erase_only=True),
+    # The second one is the backup of a trash that was converted.
+    Place("trash", "own", (TRASH, OLD_TRASH), "trash", erase_only=True),
     # Before its backups, which may be links to it. Cutting anything out of the key file would lose every secret.
     Place("config", "config", ("config.toml", ".secret_key"), "anything", stays=_CONFIG, erase_only=True),
     Place("config backup", "own", ("backups/*.toml",), "anything", erase_only=True),
