@@ -109,6 +109,7 @@ async def test_what_another_program_changes_shows_after_its_time(
 async def test_of_a_collection_too_big_to_load_rows_are_found_by_name(
     too_big: QdrantMemory, server: QdrantServer, points: PointStore
 ) -> None:
+    assert await count_matching(too_big, MemoryFilter(category=("daily",))) == 900
     (entry,) = await too_big.rows(Query(ENTRIES, keys=["key 0500"]))
     assert entry.content == "n 500"
     (row,) = await too_big.rows(Query(ROWS, keys=["key 0500"]))

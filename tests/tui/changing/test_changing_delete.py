@@ -187,3 +187,12 @@ async def test_a_new_memory_is_under_the_cursor_at_once_and_an_edit_is_seen_wher
         assert "Typed anew." in screen_text(app)
         await press(pilot, "d", "y")
         assert "fresh_key" not in keys_in(inspector.store)
+
+
+async def test_an_edited_memory_stays_in_sight_of_a_recall_that_no_longer_finds_it(inspector: Inspector) -> None:
+    async with running(inspector.app(), WIDE) as (app, pilot):
+        await press(pilot, "slash", "=ramen", "enter", "e", "ctrl+u", "=Likes soba.", "ctrl+s")
+        assert "edited: no longer in this list" in screen_words(app)
+        entry = rows_of(pilot).selected_entry
+        assert entry is not None
+        assert entry.content == "Likes soba."

@@ -45,14 +45,9 @@ from zeroclaw_tui.embeddings.factory import create_embedder, why_no_embedder
 from zeroclaw_tui.memory.change import Draft, Edit, NewVector, Row, RowChange, RowVersion, Value, Vector
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry, column_text, uuid_for
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, NotReachable, Refused, Unreadable
-from zeroclaw_tui.memory.query import (
-    VERSIONS,
-    MemoryFilter,
-    Query,
-    Sort,
-    SortField,
-)
+from zeroclaw_tui.memory.query import NO_SESSION, VERSIONS, MemoryFilter, Query, Sort, SortField, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
+from zeroclaw_tui.memory.statistics import CountField, Counts
 from zeroclaw_tui.memory.text import WHITE_SPACE, is_unicode, one_line, unicode_text
 from zeroclaw_tui.scoring.evidence import OwnEvidence, depth_of
 from zeroclaw_tui.scoring.neighbours import Near, Neighbour
@@ -300,6 +295,21 @@ class QdrantWriter(RowWriter):
         return vector.data
 
 
+def conditions_of(filter: MemoryFilter) -> Filter | None:
+    """A filter in Qdrant's JSON; None if it has parts that Qdrant cannot answer."""
+    here = MemoryFilter(filter.category, filter.session, filter.agent)
+    if filter.but(superseded=here.superseded) != here or filter.superseded is Superseded.ONLY:
+        return None
+    must: list[Filter] = []
+    if filter.category is not None:
+        must.append(any_of("category", filter.category, or_missing="" in filter.category))
+    if filter.session is not None:
+        must.append(any_of("session_id", filter.session, or_missing=NO_SESSION in filter.session))
+    if filter.agent is not None:
+        must.append(of_agents(filter.agent))
+    return {"must": must}
+
+
 def any_of(field: str, values: Iterable[str], *, or_missing: bool = False) -> Filter:
     """The condition that a payload field is one of these texts, or missing."""
     # No payload has text that is not valid Unicode, and Qdrant refuses it as JSON.
@@ -500,6 +510,18 @@ class QdrantMemory(SearchedMemory, ReloadedMemory[Loaded]):
 
     async def _rows_of(self, entries: Sequence[MemoryEntry]) -> Sequence[Row]:
         return await self._stored([entry.handle for entry in entries])
+
+    async def count_up(self, filter: MemoryFilter, now: str, by: Sequence[CountField] = ()) -> Counts:
+        """The counts; in a collection that is too big to load only the total.
+
+        Qdrant's facets need a payload index, and ZeroClaw makes none.
+        """
+        try:
+            return await super().count_up(filter, now, by)
+        except TooManyPoints:
+            if (conditions := conditions_of(filter)) is None:
+                raise
+            return Counts(await self._client.count_points(conditions))
 
     def stamp_of(self, row: Row) -> RowVersion:
         return RowVersion.of(self._entry(row))

@@ -162,7 +162,7 @@ class BrowserPanes(Vertical):
     def look_again(self, *, go_to: Handle | None = None, edited: MemoryEntry | None = None) -> None:
         """Show the same view again, its place kept, with the cursor on the row `go_to`.
 
-        That a memory which was just `edited` is not in this view any more is reported.
+        What was `edited` stays in sight of a recall, or is reported as no longer in this list.
         """
         self.look(self.view, keep_place=True, go_to=go_to, edited=edited)
 
@@ -380,7 +380,8 @@ class BrowserPanes(Vertical):
         rows.marked.recount(chosen, len(handles))
         if go_to is not None:
             rows.go_to(go_to)
-        self._report_left_out(edited)
+        if edited is not None and edited.handle not in handles:
+            self.notify(f"{one_line(edited.key)[:60]} is no longer in this list.", markup=False)
         self._answered()
         await self._scan(first)
         if handles:
@@ -398,17 +399,12 @@ class BrowserPanes(Vertical):
                 if get_current_worker().is_cancelled:
                     # A driver's thread may go on after its await was cancelled.
                     return
-                self._show_recall(result, self._since(started))
-        self._report_left_out(edited)
+                self._show_recall(result, self._since(started), edited)
         self._has_recalled = True
         await self._painted()
         await self._count_again(view, now)
         self._found = (await count_facets(library.memory, view.finding_filter(now), now.isoformat())).total
         self._answered()
-
-    def _report_left_out(self, edited: MemoryEntry | None) -> None:
-        if edited is not None and edited.handle not in self.rows.handles:
-            self.notify(f"{one_line(edited.key)[:60]} is no longer in this list.", markup=False)
 
     async def _find_similar(self, view: View, now: datetime) -> None:
         """Show the memories nearest to one of them, or to a text."""
@@ -416,13 +412,13 @@ class BrowserPanes(Vertical):
 
         started, text = self._pace.stopwatch(), view.query if view.similar_to is None else ""
         found = await similar_memories(self._open_library, entry=view.similar_to, text=text, limit=_MAX_SIMILAR)
-        self._show_recall(_similar_ranking(found, self._request(view, now)), self._since(started))
+        self._show_recall(_similar_ranking(found, self._request(view, now)), self._since(started), None)
         await self._count_again(view, now)
 
-    def _show_recall(self, result: RecallResult, milliseconds: float) -> None:
+    def _show_recall(self, result: RecallResult, milliseconds: float, edited: MemoryEntry | None) -> None:
         self.recalled, self._milliseconds, self._text_filter = result, milliseconds, None
         self.lights = NO_HIGHLIGHTS if result.mode == SIMILAR else highlights_of_message(result.request.query)
-        self.rows.show_results(result)
+        self.rows.show_results(result, edited)
         self._answered()
 
     async def _read_rows(self, handles: Sequence[Handle]) -> None:

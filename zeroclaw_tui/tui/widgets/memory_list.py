@@ -19,6 +19,7 @@ from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.format import ELLIPSIS, NO_HIGHLIGHTS, Highlights, fit, highlights_of_message, wrapped
 from zeroclaw_tui.tui.widgets.marks import Marks
 from zeroclaw_tui.tui.widgets.rows import (
+    FELL_OUT,
     MAX_TEXT,
     WIDE_WINDOW,
     ListingLook,
@@ -138,7 +139,7 @@ class MemoryList(TableList[ListedRow]):
     def selected_result(self) -> ScoredEntry | None:
         """The recall result under the cursor; None in a listing."""
         row = self.selected
-        return row.result if isinstance(row, RankedRow) else None
+        return row.result if isinstance(row, RankedRow) and row.result.stage != FELL_OUT else None
 
     def show_page(self, entries: Sequence[MemoryEntry]) -> None:
         """Show the first rows of a listing whose whole order is not known yet.
@@ -172,11 +173,14 @@ class MemoryList(TableList[ListedRow]):
             self.redraw()
             self._post_highlight()
 
-    def show_results(self, result: RecallResult) -> None:
-        """Show the ranked answer to a recall; the same query again keeps the cursor on its memory."""
+    def show_results(self, result: RecallResult, edited: MemoryEntry | None = None) -> None:
+        """Show the ranked answer to a recall; the same query again keeps the cursor on its memory.
+
+        A memory that was just `edited` stays in sight behind the results when it is none of them any more.
+        """
         is_same_query = self._recall is not None and self._recall.request.query == result.request.query
         at_cursor = self._handle_at(self.cursor) if is_same_query else None
-        self._recall, self._ranking, self._posted = result, Ranking.of(result), None
+        self._recall, self._ranking, self._posted = result, Ranking.of(result, edited), None
         rows = self._ranking.lines
         place = position([_handle_of(row) for row in rows], at_cursor, self.cursor)
         self.set_rows(rows, cursor=place if place is not None else self.cursor if is_same_query else 0)

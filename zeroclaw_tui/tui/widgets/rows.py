@@ -21,6 +21,7 @@ from zeroclaw_tui.tui.themes import Look
 from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, EMPTY_KEY, Column, cut_key
 
 LUCID = "lucid"
+FELL_OUT = "edited: no longer in this list"
 WIDE_WINDOW = 140
 """Columns of a window in which a listing has category, agent and size."""
 MAX_TEXT = 4096
@@ -103,8 +104,8 @@ class Ranking:
     threshold: float
 
     @classmethod
-    def of(cls, recall: RecallResult) -> Ranking:
-        """The results in order, then what the content scanner withholds."""
+    def of(cls, recall: RecallResult, edited: MemoryEntry | None = None) -> Ranking:
+        """The results in order, then what the content scanner withholds, then `edited` where it is none of these."""
         if recall.is_for_people:
             return cls(tuple(RankedRow(result, False) for result in recall.results), None, recall.threshold)
         line_at = threshold_line(recall.results, recall.threshold)
@@ -113,6 +114,8 @@ class Ranking:
             for at, result in enumerate(recall.results)
         ]
         rows += [RankedRow(result, True, f"withheld: {one_line(result.withheld or '')}") for result in recall.withheld]
+        if edited is not None and all(row.result.entry.id != edited.id for row in rows):
+            rows.append(RankedRow(ScoredEntry(edited, 0, None, stage=FELL_OUT), True, FELL_OUT))
         return cls(tuple(rows), line_at, recall.threshold)
 
     @property
