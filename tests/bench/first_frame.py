@@ -3,7 +3,7 @@
     python tests/bench/first_frame.py [--rows 1000000] [--runs 7]
 
 Yardsticks: an empty Textual app, and the same inspector on 1,000 rows. "First frame" is the screen's own first text,
-"memories" the first row of the list. Beside the time is the processor's time of all threads, which holds on a
+"memories" the first row of the list. Next to the time is the processor's time of all threads, which holds on a
 loaded machine too. All programs run from bytecode, as installed ones do, whatever PYTHONDONTWRITEBYTECODE says here.
 """
 
@@ -72,7 +72,7 @@ def _spawn(argv: list[str]) -> pexpect.spawn:
     env.pop("PYTHONDONTWRITEBYTECODE", None)
     env["PYTHONPYCACHEPREFIX"] = str(_folder() / "bytecode")
     child = pexpect.spawn(argv[0], argv[1:], dimensions=(24, 80), env=env, timeout=60, maxread=65536)
-    # pexpect waits 50 ms before each key unless told not to.
+    # pexpect waits 50 ms before each key unless this is 0.
     child.delaybeforesend = None
     return child
 

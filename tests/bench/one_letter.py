@@ -86,7 +86,7 @@ async def painted(pilot: Pilot[Any], watch: Watch, key: str) -> None:
 
 
 async def files_of_one_letter(folder: Path, rows: int) -> dict[str, list[str]]:
-    """The functions called from the second letter to its painted answer, by the file they stand in."""
+    """The functions called from the second letter to its painted answer, by file."""
     install = folder / "zeroclaw"
     (install / "data" / "memory").mkdir(parents=True)
     (install / "config.toml").write_text(CONFIG, encoding="utf-8")

@@ -61,7 +61,7 @@ def test_wrong_use_is_one_sentence_and_a_hint(arguments: tuple[str, ...]) -> Non
     assert "`zeroclaw memory" in caught.value.hint
 
 
-def test_a_number_that_is_too_large_is_told_so() -> None:
+def test_a_number_that_is_too_large_is_refused() -> None:
     with pytest.raises(UsageError, match="from 1 to 2,147,483,647"):
         _parsed("recall", "tea", "--limit", "4294967295")
     with pytest.raises(UsageError, match="is not a whole number"):

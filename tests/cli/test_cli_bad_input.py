@@ -200,7 +200,7 @@ sys.exit(zeroclaw())
 
 
 @pytest.mark.parametrize(("lock", "arguments"), [("EXCLUSIVE", ("list",)), ("IMMEDIATE", ("store", "drink", "Oolong"))])
-def test_a_locked_database_is_told_after_the_time_out(
+def test_a_locked_database_is_reported_after_the_time_out(
     memory: Run, install: Path, lock: str, arguments: tuple[str, ...]
 ) -> None:
     before = memory("list", "--json").json

@@ -198,15 +198,15 @@ sys.exit(zeroclaw())
 
 
 def test_a_memory_that_another_program_changed_in_the_meantime_stays(memory: Run, install: Path, brain: Brain) -> None:
-    def beside(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def run_with_writer(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         code = _BESIDE.format(name=name, database=str(brain.path), install=str(install), arguments=arguments)
         return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
 
-    edited = beside("edit_memory", "edit", "pet", "--content", "mine")
+    edited = run_with_writer("edit_memory", "edit", "pet", "--content", "mine")
     assert (edited.returncode, edited.stdout) == (1, "")
     assert "Another program changed this memory" in edited.stderr
     brain.execute("UPDATE memories SET content = 'Cat' WHERE key = 'pet'")
-    purged = beside("remove_memories", "purge", "--session", "tg_1", "--yes", "--json")
+    purged = run_with_writer("remove_memories", "purge", "--session", "tg_1", "--yes", "--json")
     document = json.loads(purged.stdout)
     assert (purged.returncode, document["count"], document["changed"]) == (1, 1, ["id-2"])
     assert [entry["key"] for entry in document["entries"]] == ["tz"]

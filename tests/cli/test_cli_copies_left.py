@@ -27,7 +27,7 @@ def left(request: pytest.FixtureRequest, tmp_path: Path) -> Left:
     return left
 
 
-def _held(path: str) -> list[tuple[Any, ...]] | str:
+def _text_of(path: str) -> list[tuple[Any, ...]] | str:
     """Everything a database says when asked, or what a file holds."""
     if not path.endswith(".db"):
         return Path(path).read_text()
@@ -49,7 +49,7 @@ def _message(document: Any) -> dict[str, str]:
 
 def test_what_is_cleaned_is_clean_and_comes_back(run: Run, left: Left, tmp_path: Path) -> None:
     """To the byte, words in keyword indexes too; the rest of each place stays, and an undo brings all of it back."""
-    before = {path: _held(path) for path in left.kinds}
+    before = {path: _text_of(path) for path in left.kinds}
     options = ("--config-dir", str(left.config_dir), "--yes", "--json")
     answer = run("memory", "forget", "quill", "--clean-copies", *options, HOME=str(tmp_path))
     assert (answer.code, answer.err) == (0, "")
@@ -58,11 +58,11 @@ def test_what_is_cleaned_is_clean_and_comes_back(run: Run, left: Left, tmp_path:
     message = _message(answer.json)
     assert {path for path in left.kinds if path in message} == left.kinds.keys() - left.cleanable
     for path in left.cleanable:
-        assert STAYS in str(_held(path)) or "acp" in path
-        assert len(_held(path)) <= len(before[path])
+        assert STAYS in str(_text_of(path)) or "acp" in path
+        assert len(_text_of(path)) <= len(before[path])
     undone = run("memory", "undo", *options, HOME=str(tmp_path))
     assert undone.json["undone"]["verb"] == "clean"
-    assert {path: _held(path) for path in left.kinds} == before
+    assert {path: _text_of(path) for path in left.kinds} == before
     with closing(sqlite3.connect(left.root / "sessions" / "sessions.db")) as connection:
         found = connection.execute("SELECT rowid FROM sessions_fts WHERE sessions_fts MATCH 'zebediah'").fetchall()
     assert found == [(777,)]

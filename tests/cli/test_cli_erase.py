@@ -26,7 +26,7 @@ def _holding(folder: Path) -> list[str]:
     return [path.name for path in files if TEXT.lower().encode() in path.read_bytes().lower()]
 
 
-def test_a_dry_run_shows_where_it_lies(memory: Run, install: Path) -> None:
+def test_a_dry_run_shows_where_it_is(memory: Run, install: Path) -> None:
     answer = memory("erase", "NAMED mio", "--dry-run")
     assert answer.code == 0
     assert "Found in 1 place" in answer.out
@@ -42,7 +42,7 @@ def test_a_dry_run_shows_where_it_lies(memory: Run, install: Path) -> None:
     assert "Cat named Mio" in _contents(install)
 
 
-def test_all_is_gone_and_the_report_says_so_without_the_text(memory: Run, install: Path, tmp_path: Path) -> None:
+def test_all_is_deleted_and_the_report_says_so_without_the_text(memory: Run, install: Path, tmp_path: Path) -> None:
     memory("forget", "lang", "--yes")
     report, copy = tmp_path / "report.json", tmp_path / "copy.jsonl"
     answer = memory("erase", TEXT, "Peanuts", "--yes", "--json", "--report", str(report), "--export", str(copy))

@@ -48,7 +48,7 @@ def test_the_format_of_a_file_is_known_by_its_name(memory: Run, tmp_path: Path) 
         assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
 
 
-def test_a_file_of_that_name_is_only_replaced_when_told_to(memory: Run, tmp_path: Path) -> None:
+def test_a_file_of_that_name_is_only_replaced_on_request(memory: Run, tmp_path: Path) -> None:
     file = tmp_path / "x.jsonl"
     file.write_text("mine")
     done = memory("export", str(file))

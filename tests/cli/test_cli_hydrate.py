@@ -46,7 +46,7 @@ def file(install: Path) -> Path:
 
 @pytest.fixture
 def empty(install: Path, file: Path) -> Path:
-    """The same install, its database gone; gives the place of it."""
+    """The same install without its database; gives the place of it."""
     database = install / "workspace" / "memory" / "brain.db"
     for path in database.parent.iterdir():
         path.unlink()

@@ -61,7 +61,7 @@ def test_a_dry_run_says_what_would_come_and_writes_nothing(memory: Run, install:
         (("--rename",), 3, {"pet": "Cat named Mio", "pet (imported f42e)": "Dog named Rex \x1b[31m"}),
     ],
 )
-def test_it_comes_in_as_told_and_undo_takes_it_back(
+def test_it_is_imported_as_chosen_and_undo_reverses_it(
     option: tuple[str, ...], count: int, pets: dict[str, str], memory: Run, install: Path, file: Path
 ) -> None:
     before = _contents(install)

@@ -1,4 +1,4 @@
-"""`memory reindex`: what would be sent, the vectors made, a ctrl-c that can be gone on from."""
+"""`memory reindex`: what would be sent, the vectors made, a ctrl-c after which it can be continued."""
 
 from __future__ import annotations
 

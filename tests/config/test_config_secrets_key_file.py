@@ -75,6 +75,6 @@ def test_new_keys_and_nonces_differ_each_time() -> None:
         ({}, False),
     ],
 )
-def test_encrypted_values_are_found_wherever_they_stand(values: Any, found: bool) -> None:
+def test_encrypted_values_are_found_wherever_they_are(values: Any, found: bool) -> None:
     """Those that the key file opens: 1Password's references need none."""
     assert bool(encrypted_names_in(values)) is found

@@ -25,7 +25,7 @@ def document(text: str) -> ConfigDocument:
 
 
 @pytest.mark.parametrize("spelling", ["dbURL", "database_url", "databaseUrl"])
-def test_a_spelling_of_the_url_that_the_file_uses_is_kept(spelling: str) -> None:
+def test_the_spelling_of_the_url_that_the_file_uses_stays(spelling: str) -> None:
     old = document(f'[storage.provider.config]\n{spelling} = "postgres://h/d"\n')
     aliased = document(f'[storage.postgres.work]\n{spelling} = "postgres://h/d"\n')
     assert place_of("storage.postgres.db_url", old, FIRST)[-1] == spelling

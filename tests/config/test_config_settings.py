@@ -30,7 +30,7 @@ def test_nothing_saved_is_none_and_makes_no_file(install: Install) -> None:
     assert not install.own_dir.exists()
 
 
-def test_choices_are_kept_for_the_owner_only(install: Install) -> None:
+def test_choices_are_saved_for_the_owner_only(install: Install) -> None:
     save_profile(install, "0.7.5")
     save_theme(install, "dusk")
     assert (saved_profile(install), saved_theme(install)) == ("0.7.5", "dusk")

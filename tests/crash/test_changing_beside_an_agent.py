@@ -95,12 +95,12 @@ async def _both_sides(folder: Path, seconds: float) -> None:
         trashed, _ = await library.trash.listing(limit=1_000_000)
     purged = {(found.row.entry().key, found.row.entry().content) for found in trashed}
     assert here["shared-counter"].content == str(ours + theirs)
-    assert [key for key, last in written.items() if not _is_kept(key, last, here, purged)] == []
+    assert [key for key, last in written.items() if not _is_stored(key, last, here, purged)] == []
     assert sum(key.startswith(OURS) for key in here) == ours * 5
     assert written
 
 
-def _is_kept(key: str, last: str, here: dict, purged: set[tuple[str, str]]) -> bool:
+def _is_stored(key: str, last: str, here: dict, purged: set[tuple[str, str]]) -> bool:
     return (key in here and here[key].content == last) or (key not in here and (key, last) in purged)
 
 

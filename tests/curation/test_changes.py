@@ -46,7 +46,7 @@ async def deleted(world: World, *ids: str, verb: Any = "purge") -> Outcome:
 
 
 async def undone(world: World) -> str:
-    """The verb of what an undo took back."""
+    """The verb of what an undo reversed."""
     outcome = await undo(world.library)
     assert outcome.turned is not None
     assert outcome.turned.open == 0
@@ -103,12 +103,12 @@ def fill(world: World) -> None:
 async def test_a_store_that_goes_away_in_the_middle_says_how_far_it_came_and_undo_knows_it(world: World) -> None:
     fill(world)
 
-    def gone(done: int) -> bool:
+    def fail(done: int) -> bool:
         raise NotReachable("The server is gone.", hint="r asks again.")
 
     plan = await plan_purge(world.library, MemoryFilter())
     with pytest.raises(NotReachable) as caught:
-        await remove_memories(world.library, plan, "purge", on_progress=gone)
+        await remove_memories(world.library, plan, "purge", on_progress=fail)
     done = MANY - await world.library.memory.count()
     assert 0 < done < MANY
     assert caught.value.hint == f"r asks again. {done:,} were changed before that. Undo reverses them."

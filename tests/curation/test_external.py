@@ -144,7 +144,7 @@ async def test_a_text_in_another_database_changes_and_its_old_bytes_are_overwrit
     assert rows_in(path, "messages") == [("my secret",)]
 
 
-async def test_rows_of_a_database_that_is_gone_need_no_undo(tmp_path: Path) -> None:
+async def test_rows_of_a_deleted_database_need_no_undo(tmp_path: Path) -> None:
     path = tmp_path / "audit.db"
     (first, _), journal = make_audit(path), ListJournal()
     await apply([RowChange(first, None)], journal)

@@ -47,7 +47,7 @@ def trash(install: Install, clock: Clock) -> Trash:
     return Trash(install, STORE, clock)
 
 
-async def kept(trash: Trash, *changes: RowChange, verb: Any = "purge") -> int:
+async def journaled(trash: Trash, *changes: RowChange, verb: Any = "purge") -> int:
     action = await trash.begin(verb, "deleted")
     action.record(changes)
     assert await action.finish() is not None
@@ -92,7 +92,7 @@ def test_every_row_comes_back_from_the_file_as_it_was(rows: list[Row]) -> None:
         trash = Trash(install_at(Path(folder)), STORE, Clock())
 
         async def keep_and_read() -> list[RowChange]:
-            number = await kept(trash, *(RowChange(row, None) for row in rows))
+            number = await journaled(trash, *(RowChange(row, None) for row in rows))
             return list(trash.changes_to_turn(await trash.numbers_to_turn(number, "undo")))
 
         back = asyncio.run(keep_and_read())
@@ -129,36 +129,36 @@ async def test_only_the_owner_can_read_it_even_while_it_is_written(trash: Trash,
     assert {stat.S_IMODE(file.stat().st_mode) for file in install.own_dir.iterdir()} == {0o600}
     install.own_dir.chmod(0o755)
     trash.file.chmod(0o644)
-    await kept(trash, deletion(2))
+    await journaled(trash, deletion(2))
     assert stat.S_IMODE(trash.file.stat().st_mode) == 0o600
     assert stat.S_IMODE(install.own_dir.stat().st_mode) == 0o700
 
 
 async def test_old_actions_go_after_their_days_as_a_new_one_ends(trash: Trash, clock: Clock) -> None:
-    await kept(trash, deletion(1))
+    await journaled(trash, deletion(1))
     clock.pass_days(20)
-    await kept(trash, deletion(2))
+    await journaled(trash, deletion(2))
     clock.pass_days(15)
     assert (await trash.listing())[1] == 2
-    await kept(trash, deletion(3))
+    await journaled(trash, deletion(3))
     assert [row.row.id for row in (await trash.listing())[0]] == ["id3", "id2"]
     assert len(await trash.actions()) == 2
     clock.pass_days(365)
-    await kept(trash, deletion(4))
+    await journaled(trash, deletion(4))
     clock.pass_days(-330)
-    await kept(trash, deletion(5))
+    await journaled(trash, deletion(5))
     ids = [row.row.id for row in (await trash.listing())[0]]
     assert ids == ["id5", "id4"], "what was there before the clock went ahead had gone by then"
     clock.pass_days(35)
-    await kept(trash, deletion(6))
+    await journaled(trash, deletion(6))
     assert (await trash.listing())[1] == 3, "while the clock is behind the newest change nothing goes by its age"
 
 
 async def test_deleted_memories_are_found_in_any_case_and_by_store(
     trash: Trash, install: Install, clock: Clock
 ) -> None:
-    first = await kept(trash, *(deletion(number, f"Note {number} about Größe") for number in range(12)))
-    await kept(trash, RowChange(a_row(71, "one"), a_row(71, "two")), verb="edit")
+    first = await journaled(trash, *(deletion(number, f"Note {number} about Größe") for number in range(12)))
+    await journaled(trash, RowChange(a_row(71, "one"), a_row(71, "two")), verb="edit")
     counts = {text: (await trash.listing(text))[1] for text in ("NOTE 1", "GRÖSSE", "KEY11", "100%_")}
     assert counts == {"NOTE 1": 3, "GRÖSSE": 12, "KEY11": 1, "100%_": 0}
     other = Trash(install, "sqlite:/another/brain.db", clock)
@@ -172,7 +172,7 @@ async def test_the_file_itself_stays_within_its_limit(trash: Trash, monkeypatch:
     """Many small memories: what the tables add to them counts as well, and what is dropped leaves the disk."""
     monkeypatch.setattr(journal_records, "TRASH_BYTES", 1024 * 1024)
     for at in range(0, 6000, 500):
-        await kept(trash, *(deletion(number, f"text {number}") for number in range(at, at + 500)))
+        await journaled(trash, *(deletion(number, f"text {number}") for number in range(at, at + 500)))
     usage = await trash.usage()
     assert usage.bytes < 1.2 * 1024 * 1024
     assert 500 < usage.rows < 6000
@@ -181,7 +181,7 @@ async def test_the_file_itself_stays_within_its_limit(trash: Trash, monkeypatch:
 
 
 async def test_an_action_larger_than_the_trash_stays_whole(trash: Trash, monkeypatch: pytest.MonkeyPatch) -> None:
-    await kept(trash, deletion(99))
+    await journaled(trash, deletion(99))
     monkeypatch.setattr(journal_records, "TRASH_BYTES", 1024 * 1024)
     action = await trash.begin("purge", "deleted")
     for at in range(5):
@@ -193,7 +193,7 @@ async def test_an_action_larger_than_the_trash_stays_whole(trash: Trash, monkeyp
 async def test_two_inspectors_do_not_change_at_once(
     trash: Trash, install: Install, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The second waits, though not for ever; the end of the first lets it in. What changed nothing is struck out."""
+    """The second waits, though not for ever; the end of the first lets it in. What changed nothing is removed."""
     other = Trash(install, "markdown:/elsewhere", clock)
     first = await trash.begin("purge", "deleted")
     with monkeypatch.context() as patched:
@@ -215,8 +215,8 @@ async def test_emptying_everything_makes_the_file_small_and_spares_other_stores(
     trash: Trash, install: Install, clock: Clock
 ) -> None:
     other = Trash(install, "markdown:/elsewhere", clock)
-    await kept(other, deletion(1, "of another store"))
-    await kept(trash, *(deletion(at, "SECRETWORD", embedding=b"\1" * 30_000) for at in range(100)))
+    await journaled(other, deletion(1, "of another store"))
+    await journaled(trash, *(deletion(at, "SECRETWORD", embedding=b"\1" * 30_000) for at in range(100)))
     assert (await trash.usage()).bytes > 3_000_000
     assert await trash.empty() == 100
     assert (await trash.usage()).bytes < 200_000
@@ -256,7 +256,7 @@ def shared() -> Iterator[Path]:
 
 async def test_read_only_folder_is_read_and_refuses_a_change(shared: Path) -> None:
     install = install_at(shared)
-    await kept(Trash(install, STORE, Clock()), deletion(1))
+    await journaled(Trash(install, STORE, Clock()), deletion(1))
     for file in install.own_dir.iterdir():
         file.chmod(0o444)
     install.own_dir.chmod(0o555)
@@ -282,13 +282,13 @@ async def test_read_only_folder_is_read_and_refuses_a_change(shared: Path) -> No
     ],
 )
 async def test_foreign_or_broken_file_is_a_sentence(trash: Trash, spoil: Callable[[Path], None], message: str) -> None:
-    await kept(trash, deletion(1))
+    await journaled(trash, deletion(1))
     spoil(trash.file)
     for use in (trash.listing, trash.last, trash.empty, lambda: trash.begin("purge", "deleted")):
         with pytest.raises(Unreadable, match=message):
             await use()
     trash.file.unlink()
-    await kept(trash, deletion(2))
+    await journaled(trash, deletion(2))
 
 
 def _run(file: Path, statement: str) -> None:

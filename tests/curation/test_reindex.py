@@ -188,11 +188,11 @@ async def test_stopping_keeps_what_is_made_and_doing_it_again_goes_on(library, s
 
 
 async def test_rows_that_change_or_go_in_the_meantime_are_left_alone(library, service, clock, database: Path) -> None:
-    def meanwhile(texts: list[str]) -> None:
+    def write_elsewhere(texts: list[str]) -> None:
         small_store.change(database, "UPDATE memories SET content = 'other', updated_at = 'x' WHERE id = 'id-004'")
         small_store.change(database, "DELETE FROM memories WHERE id = 'id-006'")
 
-    service.trouble = meanwhile
+    service.trouble = write_elsewhere
     done = await reindex(library, await plan_reindex(library), retries=clock_retries(clock))
     assert (done.filled, done.skipped) == (TO_MAKE - 2, 2)
     assert rows_of(database)["id-004"][3] is None, "a stale vector is worse than none"

@@ -118,7 +118,7 @@ sys.stdin.read()
 
 
 @contextmanager
-def held_open(database: Path) -> Iterator[subprocess.Popen[bytes]]:
+def left_open(database: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Another program that has the database open and does nothing."""
     child = subprocess.Popen([sys.executable, "-c", HOLD, str(database)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert child.stdin is not None
@@ -174,7 +174,7 @@ async def test_not_while_another_program_has_it_open(make_patient, monkeypatch, 
     monkeypatch.setattr(connections, "BUSY_SECONDS", 0.05)
     if not can_tell:
         monkeypatch.setattr(whole_database, "_PROCESSES", Path("/nowhere"))
-    with held_open(patient.database) as child:
+    with left_open(patient.database) as child:
         with pytest.raises(Locked) as refused:
             await compact(patient.config, NOW)
         assert (f"process {child.pid}" in refused.value.message) == can_tell

@@ -92,7 +92,7 @@ async def test_the_prediction_is_masked_as_the_trace_masks(install: RecordingIns
     assert "hunter2" not in str(found.as_json())
 
 
-async def test_a_recording_with_auto_save_has_turns_that_are_equal_that_differ_and_that_cannot_be_told(
+async def test_a_recording_with_auto_save_has_turns_that_are_equal_differ_or_are_unknown(
     install: RecordingInstall, memory: SqliteMemory
 ) -> None:
     """With auto_save each message is stored before its own recall, and is a memory of the past for every later turn;

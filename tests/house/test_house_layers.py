@@ -130,7 +130,7 @@ SET_UP = {"postgres", "qdrant", "lucid"}
 
 
 def _texts(node: ast.expr) -> set[object]:
-    """The texts that stand in an expression, alone or as a tuple, list or set of them."""
+    """The texts in an expression, alone or as a tuple, list or set of them."""
     if isinstance(node, ast.Tuple | ast.List | ast.Set):
         return {text for one in node.elts for text in _texts(one)}
     return {node.value} if isinstance(node, ast.Constant) else set()

@@ -37,7 +37,7 @@ def test_three_lines_around_a_change_are_shown_and_the_others_counted() -> None:
     assert diff_lines(before, after)[0].text == "7 lines unchanged"
 
 
-def test_an_empty_side_is_all_gone_or_all_new() -> None:
+def test_an_empty_side_is_all_removed_or_all_new() -> None:
     assert signs("", "one\ntwo") == "++"
     assert signs("one\ntwo", "") == "--"
 

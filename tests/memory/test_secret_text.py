@@ -115,7 +115,7 @@ def test_words_without_a_digit_are_hardly_ever_secrets(text: str) -> None:
 
 
 @given(st.text(max_size=300), st.sampled_from(sorted(SECRETS)), st.text(max_size=300))
-def test_a_masked_text_holds_no_secret_wherever_it_stands(before: str, secret: str, after: str) -> None:
+def test_a_masked_text_has_no_secret_wherever_it_was(before: str, secret: str, after: str) -> None:
     lead = "12345678:" if secret.startswith("AA") else ""
     assert secret not in masked(f"{before} {lead}{secret} {after}")
 

@@ -57,7 +57,7 @@ async def test_a_word_fts5_refuses_is_not_found(memory: SqliteMemory) -> None:
 
 async def test_without_a_keyword_index_the_text_is_looked_at(memory: SqliteMemory, tmp_path: Path) -> None:
     change(tmp_path / "brain.db", "DROP TABLE memories_fts")
-    await memory.open_anew()
+    await memory.reopen()
     (lang,) = await entries_with_key(memory, "lang")
     shares = await shares_of(memory, lang, "Rust helix", NEW)
     assert [(share.is_found, share.share, share.rows) for share in shares] == [(True, None, None), (False, None, None)]
@@ -65,7 +65,7 @@ async def test_without_a_keyword_index_the_text_is_looked_at(memory: SqliteMemor
 
 @pytest.mark.parametrize("version", ["0.7.5", "0.8.4"])
 async def test_the_shares_add_up_to_the_raw_score(version: str, tmp_path: Path) -> None:
-    """For every recorded query and three rows it finds, repeated words counted as often as they stand there."""
+    """For every recorded query and three rows it finds, repeated words counted as often as they occur."""
     memory = SqliteMemory(golden.database(version, "brain.db", tmp_path))
     await memory.open()
     try:

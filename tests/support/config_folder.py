@@ -57,5 +57,5 @@ def in_child(work: Callable[[], Any], queue: Any) -> None:
         os.setuid(NOBODY)
     try:
         queue.put(work())
-    except Exception as error:  # noqa: BLE001 - the parent is told of every failure
+    except Exception as error:  # noqa: BLE001 - the parent gets every failure
         queue.put((type(error).__name__, str(error)))

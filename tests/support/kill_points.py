@@ -168,6 +168,6 @@ def _peek(task: int, register: int) -> int:
 def _ptrace(request: int, task: int, data: int = 0, address: int = 0) -> None:
     if _libc.ptrace(request, task, address, data) != 0:
         number = ctypes.get_errno()
-        # A thread may be gone by the time it is told to go on.
+        # A thread may have ended by the time it may continue.
         if number != 3:
             raise OSError(number, os.strerror(number))

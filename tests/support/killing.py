@@ -16,7 +16,7 @@ from support import kill_points
 
 
 def arguments(actions: Iterable[str], *switches: str) -> argparse.Namespace:
-    """What a script of crash points gets: the action, a folder to work in, how many points (all unless told)."""
+    """What a script of crash points gets: the action, a folder to work in, how many points (all by default)."""
     parser = argparse.ArgumentParser()
     parser.add_argument("action", choices=list(actions))
     parser.add_argument("folder", type=Path)

@@ -1,4 +1,4 @@
-"""A real PostgreSQL with pgvector for tests, on a free loopback port and a socket, gone when the tests end.
+"""A real PostgreSQL with pgvector for tests, on a free loopback port and a socket, removed when the tests end.
 
 Each xdist worker that asks for it has its own. Sign in as in production: by password over TCP; as the superuser
 `postgres` without one over the socket. The database `tls_only` lets nobody in over TCP without TLS.

@@ -1,4 +1,4 @@
-"""A real redis-server for tests, on a free loopback port, gone when the tests end (Debian's redis-server)."""
+"""A real redis-server for tests, on a free loopback port, removed when the tests end (Debian's redis-server)."""
 
 from __future__ import annotations
 

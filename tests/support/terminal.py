@@ -178,7 +178,7 @@ class Terminal:
         """Read until every text is on the screen."""
         self.wait_until(lambda: all(text in self.text for text in texts), repr(texts))
 
-    def wait_gone(self, text: str) -> None:
+    def wait_until_absent(self, text: str) -> None:
         """Read until a text has left the screen."""
         self.wait_until(lambda: text not in self.text, f"{text!r} go")
 

@@ -46,7 +46,7 @@ def _switch(screen: Terminal, name: str) -> None:
     screen.wait_for("3 stores configured: 3 answer", "⏎ open")
     # The cursor starts on the store that is shown.
     screen.press(*["j"] * names().index(name), "enter")
-    screen.wait_gone("stores configured")
+    screen.wait_until_absent("stores configured")
 
 
 def _digests(folder: Path) -> dict[str, str]:

@@ -53,7 +53,7 @@ def test_look_leave_one_out_run_and_take_it_back(zc: Path) -> None:
         screen.wait_for("Run hygiene now?", "1 file archived", "2 rows to the trash")
         screen.press("y")
         screen.wait_for("last run ", "1 excluded")
-        screen.wait_gone("user_msg_2")
+        screen.wait_until_absent("user_msg_2")
         files, keys = state_of(zc)
         assert "memory/2020-01-05.md" in files
         assert "memory/archive/2020-01-06_\x1b[31mred.md" in files

@@ -32,7 +32,7 @@ def _leave(screen: Terminal) -> None:
     screen.press("?")
     screen.wait_for("Search the memories")
     screen.press("escape")
-    screen.wait_gone("Search the memories")
+    screen.wait_until_absent("Search the memories")
     screen.press("q")
     assert screen.wait_exit() == 0
 

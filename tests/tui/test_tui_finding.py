@@ -1,4 +1,4 @@
-"""Finding as a person does: words and patterns, lit where they stand, and never a list that jumps while one types."""
+"""Finding as a person does: words and patterns, lit where they are, and never a list that jumps while one types."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def database(tmp_path: Path) -> Path:
     return small_store.make(path, "G1", [dict(zip(columns, row, strict=True)) for row in ROWS])
 
 
-def kept(path: Path) -> dict[str, str]:
+def contents_of(path: Path) -> dict[str, str]:
     """What is in the store: contents by their keys."""
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
         return dict(connection.execute("SELECT key, content FROM memories").fetchall())
@@ -98,19 +98,19 @@ async def test_a_memory_is_found_and_corrected_with_four_keys(database: Path) ->
         await hand.press("ctrl+s")
         assert "chopsticks for the kitchen. Six pairs." in hand.words
         assert hand.keys == 4
-    assert kept(database)["cutlery"] == "Bought new chopsticks for the kitchen. Six pairs."
+    assert contents_of(database)["cutlery"] == "Bought new chopsticks for the kitchen. Six pairs."
 
 
 async def test_all_of_a_session_goes_with_six_keys(database: Path) -> None:
     async with hand_at(database) as hand:
         await hand.press("full_stop", "asterisk", "d", "1", "2", "enter")
         assert hand.keys == 6
-    assert sorted(kept(database)) == sorted(key for key, _, _, session in ROWS if session != "telegram_77")
+    assert sorted(contents_of(database)) == sorted(key for key, _, _, session in ROWS if session != "telegram_77")
 
 
 async def test_why_a_memory_was_not_recalled_takes_four_keys(database: Path) -> None:
     """What was searched for is its name and no message: the message can be typed at once."""
-    before = kept(database)
+    before = contents_of(database)
     async with hand_at(database) as hand:
         await hand.press("slash")
         await hand.type("cutlery")
@@ -120,7 +120,7 @@ async def test_why_a_memory_was_not_recalled_takes_four_keys(database: Path) -> 
         assert "“cutlery” is not in the prompt for “what does she like to eat”" in hand.words
         assert "no keyword match" in hand.words
         assert hand.keys == 4
-    assert kept(database) == before
+    assert contents_of(database) == before
 
 
 async def test_what_was_saved_by_itself_is_cleaned_up_with_five_keys(database: Path) -> None:
@@ -128,22 +128,22 @@ async def test_what_was_saved_by_itself_is_cleaned_up_with_five_keys(database: P
         await hand.press("3", "d", "1", "4", "enter")
         assert "no findings" in hand.words
         assert hand.keys == 5
-    assert not [key for key in kept(database) if key.startswith("assistant_resp")]
-    assert len(kept(database)) == len(ROWS) - 14
+    assert not [key for key in contents_of(database) if key.startswith("assistant_resp")]
+    assert len(contents_of(database)) == len(ROWS) - 14
 
 
 async def test_yesterdays_purge_comes_back_with_one_key_and_its_answer(database: Path) -> None:
     """The key alone would bring back unseen what was purged in another session; it asks, and says what."""
-    before = kept(database)
+    before = contents_of(database)
     library = await open_library(configs_for(OpenOptions(path=database))[0])
     library.trash = Trash(library.config.install, library.trash.store, lambda: NOW - timedelta(hours=18))
     talk = await versions(library.memory, MemoryFilter(session=("telegram_77",)))
     await remove_memories(library, plan_of(talk), "purge")
     await library.close()
-    assert len(kept(database)) == len(ROWS) - 12
+    assert len(contents_of(database)) == len(ROWS) - 12
     async with hand_at(database) as hand:
         await hand.press("u")
         assert "Undo: deleted 12 memories" in hand.words
         await hand.press("y")
         assert hand.keys == 2
-    assert kept(database) == before
+    assert contents_of(database) == before

@@ -75,7 +75,7 @@ class Parser(argparse.ArgumentParser):
         )
 
     def parsed(self, arguments: Sequence[str]) -> argparse.Namespace:
-        """These words, parsed. Raises UsageError, which names the option that a misspelt one may stand for."""
+        """These words, parsed. Raises UsageError, which names the option that a misspelt one may mean."""
         given, others = self.parse_known_args(arguments)
         if others:
             near = likely(others[0].partition("=")[0], self._option_string_actions)

@@ -1,4 +1,4 @@
-"""Which backend is in use and the settings of its store; environment variables that stand above config.toml."""
+"""Which backend is in use and the settings of its store; environment variables that override config.toml."""
 
 from __future__ import annotations
 

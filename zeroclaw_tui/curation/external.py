@@ -54,7 +54,7 @@ _DATABASE, _TABLE = "audit_file", "of_table"
 _BATCH_ROWS = 250
 
 
-# Rows that stand for files
+# Rows that represent files
 
 
 def canonical(path: Path) -> Path:

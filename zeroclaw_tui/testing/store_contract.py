@@ -540,7 +540,7 @@ class GoneContract(Contract, ABC):
     async def bring_up(self, memory: Memory) -> None:
         """Bring it back as it was."""
 
-    async def test_a_store_that_is_gone_is_reported_and_comes_back(self, memory: Memory) -> None:
+    async def test_a_store_that_is_missing_is_reported_and_comes_back(self, memory: Memory) -> None:
         await self.fill(memory, numbered(30))
         before, shown, journal = await state_of(memory), await versions(memory, EVERYTHING), JournalRecorder()
         await self.take_down(memory)

@@ -118,7 +118,7 @@ class Changes:
             # They are meant for the question, or for the screen after the change.
             self._room.app.hold_keys()
         # Never exclusive: a change is not to be cut off by the next.
-        self._room.run_worker(self._seen_through(library, change), group=group)
+        self._room.run_worker(self._run_and_report(library, change), group=group)
 
     async def remove(self, library: Library, plan: PurgePlan) -> Outcome | None:
         """Move the memories of a plan to the trash, once a person confirms it; None when nothing is deleted."""
@@ -152,7 +152,7 @@ class Changes:
         except NotFound as nothing:
             inform(self._room, nothing.message)
             return None
-        if number is None and not await self._is_meant(library, change, "Undo"):
+        if number is None and not await self._is_confirmed(library, change, "Undo"):
             return None
         reverse = partial(undo, library, expected=change.number, number=number)
         return await self._reversed(f"Undoing {counted(change.open)}", change.open, reverse)
@@ -163,7 +163,7 @@ class Changes:
 
         await library.trash.recover(library.memory)
         change = await action_to_turn(library, "redo", number)
-        if number is None and not await self._is_meant(library, change, "Redo"):
+        if number is None and not await self._is_confirmed(library, change, "Redo"):
             return None
         count = change.count - change.open
         reverse = partial(redo, library, expected=change.number, number=number)
@@ -195,7 +195,7 @@ class Changes:
             return None
         return await self.run_change(sentence, total, partial(attempt, on_conflict=on_conflict))
 
-    async def _seen_through(self, library: Library, change: Change) -> None:
+    async def _run_and_report(self, library: Library, change: Change) -> None:
         has_failed = False
         try:
             await change(library)
@@ -210,7 +210,7 @@ class Changes:
             if isinstance(self._room.app, TypeAhead):
                 self._room.app.release_keys(dropped=has_failed)
 
-    async def _is_meant(self, library: Library, change: Action, question: Literal["Undo", "Redo"]) -> bool:
+    async def _is_confirmed(self, library: Library, change: Action, question: Literal["Undo", "Redo"]) -> bool:
         """Whether this change is to be undone or redone."""
         from zeroclaw_tui.curation.outcome import undo_sentence
 
@@ -462,7 +462,7 @@ def key_words(key: str) -> str:
     return cut(one_line(key[: 4 * _MAX_KEY]), _MAX_KEY) or EMPTY_KEY
 
 
-def gone_words(until: str, now: datetime) -> str:
+def expiry_words(until: str, now: datetime) -> str:
     """When it leaves the trash, rounded up; this happens with the next change, perhaps a little later."""
     then = moment(until)
     if then is None:

@@ -87,7 +87,7 @@ async def test_an_edit_replaces_its_line_and_leaves_every_other_byte(
     assert core(tmp_path) == ODD
 
 
-async def test_a_place_that_is_gone_puts_the_line_at_the_end_and_says_so(tmp_path: Path) -> None:
+async def test_a_missing_place_puts_the_line_at_the_end_and_says_so(tmp_path: Path) -> None:
     memory, journal = await opened(tmp_path, b"# T\n- a\n- b\n- c\n- d\n- e\n- f\n- g\n"), JournalRecorder()
     await delete(memory, await stamped(memory, "d"), journal)
     (tmp_path / "MEMORY.md").write_bytes(b"new start\nnew text\nnew end")

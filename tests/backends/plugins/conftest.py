@@ -55,7 +55,7 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def shoe_box(samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The config dir of an install whose config.toml names the sample plug-in; its JSON file is beside."""
+    """The config dir of an install whose config.toml names the sample plug-in; its JSON file is in the same folder."""
     monkeypatch.syspath_prepend(str(samples))
     monkeypatch.setenv("PYTHONPATH", str(samples))
     monkeypatch.setenv("SHOE_BOX", str(tmp_path / "shoe_box.json"))

@@ -141,11 +141,11 @@ async def test_a_simultaneous_write_of_another_program_is_read_back(
     row = await row_with_id(memory, "42")
     assert row is not None
 
-    def meanwhile(method: str, path: str) -> None:
+    def write_elsewhere(method: str, path: str) -> None:
         if points.payloads[42]["content"] == "mine" and path.endswith("/points"):
             points.payloads[42] = points.payloads[42] | {"content": "theirs"}
 
-    server.before = meanwhile
+    server.before = write_elsewhere
     done = await edit(memory, row, {"content": "mine"}, JournalRecorder())
     assert row_of(done).entry().content == "theirs"
     assert (await edit(memory, row, {"content": "more"})).skipped

@@ -48,7 +48,7 @@ async def test_a_huge_row_is_listed_by_its_beginning_and_read_whole_on_demand(ma
         assert not whole.is_excerpt
 
 
-async def test_nul_is_kept(make_store, open_store):
+async def test_a_nul_character_survives(make_store, open_store):
     rows = [{"content": "before\0after", "key": "a\0b"}, {"content": "x\0" * 300}]
     async with open_store(make_store(rows)) as memory:
         long, entry = await memory.rows(Query(EXCERPTS, MemoryFilter(), NEWEST_STORED, limit=2))

@@ -107,7 +107,7 @@ async def test_an_owner_is_found_by_alias_when_its_id_is_new(path):
         assert (entry.agent, len(reversal.notes)) == ("Ada", 1)
 
 
-async def test_a_kept_row_without_its_vector_can_still_be_compared(path):
+async def test_a_journaled_row_without_its_vector_can_still_be_compared(path):
     """The trash holds a vector once; the row after an edit is compared by everything else."""
     journal, light = JournalRecorder(), JournalRecorder()
     async with opened(path) as memory:

@@ -159,7 +159,7 @@ def _lucid_database(home: Path, *contents: str) -> Path:
 
 
 async def test_lucids_own_database_is_reported_and_left(lucid: Path) -> None:
-    """What it was given fills a page and more, so that in its file the text does not stand in one piece."""
+    """What it was given fills a page and more, so that in its file the text is not in one piece."""
     long = f"{'x' * 4040}{TEXT}{'y' * 4000}"
     theirs = _lucid_database(lucid, OTHERS[0], *(f"{'-' * at}{long}" for at in range(0, 60, 6)))
     before = theirs.read_bytes()

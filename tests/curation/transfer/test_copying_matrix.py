@@ -1,4 +1,4 @@
-"""`copy` from every kind of store to every kind: each content arrives, told by the target's own program or file."""
+"""`copy` from every kind of store to every kind: each content arrives, as the target's own program reports or file."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def test_a_sealed_secret_is_opened_in_memory_and_shown_nowhere(target: Target, t
     assert PASSWORD not in repr(given) + repr(given.given)
 
 
-def test_a_secret_that_cannot_be_opened_stays_as_it_stands(tmp_path: Path) -> None:
+def test_a_secret_that_cannot_be_decrypted_stays_as_it_is(tmp_path: Path) -> None:
     text = "[memory]\nbackend = 'postgres'\n[storage.provider.config]\ndb_url = 'enc2:00ff'\n"
     answers = Answers(situation(text, config_dir=tmp_path))
     assert answers.current(URL) == "enc2:00ff"

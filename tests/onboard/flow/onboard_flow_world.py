@@ -80,7 +80,7 @@ def flow_world(folder: Path, config: str | None, **variables: str) -> World:
 
 @dataclass
 class FakeProbes:
-    """Stands in for `run_probe`: `findings` by subject are used up one by one, then everything is good."""
+    """Replaces `run_probe`: `findings` by subject are used up one by one, then everything is good."""
 
     findings: dict[str, list[Finding]] = field(default_factory=dict)
     tested: list[str] = field(default_factory=list)

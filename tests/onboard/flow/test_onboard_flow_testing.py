@@ -32,7 +32,7 @@ def test_a_test_runs_once_for_the_same_answers_and_again_when_they_change(
     assert probes.tested == ["postgres", "postgres"]
 
 
-def test_a_bad_test_kept_anyway_continues_and_is_in_the_review(make_world: MakeWorld, probes: FakeProbes) -> None:
+def test_a_bad_test_accepted_anyway_continues_and_is_in_the_review(make_world: MakeWorld, probes: FakeProbes) -> None:
     probes.findings["sqlite"] = [bad("sqlite", facts=("the folder is not writable",))]
     asker = ScriptedAsker(answering({"bad test": "keep"}))
     walked = walk(asker, make_world(FORMS["old"]).answers())

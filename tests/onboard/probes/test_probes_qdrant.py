@@ -84,7 +84,7 @@ def test_a_url_that_is_none(tmp_path: Path, url: str) -> None:
     assert (found.verdict, found.exit_code) == ("bad", 2)
 
 
-def test_an_old_zeroclaw_sends_its_key_as_it_stands(tmp_path: Path) -> None:
+def test_an_old_zeroclaw_sends_its_key_as_it_is(tmp_path: Path) -> None:
     """Up to 0.7.5 a key that looks encrypted is not: it is sent literally."""
     config = '[memory]\nbackend = "qdrant"\nauto_save = true\n[memory.qdrant]\napi_key = "enc2:00ff"\n'
     with serving(qdrant({}, "enc2:00ff")) as endpoint:

@@ -58,7 +58,7 @@ def test_another_answer_is_refused_with_one_sentence(tmp_path: Path, id: str, te
     assert "hunter2" not in str(refused.value)
 
 
-def test_the_alias_in_use_is_kept_with_its_kind(tmp_path: Path) -> None:
+def test_the_alias_in_use_stays_with_its_kind(tmp_path: Path) -> None:
     answers = start(tmp_path, FORMS["aliased"])
     assert question("backend").present(answers) == "sqlite"
     assert read(answers, "backend", "sqlite") == "sqlite.work"

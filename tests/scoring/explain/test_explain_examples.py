@@ -135,7 +135,7 @@ async def test_a_quote_in_the_message_before_0_7_5(tmp_path: Path) -> None:
 
 
 async def test_what_has_faded_with_age_differs_from_what_never_scored(tmp_path: Path) -> None:
-    """No threshold helps a memory that is all but gone; core memories do not fade."""
+    """No threshold helps a memory that has almost faded; core memories do not fade."""
     rows = (
         {"key": "old", "content": "green tea", "category": "daily"},
         {"key": "b", "content": "rain"},

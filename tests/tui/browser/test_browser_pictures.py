@@ -87,6 +87,6 @@ def test_light_theme(snap_compare: Snap, tmp_path: Path) -> None:
 
 
 def test_no_colour(inspector: Inspector, snap_compare: Snap, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without colour the cursor, the bars and what is quiet can still be told apart."""
+    """Without colour the cursor, the bars and what is quiet can still be distinguished."""
     monkeypatch.setenv("NO_COLOR", "1")
     assert snap_compare(inspector.app(), terminal_size=SMALL, run_before=keys("slash", query=QUESTION))

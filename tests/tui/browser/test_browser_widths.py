@@ -17,7 +17,7 @@ WIDTHS = sorted({*range(80, 237, 6), 99, 100, 101, 219, 220, 221})
 
 
 def seen(shown: str) -> int:
-    """How many letters of the text stand on the screen, from its beginning on; the ellipsis counts."""
+    """How many letters of the text are on the screen, from its beginning on; the ellipsis counts."""
     for length in range(len(LETTERS), 0, -1):
         if LETTERS[:length] in shown:
             return length + 1

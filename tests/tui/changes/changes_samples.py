@@ -119,7 +119,7 @@ class Sample:
         )
         self.library.trash = self.trash
 
-    async def kept(
+    async def journaled(
         self,
         verb: Verb,
         changes: Sequence[RowChange],
@@ -138,4 +138,4 @@ class Sample:
         self, rows: Sequence[Row], ago: timedelta, verb: Verb = "forget", summary: str = "", store: str = STORE
     ) -> int:
         """Note a deletion as if it had been done so long ago."""
-        return await self.kept(verb, [RowChange(one, None) for one in rows], ago, summary, store)
+        return await self.journaled(verb, [RowChange(one, None) for one in rows], ago, summary, store)

@@ -36,9 +36,11 @@ def room(sample: Sample) -> App[Any]:
             row(2, "fav_food", "Likes soba and rust coloured plates\nto eat from.", "daily"),
         )
         await sample.deleted(chat_rows(92), timedelta(days=8), "purge", "deleted 92 memories")
-        await sample.kept("store", [RowChange(None, row(7, "tz", "EST"))], timedelta(days=2), "stored tz")
+        await sample.journaled("store", [RowChange(None, row(7, "tz", "EST"))], timedelta(days=2), "stored tz")
         await sample.deleted(named_rows(), timedelta(hours=19), "purge", "deleted 5 memories")
-        await sample.kept("edit", [RowChange(before, after)], timedelta(hours=1), "edited fav_food (content, category)")
+        await sample.journaled(
+            "edit", [RowChange(before, after)], timedelta(hours=1), "edited fav_food (content, category)"
+        )
         await sample.memory.store("food_allergy", "Allergic to nothing any more.", "core")
         return ChangesRoom(sample.library, sample.clock, Pace(debounce=0.0, poll=None))
 

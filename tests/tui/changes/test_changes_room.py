@@ -1,4 +1,4 @@
-"""The room of changes as a person uses it: looking, taking back, doing again, bringing back, deleting for good."""
+"""The room of changes as a person uses it: looking, undoing, redoing, restoring, deleting for good."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ async def test_hostile_memories_steer_nothing(sample: Sample) -> None:
     await sample.deleted(hostile_rows(), timedelta(hours=1), "purge")
     before = row(1, "[/foo]", "a\x1b[31m [bold]b[/] \x07\n\u202ec\u202c", category="[/x]\x1b]0;t\x07")
     after = row(1, "[/foo]", "a\x9b2J \udc80 [@click=app.bell()]x[/]", category="core")
-    await sample.kept("edit", [RowChange(before, after)], timedelta(days=2), "edited [/foo]\x1b[31m")
+    await sample.journaled("edit", [RowChange(before, after)], timedelta(days=2), "edited [/foo]\x1b[31m")
     async with running(room(sample), WIDE) as (app, pilot):
         seen = screen_text(app)
         for keys in (("j",), ("enter",), ("escape", "k", "enter"), *[("j",)] * len(hostile_rows()), ("escape", "t")):

@@ -1,4 +1,4 @@
-"""Marking, deleting and taking back, as a person does it."""
+"""Marking, deleting and undoing, as a person does it."""
 
 from __future__ import annotations
 

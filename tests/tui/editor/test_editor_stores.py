@@ -63,7 +63,7 @@ def on_disk(library: Library, id: str) -> dict[str, Any]:
         return dict(connection.execute("SELECT * FROM memories WHERE id = ?", [id]).fetchone())
 
 
-def kept_in(folder: Path) -> list[str]:
+def stored_in(folder: Path) -> list[str]:
     return [path.read_text() for path in folder.rglob("*") if path.is_file()]
 
 
@@ -142,7 +142,7 @@ async def test_the_own_editor_gets_the_bytes_and_gives_new_ones(
             await until(pilot, lambda app=app: app.results)
         assert app.results[0].count == 1
         assert on_disk(library, name)["content"] == expected
-    assert kept_in(temporary_files) == []
+    assert stored_in(temporary_files) == []
 
 
 async def test_a_change_while_the_editor_was_open_is_shown(
@@ -159,7 +159,7 @@ async def test_a_change_while_the_editor_was_open_is_shown(
         await press(pilot, "ctrl+s", "m")
         assert app.results
     assert on_disk(library, "plain")["content"] == b"Mine."
-    assert kept_in(temporary_files) == []
+    assert stored_in(temporary_files) == []
 
 
 async def test_what_cannot_be_saved_stays_in_its_file(
@@ -174,4 +174,4 @@ async def test_what_cannot_be_saved_stays_in_its_file(
     async with app.run_test(notifications=True) as pilot:
         await until(pilot, lambda: app.results)
         await until(pilot, lambda: "Your text is saved in" in screen_words(app))
-    assert kept_in(temporary_files) == ["Mine."]
+    assert stored_in(temporary_files) == ["Mine."]

@@ -1,4 +1,4 @@
-"""Another store: what is listed, what is told of each, and what stays when one is chosen."""
+"""Another store: what is listed, what is known of each, and what stays when one is chosen."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ async def type_path(pilot: Pilot[Any], path: Path | str) -> None:
 
 
 async def import_from(pilot: Pilot[Any], path: Path) -> None:
-    """Name the file, and wait until something is asked about it, or told."""
+    """Name the file, and wait until something is asked or reported."""
     await command(pilot, "import_file")
     await type_path(pilot, path)
     await press(pilot, "enter")

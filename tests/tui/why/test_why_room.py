@@ -143,10 +143,10 @@ async def test_a_failure_leaves_the_answer_on_the_screen_and_r_tries_again(
 def go_away(monkeypatch: pytest.MonkeyPatch, app: RoomApp) -> None:
     """From now on the store answers nothing."""
 
-    async def gone(*_: Any, **__: Any) -> Any:
+    async def fail(*_: Any, **__: Any) -> Any:
         raise NotReachable("The store went away.", hint="Is it running?")
 
-    monkeypatch.setattr(app.library.memory, "search", gone)
+    monkeypatch.setattr(app.library.memory, "search", fail)
 
 
 async def test_a_failure_at_first_says_what_to_do(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:

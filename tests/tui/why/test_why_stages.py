@@ -1,4 +1,4 @@
-"""What is told of a memory on its way to the prompt, and what can be done about it."""
+"""What is shown of a memory on its way to the prompt, and what can be done about it."""
 
 from __future__ import annotations
 

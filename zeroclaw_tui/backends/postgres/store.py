@@ -131,14 +131,14 @@ class PostgresMemory(SqlMemory):
         """Connect and look at the table; after NothingYet the connections stay open for `make`."""
         await self.connections.open()
         try:
-            await self.open_anew()
+            await self.reopen()
         except NothingYet:
             raise
         except BaseException:
             await self.connections.disconnect()
             raise
 
-    async def open_anew(self) -> None:
+    async def reopen(self) -> None:
         """Look at the table again, and set what may be done with it."""
         async with self.connections.reading() as connection:
             self._look_at(await read_table(connection, self.schema_name, self.table_name))
@@ -177,7 +177,7 @@ class PostgresMemory(SqlMemory):
                 if dry_run:
                     self._look_at(await read_table(connection, self.schema_name, self.table_name))
                     raise _RolledBack
-            await self.open_anew()
+            await self.reopen()
 
     async def health(self) -> Health:
         """The facts of server, table and rights, and what follows from them."""
@@ -306,5 +306,5 @@ class PostgresMemory(SqlMemory):
         writer = PostgresWriter(self.connections, self.table)
         done = await work(writer)
         if writer.table != self.table:
-            await self.open_anew()
+            await self.reopen()
         return done

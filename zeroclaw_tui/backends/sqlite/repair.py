@@ -187,7 +187,7 @@ def replace_index(path: Path, task: CancellableTask) -> None:
         _private_copy(connection, task) as copy,
     ):
         try:
-            _make_index_anew(copy)
+            _make_new_index(copy)
             (found,) = copy.execute("PRAGMA integrity_check(1)").fetchone()
         except sqlite3.DatabaseError as error:
             if error.sqlite_errorname not in DAMAGE:
@@ -202,7 +202,7 @@ def replace_index(path: Path, task: CancellableTask) -> None:
         copy.backup(connection)
 
 
-def _make_index_anew(copy: sqlite3.Connection) -> None:
+def _make_new_index(copy: sqlite3.Connection) -> None:
     """Give a copy a new index.
 
     SQLite cannot drop a table with a damaged page, so the index is deleted from the list of tables, and VACUUM leaves

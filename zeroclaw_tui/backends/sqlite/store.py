@@ -253,7 +253,7 @@ class SqliteMemory(SqlMemory):
                 self._changes += 1
             return self._changes
 
-    async def open_anew(self) -> None:
+    async def reopen(self) -> None:
         """Look at the file again, and let go of every earlier connection."""
         async with self._looking:
             await self.open()
@@ -344,7 +344,7 @@ class SqliteMemory(SqlMemory):
 
     async def write(self, work: Callable[[SqliteWriter], T], *, zero: bool = False) -> T:
         """What `work` returns, which writes on a thread."""
-        from zeroclaw_tui.backends.sqlite.write import SchemaMoved, SqliteWriter
+        from zeroclaw_tui.backends.sqlite.write import SchemaChanged, SqliteWriter
 
         check_writable(self)
         writing = SqliteWriter(self.path, self.schema, zero=zero)
@@ -352,9 +352,9 @@ class SqliteMemory(SqlMemory):
         self._has_written = True
         try:
             return await writing.run(work)
-        except SchemaMoved:
+        except SchemaChanged:
             # ZeroClaw has migrated the file: nothing was written, and what may be written is decided again.
-            await self.open_anew()
+            await self.reopen()
         finally:
             self._writings.discard(writing)
         return await self.write(work, zero=zero)
@@ -398,7 +398,7 @@ class SqliteMemory(SqlMemory):
                 await SqliteWriter(self.path, self.schema).run(repair_hydrated)
             case "fold in write-ahead log":
                 await asyncio.to_thread(fold_log, self.path)
-        await self.open_anew()
+        await self.reopen()
 
     async def _rebuild_index(self) -> None:
         from zeroclaw_tui.backends.sqlite.repair import rebuild_index, replace_index

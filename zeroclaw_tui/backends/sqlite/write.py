@@ -50,7 +50,7 @@ _STILL_IN_LOG = "Deleted text may stay in {}-wal until every program has closed 
 _NAMES = ("embedding_provider", "embedding_model", "embedding_dimensions")
 
 
-class SchemaMoved(Exception):
+class SchemaChanged(Exception):
     """The columns are no longer those that were read on opening: ZeroClaw has migrated the file."""
 
 
@@ -93,7 +93,7 @@ class SqliteWriter(TableWriter):
         return self._stop.is_set()
 
     async def run(self, work: Callable[[SqliteWriter], T]) -> T:
-        """The result of `work`. Raises InspectorError kinds, and SchemaMoved.
+        """The result of `work`. Raises InspectorError kinds, and SchemaChanged.
 
         Cancelling the await stops the work before its next batch, and waits until the present one is committed or
         rolled back.
@@ -120,7 +120,7 @@ class SqliteWriter(TableWriter):
     def transaction(self) -> Iterator[None]:
         """Hold the write lock after a pause for other writers; commit at the end, or roll everything back.
 
-        Raises SchemaMoved and SearchInterrupted before anything can be written.
+        Raises SchemaChanged and SearchInterrupted before anything can be written.
         """
         if self._locked and not self._is_alone():
             # The time since the end of the last transaction counts.
@@ -153,13 +153,13 @@ class SqliteWriter(TableWriter):
             raise
 
     def look(self) -> None:
-        """Look at the tables as they are now; outside of `transaction` only to be read. Raises SchemaMoved."""
+        """Look at the tables as they are now; outside of `transaction` only to be read. Raises SchemaChanged."""
         self.agents = aliases_of(self.connection)
         self.memories = RawTable(self.connection, MEMORIES, self.agents)
         self.columns = self.memories.columns
         self._rows_read = 0
         if {name.lower() for name in self.columns} != self.schema.columns:
-            raise SchemaMoved
+            raise SchemaChanged
 
     def table(self, name: str) -> RawTable:
         """Any of the tables that keep rows."""

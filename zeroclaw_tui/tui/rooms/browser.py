@@ -202,7 +202,7 @@ class BrowserRoom(Room[None]):
         A store that does not answer has the banner, so that no heap of notices says so.
         """
         if isinstance(error, NotReachable):
-            self.panes.show_gone(error)
+            self.panes.show_not_reachable(error)
         else:
             show_failure(self, error)
 

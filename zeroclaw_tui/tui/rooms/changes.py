@@ -21,7 +21,7 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.secret_text import excerpt_of, masked
 from zeroclaw_tui.memory.text import are, counted, mask_secrets, one_line
 from zeroclaw_tui.memory.text_difference import DiffLine, Sign, diff_lines
-from zeroclaw_tui.tui.actions import StoreRoom, field_changes, gone_words, key_words, time_words
+from zeroclaw_tui.tui.actions import StoreRoom, expiry_words, field_changes, key_words, time_words
 from zeroclaw_tui.tui.commands import Command, changing, common_commands, inform, start_work
 from zeroclaw_tui.tui.dialogs import confirmation, yes_or_no
 from zeroclaw_tui.tui.format import relative_age
@@ -334,7 +334,7 @@ def _columns(place: Place, now: datetime, rows: Sequence[Any]) -> Sequence[Colum
             Column("change", lambda one: one.title, flex=True),
             Column("rows", lambda one: f"{one.count:,}", width=7, right=True, look="muted"),
             Column("", _state_text, width=state_cells, look="muted"),
-            Column("expires", lambda one: gone_words(one.until, now), 7, right=True, hidden_below=90, look="faint"),
+            Column("expires", lambda one: expiry_words(one.until, now), 7, right=True, hidden_below=90, look="faint"),
         )
     return (
         when,

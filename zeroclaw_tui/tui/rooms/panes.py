@@ -212,7 +212,7 @@ class BrowserPanes(Vertical):
             self.look(view)
         self.view = view
         self.paint_lines()
-        self._search_bar.type_anew()
+        self._search_bar.focus_to_replace()
 
     def find_similar(self, entry: MemoryEntry) -> None:
         """Search for memories similar to one; its text is in the search line, to be typed over."""
@@ -256,7 +256,7 @@ class BrowserPanes(Vertical):
         self.rows.redraw()
         self.paint_lines()
 
-    def show_gone(self, error: InspectorError) -> None:
+    def show_not_reachable(self, error: InspectorError) -> None:
         """Say in the one banner that the store does not answer; what is on the screen stays."""
         self._failure.fail(error)
         self._milliseconds = None
@@ -343,7 +343,7 @@ class BrowserPanes(Vertical):
                 self.paint_lines()
                 self.query_one(Empty).show(error.message, error.hint or "", (("esc", "close the search"),))
             else:
-                self.show_gone(error)
+                self.show_not_reachable(error)
 
     async def _list(
         self,
@@ -366,7 +366,7 @@ class BrowserPanes(Vertical):
         if self._text_filter != view.text_filter:
             # Patterns that were too slow for one list are not tried again in the same.
             self.lights = Highlights.of(view.text_filter)
-            rows.light_up(self.lights)
+            rows.highlight(self.lights)
             self._text_filter = view.text_filter
         if not keep_place:
             self._milliseconds = self._since(started)

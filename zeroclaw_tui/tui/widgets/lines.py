@@ -90,14 +90,14 @@ class PromptLine(Horizontal):
         yield self.input
         yield Static("", classes="facts", markup=False)
 
-    def type_anew(self) -> None:
+    def focus_to_replace(self) -> None:
         """Take the focus; what is typed next replaces the text."""
         # At once and not after the next refresh: what is typed on goes into the line, however fast.
         self.screen.set_focus(self.input)
         self.input.select_all()
 
     def put(self, text: str) -> None:
-        """Have another text stand there, about which nothing is asked."""
+        """Show another text, about which nothing is asked."""
         self._stop_waiting()
         with self.prevent(Input.Changed):
             self.input.value = one_line(text)

@@ -196,7 +196,7 @@ class MemoryList(TableList[ListedRow]):
         self._look = replace(self._look, sort=sort, now=now, show_agent=show_agent)
         self.redraw()
 
-    def light_up(self, lights: Highlights) -> None:
+    def highlight(self, lights: Highlights) -> None:
         """Light up these matches in keys and memories of a listing."""
         self._look = replace(self._look, lights=lights)
         self.redraw()

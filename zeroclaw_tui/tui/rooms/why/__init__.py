@@ -200,7 +200,7 @@ class WhyRoom(StoreRoom):
 
     def action_message(self) -> None:
         """Type the message; it is selected, so that another one can be typed at once."""
-        self._line.type_anew()
+        self._line.focus_to_replace()
 
     def action_leave_message(self) -> None:
         self.set_focus(self.pane.reader)
