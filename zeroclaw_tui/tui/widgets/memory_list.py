@@ -39,7 +39,7 @@ _STRIPS = 512
 _LEAST_TEXT_LINES, _MOST_TEXT_LINES = 2, 8
 
 
-class Listing(Sequence["MemoryEntry | None"]):
+class ListedMemories(Sequence["MemoryEntry | None"]):
     """The memories of a listing in its order; of those that were not loaded yet only the handles are known."""
 
     def __init__(self, handles: Sequence[Handle] = ()) -> None:
@@ -104,7 +104,7 @@ class MemoryList(TableList[ListedRow]):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(divider=self._threshold_words, id=id)
         self.marked = Marks()
-        self._listing = Listing()
+        self._listing = ListedMemories()
         self._look = ListingLook(NEWEST_STORED, datetime(1970, 1, 1, tzinfo=UTC))
         self._recall: RecallResult | None = None
         self._ranking: Ranking | None = None
@@ -147,7 +147,7 @@ class MemoryList(TableList[ListedRow]):
         The cursor stays on its memory when that is among these, else it goes to the top.
         """
         at_cursor, self._posted = self._handle_at(self.cursor), None
-        self._listing = Listing([entry.handle for entry in entries])
+        self._listing = ListedMemories([entry.handle for entry in entries])
         self._listing.put(entries)
         self._show_listing(position(self._listing.handles, at_cursor, 0) or 0)
 
