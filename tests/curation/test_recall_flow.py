@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.upkeep import Upkeep
@@ -68,6 +70,10 @@ class TwoDimensions(Embedder):
 def row(place: int, content: str = "ordinary", **fields: Any) -> ScoredEntry:
     entry = MemoryEntry(f"id{place}", f"key{place}", content, "core", NOW.isoformat())
     return ScoredEntry(replace(entry, **fields), place, 1 - place / 100)
+
+
+def rows(count: int, flagged: Sequence[int] = ()) -> list[ScoredEntry]:
+    return [row(place, SECRET if place in flagged else "ordinary") for place in range(1, count + 1)]
 
 
 async def recalled(
@@ -160,6 +166,16 @@ async def test_decay_counts_to_now_unless_the_request_names_a_moment() -> None:
     assert datetime.fromisoformat(by_now.request.as_of).utcoffset() is not None
     long_ago = await recalled(Shelf([week_old]), RecallRequest("rust", as_of="2020-01-01T00:00:00Z"))
     assert long_ago.results[0].decayed == 0.99
+
+
+@given(st.integers(0, 8), st.integers(0, 40), st.sets(st.integers(1, 40)))
+async def test_the_agent_gets_the_unflagged_head_of_the_window(limit: int, count: int, flagged: set[int]) -> None:
+    memory = Shelf(rows(count, flagged=sorted(flagged)))
+    result = await recalled(memory, RecallRequest("rust", limit=limit))
+    unflagged = [f"id{place}" for place in range(1, min(count, 4 * limit) + 1) if place not in flagged]
+    assert ids(result.results) == unflagged[:limit]
+    assert all(scored.withheld and not scored.injected for scored in result.withheld)
+    assert [scored.rank for scored in result.results] == list(range(1, len(result.results) + 1))
 
 
 class RecordedStore(Shelf):
