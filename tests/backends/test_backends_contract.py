@@ -41,20 +41,20 @@ SAMPLES = sample_entries()[:6]
 
 class TestInMemory(MemoryContract):
     @pytest.fixture
-    async def memory(self) -> Memory:
+    async def memory(self):
         entries = list(sample_entries())
         return InMemory([replace(entries[0], superseded_by="editor"), *entries[1:]])
 
 
 class TestInMemoryWriting(StoreContract):
     @pytest.fixture
-    async def memory(self) -> Memory:
+    async def memory(self):
         return InMemory([replace(SAMPLES[0], superseded_by="editor"), *SAMPLES[1:]])
 
 
 class TestInMemoryReadOnly(CapabilityContract):
     @pytest.fixture
-    async def memory(self) -> Memory:
+    async def memory(self):
         memory = InMemory(sample_entries())
         memory.why_not = {**memory.why_not, "write": "This test takes no writes."}
         return memory
@@ -62,7 +62,7 @@ class TestInMemoryReadOnly(CapabilityContract):
 
 class TestNone(CapabilityContract):
     @pytest.fixture
-    async def memory(self) -> Memory:
+    async def memory(self):
         return NoneMemory()
 
 
@@ -107,18 +107,18 @@ class Plain(Memory):
 
 class TestTrait(MemoryContract):
     @pytest.fixture
-    async def memory(self) -> Memory:
+    async def memory(self):
         return Plain(sample_entries())
 
 
 class TestTraitWriting(StoreContract):
     @pytest.fixture
-    async def memory(self) -> Memory:
+    async def memory(self):
         return Plain(SAMPLES)
 
 
 @pytest.mark.parametrize("name", ["id", "handle"])
-async def test_memories_that_share_an_id_are_reported_before_anything_is_shown_or_planned(name: str) -> None:
+async def test_memories_that_share_an_id_are_reported_before_anything_is_shown_or_planned(name):
     memory = Plain(SAMPLES)
     double: dict[str, Any] = {name: SAMPLES[1].id}
     memory.stored["other"] = replace(memory.stored[SAMPLES[1].key], **{"id": "x", "handle": "y", **double})
@@ -133,7 +133,7 @@ async def test_memories_that_share_an_id_are_reported_before_anything_is_shown_o
             await deed()
 
 
-async def test_fields_that_the_trait_loses_are_noted() -> None:
+async def test_fields_that_the_trait_loses_are_noted():
     entry = replace(SAMPLES[0], importance=0.9)
     memory, journal = Plain([entry]), JournalRecorder()
     await delete(memory, await versions(memory, MemoryFilter()), journal)
@@ -142,18 +142,18 @@ async def test_fields_that_the_trait_loses_are_noted() -> None:
     assert any("stored again" in note for note in reversal.notes)
 
 
-async def test_a_key_that_several_memories_have_is_not_written() -> None:
+async def test_a_key_that_several_memories_have_is_not_written():
     memory = Plain(SAMPLES)
 
-    async def rows(query: Query[Any]) -> Sequence[Any]:
+    async def rows(query):
         return [SAMPLES[0], replace(SAMPLES[0], id="other")]
 
-    memory.rows = rows  # type: ignore[method-assign]
+    memory.rows = rows
     with pytest.raises(Refused, match="Several memories have the key"):
         await create(memory, Draft(SAMPLES[0].key, "x"), JournalRecorder(), replace=True)
 
 
-async def test_where_nothing_is_remembered_every_verb_is_a_no_op_and_says_so() -> None:
+async def test_where_nothing_is_remembered_every_verb_is_a_no_op_and_says_so():
     memory = NoneMemory()
     await memory.open()
     await memory.store("key", "content", "core")
@@ -184,7 +184,7 @@ async def test_where_nothing_is_remembered_every_verb_is_a_no_op_and_says_so() -
     assert "turn memory on" in sentences(memory.about.notices)[0]
 
 
-async def test_a_key_is_not_free_where_the_row_that_should_leave_it_has_changed() -> None:
+async def test_a_key_is_not_free_where_the_row_that_should_leave_it_has_changed():
     memory = InMemory(SAMPLES[:2])
     first, second = await memory.rows(Query(ROWS))
     changes = [

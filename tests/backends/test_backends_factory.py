@@ -15,8 +15,8 @@ from zeroclaw_tui.memory.errors import Refused, UsageError
 
 
 def config_of(root: Path, backend: str, *, layout: str = "workspace", **rest: object) -> MemoryConfig:
-    install = Install(root.parent, root, root / "memory" / "brain.db", layout, "a test", root.parent / "zeroclaw-tui")  # type: ignore[arg-type]
-    return MemoryConfig(install, backend=backend, **rest)  # type: ignore[arg-type]
+    install = Install(root.parent, root, root / "memory" / "brain.db", layout, "a test", root.parent / "zeroclaw-tui")
+    return MemoryConfig(install, backend=backend, **rest)
 
 
 SERVERS = {
@@ -28,16 +28,14 @@ FILES = {"rmem": "/nowhere/rustmem.db", "memory-rs": "/nowhere/export.json"}
 
 
 @pytest.mark.parametrize("name", [profile.key for profile in BACKENDS])
-def test_every_known_backend_is_made(name: str, tmp_path: Path) -> None:
+def test_every_known_backend_is_made(name, tmp_path):
     memory = create_memory(config_of(tmp_path, name, location=(SERVERS | FILES).get(name)))
     assert memory.name == name
     assert "hunter2" not in memory.about.location
 
 
 @pytest.mark.parametrize(("name", "driver"), [("postgres", "asyncpg"), ("redis", "redis")])
-async def test_a_driver_that_is_not_installed_names_its_extra(
-    name: str, driver: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_driver_that_is_not_installed_names_its_extra(name, driver, tmp_path, monkeypatch):
     store = CLASSES[name].partition(":")[0]
     for module in (store, store.replace(".store", ".connect")):
         monkeypatch.delitem(sys.modules, module, raising=False)
@@ -48,14 +46,14 @@ async def test_a_driver_that_is_not_installed_names_its_extra(
     assert "hunter2" not in str(refusal.value)
 
 
-def test_an_unknown_name_gets_the_known_ones(tmp_path: Path) -> None:
+def test_an_unknown_name_gets_the_known_ones(tmp_path):
     with pytest.raises(UsageError, match="There is no memory backend 'sqlit'") as error:
         create_memory(config_of(tmp_path, "sqlit"))
     assert "Known are sqlite, lucid" in error.value.hint
     assert "ZeroClaw itself would use Markdown here, which --backend markdown opens" in error.value.hint
 
 
-def test_a_backend_is_imported_when_it_is_asked_for() -> None:
+def test_a_backend_is_imported_when_it_is_asked_for():
     code = (
         "import sys, zeroclaw_tui.backends.factory; "
         "print([m for m in sys.modules if m.startswith('zeroclaw_tui.backends.') or m in ('numpy', 'aiosqlite')])"

@@ -44,14 +44,14 @@ def finds(content: str, key: str = "key", **parts: object) -> bool:
         ("\0b", "a\0B"),
     ],
 )
-def test_a_text_is_found_in_any_case_and_alphabet(wanted: str, text: str) -> None:
+def test_a_text_is_found_in_any_case_and_alphabet(wanted, text):
     assert finds(text, contains=wanted)
     assert finds("elsewhere", key=text, contains=wanted)
     assert not finds("in 12 jars", key="jar", contains=wanted)
 
 
 @given(texts, texts)
-def test_a_text_is_found_exactly_where_its_spans_are(wanted: str, text: str) -> None:
+def test_a_text_is_found_exactly_where_its_spans_are(wanted, text):
     """Each span is the text in some case; without spans it is not in there."""
     if not wanted:
         return
@@ -69,7 +69,7 @@ def test_a_text_is_found_exactly_where_its_spans_are(wanted: str, text: str) -> 
         (r"\p{Nonsense}x", "at character 13"),
     ],
 )
-def test_a_pattern_that_cannot_be_read_says_where(pattern: str, place: str) -> None:
+def test_a_pattern_that_cannot_be_read_says_where(pattern, place):
     with pytest.raises(UsageError) as caught:
         finds("text", regex=pattern)
     assert place in caught.value.message
@@ -78,12 +78,12 @@ def test_a_pattern_that_cannot_be_read_says_where(pattern: str, place: str) -> N
 
 
 @pytest.mark.parametrize("pattern", ["(" * 3000, "a" * 20_000])
-def test_a_pattern_too_deep_or_too_long_is_refused(pattern: str) -> None:
+def test_a_pattern_too_deep_or_too_long_is_refused(pattern):
     with pytest.raises(UsageError, match="The pattern"):
         compiled(pattern)
 
 
-def test_a_pattern_ignores_case_and_reads_unicode() -> None:
+def test_a_pattern_ignores_case_and_reads_unicode():
     assert finds("Ramen NOODLES", regex=r"\bnoodles?\b")
     assert finds("ЧАЙ", regex="чай")
     assert finds("花生", regex=r"^\p{Han}+$")
@@ -91,7 +91,7 @@ def test_a_pattern_ignores_case_and_reads_unicode() -> None:
     assert not finds("noodle", regex="(?-i:Noodle)")
 
 
-def test_a_pattern_that_runs_for_ever_is_stopped_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pattern_that_runs_for_ever_is_stopped_in_a_sentence(monkeypatch):
     monkeypatch.setattr(matching, "REGEX_SECONDS", 0.05)
     search = TextSearch(MemoryFilter(regex=ENDLESS))
     with pytest.raises(UsageError) as caught:
@@ -100,7 +100,7 @@ def test_a_pattern_that_runs_for_ever_is_stopped_in_a_sentence(monkeypatch: pyte
     assert "filter" in caught.value.hint
 
 
-def test_the_time_counts_for_all_texts_together(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_time_counts_for_all_texts_together(monkeypatch):
     """Each text alone is quick enough; what is matched after the time is over is not matched any more."""
     ticks = itertools.count()
     monkeypatch.setattr(matching, "REGEX_SECONDS", 3.0)

@@ -33,7 +33,7 @@ def config_of(tmp_path: Path, *arguments: str, **variables: str) -> MemoryConfig
         (f"redis://:{SECRET}@h:6379/0", "redis"), (f"rediss://h?password={SECRET}", "redis"),
     ],
 )  # fmt: skip
-def test_a_url_alone_is_a_store_with_a_folder_of_its_own(tmp_path: Path, url: str, backend: str) -> None:
+def test_a_url_alone_is_a_store_with_a_folder_of_its_own(tmp_path, url, backend):
     config = config_of(tmp_path, "--location", url, XDG_DATA_HOME=str(tmp_path / "share"))
     install = config.install
     assert (config.backend, config.location, install.layout, install.config_file) == (backend, url, "lone", None)
@@ -59,7 +59,7 @@ def test_a_url_alone_is_a_store_with_a_folder_of_its_own(tmp_path: Path, url: st
         (("--location", "dbname = d password='hunter2 x'"), "A PostgreSQL store needs a URL"),
     ],
 )  # fmt: skip
-def test_a_url_that_fits_no_backend_is_wrong_use(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+def test_a_url_that_fits_no_backend_is_wrong_use(tmp_path, arguments, said):
     with pytest.raises(UsageError) as error:
         config_of(tmp_path, *arguments)
     assert said in error.value.message
@@ -76,7 +76,7 @@ def test_a_url_that_fits_no_backend_is_wrong_use(tmp_path: Path, arguments: tupl
         ("no url", ""),
     ],
 )
-def test_what_names_a_server_has_no_password(url: str, name: str) -> None:
+def test_what_names_a_server_has_no_password(url, name):
     assert without_password(url) == name
 
 
@@ -87,7 +87,7 @@ def foreign(tmp_path: Path, url: str = f"postgres://ada:{SECRET}@h/d", **options
     return configs_for(OpenOptions(config_dir=folder, **options), {"HOME": str(tmp_path), "DATABASE_URL": url})[0]
 
 
-def test_the_database_of_everybody_is_read_only_until_it_is_confirmed(tmp_path: Path) -> None:
+def test_the_database_of_everybody_is_read_only_until_it_is_confirmed(tmp_path):
     config = foreign(tmp_path)
     assert config.read_only
     assert READ_ONLY in config.warnings
@@ -124,9 +124,7 @@ SOURCES = (
 
 
 @pytest.mark.parametrize(("text", "environ", "sources"), SOURCES, ids=range(len(SOURCES)))
-def test_health_shows_the_source_of_every_value_and_no_secret(
-    tmp_path: Path, text: str, environ: dict[str, str], sources: dict[str, str]
-) -> None:
+def test_health_shows_the_source_of_every_value_and_no_secret(tmp_path, text, environ, sources):
     folder = tmp_path / "zc"
     folder.mkdir()
     (folder / "config.toml").write_text(text)

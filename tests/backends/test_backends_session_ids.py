@@ -17,5 +17,5 @@ from zeroclaw_tui.backends.tables import sanitised
         ("नमस्ते ⓐ", "नमस\u094dते_ⓐ".replace("\u094d", "_")),
     ],
 )
-def test_what_is_no_letter_and_no_digit_becomes_an_underscore(given: str, stored: str) -> None:
+def test_what_is_no_letter_and_no_digit_becomes_an_underscore(given, stored):
     assert sanitised(given) == stored

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
-
 import pytest
-from journal_world import World, opened_world
+from journal_world import opened_world
 from support.patient import Patient
-
-MakePatient = Callable[..., Patient]
 
 
 @pytest.fixture
-def make_patient(tmp_path: Path) -> MakePatient:
+def make_patient(tmp_path):
     """Makes installs; the generation tells the layout unless one is said."""
 
-    def make(generation: str = "G2", layout: str = "", more: str = "") -> Patient:
+    def make(generation="G2", layout="", more=""):
         is_new = generation in ("G3", "G4")
         head = "schema_version = 3\n" if is_new else "default_temperature = 0.7\n"
         config = f'{head}[memory]\nbackend = "sqlite"\n{more}'
@@ -26,7 +21,7 @@ def make_patient(tmp_path: Path) -> MakePatient:
 
 
 @pytest.fixture(params=["G4"])
-async def world(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[World]:
+async def world(request, tmp_path):
     """A library to change: a database of the newest generation, unless a test names another store."""
     async with opened_world(tmp_path, request.param) as world:
         yield world

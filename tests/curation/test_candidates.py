@@ -22,7 +22,7 @@ SERVER = f"postgres://z:{SECRET}@db:5432"
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     """An install of before 0.8.0: brain.db with two memories, and notes with three."""
     return install_of_two_stores(tmp_path)
 
@@ -40,7 +40,7 @@ def names(found: list[Candidate]) -> list[tuple[str, str]]:
     return [(candidate.name, candidate.why) for candidate in found]
 
 
-def test_tables_of_the_config_and_the_environment_name_each_store_once(folder: Path) -> None:
+def test_tables_of_the_config_and_the_environment_name_each_store_once(folder):
     (folder / "config.toml").write_text(
         f'[memory]\nbackend = "sqlite"\n[memory.qdrant]\nurl = "http://localhost:6333"\ncollection = "mine"\n'
         f'[storage.provider.config]\nprovider = ""\ndb_url = "{SERVER}/own"\n'
@@ -63,7 +63,7 @@ def test_tables_of_the_config_and_the_environment_name_each_store_once(folder: P
     assert SECRET not in repr(places + choices)
 
 
-def test_every_alias_of_schema_3_is_a_store(folder: Path) -> None:
+def test_every_alias_of_schema_3_is_a_store(folder):
     (folder / "config.toml").write_text(
         'schema_version = 3\n[memory]\nbackend = "postgres.work"\n'
         '[storage.postgres.work]\ndb_url = "postgres://db/work"\n[storage.postgres.home]\ndb_url = "postgres://db/home"\n'
@@ -74,7 +74,7 @@ def test_every_alias_of_schema_3_is_a_store(folder: Path) -> None:
     assert [name for name, _ in found].count("postgres.work") == 1
 
 
-def test_after_a_switch_the_store_of_the_start_is_still_a_candidate(folder: Path, tmp_path: Path) -> None:
+def test_after_a_switch_the_store_of_the_start_is_still_a_candidate(folder, tmp_path):
     other = tmp_path / "other.db"
     create_database(other, "G1")
     started = config_of(folder, location=str(other))
@@ -85,7 +85,7 @@ def test_after_a_switch_the_store_of_the_start_is_still_a_candidate(folder: Path
     assert databases == [str(other), str(folder / "workspace" / "memory" / "brain.db")]
 
 
-async def test_a_server_that_is_down_or_never_answers_is_a_problem(folder: Path) -> None:
+async def test_a_server_that_is_down_or_never_answers_is_a_problem(folder):
     with closing(socket.create_server(("127.0.0.1", 0))) as silent:
         port = silent.getsockname()[1]
         environ = {"ZEROCLAW_POSTGRES_URL": f"postgres://z:{SECRET}@127.0.0.1:{port}/db"}

@@ -57,7 +57,7 @@ async def contents(world: World) -> list[Value]:
     return [row.values["content"] for row in (await world.rows()).values()]
 
 
-async def test_what_a_restore_replaces_is_an_action_of_its_own(world: World) -> None:
+async def test_what_a_restore_replaces_is_an_action_of_its_own(world):
     old = await stored(world, "lang", "old")
     await deleted(world, old.id)
     (number,) = await world.trash.numbers()
@@ -78,7 +78,7 @@ async def test_what_a_restore_replaces_is_an_action_of_its_own(world: World) -> 
     assert list(await world.rows()) == [new.id]
 
 
-async def test_a_permanent_deletion_leaves_no_byte_of_the_text(world: World) -> None:
+async def test_a_permanent_deletion_leaves_no_byte_of_the_text(world):
     row = await stored(world, "lang", "a SECRETWORD to forget " + "SECRETWORD " * 3000)
     kept = await stored(world, "other", "this stays")
     await edited(world, row, "SECRETWORD two")
@@ -100,10 +100,10 @@ def fill(world: World) -> None:
     small_store.add(world.install.database, ({"content": f"text {number}"} for number in range(MANY)))
 
 
-async def test_a_store_that_goes_away_in_the_middle_says_how_far_it_came_and_undo_knows_it(world: World) -> None:
+async def test_a_store_that_goes_away_in_the_middle_says_how_far_it_came_and_undo_knows_it(world):
     fill(world)
 
-    def fail(done: int) -> bool:
+    def fail(done):
         raise NotReachable("The server is gone.", hint="r asks again.")
 
     plan = await plan_purge(world.library, MemoryFilter())
@@ -140,7 +140,7 @@ class VectorMemory(InMemory):
 
 
 @IN_MEMORY
-async def test_content_is_embedded_and_a_failing_embedder_costs_the_vector_only(world: World) -> None:
+async def test_content_is_embedded_and_a_failing_embedder_costs_the_vector_only(world):
     memory, embedder = VectorMemory(clock=world.clock), FailingEmbedder()
     config = world.library.config._replace(embedding=EmbeddingConfig("custom:http://here", "small", 3))
     world.library.memory, world.library.embedder, world.library.config = memory, embedder, config

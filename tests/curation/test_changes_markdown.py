@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +21,7 @@ LINES = ["alpha one", "bravo two", "charlie three", "delta four"]
 
 
 @pytest.fixture
-async def library(tmp_path: Path) -> AsyncIterator[Library]:
+async def library(tmp_path):
     notes = tmp_path / "notes"
     notes.mkdir()
     (notes / "MEMORY.md").write_text("# Long-Term Memory\n\n" + "".join(f"- {line}\n" for line in LINES))
@@ -40,11 +39,10 @@ async def _in_trash(library: Library) -> list[str]:
     return [row.row.entry().content for row in rows]
 
 
-async def test_deleting_one_line_permanently_spares_another_that_had_its_number(library: Library) -> None:
+async def test_deleting_one_line_permanently_spares_another_that_had_its_number(library):
     """What grew into that very line goes with it."""
     await _forget(library, "MEMORY:1")
     row = await row_with_id(library.memory, "MEMORY:1")
-    assert row is not None
     await edit_memory(library, "MEMORY:1", Edit({"content": "charlie edited"}), row.fingerprint)
     await _forget(library, "MEMORY:1", forever=True)
     assert await _in_trash(library) == ["bravo two"]
@@ -53,7 +51,7 @@ async def test_deleting_one_line_permanently_spares_another_that_had_its_number(
     assert b"bravo two" in data
 
 
-async def test_the_history_and_the_copies_of_a_line_are_its_own(library: Library) -> None:
+async def test_the_history_and_the_copies_of_a_line_are_its_own(library):
     await _forget(library, "MEMORY:1")
     action = await _forget(library, "MEMORY:1")
     assert action is not None
@@ -67,7 +65,7 @@ def _notes(library: Library) -> Path:
     return Path(library.memory.about.location) / "MEMORY.md"
 
 
-async def test_an_undo_brings_back_the_file_and_keeps_what_the_agent_appended(library: Library) -> None:
+async def test_an_undo_brings_back_the_file_and_keeps_what_the_agent_appended(library):
     notes = _notes(library)
     before = notes.read_bytes()
     outcome = await remove_memories(library, await plan_of_marked(library, ["MEMORY:0", "MEMORY:2"]), "purge")
@@ -83,10 +81,9 @@ async def test_an_undo_brings_back_the_file_and_keeps_what_the_agent_appended(li
     assert sorted(await _in_trash(library)) == ["alpha one", "charlie three"]
 
 
-async def test_an_edit_elsewhere_is_no_conflict_and_one_of_the_same_line_is(library: Library) -> None:
+async def test_an_edit_elsewhere_is_no_conflict_and_one_of_the_same_line_is(library):
     notes = _notes(library)
     row = await row_with_id(library.memory, "MEMORY:1")
-    assert row is not None
     outcome = await edit_memory(library, "MEMORY:1", Edit({"content": "bravo edited"}), row.fingerprint)
     assert outcome.action is not None
     notes.write_bytes(notes.read_bytes().replace(b"delta four", b"delta by hand").replace(b"- alpha one\n", b""))
@@ -100,7 +97,7 @@ async def test_an_edit_elsewhere_is_no_conflict_and_one_of_the_same_line_is(libr
     assert notes.read_text() == "# Long-Term Memory\n\n- bravo two\n- charlie three\n- delta by hand\n"
 
 
-async def test_one_of_several_deleted_memories_is_restored_to_its_place(library: Library) -> None:
+async def test_one_of_several_deleted_memories_is_restored_to_its_place(library):
     before = _notes(library).read_text()
     await remove_memories(library, await plan_of_marked(library, ["MEMORY:0", "MEMORY:1", "MEMORY:2"]), "purge")
     rows, _ = await library.trash.listing("bravo")
@@ -111,7 +108,7 @@ async def test_one_of_several_deleted_memories_is_restored_to_its_place(library:
     assert _notes(library).read_text() == before
 
 
-async def test_a_change_of_an_earlier_version_is_undone_line_by_line(library: Library) -> None:
+async def test_a_change_of_an_earlier_version_is_undone_line_by_line(library):
     """Earlier versions kept the lines alone, with hashes of three neighbours on each side."""
     notes = _notes(library)
     before = notes.read_text()
@@ -119,8 +116,6 @@ async def test_a_change_of_an_earlier_version_is_undone_line_by_line(library: Li
     context = {"old_above": [_hash("alpha one"), _hash("")], "old_below": [_hash("charlie three"), ""]}
     action = await library.trash.begin("purge", "deleted two memories")
     bravo, delta = rows[1], rows[3]
-    assert bravo is not None
-    assert delta is not None
     action.record(
         [
             RowChange(replace(bravo, values={**bravo.values, "file_context": json.dumps(context)}), None),

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -45,11 +44,11 @@ AT = "2026-03-01T10:00:00.000000001+00:00"
 
 
 @pytest.fixture
-async def opened(tmp_path: Path) -> AsyncIterator[Opened]:
+async def opened(tmp_path):
     """Open a store of a kind with these rows (columns by name, as `small_store.make` takes them)."""
     libraries: list[Library] = []
 
-    async def open_one(kind: str, rows: Sequence[dict[str, Any]], dimensions: int = 0) -> Library:
+    async def open_one(kind, rows, dimensions=0):
         database = small_store.make(tmp_path / f"brain-{len(libraries)}.db", kind, [])
         small_store.add(database, rows)
         install = Install(None, tmp_path, database, "lone", "the path given", tmp_path / "own")
@@ -122,7 +121,7 @@ def _ids(report: CleanUpReport, kind: FindingKind) -> list[str]:
 
 
 @pytest.mark.parametrize("store", STORES)
-async def test_a_memory_says_by_itself_what_it_is(opened: Any, store: str) -> None:
+async def test_a_memory_says_by_itself_what_it_is(opened, store):
     cases = [
         (kind, is_guilty, row)
         for kind, both in ALONE.items()
@@ -145,12 +144,11 @@ async def test_a_memory_says_by_itself_what_it_is(opened: Any, store: str) -> No
         guilty = [row for row in rows if row["id"].startswith(f"{kind}-")]
         assert _ids(report, kind) == [row["id"] for row in guilty]
         finding = _found(report, kind)
-        assert finding is not None
         assert finding.size == sum(len(row["content"].encode()) for row in guilty)
         assert finding.remark.endswith(".")
 
 
-async def test_the_finding_shows_what_it_is_and_never_the_secret(opened: Any) -> None:
+async def test_the_finding_shows_what_it_is_and_never_the_secret(opened):
     secret = f"ghp_{MIXED}"
     rows = [
         {"content": f"token for CI: {secret} and password=hunter2"},
@@ -159,7 +157,6 @@ async def test_the_finding_shows_what_it_is_and_never_the_secret(opened: Any) ->
     ]
     report = await check_memories(await opened("G4", rows))
     finding = _found(report, "secrets")
-    assert finding is not None
     assert [sample.remark for sample in finding.samples] == ["a GitHub token, a password"] * 2
     shown = [sample.excerpt for other in report.findings for sample in other.samples]
     assert not any(secret in excerpt or "hunter2" in excerpt for excerpt in shown)
@@ -201,7 +198,7 @@ def _deleted(finding: Finding) -> set[str]:
 
 
 @pytest.mark.parametrize("store", STORES)
-async def test_a_merge_keeps_one_of_each_group_and_undo_brings_the_others_back(opened: Any, store: str) -> None:
+async def test_a_merge_keeps_one_of_each_group_and_undo_brings_the_others_back(opened, store):
     library = await opened(store, ROWS)
     finding, before = await _finding(library), await _state(library)
     assert _deleted(finding) == {"old", "longest", "twin 1"}
@@ -237,16 +234,14 @@ copies_of_one_text = st.lists(
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(copies_of_one_text)
-async def test_every_deleted_copy_is_outlasted_by_one_that_is_recalled_wherever_it_was(
-    opened: Any, rows: list[dict[str, Any]]
-) -> None:
+async def test_every_deleted_copy_is_outlasted_by_one_that_is_recalled_wherever_it_was(opened, rows):
     """Of the same text, agent and namespace one stays that ranks higher; what cannot be replaced stays."""
     library = await opened("G4", [{"id": str(at), "key": f"key{at}", **row} for at, row in enumerate(rows)])
     finding = _found(await check_memories(library), "exact duplicates")
     going = {int(name) for name in (_deleted(finding) if finding is not None else ())}
     stay = [row for at, row in enumerate(rows) if at not in going]
 
-    def replaces(other: dict[str, Any], row: dict[str, Any]) -> bool:
+    def replaces(other, row):
         place = [(one["content"].strip(), one["agent"], one["namespace"]) for one in (other, row)]
         is_recalled = row["category"] != "conversation" or other["session_id"] in (None, row["session_id"])
         is_same_row = other is row
@@ -273,7 +268,7 @@ def _rank(row: dict[str, Any]) -> tuple[int, int, bool, str]:
     return row["pinned"], order.get(row["category"], 2), row["session_id"] is None, row["updated_at"]
 
 
-async def test_exact_and_near_duplicates_together_are_one_group(opened: Any) -> None:
+async def test_exact_and_near_duplicates_together_are_one_group(opened):
     """A copy that goes is no reason for another to go."""
     rows = [
         {"id": "core", "content": LONG, "category": "core", "session_id": "a", **_at(1)},
@@ -283,7 +278,6 @@ async def test_exact_and_near_duplicates_together_are_one_group(opened: Any) -> 
     report = await check_memories(await opened("G4", rows))
     exact, near = _found(report, "exact duplicates"), _found(report, "near duplicates")
     assert exact is not None
-    assert near is not None
     assert {version.id for version in near.versions} == {"chat", "near"}
     assert {version.id for version in plan_merge([exact, near]).to_delete.stamps} == {"core"}
 
@@ -293,7 +287,7 @@ async def test_exact_and_near_duplicates_together_are_one_group(opened: Any) -> 
     ["UPDATE memories SET content = 'new', updated_at = '2026-04-01' WHERE id = 'newest'",
      "DELETE FROM memories WHERE id = 'newest'"],
 )  # fmt: skip
-async def test_where_the_one_that_stays_changed_or_went_its_group_is_left_alone(opened: Any, statement: str) -> None:
+async def test_where_the_one_that_stays_changed_or_went_its_group_is_left_alone(opened, statement):
     library = await opened("G4", ROWS)
     plan = plan_merge([await _finding(library)])
     with closing(sqlite3.connect(library.memory.about.location)) as connection, connection:

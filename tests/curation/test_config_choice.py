@@ -16,15 +16,13 @@ SECRET = "hunter2"
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     """An install of before 0.8.0 with a brain.db."""
     return install_of_two_stores(tmp_path)
 
 
-def test_a_user_without_a_home_directory_names_the_config_directory(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def no_home() -> Path:
+def test_a_user_without_a_home_directory_names_the_config_directory(folder, monkeypatch):
+    def no_home():
         raise RuntimeError("no home")
 
     monkeypatch.setattr(Path, "home", no_home)
@@ -33,7 +31,7 @@ def test_a_user_without_a_home_directory_names_the_config_directory(
     assert configs_for(OpenOptions(config_dir=folder), {})[0].install.config_dir == folder
 
 
-def test_a_database_is_opened_as_one_whatever_backend_the_config_names(folder: Path, tmp_path: Path) -> None:
+def test_a_database_is_opened_as_one_whatever_backend_the_config_names(folder, tmp_path):
     (folder / "config.toml").write_text('[memory]\nbackend = "markdown"\n')
     database = tmp_path / "other.db"
     create_database(database, "G1")
@@ -65,14 +63,12 @@ MODERN = 'schema_version = 3\n[memory]\nbackend = "postgres.work"\n[storage.post
         ),
     ],
 )  # fmt: skip
-def test_a_choice_names_what_chose_the_backend(
-    tmp_path: Path, text: str, environ: dict[str, str], options: dict[str, str], line: str
-) -> None:
+def test_a_choice_names_what_chose_the_backend(tmp_path, text, environ, options, line):
     (tmp_path / "config.toml").write_text(text)
-    found = configs_for(OpenOptions(config_dir=tmp_path, **options), {"HOME": str(tmp_path), **environ})  # type: ignore[arg-type]
+    found = configs_for(OpenOptions(config_dir=tmp_path, **options), {"HOME": str(tmp_path), **environ})
     assert describe_choice(found[0]) == line
 
 
-def test_a_secret_in_place_of_a_backend_is_not_shown(tmp_path: Path) -> None:
+def test_a_secret_in_place_of_a_backend_is_not_shown(tmp_path):
     (tmp_path / "config.toml").write_text(f'[memory]\nbackend = "postgres://ada:{SECRET}@h/d"\n')
     assert SECRET not in describe_choice(configs_for(OpenOptions(config_dir=tmp_path), {"HOME": str(tmp_path)})[0])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -36,7 +35,7 @@ def memory(content: str, created: str, session: str | None = None, key: str = "n
 
 
 @pytest.fixture
-async def library(tmp_path: Path) -> AsyncIterator[Library]:
+async def library(tmp_path):
     config_dir = tmp_path / "install"
     database = config_dir / "data" / "memory" / "brain.db"
     database.parent.mkdir(parents=True)
@@ -50,7 +49,7 @@ def root(library: Library) -> Path:
     return library.config.install.root
 
 
-async def test_an_auto_saved_message_is_found_by_its_words_in_its_session(library: Library) -> None:
+async def test_an_auto_saved_message_is_found_by_its_words_in_its_session(library):
     write_chat(root(library), SESSION, talk())
     write_chat(root(library), "another", [("user", "question 9 about the ferry", at(9))])
     # ZeroClaw writes memories on the local clock, chat in UTC.
@@ -67,13 +66,13 @@ async def test_an_auto_saved_message_is_found_by_its_words_in_its_session(librar
     assert found.messages[found.position].content == "question 9 about the ferry"
 
 
-async def test_a_summary_is_tied_to_what_was_said_last_before_it_in_its_session(library: Library) -> None:
+async def test_a_summary_is_tied_to_what_was_said_last_before_it_in_its_session(library):
     write_chat(root(library), SESSION, talk())
     found = await around(library, memory("Ann takes ferries.", at(5, 40), SESSION))
     assert found.messages[found.position].content == "question 5 about the ferry"
 
 
-async def test_hostile_chat_and_memories_are_read_as_they_are(library: Library) -> None:
+async def test_hostile_chat_and_memories_are_read_as_they_are(library):
     hostile = "[/red]\x1b]0;title\x07' OR 1=1 -- %s " + "x" * 30_000
     write_chat(root(library), "a'; DROP TABLE sessions; --", [("user", hostile, "no moment"), ("\x1b[2J", "", "")])
     found = await around(library, memory(hostile[:60], at(1), "a'; DROP TABLE sessions; --", key="\udc80\ud800"))
@@ -83,7 +82,7 @@ async def test_hostile_chat_and_memories_are_read_as_they_are(library: Library) 
     assert found.messages[1].role == "\x1b[2J"
 
 
-async def test_a_memory_without_a_session_is_found_by_its_text_alone(library: Library) -> None:
+async def test_a_memory_without_a_session_is_found_by_its_text_alone(library):
     write_chat(root(library), SESSION, talk(3))
     found = await around(library, memory("question 2 about the ferry", at(2, 50)))
     assert found.messages[found.position].content == "question 2 about the ferry"

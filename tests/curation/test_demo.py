@@ -19,7 +19,7 @@ NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def demo(tmp_path_factory):
     return make_demo(tmp_path_factory.mktemp("demo"), NOW)
 
 
@@ -28,13 +28,13 @@ def dump(folder: Path) -> list[str]:
         return list(connection.iterdump())
 
 
-def test_the_same_moment_gives_the_same_database(demo: Path, tmp_path: Path) -> None:
+def test_the_same_moment_gives_the_same_database(demo, tmp_path):
     assert dump(make_demo(tmp_path, NOW)) == dump(demo)
     assert (tmp_path / "config.toml").read_bytes() == (demo / "config.toml").read_bytes()
 
 
 @pytest.mark.parametrize("now", [NOW, NOW + timedelta(days=140, hours=9)])
-async def test_what_its_turns_sent_is_what_is_predicted(now: datetime, tmp_path: Path) -> None:
+async def test_what_its_turns_sent_is_what_is_predicted(now, tmp_path):
     folder = make_demo(tmp_path / "sample", now)
     async with opened_at(OpenOptions(config_dir=folder)) as library:
         turns = (await recorded(library)).turns

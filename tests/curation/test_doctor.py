@@ -19,7 +19,7 @@ from zeroclaw_tui.memory.errors import Corrupt
 EMBEDS = 'embedding_provider = "custom:http://127.0.0.1:9"\nembedding_dimensions = 4\n'
 
 
-async def test_a_healthy_store_is_reported_check_by_check(make_patient) -> None:
+async def test_a_healthy_store_is_reported_check_by_check(make_patient):
     for generation in ("G1", "G4"):
         patient = make_patient(generation)
         patient.database.chmod(0o600)
@@ -46,7 +46,7 @@ async def test_a_healthy_store_is_reported_check_by_check(make_patient) -> None:
                            "DROP TABLE memories_fts"]),
     ],
 )  # fmt: skip
-async def test_a_keyword_index_that_fell_behind_is_serious_and_rebuilt(make_patient, id: str, breaks) -> None:
+async def test_a_keyword_index_that_fell_behind_is_serious_and_rebuilt(make_patient, id, breaks):
     patient = make_patient()
     patient.change(*breaks)
     before = patient.rows()
@@ -60,9 +60,7 @@ async def test_a_keyword_index_that_fell_behind_is_serious_and_rebuilt(make_pati
 
 
 @pytest.mark.parametrize(("generation", "part"), [("G1", "data"), ("G2", "idx"), ("G4", "config")])
-async def test_a_keyword_index_with_a_damaged_page_is_serious_and_rebuilt(
-    make_patient, generation: str, part: str
-) -> None:
+async def test_a_keyword_index_with_a_damaged_page_is_serious_and_rebuilt(make_patient, generation, part):
     patient = make_patient(generation)
     before, made = patient.rows(), patient.made()
     patient.damage(f"memories_fts_{part}")
@@ -78,7 +76,7 @@ async def test_a_keyword_index_with_a_damaged_page_is_serious_and_rebuilt(
     assert patient.found("harbour") == len(before) - 1
 
 
-async def test_damage_beyond_the_keyword_index_is_not_repaired(make_patient) -> None:
+async def test_damage_beyond_the_keyword_index_is_not_repaired(make_patient):
     patient = make_patient()
     patient.damage("memories_fts_data")
     patient.damage("embedding_cache")
@@ -90,7 +88,7 @@ async def test_damage_beyond_the_keyword_index_is_not_repaired(make_patient) -> 
     assert patient.database.read_bytes() == before
 
 
-async def test_words_that_differ_are_found_by_the_deep_check_only(make_patient) -> None:
+async def test_words_that_differ_are_found_by_the_deep_check_only(make_patient):
     """The counts agree, but the index holds the text of before."""
     patient = make_patient()
     trigger = patient.database
@@ -109,7 +107,7 @@ async def test_words_that_differ_are_found_by_the_deep_check_only(make_patient) 
     assert patient.found("lighthouse") == 1
 
 
-async def test_damaged_pages_are_found_on_the_copy(make_patient) -> None:
+async def test_damaged_pages_are_found_on_the_copy(make_patient):
     patient = make_patient()
     with closing(sqlite3.connect(patient.database)) as connection:
         statement = "SELECT rootpage FROM sqlite_master WHERE name = 'idx_memories_session'"
@@ -124,7 +122,7 @@ async def test_damaged_pages_are_found_on_the_copy(make_patient) -> None:
     assert ".recover" in finding.by_hand
 
 
-async def test_vectors_of_a_wrong_length_are_measured_by_config_and_by_the_store(make_patient) -> None:
+async def test_vectors_of_a_wrong_length_are_measured_by_config_and_by_the_store(make_patient):
     patient = make_patient("G4", more=EMBEDS)
     small_store.change(patient.database, "UPDATE memories SET embedding = ?", [small_store.blob(1, 2, 3)])
     finding = await patient.finding("vector-lengths")
@@ -140,7 +138,7 @@ async def test_vectors_of_a_wrong_length_are_measured_by_config_and_by_the_store
     assert finding.repair is None, "the configured model would make others again"
 
 
-async def test_vectors_are_counted_where_a_provider_is_configured(make_patient) -> None:
+async def test_vectors_are_counted_where_a_provider_is_configured(make_patient):
     patient = make_patient(more=EMBEDS)
     daily = "UPDATE memories SET embedding = ? WHERE category = 'daily'"
     small_store.change(patient.database, daily, [small_store.blob(1, 2, 3, 4)])
@@ -149,7 +147,7 @@ async def test_vectors_are_counted_where_a_provider_is_configured(make_patient) 
     assert (finding.risk, finding.repair) == ("worth knowing", "fill vectors")
 
 
-async def test_tables_of_another_shape_come_first(make_patient) -> None:
+async def test_tables_of_another_shape_come_first(make_patient):
     patient = make_patient("G4")
     patient.change("ALTER TABLE memories DROP COLUMN importance")
     findings = (await patient.report()).findings
@@ -172,7 +170,7 @@ def leave_log(database: Path) -> Path:
     return database.with_name(f"{database.name}-wal")
 
 
-async def test_a_log_nobody_has_open_is_folded_in(make_patient) -> None:
+async def test_a_log_nobody_has_open_is_folded_in(make_patient):
     patient = make_patient()
     log = leave_log(patient.database)
     before = patient.rows()
@@ -192,7 +190,7 @@ async def not_open(patient) -> object:
     return next(finding for finding in report.findings if finding.id == "not-open")
 
 
-async def test_a_store_that_does_not_open_says_why_and_what_is_left(make_patient) -> None:
+async def test_a_store_that_does_not_open_says_why_and_what_is_left(make_patient):
     patient = make_patient()
     patient.database.write_bytes(b"this is no database at all" * 100)
     finding = await not_open(patient)
@@ -207,7 +205,7 @@ async def test_a_store_that_does_not_open_says_why_and_what_is_left(make_patient
     assert f"Backups: {backup}." in finding.by_hand
 
 
-async def test_markdown_and_none_are_examined_as_far_as_that_goes(tmp_path: Path) -> None:
+async def test_markdown_and_none_are_examined_as_far_as_that_goes(tmp_path):
     root = tmp_path / "zc" / "workspace"
     root.mkdir(parents=True)
     (root / "MEMORY.md").write_text("# Long-Term Memory\n\n- **lang**: Rust\n")

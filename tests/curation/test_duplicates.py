@@ -53,7 +53,7 @@ def _joined(count: int, linked: set[tuple[int, int]]) -> list[list[int]]:
             first |= second
             for number in second:
                 groups[number] = first
-    return sorted({tuple(sorted(group)) for group in map(frozenset, groups) if len(group) > 1}, key=list)  # type: ignore[arg-type]
+    return sorted({tuple(sorted(group)) for group in map(frozenset, groups) if len(group) > 1}, key=list)
 
 
 blanks = st.text(alphabet=WHITE_SPACE + "\x1c", max_size=3)
@@ -61,7 +61,7 @@ bodies = st.sampled_from(["", "a", "a b", "A b", "a  b", "ä", "\x1f", "x" * 50]
 
 
 @given(st.lists(st.tuples(st.sampled_from(["", "anna"]), blanks, bodies, blanks), max_size=12))
-def test_exact_means_equal_after_trimming_within_one_owner(parts: list[tuple[str, str, str, str]]) -> None:
+def test_exact_means_equal_after_trimming_within_one_owner(parts):
     rows = [(owner, lead + body + tail, None) for owner, lead, body, tail in parts]
     expected: dict[tuple[str, str], list[int]] = {}
     for at, (owner, content, _) in enumerate(rows):
@@ -70,7 +70,7 @@ def test_exact_means_equal_after_trimming_within_one_owner(parts: list[tuple[str
 
 
 @given(st.integers(0, 10**9), st.integers(4, 60))
-def test_near_duplicates_by_words_are_those_a_comparison_of_all_pairs_finds(seed: int, length: int) -> None:
+def test_near_duplicates_by_words_are_those_a_comparison_of_all_pairs_finds(seed, length):
     """Every group hangs together by pairs of 80 %; pairs of 90 % are never missed."""
     chance = random.Random(seed)
     texts = [" ".join(chance.choices(WORDS, k=length)) for _ in range(4)]
@@ -98,7 +98,7 @@ def test_near_duplicates_by_words_are_those_a_comparison_of_all_pairs_finds(seed
 
 
 @given(st.integers(0, 10**9), st.integers(2, 40))
-def test_near_duplicates_by_vectors_are_those_of_all_cosines(seed: int, count: int) -> None:
+def test_near_duplicates_by_vectors_are_those_of_all_cosines(seed, count):
     chance = random.Random(seed)
     numbers = [[chance.gauss(0, 1) for _ in range(3)] for _ in range(count)]
     owners = [chance.choice(["", "anna"]) for _ in range(count)]
@@ -131,7 +131,7 @@ LONG = (
 )
 
 
-def test_vectors_decide_where_both_have_one_and_words_where_one_lacks_it() -> None:
+def test_vectors_decide_where_both_have_one_and_words_where_one_lacks_it():
     here, there = unit(1, 0), unit(0, 1)
     assert _duplicates([("", LONG[0], here), ("", _edited(LONG[0]), there)]).near == []
     assert _duplicates([("", LONG[0], here), ("", LONG[1], here)]).near == [[0, 1]]
@@ -139,7 +139,7 @@ def test_vectors_decide_where_both_have_one_and_words_where_one_lacks_it() -> No
     assert _duplicates([("", LONG[0], here), ("", _edited(LONG[0]), unit(0, 1, 0))]).near == [[0, 1]]
 
 
-def test_a_thousand_alike_are_one_group() -> None:
+def test_a_thousand_alike_are_one_group():
     texts = [f"{LONG[0]} {LONG[1]} {LONG[2]} the number of it is {number}" for number in range(1000)]
     assert _duplicates([("", text, None) for text in texts]).near == [list(range(1000))]
     beam = unit(1, 0.01)

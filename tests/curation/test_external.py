@@ -50,7 +50,7 @@ def present(path: Path) -> Row:
     return row
 
 
-async def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
+async def test_a_dry_run_writes_nothing(tmp_path):
     path = tmp_path / "note.md"
     path.write_bytes(b"old")
     change = RowChange(file_row(path, b"old"), file_row(path, b"new"))
@@ -61,9 +61,7 @@ async def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("overwrite", "written", "data"), [(False, 1, b"theirs"), (True, 2, b"ours")])
-async def test_a_file_that_another_program_wrote_is_a_conflict(
-    tmp_path: Path, overwrite: bool, written: int, data: bytes
-) -> None:
+async def test_a_file_that_another_program_wrote_is_a_conflict(tmp_path, overwrite, written, data):
     path, other = tmp_path / "note.md", tmp_path / "other.md"
     path.write_bytes(b"theirs")
     journal = ListJournal()
@@ -76,7 +74,7 @@ async def test_a_file_that_another_program_wrote_is_a_conflict(
         assert path.read_bytes() == b"theirs"
 
 
-async def test_a_file_whose_content_is_not_in_the_trash_is_skipped_with_a_reason(tmp_path: Path) -> None:
+async def test_a_file_whose_content_is_not_in_the_trash_is_skipped_with_a_reason(tmp_path):
     path = tmp_path / "note.md"
     row = Row(str(path), {"path": str(path), "sha256": "ab"}, table="file")
     result = await apply([RowChange(None, row)], None)
@@ -84,7 +82,7 @@ async def test_a_file_whose_content_is_not_in_the_trash_is_skipped_with_a_reason
     assert "does not have its content" in result.notes[0]
 
 
-async def test_a_move_whose_new_name_is_taken_leaves_the_file_where_it_is(tmp_path: Path) -> None:
+async def test_a_move_whose_new_name_is_taken_leaves_the_file_where_it_is(tmp_path):
     source, target = tmp_path / "a.md", tmp_path / "b.md"
     source.write_bytes(b"a")
     target.write_bytes(b"b")
@@ -94,7 +92,7 @@ async def test_a_move_whose_new_name_is_taken_leaves_the_file_where_it_is(tmp_pa
     assert (result.written, set(result.skipped), journal.changes) == (0, {str(source), str(target)}, [])
 
 
-async def test_links_are_not_replaced_but_can_be_written_through(tmp_path: Path) -> None:
+async def test_links_are_not_replaced_but_can_be_written_through(tmp_path):
     real, link = tmp_path / "real.md", tmp_path / "link.md"
     real.write_bytes(b"old")
     link.symlink_to(real)
@@ -132,7 +130,7 @@ def rows_in(path: Path, table: str) -> list[tuple[object, ...]]:
         return connection.execute(f"SELECT * FROM {table} ORDER BY rowid").fetchall()
 
 
-async def test_a_text_in_another_database_changes_and_its_old_bytes_are_overwritten(tmp_path: Path) -> None:
+async def test_a_text_in_another_database_changes_and_its_old_bytes_are_overwritten(tmp_path):
     path = tmp_path / "sessions.db"
     row, journal = make_sessions(path), ListJournal()
     cleaned = replace(row, values={**row.values, "content": "my [removed]"})
@@ -144,7 +142,7 @@ async def test_a_text_in_another_database_changes_and_its_old_bytes_are_overwrit
     assert rows_in(path, "messages") == [("my secret",)]
 
 
-async def test_rows_of_a_deleted_database_need_no_undo(tmp_path: Path) -> None:
+async def test_rows_of_a_deleted_database_need_no_undo(tmp_path):
     path = tmp_path / "audit.db"
     (first, _), journal = make_audit(path), ListJournal()
     await apply([RowChange(first, None)], journal)

@@ -8,7 +8,6 @@ import os
 import sqlite3
 import stat
 import tempfile
-from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from journal_world import Clock, install_at
 
-from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.curation import journal_file, journal_records
 from zeroclaw_tui.curation.journal import Trash, store_name
 from zeroclaw_tui.memory.change import Row, RowChange
@@ -33,17 +31,17 @@ def a_row(number: int, content: str = "text", **values: Any) -> Row:
 
 
 @pytest.fixture
-def install(tmp_path: Path) -> Install:
+def install(tmp_path):
     return install_at(tmp_path)
 
 
 @pytest.fixture
-def clock() -> Clock:
+def clock():
     return Clock()
 
 
 @pytest.fixture
-def trash(install: Install, clock: Clock) -> Trash:
+def trash(install, clock):
     return Trash(install, STORE, clock)
 
 
@@ -87,11 +85,11 @@ def _typed(row: Row | None) -> object:
 
 @settings(max_examples=20, deadline=None)
 @given(rows=st.lists(_ROWS, min_size=1, max_size=4))
-def test_every_row_comes_back_from_the_file_as_it_was(rows: list[Row]) -> None:
+def test_every_row_comes_back_from_the_file_as_it_was(rows):
     with tempfile.TemporaryDirectory() as folder:
         trash = Trash(install_at(Path(folder)), STORE, Clock())
 
-        async def keep_and_read() -> list[RowChange]:
+        async def keep_and_read():
             number = await journaled(trash, *(RowChange(row, None) for row in rows))
             return list(trash.changes_to_turn(await trash.numbers_to_turn(number, "undo")))
 
@@ -99,7 +97,7 @@ def test_every_row_comes_back_from_the_file_as_it_was(rows: list[Row]) -> None:
         assert [_typed(change.before) for change in reversed(back)] == [_typed(row) for row in rows]
 
 
-async def test_reading_without_a_trash_makes_none(trash: Trash, install: Install) -> None:
+async def test_reading_without_a_trash_makes_none(trash, install):
     assert await trash.last() is None
     assert await trash.actions() == []
     assert await trash.listing() == ([], 0)
@@ -113,7 +111,7 @@ async def test_reading_without_a_trash_makes_none(trash: Trash, install: Install
     assert not install.own_dir.exists()
 
 
-async def test_only_the_owner_can_read_it_even_while_it_is_written(trash: Trash, install: Install) -> None:
+async def test_only_the_owner_can_read_it_even_while_it_is_written(trash, install):
     """A file left open to others is closed to them."""
     old = os.umask(0)
     try:
@@ -134,7 +132,7 @@ async def test_only_the_owner_can_read_it_even_while_it_is_written(trash: Trash,
     assert stat.S_IMODE(install.own_dir.stat().st_mode) == 0o700
 
 
-async def test_old_actions_go_after_their_days_as_a_new_one_ends(trash: Trash, clock: Clock) -> None:
+async def test_old_actions_go_after_their_days_as_a_new_one_ends(trash, clock):
     await journaled(trash, deletion(1))
     clock.pass_days(20)
     await journaled(trash, deletion(2))
@@ -154,9 +152,7 @@ async def test_old_actions_go_after_their_days_as_a_new_one_ends(trash: Trash, c
     assert (await trash.listing())[1] == 3, "while the clock is behind the newest change nothing goes by its age"
 
 
-async def test_deleted_memories_are_found_in_any_case_and_by_store(
-    trash: Trash, install: Install, clock: Clock
-) -> None:
+async def test_deleted_memories_are_found_in_any_case_and_by_store(trash, install, clock):
     first = await journaled(trash, *(deletion(number, f"Note {number} about Größe") for number in range(12)))
     await journaled(trash, RowChange(a_row(71, "one"), a_row(71, "two")), verb="edit")
     counts = {text: (await trash.listing(text))[1] for text in ("NOTE 1", "GRÖSSE", "KEY11", "100%_")}
@@ -168,7 +164,7 @@ async def test_deleted_memories_are_found_in_any_case_and_by_store(
     assert await trash.numbers(action=first) == [row.number for row in (await trash.listing())[0]]
 
 
-async def test_the_file_itself_stays_within_its_limit(trash: Trash, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_file_itself_stays_within_its_limit(trash, monkeypatch):
     """Many small memories: what the tables add to them counts as well, and what is dropped leaves the disk."""
     monkeypatch.setattr(journal_records, "TRASH_BYTES", 1024 * 1024)
     for at in range(0, 6000, 500):
@@ -180,7 +176,7 @@ async def test_the_file_itself_stays_within_its_limit(trash: Trash, monkeypatch:
     assert newest[0].row.entry().content == "text 5999"
 
 
-async def test_an_action_larger_than_the_trash_stays_whole(trash: Trash, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_action_larger_than_the_trash_stays_whole(trash, monkeypatch):
     await journaled(trash, deletion(99))
     monkeypatch.setattr(journal_records, "TRASH_BYTES", 1024 * 1024)
     action = await trash.begin("purge", "deleted")
@@ -190,9 +186,7 @@ async def test_an_action_larger_than_the_trash_stays_whole(trash: Trash, monkeyp
     assert [row.row.id for row in (await trash.listing())[0]] == [f"id{at}" for at in range(4, -1, -1)]
 
 
-async def test_two_inspectors_do_not_change_at_once(
-    trash: Trash, install: Install, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_two_inspectors_do_not_change_at_once(trash, install, clock, monkeypatch):
     """The second waits, though not for ever; the end of the first lets it in. What changed nothing is removed."""
     other = Trash(install, "markdown:/elsewhere", clock)
     first = await trash.begin("purge", "deleted")
@@ -211,9 +205,7 @@ async def test_two_inspectors_do_not_change_at_once(
         await trash.action(second.number)
 
 
-async def test_emptying_everything_makes_the_file_small_and_spares_other_stores(
-    trash: Trash, install: Install, clock: Clock
-) -> None:
+async def test_emptying_everything_makes_the_file_small_and_spares_other_stores(trash, install, clock):
     other = Trash(install, "markdown:/elsewhere", clock)
     await journaled(other, deletion(1, "of another store"))
     await journaled(trash, *(deletion(at, "SECRETWORD", embedding=b"\1" * 30_000) for at in range(100)))
@@ -246,7 +238,7 @@ def _as_another_user(folder: str, queue: Any) -> None:
 
 
 @pytest.fixture
-def shared() -> Iterator[Path]:
+def shared():
     """A folder that every user can reach."""
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o755)
@@ -254,7 +246,7 @@ def shared() -> Iterator[Path]:
         (Path(name) / "zeroclaw-tui").chmod(0o700)
 
 
-async def test_read_only_folder_is_read_and_refuses_a_change(shared: Path) -> None:
+async def test_read_only_folder_is_read_and_refuses_a_change(shared):
     install = install_at(shared)
     await journaled(Trash(install, STORE, Clock()), deletion(1))
     for file in install.own_dir.iterdir():
@@ -281,7 +273,7 @@ async def test_read_only_folder_is_read_and_refuses_a_change(shared: Path) -> No
         (lambda file: _run(file, "PRAGMA user_version = 0"), "not this program's trash"),
     ],
 )
-async def test_foreign_or_broken_file_is_a_sentence(trash: Trash, spoil: Callable[[Path], None], message: str) -> None:
+async def test_foreign_or_broken_file_is_a_sentence(trash, spoil, message):
     await journaled(trash, deletion(1))
     spoil(trash.file)
     for use in (trash.listing, trash.last, trash.empty, lambda: trash.begin("purge", "deleted")):
@@ -296,7 +288,7 @@ def _run(file: Path, statement: str) -> None:
         connection.execute(statement)
 
 
-def test_stores_are_named_by_their_real_place(tmp_path: Path) -> None:
+def test_stores_are_named_by_their_real_place(tmp_path):
     real = tmp_path / "real.db"
     real.touch()
     (tmp_path / "link.db").symlink_to(real)

@@ -201,7 +201,7 @@ class History:
             result = await self._apply(changes, DyingJournal(journal) if place == "recorded" else journal, **options)
             raise Killed(result)
 
-        self._world.library.memory.apply = apply  # type: ignore[method-assign]
+        self._world.library.memory.apply = apply
 
     async def _contents(self) -> dict[str, str]:
         return {name: str(row.values["content"]) for name, row in (await self._world.rows()).items()}
@@ -234,7 +234,7 @@ async def _live(store: str, steps: Sequence[Step]) -> None:
 @pytest.mark.parametrize("store", ["in-memory", "G4"])
 @settings(max_examples=25, deadline=None)
 @given(steps=_STEPS)
-def test_the_journal_says_what_the_store_shows(store: str, steps: list[Step]) -> None:
+def test_the_journal_says_what_the_store_shows(store, steps):
     asyncio.run(_live(store, steps))
 
 
@@ -242,5 +242,5 @@ def test_the_journal_says_what_the_store_shows(store: str, steps: list[Step]) ->
 @pytest.mark.parametrize("store", ["in-memory", "G4"])
 @settings(max_examples=1000, deadline=None)
 @given(steps=_STEPS)
-def test_the_journal_says_what_the_store_shows_for_long(store: str, steps: list[Step]) -> None:
+def test_the_journal_says_what_the_store_shows_for_long(store, steps):
     asyncio.run(_live(store, steps))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from support.databases import create_database
@@ -25,7 +24,7 @@ PAGE = Query(EXCERPTS, MemoryFilter(), NEWEST_STORED, limit=10)
 
 
 @pytest.fixture
-def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MemoryConfig:
+def config(tmp_path, monkeypatch):
     """An install with an empty database of ZeroClaw 0.5.7 to 0.7.5, and no ZeroClaw on PATH."""
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
     database = tmp_path / "install" / "workspace" / "memory" / "brain.db"
@@ -50,9 +49,7 @@ async def choice(config: MemoryConfig, option: str | None = None) -> tuple[str, 
         return library.profile.profile.version, library.profile.source
 
 
-async def test_the_option_beats_the_saved_choice_the_binary_and_the_schema(
-    config: MemoryConfig, tmp_path: Path
-) -> None:
+async def test_the_option_beats_the_saved_choice_the_binary_and_the_schema(config, tmp_path):
     assert await choice(config) == ("0.7.5", "assumed")
     program = tmp_path / "bin" / "zeroclaw"
     program.parent.mkdir()
@@ -64,13 +61,13 @@ async def test_the_option_beats_the_saved_choice_the_binary_and_the_schema(
     assert await choice(config, "0.1.7") == ("0.1.7", "option")
 
 
-def test_a_new_store_gets_tables_that_the_zeroclaw_of_this_install_can_write_to(config: MemoryConfig) -> None:
+def test_a_new_store_gets_tables_that_the_zeroclaw_of_this_install_can_write_to(config):
     assert profile_to_make(config, None).version == "0.7.5"
     assert profile_to_make(config._replace(schema=3), None).version == "0.8.4"
     assert profile_to_make(config, "0.5.0").version == "0.5.0"
 
 
-async def test_a_missing_database_is_an_error_unless_it_may_be_missing(config: MemoryConfig) -> None:
+async def test_a_missing_database_is_an_error_unless_it_may_be_missing(config):
     config.database.unlink()
     with pytest.raises(BeforeFirstStart, match="does not exist yet"):
         async with opened_at(config):
@@ -80,7 +77,7 @@ async def test_a_missing_database_is_an_error_unless_it_may_be_missing(config: M
             pass
 
 
-async def test_memories_are_scanned_by_their_full_content_if_the_version_scans(config: MemoryConfig) -> None:
+async def test_memories_are_scanned_by_their_full_content_if_the_version_scans(config):
     """The text behind an excerpt counts too; a memory that was deleted in the meantime is not marked."""
     for key, content in {"plain": "tea", "flagged": FLAGGED, "far": "x" * 30_000 + " " + FLAGGED}.items():
         add(config, key, content)
@@ -99,9 +96,7 @@ async def test_memories_are_scanned_by_their_full_content_if_the_version_scans(c
     [("lisbon", "id-002"), ("only main's", None), ("id-001", "id-001"), ("porto", None), ("", None), (None, None)],
     ids=["a key of the same agent", "a key of another agent", "an id", "itself", "empty", "not superseded"],
 )
-async def test_a_superseding_memory_is_found_by_its_key_or_id(
-    tmp_path: Path, superseded_by: str | None, found: str | None
-) -> None:
+async def test_a_superseding_memory_is_found_by_its_key_or_id(tmp_path, superseded_by, found):
     rows = [
         {"key": "lisbon", "agent": "main"},
         {"key": "only main's", "agent": "main"},

@@ -25,12 +25,12 @@ DUMP = Path(__file__).parents[1] / "data" / "rmem" / "trash_0.2.0.sql"
 
 
 @pytest.fixture
-def clock() -> Clock:
+def clock():
     return Clock()
 
 
 @pytest.fixture
-def trash(tmp_path: Path, clock: Clock) -> Trash:
+def trash(tmp_path, clock):
     trash = Trash(install_at(tmp_path), "rmem:rustmem.db", clock)
     with old_trash(trash.file):
         return trash
@@ -47,7 +47,7 @@ def old_trash(file: Path) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-async def test_an_old_trash_is_converted_and_its_backup_leaves_with_the_trash(trash: Trash) -> None:
+async def test_an_old_trash_is_converted_and_its_backup_leaves_with_the_trash(trash):
     assert [(one.verb, one.count, one.open) for one in await trash.actions()] == [("edit", 1, 1), ("forget", 1, 1)]
     ((row,), _) = await trash.listing()
     assert row.row.entry().content == "Mila keeps bees on the roof"
@@ -57,7 +57,7 @@ async def test_an_old_trash_is_converted_and_its_backup_leaves_with_the_trash(tr
     assert not backup.exists()
 
 
-async def test_what_was_undone_stays_undone_and_the_undo_itself_goes(trash: Trash) -> None:
+async def test_what_was_undone_stays_undone_and_the_undo_itself_goes(trash):
     with old_trash(trash.file) as connection:
         connection.execute(
             "INSERT INTO actions VALUES (3, 1, 'undo', '2026-11-28T15:00:00+00:00', 0, 'undid', 'done', 1)"
@@ -69,7 +69,6 @@ async def test_what_was_undone_stays_undone_and_the_undo_itself_goes(trash: Tras
     assert [(one.number, one.open) for one in await trash.actions()] == [(2, 1), (1, 0)]
     assert await trash.numbers() == []
     last = await trash.last()
-    assert last is not None
     assert last.number == 2
     assert await trash.numbers_to_turn(1, "redo") == [1]
     (change,) = trash.changes_to_turn([1])
@@ -77,14 +76,13 @@ async def test_what_was_undone_stays_undone_and_the_undo_itself_goes(trash: Tras
     assert change.after.entry().content == "Mila keeps bees on the roof"
 
 
-async def test_a_line_deleted_from_notes_by_an_earlier_version_comes_back(tmp_path: Path) -> None:
+async def test_a_line_deleted_from_notes_by_an_earlier_version_comes_back(tmp_path):
     notes = tmp_path / "notes"
     notes.mkdir()
     file = notes / "MEMORY.md"
     file.write_text("# Long-Term Memory\n\n- alpha one\n- bravo two\n")
     async with opened({"HOME": str(tmp_path)}, backend="markdown", location=str(notes)) as library:
         row = await row_with_id(library.memory, "MEMORY:1")
-        assert row is not None
         raw, values = b"", []
         for name, value in row.values.items():
             values.append([name, ["bytes", len(raw), len(value)] if isinstance(value, bytes) else value])
@@ -100,7 +98,7 @@ async def test_a_line_deleted_from_notes_by_an_earlier_version_comes_back(tmp_pa
     assert file.read_text() == "# Long-Term Memory\n\n- alpha one\n- bravo two\n"
 
 
-async def test_a_conversion_that_fails_changes_nothing_and_says_so(trash: Trash) -> None:
+async def test_a_conversion_that_fails_changes_nothing_and_says_so(trash):
     with old_trash(trash.file) as connection:
         connection.execute("UPDATE kept SET before = '[damaged' WHERE number = 2")
     for use in (trash.listing, trash.last, trash.empty, lambda: trash.begin("purge", "deleted")):
@@ -113,7 +111,7 @@ async def test_a_conversion_that_fails_changes_nothing_and_says_so(trash: Trash)
     assert [action.verb for action in await trash.actions()] == ["forget"]
 
 
-async def test_the_backup_goes_after_its_days_as_a_change_ends(trash: Trash, clock: Clock) -> None:
+async def test_the_backup_goes_after_its_days_as_a_change_ends(trash, clock):
     await trash.actions()
     backup = trash.file.with_name(BACKUP)
     os.utime(backup, (clock().timestamp(), clock().timestamp()))

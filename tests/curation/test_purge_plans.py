@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from support import small_store
 from support.opened import opened_at
 
@@ -12,7 +10,7 @@ from zeroclaw_tui.memory.change import RowVersion
 from zeroclaw_tui.memory.query import MemoryFilter
 
 
-async def test_a_plan_has_what_the_filter_selects_and_counts_the_superseded_ones_that_stay(tmp_path: Path) -> None:
+async def test_a_plan_has_what_the_filter_selects_and_counts_the_superseded_ones_that_stay(tmp_path):
     rows = [{"id": name, "superseded_by": "a" if name == "c" else None} for name in "abcd"]
     async with opened_at(small_store.make(tmp_path / "brain.db", "G4", rows)) as library:
         plan = await plan_purge(library, MemoryFilter())
@@ -25,7 +23,7 @@ def version(number: int, category: str, timestamp: str = "") -> RowVersion:
     return RowVersion(f"id{number}", "state", category=category, size=1024, timestamp=timestamp)
 
 
-def test_a_plan_names_the_largest_categories_the_ages_and_the_size() -> None:
+def test_a_plan_names_the_largest_categories_the_ages_and_the_size():
     """Ages are compared as moments, not as texts; what is no time is left out."""
     times = ("2026-03-02T01:00:00+05:00", "2026-03-01T22:00:00+00:00", "not a time")
     some = [version(number, "core", time) for number, time in enumerate(times)]
@@ -35,5 +33,5 @@ def test_a_plan_names_the_largest_categories_the_ages_and_the_size() -> None:
     assert facts == "oldest 2026-03-02 · newest 2026-03-01 · 9.0 KB"
 
 
-def test_from_eleven_memories_on_the_number_is_typed() -> None:
+def test_from_eleven_memories_on_the_number_is_typed():
     assert [plan_of([version(0, "core")] * count).is_typed for count in (10, 11)] == [False, True]

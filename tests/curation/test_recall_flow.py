@@ -47,7 +47,7 @@ class Shelf(InMemory):
 
     @property
     def upkeep(self) -> Upkeep:
-        return Upkeep(database=self)  # type: ignore[arg-type]
+        return Upkeep(database=self)
 
     async def cached_vector(self, text: str) -> np.ndarray | None:
         return self.cached
@@ -95,7 +95,7 @@ def ids(entries: Sequence[ScoredEntry]) -> list[str]:
     return [scored.entry.id for scored in entries]
 
 
-async def test_the_answer_names_how_it_was_made() -> None:
+async def test_the_answer_names_how_it_was_made():
     result = await recalled(
         Shelf([row(1), row(2)]), settings=ScoringSettings(0.5, 0.4, 0.2), why_no_vectors="No embeddings."
     )
@@ -127,7 +127,7 @@ async def test_the_answer_names_how_it_was_made() -> None:
 
 
 @pytest.mark.parametrize(("length", "calls"), [(2, 0), (3, 1), (0, 1)])
-async def test_a_vector_the_store_holds_spares_the_embedder_when_its_length_fits(length: int, calls: int) -> None:
+async def test_a_vector_the_store_holds_spares_the_embedder_when_its_length_fits(length, calls):
     memory, embedder = Shelf([row(1)], np.ones(length, np.float32)), TwoDimensions()
     await recalled(memory, embedder=embedder)
     vector = memory.asked[0][1]
@@ -146,7 +146,7 @@ async def test_a_vector_the_store_holds_spares_the_embedder_when_its_length_fits
         ("rust", "0.6.2", "bm25", True),
     ],
 )
-async def test_which_queries_need_a_vector(query: str, version: str, mode: Any, is_embedded: bool) -> None:
+async def test_which_queries_need_a_vector(query, version, mode, is_embedded):
     memory, embedder = Shelf(), TwoDimensions()
     request = RecallRequest(query)
     settings = ScoringSettings(search_mode=mode)
@@ -158,7 +158,7 @@ async def test_which_queries_need_a_vector(query: str, version: str, mode: Any, 
     assert "Why." not in result.notes
 
 
-async def test_decay_counts_to_now_unless_the_request_names_a_moment() -> None:
+async def test_decay_counts_to_now_unless_the_request_names_a_moment():
     week_old = row(1, category="daily", timestamp=(datetime.now(UTC) - timedelta(days=7)).isoformat())
     by_now = await recalled(Shelf([week_old]), RecallRequest("rust"))
     decayed = by_now.results[0].decayed
@@ -169,7 +169,7 @@ async def test_decay_counts_to_now_unless_the_request_names_a_moment() -> None:
 
 
 @given(st.integers(0, 8), st.integers(0, 40), st.sets(st.integers(1, 40)))
-async def test_the_agent_gets_the_unflagged_head_of_the_window(limit: int, count: int, flagged: set[int]) -> None:
+async def test_the_agent_gets_the_unflagged_head_of_the_window(limit, count, flagged):
     memory = Shelf(rows(count, flagged=sorted(flagged)))
     result = await recalled(memory, RecallRequest("rust", limit=limit))
     unflagged = [f"id{place}" for place in range(1, min(count, 4 * limit) + 1) if place not in flagged]
@@ -199,7 +199,7 @@ def _recorded(place: int, id: str, score: float | None) -> ScoredEntry:
 
 
 @pytest.mark.parametrize("run", WINDOW["runs"], ids=lambda run: f"{run['query']}-{run['embedder']}-{run['session']}")
-async def test_the_agent_of_0_8_4_at_limit_5_gets_the_head_of_the_store_at_limit_20(run: dict[str, Any]) -> None:
+async def test_the_agent_of_0_8_4_at_limit_5_gets_the_head_of_the_store_at_limit_20(run):
     request = RecallRequest(run["query"], 5, run["session"])
     agent = await recalled(RecordedStore(run), request)
     store = await recalled(RecordedStore(run), replace(request, layer="store"))

@@ -6,7 +6,6 @@ otherwise.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,9 +39,7 @@ class RecordedEmbedder(Embedder):
 if golden.IS_WHOLE:
 
     @pytest.mark.parametrize("embedder", DATABASES)
-    async def test_the_agent_at_limit_5_gets_the_unflagged_head_of_the_store_at_limit_20(
-        tmp_path: Path, embedder: str
-    ) -> None:
+    async def test_the_agent_at_limit_5_gets_the_unflagged_head_of_the_store_at_limit_20(tmp_path, embedder):
         recorded = golden.runs("0.8.4", "recall_runs")["runs"]
         memory = SqliteMemory(golden.database("0.8.4", DATABASES[embedder], tmp_path))
         await memory.open()

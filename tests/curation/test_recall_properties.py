@@ -77,12 +77,10 @@ def trials(draw: st.DrawFn) -> Trial:
 
 @given(stores(), st.lists(trials(), min_size=1, max_size=25), st.booleans())
 @settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-def test_what_is_gathered_once_decides_every_trial(
-    store: tuple[str, list[dict[str, Any]]], tries: list[Trial], with_vectors: bool
-) -> None:
+def test_what_is_gathered_once_decides_every_trial(store, tries, with_vectors):
     generation, rows = store
 
-    async def compare(path: Path) -> None:
+    async def compare(path):
         memory = SqliteMemory(path)
         await memory.open()
         try:

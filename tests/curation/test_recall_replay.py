@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from support.replaying import library_of, trial
 from support.small_store import blob, change, make
 
@@ -11,7 +9,7 @@ from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.recall import gather_evidence
 
 
-async def test_a_row_deleted_in_the_meantime_is_left_out(tmp_path: Path) -> None:
+async def test_a_row_deleted_in_the_meantime_is_left_out(tmp_path):
     rows = [{"content": f"rust number{at}", "embedding": blob(at, 1)} for at in range(40)]
     path = make(tmp_path / "brain.db", "G4", rows)
     memory = SqliteMemory(path)

@@ -37,7 +37,7 @@ def refusal(path: Path) -> UsageError:
     return refused.value
 
 
-def test_a_file_can_have_every_field_of_a_test(tmp_path: Path) -> None:
+def test_a_file_can_have_every_field_of_a_test(tmp_path):
     path = written(
         tmp_path,
         "# what I ask most\n[[query]]\nquery = 'what does she eat?'\nexpected = ['food', 'food_allergy', 'food']\n"
@@ -68,7 +68,7 @@ def test_a_file_can_have_every_field_of_a_test(tmp_path: Path) -> None:
         ("query = 'q'\nexpected = ['a', 'b']\nrejected = 'b'", '"b" is both expected and rejected'),
     ],
 )
-def test_a_mistake_in_a_test_is_named_with_its_table(tmp_path: Path, fields: str, mistake: str) -> None:
+def test_a_mistake_in_a_test_is_named_with_its_table(tmp_path, fields, mistake):
     path = written(tmp_path, f"{VALID}[[query]]\n{fields}\n")
     assert refusal(path).message == f"[[query]] 2 of {path}: {mistake}."
 
@@ -84,13 +84,13 @@ def test_a_mistake_in_a_test_is_named_with_its_table(tmp_path: Path, fields: str
         ("a = " + "[" * 5000, "{path} is not TOML in UTF-8: maximum recursion depth exceeded."),
     ],
 )
-def test_a_file_that_cannot_be_read_gets_one_sentence(tmp_path: Path, content: str | bytes, message: str) -> None:
+def test_a_file_that_cannot_be_read_gets_one_sentence(tmp_path, content, message):
     path = written(tmp_path, content)
     assert refusal(path).message == message.format(path=path)
 
 
 @given(st.binary(max_size=60))
-def test_any_bytes_are_tests_or_one_sentence(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+def test_any_bytes_are_tests_or_one_sentence(tmp_path_factory, content):
     path = written(tmp_path_factory.getbasetemp(), content)
     with pytest.raises(UsageError):
         read_tests(path)
@@ -98,12 +98,12 @@ def test_any_bytes_are_tests_or_one_sentence(tmp_path_factory: pytest.TempPathFa
 
 def trial(library: Library, layer: str = "store", **changes: Any) -> Trial:
     """A recall of 5 memories with other settings."""
-    request = RecallRequest("", layer=layer, as_of="2026-03-20T12:00:00+00:00")  # type: ignore[arg-type]
+    request = RecallRequest("", layer=layer, as_of="2026-03-20T12:00:00+00:00")
     return Trial(request, library.profile.profile, library.settings._replace(**changes))
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Path:
+def store(tmp_path):
     """Ten memories of ZeroClaw 0.5.7-0.7.5: enough that a word has some weight."""
     rows = [
         {"key": "lang", "content": "User prefers Rust", "category": "core"},
@@ -114,7 +114,7 @@ def store(tmp_path: Path) -> Path:
     return make(tmp_path / "brain.db", "G2", rows)
 
 
-async def test_what_reaches_the_prompt_and_the_session_of_a_test(store: Path) -> None:
+async def test_what_reaches_the_prompt_and_the_session_of_a_test(store):
     tests = [
         RecallTest("rust", ("lang",), "all"),
         RecallTest("rust", ("lang",), "one session", "tg_1"),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
+from collections.abc import Callable, Mapping
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +18,12 @@ from support.test_embedder import embed
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.config_choice import configs_for
-from zeroclaw_tui.curation.library import Library, open_library
+from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.curation.reindex import BATCH_SIZE, plan_reindex, reindex
 from zeroclaw_tui.embeddings.endpoint import BACKGROUND, RetryPolicy
 from zeroclaw_tui.memory.errors import Refused
 
 ROWS = 40
-OpenStore = Callable[[str], AbstractAsyncContextManager[Library]]
 
 
 class Service:
@@ -45,17 +44,17 @@ class Service:
 
 
 @pytest.fixture
-def clock() -> Clock:
+def clock():
     return Clock()
 
 
 @pytest.fixture
-def service() -> Service:
+def service():
     return Service()
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Path:
+def database(tmp_path):
     """Forty memories; the first has a right vector, the second a wrong one, the third no text."""
     path = tmp_path / "zc" / "data" / "memory" / "brain.db"
     path.parent.mkdir(parents=True)
@@ -67,11 +66,11 @@ def database(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def open_store(database: Path) -> OpenStore:
+def open_store(database):
     """Opens it with an embeddings service at an address."""
 
     @asynccontextmanager
-    async def opened(base: str, model: str = "dense") -> AsyncIterator[Library]:
+    async def opened(base, model="dense"):
         folder = database.parent.parent.parent
         provider = f'embedding_provider = "{base}"\nembedding_model = "{model}"\nembedding_dimensions = 8\n'
         (folder / "config.toml").write_text(f'schema_version = 3\n[memory]\nbackend = "sqlite"\n{provider}')
@@ -86,7 +85,7 @@ def open_store(database: Path) -> OpenStore:
 
 
 @pytest.fixture
-async def library(service: Service, open_store: OpenStore) -> AsyncIterator[Library]:
+async def library(service, open_store):
     """The store, opened with that service."""
     with serving(service) as endpoint:
         async with open_store(f"custom:{endpoint.base}") as library:
@@ -112,9 +111,7 @@ def lacking(database: Path) -> int:
     return sum(row[3] is None for row in rows_of(database).values())
 
 
-async def test_every_vector_is_that_of_its_content_and_nothing_else_changes(
-    library, service, database: Path, clock
-) -> None:
+async def test_every_vector_is_that_of_its_content_and_nothing_else_changes(library, service, database, clock):
     before = rows_of(database)
     message: list[int] = []
     plan = await plan_reindex(library)
@@ -135,7 +132,7 @@ async def test_every_vector_is_that_of_its_content_and_nothing_else_changes(
     assert message[-1] == TO_MAKE
 
 
-async def test_a_vector_that_no_query_is_like_is_made_again(library, service, clock, database: Path) -> None:
+async def test_a_vector_that_no_query_is_like_is_made_again(library, service, clock, database):
     vectors = {0: (0,) * 8, 3: (1, 2, float("nan"), 4, 5, 6, 7, 8), 4: (float("inf"),) * 8}
     for at, numbers in vectors.items():
         small_store.change(
@@ -156,8 +153,8 @@ async def test_a_vector_that_no_query_is_like_is_made_again(library, service, cl
     ],
 )
 async def test_an_endpoint_that_keeps_failing_ends_the_run(
-    library, service, clock, database, status: int, refused: str, sentence: str, filled: int
-) -> None:
+    library, service, clock, database, status, refused, sentence, filled
+):
     service.trouble = lambda texts: (status, b"{}") if refused in texts or not filled else None
     done = await reindex(library, await plan_reindex(library), retries=clock_retries(clock))
     assert (done.filled, done.stopped) == (filled, False)
@@ -165,7 +162,7 @@ async def test_an_endpoint_that_keeps_failing_ends_the_run(
     assert lacking(database) == TO_MAKE - filled
 
 
-async def test_a_text_that_is_refused_costs_only_its_own_vector(library, service, clock, database: Path) -> None:
+async def test_a_text_that_is_refused_costs_only_its_own_vector(library, service, clock, database):
     """Refused together, the texts go one by one."""
     service.trouble = lambda texts: (400, b"{}") if "text number 5" in texts else None
     done = await reindex(library, await plan_reindex(library), retries=clock_retries(clock))
@@ -175,7 +172,7 @@ async def test_a_text_that_is_refused_costs_only_its_own_vector(library, service
     assert rows_of(database)["id-005"][3] is None
 
 
-async def test_stopping_keeps_what_is_made_and_doing_it_again_goes_on(library, service, clock, database) -> None:
+async def test_stopping_keeps_what_is_made_and_doing_it_again_goes_on(library, service, clock, database):
     plan = await plan_reindex(library)
     done = await reindex(library, plan, on_progress=lambda count: count < BATCH_SIZE, retries=clock_retries(clock))
     assert (done.filled, done.stopped) == (BATCH_SIZE, True)
@@ -187,8 +184,8 @@ async def test_stopping_keeps_what_is_made_and_doing_it_again_goes_on(library, s
     assert len(sent) == len(set(sent)), "nothing is paid for twice"
 
 
-async def test_rows_that_change_or_go_in_the_meantime_are_left_alone(library, service, clock, database: Path) -> None:
-    def write_elsewhere(texts: list[str]) -> None:
+async def test_rows_that_change_or_go_in_the_meantime_are_left_alone(library, service, clock, database):
+    def write_elsewhere(texts):
         small_store.change(database, "UPDATE memories SET content = 'other', updated_at = 'x' WHERE id = 'id-004'")
         small_store.change(database, "DELETE FROM memories WHERE id = 'id-006'")
 
@@ -198,9 +195,7 @@ async def test_rows_that_change_or_go_in_the_meantime_are_left_alone(library, se
     assert rows_of(database)["id-004"][3] is None, "a stale vector is worse than none"
 
 
-async def test_another_model_than_the_stores_is_refused_before_anything_is_sent(
-    library, service, clock, database: Path
-) -> None:
+async def test_another_model_than_the_stores_is_refused_before_anything_is_sent(library, service, clock, database):
     small_store.change(database, "INSERT INTO memory_meta VALUES ('embedding_model', 'another')")
     plan = await plan_reindex(library)
     with pytest.raises(Refused, match=r"another model \(another\)"):

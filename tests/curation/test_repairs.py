@@ -55,7 +55,7 @@ def made(database: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_it_is_repaired_to_all_that_zeroclaw_makes_and_then_written_to(make_patient, version: str) -> None:
+async def test_it_is_repaired_to_all_that_zeroclaw_makes_and_then_written_to(make_patient, version):
     patient = make_patient("", "workspace")
     hydrated(patient, version)
     before = patient.rows()
@@ -94,7 +94,7 @@ async def test_it_is_repaired_to_all_that_zeroclaw_makes_and_then_written_to(mak
                               .replace("TRIGGER ", "TRIGGER IF NOT EXISTS ", 1))  # fmt: skip
 
 
-async def test_the_backup_is_the_database_of_before_for_its_owner_only(make_patient) -> None:
+async def test_the_backup_is_the_database_of_before_for_its_owner_only(make_patient):
     patient = make_patient("", "workspace")
     hydrated(patient, "0.7.5")
     before = made(patient.database)
@@ -148,7 +148,7 @@ def has_journal_mode(database: Path) -> str:
 
 
 @pytest.mark.parametrize("mode", ["wal", "delete"])
-async def test_it_gets_small_and_every_memory_is_as_it_was(make_patient, mode: str) -> None:
+async def test_it_gets_small_and_every_memory_is_as_it_was(make_patient, mode):
     patient = make_patient()
     patient.change(f"PRAGMA journal_mode = {mode}")
     make_holes(patient)
@@ -166,7 +166,7 @@ async def test_it_gets_small_and_every_memory_is_as_it_was(make_patient, mode: s
 
 
 @pytest.mark.parametrize("can_tell", [True, False])
-async def test_not_while_another_program_has_it_open(make_patient, monkeypatch, can_tell: bool) -> None:
+async def test_not_while_another_program_has_it_open(make_patient, monkeypatch, can_tell):
     """Also where the system does not tell who it is: an idle connection is enough."""
     patient = make_patient()
     make_holes(patient)
@@ -184,7 +184,7 @@ async def test_not_while_another_program_has_it_open(make_patient, monkeypatch, 
     assert patient.database.stat().st_size < size
 
 
-async def test_as_a_repair_the_open_library_steps_aside_and_goes_on(make_patient) -> None:
+async def test_as_a_repair_the_open_library_steps_aside_and_goes_on(make_patient):
     patient = make_patient()
     make_holes(patient)
     size = patient.database.stat().st_size
@@ -197,7 +197,7 @@ async def test_as_a_repair_the_open_library_steps_aside_and_goes_on(make_patient
         assert len(page) == len(patient.rows())
 
 
-async def test_what_is_only_in_the_log_is_in_the_backup(make_patient) -> None:
+async def test_what_is_only_in_the_log_is_in_the_backup(make_patient):
     patient = make_patient()
     with closing(sqlite3.connect(patient.database, isolation_level=None)) as writer:
         writer.execute("PRAGMA wal_autocheckpoint = 0")
@@ -212,7 +212,7 @@ async def test_what_is_only_in_the_log_is_in_the_backup(make_patient) -> None:
     assert backup.parent.stat().st_mode & 0o777 == 0o700
 
 
-async def test_the_last_five_stay(make_patient) -> None:
+async def test_the_last_five_stay(make_patient):
     patient = make_patient()
     made = [await back_up(patient.config, NOW + timedelta(minutes=at)) for at in range(7)]
     assert backups_of(patient.config) == made[:1:-1]
@@ -221,7 +221,7 @@ async def test_the_last_five_stay(make_patient) -> None:
     assert backups_of(patient.config) == [*made[:2:-1], clock_put_back]
 
 
-async def test_no_room_is_said_and_nothing_is_left(make_patient, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_room_is_said_and_nothing_is_left(make_patient, monkeypatch):
     patient = make_patient()
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=1000))
     backups = patient.folder / "zeroclaw-tui" / "backups"

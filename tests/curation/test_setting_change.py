@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -62,18 +61,15 @@ ROWS = (
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 REQUEST = RecallRequest("rust", as_of=NOW.isoformat())
-MakeConfig = Callable[..., MemoryConfig]
 
 opened = partial(opened_at, version="0.8.3")
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> MakeConfig:
+def made(tmp_path):
     """Make an install with this config.toml and a small database, and load it as the commands do."""
 
-    def make_config(
-        text: str = FIRST, environ: dict[str, str] | None = None, *, read_only: bool = False
-    ) -> MemoryConfig:
+    def make_config(text=FIRST, environ=None, *, read_only=False):
         folder = tmp_path / "zc"
         is_third = "schema_version = 3" in text
         database = folder / ("data" if is_third else "workspace") / "memory" / "brain.db"
@@ -102,7 +98,7 @@ async def save(library: Library, environ: dict[str, str] | None = None, **settin
 
 
 @pytest.mark.parametrize("form", FORMS)
-async def test_the_file_gets_these_values_and_keeps_everything_else(made: MakeConfig, form: str) -> None:
+async def test_the_file_gets_these_values_and_keeps_everything_else(made, form):
     config = made(FORMS[form])
     async with opened(config) as library:
         await save(library, vector_weight=0.6, keyword_weight=0.45, threshold=0.25, search_mode="bm25")
@@ -119,7 +115,7 @@ async def test_the_file_gets_these_values_and_keeps_everything_else(made: MakeCo
     assert after == before
 
 
-async def test_after_saving_the_library_scores_by_the_new_values_and_a_backup_has_the_old(made: MakeConfig) -> None:
+async def test_after_saving_the_library_scores_by_the_new_values_and_a_backup_has_the_old(made):
     config = made()
     async with opened(config) as library:
         before = await recall_memories(library, library.trial(REQUEST))
@@ -131,7 +127,7 @@ async def test_after_saving_the_library_scores_by_the_new_values_and_a_backup_ha
     assert [path.read_text() for path in config.install.own_dir.rglob("backups/*")] == [FIRST]
 
 
-async def test_a_file_that_changed_since_the_plan_is_not_overwritten(made: MakeConfig) -> None:
+async def test_a_file_that_changed_since_the_plan_is_not_overwritten(made):
     config = made()
     async with opened(config) as library:
         change = plan_settings_change(library, trial(library, threshold=0.25))
@@ -153,15 +149,13 @@ async def test_a_file_that_changed_since_the_plan_is_not_overwritten(made: MakeC
         ("0.8.4", {"rerank": RerankSettings(candidate_multiplier=21)}, "from 1 to 20"),
     ],
 )
-async def test_a_value_that_zeroclaw_does_not_take_is_refused(
-    made: MakeConfig, version: str, settings: dict[str, Any], text: str
-) -> None:
+async def test_a_value_that_zeroclaw_does_not_take_is_refused(made, version, settings, text):
     async with opened(made(), version=version) as library:
         with pytest.raises(UsageError, match=text):
             plan_settings_change(library, trial(library, **settings))
 
 
-async def test_a_setting_that_a_variable_overrides_is_written_with_a_warning(made: MakeConfig) -> None:
+async def test_a_setting_that_a_variable_overrides_is_written_with_a_warning(made):
     environ = {"ZEROCLAW_memory__vector_weight": "0.9"}
     async with opened(made(THIRD, environ)) as library:
         change = plan_settings_change(library, trial(library, vector_weight=0.5))

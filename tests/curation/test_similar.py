@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
-from pathlib import Path
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -31,11 +30,11 @@ Opens = Callable[..., Awaitable[Library]]
 
 
 @pytest.fixture
-async def opens(tmp_path: Path) -> AsyncIterator[Opens]:
+async def opens(tmp_path):
     """Opens a database of these rows, with an embedding provider where one is named."""
     libraries: list[Library] = []
 
-    async def opened(rows: tuple[dict[str, Any], ...] = ROWS, embedding: EmbeddingConfig | None = None) -> Library:
+    async def opened(rows=ROWS, embedding=None):
         config = configs_for(OpenOptions(path=make(tmp_path / f"{len(libraries)}.db", "G2", rows)))[0]
         library = await open_library(config if embedding is None else config._replace(embedding=embedding))
         libraries.append(library)
@@ -56,7 +55,7 @@ def keys(result: SimilarResult) -> list[str]:
     return [found.entry.key for found in result.results]
 
 
-async def test_the_nearest_by_the_memorys_own_vector_need_no_embedder(opens: Opens) -> None:
+async def test_the_nearest_by_the_memorys_own_vector_need_no_embedder(opens):
     """By hand: (1,0,0) with (.8,.6,0) is .8, with (0,1,0) it is 0; other lengths, superseded and opposite ones do not
     count."""
     result = await near(await opens(), "ramen")
@@ -64,7 +63,7 @@ async def test_the_nearest_by_the_memorys_own_vector_need_no_embedder(opens: Ope
     assert (result.results[0].rank, result.results[0].score) == (1, pytest.approx(0.8, abs=1e-6))
 
 
-async def test_without_a_vector_shared_rare_words_decide(opens: Opens) -> None:
+async def test_without_a_vector_shared_rare_words_decide(opens):
     result = await near(await opens(), "plain")
     assert (result.method, result.reason) == ("rare words", "This memory has no vector.")
     assert keys(result)[0] == "ramen"
@@ -77,14 +76,14 @@ async def test_without_a_vector_shared_rare_words_decide(opens: Opens) -> None:
     assert (document["key"], document["query"], document["results"][0]["rank"]) == ("plain", None, 1)
 
 
-async def test_many_superseded_memories_that_are_as_near_hide_no_other(opens: Opens) -> None:
+async def test_many_superseded_memories_that_are_as_near_hide_no_other(opens):
     twin = {"content": "tea", "embedding": blob(1, 0)}
     twins = tuple(twin | {"key": f"t{number}", "superseded_by": "id-000"} for number in range(200))
     far = {"key": "far", "content": "tea", "embedding": blob(0.6, 0.8)}
     assert keys(await near(await opens((twin | {"key": "now"}, *twins, far)), "now", limit=5)) == ["far"]
 
 
-async def test_a_text_is_compared_by_its_vector_if_there_is_an_embedder(opens: Opens) -> None:
+async def test_a_text_is_compared_by_its_vector_if_there_is_an_embedder(opens):
     texts = (("sushi", "sushi on Tuesdays"), ("rust", "Prefers Rust"), ("tea", "green tea"))
     rows = tuple({"key": key, "content": text, "embedding": local_vector(text, 32)} for key, text in texts)
     result = await similar_memories(await opens(rows, EmbeddingConfig("local", "local", 32)), text="sushi for dinner")
@@ -92,7 +91,7 @@ async def test_a_text_is_compared_by_its_vector_if_there_is_an_embedder(opens: O
 
 
 @pytest.mark.parametrize("asked", [("ramen",), ("--query", "noodles with tea")])
-def test_of_an_agent_the_nearest_are_found_behind_nearer_ones_of_others(tmp_path: Path, asked: tuple[str, ...]) -> None:
+def test_of_an_agent_the_nearest_are_found_behind_nearer_ones_of_others(tmp_path, asked):
     own: list[dict[str, Any]] = [
         {"key": "ramen", "content": "Likes ramen", "embedding": blob(1, 0), "agent": "writer"},
         {"key": "udon", "content": "noodles with tea daily", "embedding": blob(0.6, 0.8), "agent": "writer"},

@@ -51,7 +51,7 @@ def rows_of_all_kinds() -> list[dict[str, Any]]:
     return rows
 
 
-async def test_sqlite_counts_what_plain_python_counts(tmp_path: Path) -> None:
+async def test_sqlite_counts_what_plain_python_counts(tmp_path):
     ours, plain = await counted(make(tmp_path / "brain.db", "G4", rows_of_all_kinds()))
     assert (ours.total, ours.content) == (plain.total, plain.content)
     for field in STATISTICS_FIELDS:
@@ -64,7 +64,7 @@ def plain_counts(entries: Sequence[MemoryEntry]) -> Counts:
     return count_entries(entries, [], (), NOW, STATISTICS_FIELDS)
 
 
-def test_a_day_is_that_of_the_zone_winter_and_summer() -> None:
+def test_a_day_is_that_of_the_zone_winter_and_summer():
     moments = ("2026-01-10T03:00:00Z", "2026-07-10T03:59:00Z", "2026-07-10T04:00:00Z", "never")
     entries = [MemoryEntry(str(at), str(at), "text", "core", text) for at, text in enumerate(moments)]
     growth = growth_of(plain_counts(entries).by["quarter"], ZoneInfo("America/New_York"))
@@ -72,13 +72,13 @@ def test_a_day_is_that_of_the_zone_winter_and_summer() -> None:
     assert growth.undated == 1
 
 
-def test_a_day_no_calendar_has_counts_as_undated() -> None:
+def test_a_day_no_calendar_has_counts_as_undated():
     growth = growth_of({-(10**12): 2, 0: 1}, UTC)
     assert growth == Growth(((date(1970, 1, 1), 1),), 2)
     assert growth.busiest == (date(1970, 1, 1), 1)
 
 
-async def test_what_a_backend_has_not_is_null(tmp_path: Path) -> None:
+async def test_what_a_backend_has_not_is_null(tmp_path):
     (tmp_path / "MEMORY.md").write_text("- one\n- two\n")
     memory = MarkdownMemory(tmp_path)
     await memory.open()
@@ -93,7 +93,7 @@ async def test_what_a_backend_has_not_is_null(tmp_path: Path) -> None:
     assert (nothing["by_day"], nothing["undated"], nothing["biggest"], nothing["total"]) == ([], 0, [], 0)
 
 
-async def test_the_full_figures_of_the_sample_add_up(tmp_path: Path) -> None:
+async def test_the_full_figures_of_the_sample_add_up(tmp_path):
     memory = SqliteMemory(make_demo(tmp_path, datetime.fromisoformat(NOW)) / "data" / "memory" / "brain.db")
     await memory.open()
     full = await full_stats(memory, NOW)

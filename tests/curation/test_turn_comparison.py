@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from support.marks import plan_of_marked
@@ -26,7 +24,7 @@ CHANNEL = Sent("what language and tea?", channel="telegram.main", sender="ann", 
 
 
 @pytest.fixture
-async def memory(install: RecordingInstall) -> AsyncIterator[SqliteMemory]:
+async def memory(install):
     make_store(install)
     for place in range(12):
         text = f"A language, number {place}, with tea" if place % 3 else f"tea {place}"
@@ -42,7 +40,7 @@ async def memory(install: RecordingInstall) -> AsyncIterator[SqliteMemory]:
 
 
 @pytest.fixture
-def install(tmp_path: Path) -> RecordingInstall:
+def install(tmp_path):
     return RecordingInstall(tmp_path)
 
 
@@ -59,7 +57,7 @@ async def _compared(library: Library) -> list[ComparedTurn]:
 
 
 @pytest.mark.parametrize("version", ["0.8.2", "0.8.3", "0.8.4"])
-async def test_each_kind_of_turn_is_predicted(install: RecordingInstall, memory: SqliteMemory, version: str) -> None:
+async def test_each_kind_of_turn_is_predicted(install, memory, version):
     library = _library(install, memory, version)
     agent = StandInAgent(install, library)
     sent = [
@@ -79,7 +77,7 @@ async def test_each_kind_of_turn_is_predicted(install: RecordingInstall, memory:
     assert not compared["nothing"].turn.sent
 
 
-async def test_the_prediction_is_masked_as_the_trace_masks(install: RecordingInstall, memory: SqliteMemory) -> None:
+async def test_the_prediction_is_masked_as_the_trace_masks(install, memory):
     for key, content in (("own", "zebra password=hunter2hunter2"), ("k", "zebra token: 'abcd efgh ijkl'\nnext")):
         store(install.database, key, content, at=BEFORE)
     store(install.database, "api_key=abcdefghijk", 'zebra "api_key": "abcdefghijk"', at=BEFORE)
@@ -92,9 +90,7 @@ async def test_the_prediction_is_masked_as_the_trace_masks(install: RecordingIns
     assert "hunter2" not in str(found.as_json())
 
 
-async def test_a_recording_with_auto_save_has_turns_that_are_equal_differ_or_are_unknown(
-    install: RecordingInstall, memory: SqliteMemory
-) -> None:
+async def test_a_recording_with_auto_save_has_turns_that_are_equal_differ_or_are_unknown(install, memory):
     """With auto_save each message is stored before its own recall, and is a memory of the past for every later turn;
     that of the embedded agent is overwritten each time. Only what a turn needs and was edited or deleted makes it
     impossible to compare."""
@@ -119,9 +115,7 @@ async def test_a_recording_with_auto_save_has_turns_that_are_equal_differ_or_are
     assert compared["t1"].changed_since == ("pet",)
 
 
-async def test_what_was_deleted_here_since_and_holds_a_word_of_the_message_is_no_mismatch(
-    install: RecordingInstall, memory: SqliteMemory
-) -> None:
+async def test_what_was_deleted_here_since_and_holds_a_word_of_the_message_is_no_mismatch(install, memory):
     """It was not sent, yet the best hit is what all others are measured by."""
     long_ago = NOW - timedelta(days=2000)
     for key in ("sent", "other", "third"):
@@ -136,7 +130,7 @@ async def test_what_was_deleted_here_since_and_holds_a_word_of_the_message_is_no
     assert (after.equal, after.changed_since) == (None, ("third",))
 
 
-async def test_a_block_that_was_not_predicted_is_a_mismatch(install: RecordingInstall, memory: SqliteMemory) -> None:
+async def test_a_block_that_was_not_predicted_is_a_mismatch(install, memory):
     block = "[Memory context]\n- key1: A language, number 1, with tea\n[/Memory context]\n\n"
     install.record(Sent("zebra", block))
     install.record(Sent("zebra", payload="off", at=LATER))

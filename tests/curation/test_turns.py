@@ -7,7 +7,6 @@ import random
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from support.traces import NOW, RecordingInstall, Sent, call_line, inbound_line
@@ -21,7 +20,7 @@ WAIT = 60.0
 
 
 @pytest.fixture
-def install(tmp_path: Path) -> RecordingInstall:
+def install(tmp_path):
     return RecordingInstall(tmp_path, config="schema_version = 3\n")
 
 
@@ -30,7 +29,7 @@ async def _turns(install: RecordingInstall) -> tuple[Turn, ...]:
 
 
 @pytest.mark.parametrize("version", ["0.8.2", "0.8.3", "0.8.4"])
-async def test_the_block_is_found_where_the_version_puts_it(install: RecordingInstall, version: str) -> None:
+async def test_the_block_is_found_where_the_version_puts_it(install, version):
     """In front of the last user message, or of channels up to 0.8.2 at the end of the system prompt."""
     install.record(replace(CHANNEL, version=version))
     install.record(Sent("Which pet?", OTHER, version=version, at=NOW + timedelta(minutes=1)))
@@ -40,9 +39,7 @@ async def test_the_block_is_found_where_the_version_puts_it(install: RecordingIn
     assert channel.scopes == ("telegram_main_123_ann", "ann")
 
 
-async def test_a_group_of_0_8_2_has_two_blocks_and_an_embedded_agent_is_known_by_its_stamp(
-    install: RecordingInstall,
-) -> None:
+async def test_a_group_of_0_8_2_has_two_blocks_and_an_embedded_agent_is_known_by_its_stamp(install):
     both = f"{BLOCK}\n{OTHER}"
     install.record(replace(CHANNEL, block=both, version="0.8.2", target="group:9"))
     install.record(Sent("Which pet?", OTHER, embedded=True, at=NOW + timedelta(minutes=1)))
@@ -59,7 +56,7 @@ async def test_a_group_of_0_8_2_has_two_blocks_and_an_embedded_agent_is_known_by
         ("cut", "0.8.4", "The request was cut in the trace"),
     ],
 )
-async def test_why_a_block_is_not_known(install: RecordingInstall, payload: str, version: str, why: str) -> None:
+async def test_why_a_block_is_not_known(install, payload, version, why):
     install.record(replace(CHANNEL, payload=payload, version=version))
     (turn,) = await _turns(install)
     assert turn.sent is None
@@ -67,7 +64,7 @@ async def test_why_a_block_is_not_known(install: RecordingInstall, payload: str,
     assert turn.query == "Which language?"
 
 
-async def test_broken_lines_are_counted_and_a_torn_one_is_left(install: RecordingInstall) -> None:
+async def test_broken_lines_are_counted_and_a_torn_one_is_left(install):
     install.write("no json", '{"message": "llm_request", "trace_id": }', "[1]")
     install.record(CHANNEL)
     install.write(call_line(Sent("later"))[:80], end="")
@@ -76,7 +73,7 @@ async def test_broken_lines_are_counted_and_a_torn_one_is_left(install: Recordin
     assert recording.broken_lines == 3
 
 
-async def test_archives_and_another_path_are_read(tmp_path: Path) -> None:
+async def test_archives_and_another_path_are_read(tmp_path):
     install = RecordingInstall(tmp_path, config='[observability]\nlog_persistence_path = "logs/own.jsonl"\n')
     install.record(replace(CHANNEL, query="usual"))
     (install.root / "logs").mkdir()
@@ -92,7 +89,7 @@ async def _next(news: AsyncIterator[TurnLog]) -> TurnLog:
     return await asyncio.wait_for(anext(news), WAIT)
 
 
-async def test_a_growing_trace_is_followed_through_all_zeroclaw_does_with_it(install: RecordingInstall) -> None:
+async def test_a_growing_trace_is_followed_through_all_zeroclaw_does_with_it(install):
     """A line in two pieces, a trace that is cut (rolling) and one that is rotated: each turn comes once."""
     install.record(replace(CHANNEL, id="t0"))
     news = follow(install.library())
@@ -115,7 +112,7 @@ async def test_a_growing_trace_is_followed_through_all_zeroclaw_does_with_it(ins
     assert [turn.id for turn in (await _next(news)).turns] == ["t3"]
 
 
-async def test_a_trace_of_any_bytes_is_read_without_a_fault(install: RecordingInstall) -> None:
+async def test_a_trace_of_any_bytes_is_read_without_a_fault(install):
     """Lines that are cut, twisted, filled with control characters or of other types, and a byte soup between."""
     chance = random.Random(20261201)
     lines = [
@@ -140,7 +137,7 @@ async def test_a_trace_of_any_bytes_is_read_without_a_fault(install: RecordingIn
 
 
 @pytest.mark.parametrize("size", [0, (1 << 20) - 1, 1 << 20, 5 << 20])
-async def test_lines_of_any_length_are_read_from_the_end(install: RecordingInstall, size: int) -> None:
+async def test_lines_of_any_length_are_read_from_the_end(install, size):
     install.record(replace(CHANNEL, id="t0"))
     install.write(call_line(Sent("x" * size, id="long")))
     install.record(replace(CHANNEL, id="t2", at=NOW + timedelta(minutes=1)))

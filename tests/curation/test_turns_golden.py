@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -72,7 +71,7 @@ def _record(install: RecordingInstall, run: dict[str, Any], place: int) -> None:
     )
 
 
-def test_there_are_turns_enough_with_and_without_rerank() -> None:
+def test_there_are_turns_enough_with_and_without_rerank():
     reranked = [(RECORDED["defaults"] | run["memory"])["rerank_enabled"] for run in TURNS]
     assert len(TURNS) >= 200
     assert any(reranked)
@@ -80,7 +79,7 @@ def test_there_are_turns_enough_with_and_without_rerank() -> None:
 
 
 @pytest.mark.parametrize(("name", "variant"), STORES)
-async def test_every_recorded_block_is_predicted(name: str, variant: str, tmp_path: Path) -> None:
+async def test_every_recorded_block_is_predicted(name, variant, tmp_path):
     database = golden.database(VERSION, f"{name}.db", tmp_path)
     with closing(sqlite3.connect(database)) as connection, connection:
         for statement in RECORDED["variants"][variant]:

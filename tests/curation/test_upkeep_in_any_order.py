@@ -40,7 +40,7 @@ async def _there_and_back(folder: Path, steps: Sequence[Step]) -> None:
 
 @settings(max_examples=8, deadline=None)
 @given(_SEQUENCES)
-def test_undoing_all_of_it_leaves_everything_as_it_was(steps: list[Step]) -> None:
+def test_undoing_all_of_it_leaves_everything_as_it_was(steps):
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(_there_and_back(Path(folder), steps))
 
@@ -48,15 +48,15 @@ def test_undoing_all_of_it_leaves_everything_as_it_was(steps: list[Step]) -> Non
 @pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(_SEQUENCES)
-def test_undoing_all_of_it_leaves_everything_as_it_was_for_long(steps: list[Step]) -> None:
+def test_undoing_all_of_it_leaves_everything_as_it_was_for_long(steps):
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(_there_and_back(Path(folder), steps))
 
 
-def test_each_step_of_these_changes_something(tmp_path: Path) -> None:
+def test_each_step_of_these_changes_something(tmp_path):
     """Or the sequences above would say nothing."""
 
-    async def alone(name: str) -> bool:
+    async def alone(name):
         place = make_place(tmp_path / name)
         before = place.state()
         library = await place.opened()

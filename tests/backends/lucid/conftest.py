@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from pathlib import Path
-from typing import Any
-
 import pytest
-from lucid_samples import PATIENT, Clock, OpenBridge
-from support.lucid_program import LucidProgram
+from lucid_samples import PATIENT, Clock
 from support.small_store import make
 
 from zeroclaw_tui.backends.lucid import LucidConfig, LucidMemory
 
 
 @pytest.fixture
-def clock() -> Clock:
+def clock():
     return Clock()
 
 
 @pytest.fixture
-async def bridge(tmp_path: Path, clock: Clock) -> AsyncIterator[OpenBridge]:
+async def bridge(tmp_path, clock):
     """Opens a bridge over these rows, by default a schema of ZeroClaw 0.5.7 to 0.7.5."""
     opened: list[LucidMemory] = []
 
-    async def bridge(
-        program: LucidProgram | None, rows: Sequence[dict[str, Any]] = (), generation: str = "G2", **settings: Any
-    ) -> LucidMemory:
+    async def bridge(program, rows=(), generation="G2", **settings):
         folder = tmp_path / "workspace"
         (folder / "memory").mkdir(parents=True)
         path = make(folder / "memory" / "brain.db", generation, rows)

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
-from zeroclaw_tui.backends.lucid import LucidMemory
-
 PATIENT = {"recall_timeout_ms": 60_000, "store_timeout_ms": 60_000}
 """No stand-in takes so long, however busy the machine is."""
-
-OpenBridge = Callable[..., Awaitable[LucidMemory]]
 
 
 class Clock:

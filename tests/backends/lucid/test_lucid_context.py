@@ -24,7 +24,7 @@ def read(text: str) -> list[ScoredEntry]:
     return scored(items_in(text), NOW, "default", 1)
 
 
-def test_a_context_as_the_program_prints_it() -> None:
+def test_a_context_as_the_program_prints_it():
     """Visual items, other types and the summary line; an item without text is none."""
     found = read(
         "- [bug] before the tag\n"
@@ -60,7 +60,7 @@ def test_a_context_as_the_program_prints_it() -> None:
         ("", ""),
     ],
 )
-def test_a_label_is_a_category(label: str, category: str) -> None:
+def test_a_label_is_a_category(label, category):
     """Whatever its letters' case; one that nobody knows is a category of its own, in small letters."""
     assert category_of(label) == category
     assert [row.entry.category for row in read(block(f"- [ {label} ] text"))] == [category]
@@ -84,6 +84,6 @@ def test_a_label_is_a_category(label: str, category: str) -> None:
         (block("- [bug] one") + block("- [bug] a second block"), ["one"]),
     ],
 )
-def test_only_items_between_the_tags_count(text: str, contents: list[str]) -> None:
+def test_only_items_between_the_tags_count(text, contents):
     """Lines end at a line feed alone; blanks around count nowhere; text is kept as it came."""
     assert [row.entry.content for row in read(text)] == contents

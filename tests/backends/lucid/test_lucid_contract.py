@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -25,7 +25,7 @@ def bridge(folder: Path, command: str) -> LucidMemory:
 @pytest.mark.parametrize("generation", [pytest.param("G2", marks=pytest.mark.slow), "G4"])
 class TestReading(MemoryContract):
     @pytest.fixture
-    async def memory(self, tmp_path: Path, generation: str) -> AsyncIterator[Memory]:
+    async def memory(self, tmp_path, generation):
         """A program that has nothing relevant to say."""
         make(tmp_path / "brain.db", generation, map(row_of, sample_entries()))
         memory = bridge(tmp_path, str(write_program(tmp_path / "bin").path))
@@ -36,7 +36,7 @@ class TestReading(MemoryContract):
 
 class TestWriting(StoreContract):
     @pytest.fixture
-    async def memory(self, tmp_path: Path) -> AsyncIterator[Memory]:
+    async def memory(self, tmp_path):
         """No program at all: each new memory gets a note, and nothing else is different."""
         make(tmp_path / "brain.db", "G4", map(row_of, sample_entries()[:6]))
         memory = bridge(tmp_path, str(tmp_path / "nowhere"))

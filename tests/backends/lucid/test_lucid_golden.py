@@ -6,7 +6,6 @@ The databases and recalls were recorded from ZeroClaw 0.1.7 to 0.8.4; their READ
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,7 +34,7 @@ async def recalled(memory: SqliteMemory, version: str, run: dict[str, Any]) -> S
 
 @pytest.mark.parametrize("program", ["missing", "has nothing"])
 @pytest.mark.parametrize("version", [version for version in VERSIONS if golden.has(version, "brain.db")])
-async def test_recall_is_that_of_the_database(version: str, program: str, tmp_path: Path) -> None:
+async def test_recall_is_that_of_the_database(version, program, tmp_path):
     """Every row, score, mode, scale and note, in every recorded recall; lucid's own note comes on top."""
     command = str(tmp_path / "nowhere") if program == "missing" else str(write_program(tmp_path / "bin").path)
     # Those of the database alone are all compared with the recordings; these few have every kind of query among them,

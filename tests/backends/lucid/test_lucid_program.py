@@ -33,14 +33,14 @@ async def hanging(program: LucidProgram, count: int) -> list[int]:
     return program.hanging
 
 
-async def test_a_program_that_fails_says_why_on_one_clean_line(tmp_path: Path) -> None:
+async def test_a_program_that_fails_says_why_on_one_clean_line(tmp_path):
     """The exit code and the first line of its error output, without escape sequences."""
     program = write_program(tmp_path, "failing")
     message = await failure_of(program.path, "context", "tea")
     assert message.endswith("/lucid ended with exit code 1: Error: the database ␛[31mis locked")
 
 
-async def test_a_program_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:
+async def test_a_program_that_hangs_is_ended_with_its_children(tmp_path):
     """After the time-out nothing of it runs any more."""
     program = write_program(tmp_path, "hanging")
     running = asyncio.ensure_future(failure_of(program.path, "context", "tea", milliseconds=1200))
@@ -50,7 +50,7 @@ async def test_a_program_that_hangs_is_ended_with_its_children(tmp_path: Path) -
         wait_for_end(number)
 
 
-async def test_a_cancelled_call_leaves_nothing_behind(tmp_path: Path) -> None:
+async def test_a_cancelled_call_leaves_nothing_behind(tmp_path):
     """Program and children end; no file of this process stays open."""
     program = write_program(tmp_path, "hanging")
     before = set(os.listdir("/proc/self/fd"))
@@ -71,20 +71,20 @@ async def test_a_cancelled_call_leaves_nothing_behind(tmp_path: Path) -> None:
         ("/no/such/file", "/no/such/file cannot be run: No such file or directory."),
     ],
 )
-async def test_a_program_that_is_not_there(command: str, sentence: str) -> None:
+async def test_a_program_that_is_not_there(command, sentence):
     """One sentence names it."""
     assert await failure_of(command) == sentence
 
 
 @pytest.mark.parametrize("query", ["a\x00b", "half \ud800 a pair"])
-async def test_a_text_no_program_can_be_given(tmp_path: Path, query: str) -> None:
+async def test_a_text_no_program_can_be_given(tmp_path, query):
     """It is refused before anything runs."""
     program = write_program(tmp_path)
     assert "cannot be given to a program" in await failure_of(program.path, "context", query)
     assert program.calls == []
 
 
-async def test_secrets_in_its_error_output_are_masked(tmp_path: Path) -> None:
+async def test_secrets_in_its_error_output_are_masked(tmp_path):
     """A key it prints is not shown."""
     program = script(tmp_path / "lucid", "#!/bin/sh\necho key sk-abcdefghijklmnopqrstuvwxyz >&2; exit 3\n")
     message = await failure_of(program)

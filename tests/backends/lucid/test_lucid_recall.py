@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from lucid_samples import Clock, OpenBridge
 from support.lucid_program import write_program, write_saying
 
 from zeroclaw_tui.backends.lookup import whole_entry
@@ -30,7 +29,7 @@ def contents(found: StoreRecall) -> list[str]:
     return [row.entry.content for row in found.entries]
 
 
-async def test_lucid_adds_what_the_database_lacks(bridge: OpenBridge, tmp_path: Any) -> None:
+async def test_lucid_adds_what_the_database_lacks(bridge, tmp_path):
     """Local rows first, then lucid's, marked by their stage, scored by their place; the note says what happened."""
     program = write_program(tmp_path / "bin", memories=LUCID)
     memory = await bridge(program, TEA[:2])
@@ -53,9 +52,7 @@ async def test_lucid_adds_what_the_database_lacks(bridge: OpenBridge, tmp_path: 
     ("rows", "limit", "threshold", "asked"),
     [(2, 5, 3, True), (3, 5, 3, False), (2, 2, 3, False), (1, 2, 3, True), (4, 9, 5, True), (1, 5, 1, False)],
 )
-async def test_lucid_is_asked_only_for_too_few_local_hits(
-    bridge: OpenBridge, tmp_path: Any, rows: int, limit: int, threshold: int, asked: bool
-) -> None:
+async def test_lucid_is_asked_only_for_too_few_local_hits(bridge, tmp_path, rows, limit, threshold, asked):
     """Fewer than the limit, and fewer than the threshold; else nothing runs, and the note says why."""
     program = write_program(tmp_path / "bin", memories=LUCID)
     memory = await bridge(program, TEA[:rows], local_hit_threshold=threshold)
@@ -67,7 +64,7 @@ async def test_lucid_is_asked_only_for_too_few_local_hits(
         assert found.notes == (f"Lucid was not asked: {hits} enough.",)
 
 
-async def test_after_a_failure_lucid_rests_for_15_seconds(bridge: OpenBridge, tmp_path: Any, clock: Clock) -> None:
+async def test_after_a_failure_lucid_rests_for_15_seconds(bridge, tmp_path, clock):
     """The local rows stay; the rest is reported with its seconds, and then it is asked again."""
     program = write_program(tmp_path / "bin", "failing")
     memory = await bridge(program, TEA[:1])
@@ -87,8 +84,8 @@ async def test_after_a_failure_lucid_rests_for_15_seconds(bridge: OpenBridge, tm
     [("0.7.5", "*", "", 1), ("0.7.5", " ", "", 1), ("0.7.4", "*", "*", 0), ("0.7.4", " ", " ", 1)],
 )
 async def test_the_newest_are_asked_for_with_an_empty_task_from_0_7_5_on(
-    bridge: OpenBridge, tmp_path: Any, version: str, query: str, given: str, found: int
-) -> None:
+    bridge, tmp_path, version, query, given, found
+):
     """The real program refuses an empty one, so it rests afterwards, in ZeroClaw as here."""
     program = write_program(tmp_path / "bin")
     memory = await bridge(program, TEA[:1])
@@ -97,7 +94,7 @@ async def test_the_newest_are_asked_for_with_an_empty_task_from_0_7_5_on(
     assert any("it rests" in note for note in (await search(memory, query, version)).notes) is (given == "")
 
 
-async def test_agents_of_0_8_recall_without_lucid(bridge: OpenBridge, tmp_path: Any) -> None:
+async def test_agents_of_0_8_recall_without_lucid(bridge, tmp_path):
     """A recall for agents stays in the database; one for nobody says that no agent gets lucid's rows."""
     program = write_saying(tmp_path / "bin", CONTEXT)
     memory = await bridge(program, TEA[:1], "G4")
@@ -111,9 +108,7 @@ async def test_agents_of_0_8_recall_without_lucid(bridge: OpenBridge, tmp_path: 
 
 
 @pytest.mark.parametrize(("namespace", "kept"), [("default", ["tea of kind 0", "a", "b"]), ("work", ["tea of kind 1"])])
-async def test_a_namespace_is_picked_out_of_twice_the_limit(
-    bridge: OpenBridge, tmp_path: Any, namespace: str, kept: list[str]
-) -> None:
+async def test_a_namespace_is_picked_out_of_twice_the_limit(bridge, tmp_path, namespace, kept):
     """Lucid's rows are in the default namespace."""
     program = write_saying(tmp_path / "bin", CONTEXT)
     memory = await bridge(program, [TEA[0], TEA[1] | {"namespace": "work"}])
@@ -127,15 +122,13 @@ async def test_a_namespace_is_picked_out_of_twice_the_limit(
     ("version", "until_", "count"),
     [("0.7.5", "2026-06-01T00:00:00Z", 1), ("0.7.5", None, 4), ("0.5.4", "2020-01-01", 4)],
 )
-async def test_time_bounds_hold_from_0_5_5_on(
-    bridge: OpenBridge, tmp_path: Any, version: str, until_: str | None, count: int
-) -> None:
+async def test_time_bounds_hold_from_0_5_5_on(bridge, tmp_path, version, until_, count):
     """Lucid's rows are of this moment."""
     memory = await bridge(write_saying(tmp_path / "bin", CONTEXT), TEA[:1])
     assert len((await search(memory, version=version, until=until_)).entries) == count
 
 
-async def test_lucid_s_rows_can_be_read_as_long_as_they_are_the_last_answer(bridge: OpenBridge, tmp_path: Any) -> None:
+async def test_lucid_s_rows_can_be_read_as_long_as_they_are_the_last_answer(bridge, tmp_path):
     """Whole and as excerpts, next to rows of the database and in the order asked."""
     long = "x" * 1000
     memory = await bridge(write_saying(tmp_path / "bin", f"<lucid-context>\n- [bug] {long}\n</lucid-context>"), TEA[:1])
@@ -151,7 +144,7 @@ async def test_lucid_s_rows_can_be_read_as_long_as_they_are_the_last_answer(brid
     assert await memory.count() == 1
 
 
-async def test_a_copy_of_a_row_in_the_database_comes_once(bridge: OpenBridge, tmp_path: Any) -> None:
+async def test_a_copy_of_a_row_in_the_database_comes_once(bridge, tmp_path):
     """Where key and content are the same but for their case."""
     memory = await bridge(write_saying(tmp_path / "bin", CONTEXT), [{"key": "LUCID_1", "content": "B"}])
     assert contents(await search(memory, "b")) == ["B", "a", "c"]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from support import settling
-from support.lucid_program import LucidProgram, write_program
+from support.lucid_program import write_program
 from support.settling import settled
 from support.small_store import make
 from textual.pilot import Pilot
@@ -28,12 +28,12 @@ ROWS = [{"key": "tea", "content": "Likes green tea"}, {"key": "cup", "content": 
 
 
 @pytest.fixture(autouse=True)
-def still_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def still_terminal(monkeypatch):
     settling.still_terminal(monkeypatch)
 
 
 @pytest.fixture
-def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LucidProgram:
+def program(tmp_path, monkeypatch):
     """An install on lucid, and the stand-in on PATH as the command of its environment."""
     folder = tmp_path / "install"
     (folder / "workspace" / "memory").mkdir(parents=True)
@@ -72,12 +72,11 @@ async def recall_tea(pilot: Pilot[None]) -> MemoryList:
     await settled(pilot)
     rows = screen.query_one(MemoryList)
     entry = rows.selected_entry
-    assert entry is not None
     assert entry.id == "lucid:0"
     return rows
 
 
-async def test_keys_that_change_say_why_they_do_not(tmp_path: Path, program: LucidProgram) -> None:
+async def test_keys_that_change_say_why_they_do_not(tmp_path, program):
     """One sentence says it; no dialog opens, no mark stays but on the database's own rows, and that is as it was."""
     before = database_rows(tmp_path)
     app = app_on(tmp_path)

@@ -26,7 +26,7 @@ def settings(found: MemoryConfig, version: str) -> LucidSettings:
     return LucidConfig.of(found).for_version(parse_version(version))
 
 
-def test_the_variables_hold_up_to_0_7_5(tmp_path: Path) -> None:
+def test_the_variables_hold_up_to_0_7_5(tmp_path):
     """Each has its place; numbers below the least are raised to it."""
     found = config(
         tmp_path,
@@ -51,7 +51,7 @@ def test_the_variables_hold_up_to_0_7_5(tmp_path: Path) -> None:
         ("0.8.4", LucidSettings("/opt/lucid", recall_timeout_ms=3000, store_timeout_ms=700)),
     ],
 )
-def test_the_table_is_read_from_0_8_4_on(tmp_path: Path, version: str, expected: LucidSettings) -> None:
+def test_the_table_is_read_from_0_8_4_on(tmp_path, version, expected):
     """0.8.0 to 0.8.3 take `lucid` from PATH, whatever the table says; a time-out of 0 is none."""
     text = f'{MODERN}binary_path = "/opt/lucid"\nrecall_timeout_ms = 0\nstore_timeout_ms = 700\n'
     assert settings(config(tmp_path, text, "data"), version) == expected

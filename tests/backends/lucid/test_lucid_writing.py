@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from lucid_samples import OpenBridge
 from support.lucid_program import write_program, write_saying
 
 from zeroclaw_tui.backends.about import sentences
@@ -25,7 +22,7 @@ CONTEXT = "<lucid-context>\n- [decision] theirs\n</lucid-context>\n"
     ("category", "kind"),
     [("core", "decision"), ("Daily", "context"), ("conversation", "conversation"), ("recipes", "learning")],
 )
-async def test_a_new_memory_is_handed_to_lucid(bridge: OpenBridge, tmp_path: Any, category: str, kind: str) -> None:
+async def test_a_new_memory_is_handed_to_lucid(bridge, tmp_path, category, kind):
     """After it is stored, as one argument, under lucid's own type."""
     program = write_program(tmp_path / "bin")
     memory = await bridge(program)
@@ -38,7 +35,7 @@ async def test_a_new_memory_is_handed_to_lucid(bridge: OpenBridge, tmp_path: Any
 
 
 @pytest.mark.parametrize("mode", ["failing", "missing"])
-async def test_a_program_that_fails_costs_a_note_and_no_memory(bridge: OpenBridge, tmp_path: Any, mode: str) -> None:
+async def test_a_program_that_fails_costs_a_note_and_no_memory(bridge, tmp_path, mode):
     """Storing gives lucid no rest: it is asked again, as ZeroClaw does."""
     program = write_program(tmp_path / "bin", "failing") if mode == "failing" else None
     memory = await bridge(program)
@@ -49,7 +46,7 @@ async def test_a_program_that_fails_costs_a_note_and_no_memory(bridge: OpenBridg
     assert program is None or len(program.calls) == 2
 
 
-async def test_notes_say_what_lucid_does_not_get(bridge: OpenBridge, tmp_path: Any) -> None:
+async def test_notes_say_what_lucid_does_not_get(bridge, tmp_path):
     """In what an edit and a deletion remark, before a person says yes, and in the notice; undo runs nothing either."""
     program = write_program(tmp_path / "bin")
     memory = await bridge(program, [{"key": "tea", "content": "green"}])
@@ -72,7 +69,7 @@ async def test_notes_say_what_lucid_does_not_get(bridge: OpenBridge, tmp_path: A
     assert program.calls == []
 
 
-async def test_lucid_s_own_memories_cannot_be_changed_here(bridge: OpenBridge, tmp_path: Any) -> None:
+async def test_lucid_s_own_memories_cannot_be_changed_here(bridge, tmp_path):
     """Marking is refused with the reason; rows of the database next to them can be marked."""
     memory = await bridge(write_saying(tmp_path / "bin", CONTEXT), [{"key": "tea", "content": "theirs not"}])
     found = await recall_of(memory, RecallRequest("tea"), profile_for("0.7.5"), ScoringSettings())

@@ -29,7 +29,7 @@ def note(folder: Path, text: str) -> None:
     (folder / "MEMORY.md").write_text(text)
 
 
-async def test_each_agent_has_its_folder_and_the_install_its_own(tmp_path: Path) -> None:
+async def test_each_agent_has_its_folder_and_the_install_its_own(tmp_path):
     config = config_of(
         tmp_path / "z",
         f'[agents.ada.workspace]\npath = "{tmp_path / "else where"}"\nread_memory_from = ["bob"]\n'
@@ -52,7 +52,7 @@ async def test_each_agent_has_its_folder_and_the_install_its_own(tmp_path: Path)
     assert [scored.entry.key for scored in found.entries] == ["[ada] MEMORY:0", "[bob] MEMORY:0"]
 
 
-async def test_a_folder_zeroclaw_has_not_made_yet_can_be_made(tmp_path: Path) -> None:
+async def test_a_folder_zeroclaw_has_not_made_yet_can_be_made(tmp_path):
     config = config_of(tmp_path / "z")
     memory = create_memory(config)
     with pytest.raises(NothingYet, match="There is no directory"):

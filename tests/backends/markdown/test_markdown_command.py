@@ -44,7 +44,7 @@ def named_workspace(tmp_path: Path, how: str) -> tuple[Path, tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("how", ["a config dir", "an agent of a config dir", "a folder"])
-def test_a_workspace_without_memory_is_empty_and_takes_the_first(tmp_path: Path, how: str) -> None:
+def test_a_workspace_without_memory_is_empty_and_takes_the_first(tmp_path, how):
     """Nothing else in it is shown, recalled or cleared as memory."""
     workspace, where = named_workspace(tmp_path, how)
     assert json.loads(listed(*where, "list", "--json").stdout)["total"] == 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -19,7 +19,7 @@ class TestReading(MemoryContract):
         return [entry.content.strip() for entry in sample_entries()]
 
     @pytest.fixture
-    async def memory(self, tmp_path: Path) -> AsyncIterator[Memory]:
+    async def memory(self, tmp_path):
         """Core samples in MEMORY.md, the others in a file a day, as the bare lines a person would write."""
         (tmp_path / "memory").mkdir()
         (tmp_path / "MEMORY.md").write_text("# Long-Term Memory\n\n", "utf-8")
@@ -35,7 +35,7 @@ class TestReading(MemoryContract):
 
 class TestWriting(StoreContract):
     @pytest.fixture
-    async def memory(self, tmp_path: Path) -> AsyncIterator[Memory]:
+    async def memory(self, tmp_path):
         (tmp_path / "memory").mkdir()
         (tmp_path / "MEMORY.md").write_text("# Long-Term Memory\n\n- **one**: core\nplain\n")
         (tmp_path / "memory" / "2026-01-02.md").write_text("# Daily Log — 2026-01-02\n\n- **two**: daily\n")
@@ -52,7 +52,7 @@ class TestWriting(StoreContract):
 
 class TestReadOnly(CapabilityContract):
     @pytest.fixture
-    async def memory(self, tmp_path: Path) -> AsyncIterator[Memory]:
+    async def memory(self, tmp_path):
         (tmp_path / "MEMORY.md").write_text("# Long-Term Memory\n\n- **one**: first\n- second\n")
         memory = MarkdownMemory(tmp_path, read_only=True)
         await memory.open()

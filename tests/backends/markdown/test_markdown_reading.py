@@ -46,14 +46,14 @@ async def recalled(memory: MarkdownMemory, version: str, query: str, limit: int,
 
 
 @pytest.mark.parametrize("version", sorted(GOLDEN["runs"]))
-async def test_recall_equals_the_real_one(version: str) -> None:
+async def test_recall_equals_the_real_one(version):
     memory = await opened(DATA)
     for query, limit, session, results in GOLDEN["runs"][version]:
         found = await recalled(memory, version, query, limit, session_id=session)
         assert found == [(key, score) for key, score in results], query
 
 
-async def test_list_get_and_count_equal_the_real_ones() -> None:
+async def test_list_get_and_count_equal_the_real_ones():
     memory = await opened(DATA)
     listed = [[entry.id, entry.category, entry.timestamp, entry.content] for entry in await memory.list()]
     assert listed == GOLDEN["list"]
@@ -63,12 +63,12 @@ async def test_list_get_and_count_equal_the_real_ones() -> None:
         assert (entry and entry.id) == found
 
 
-async def test_windows_line_ends_and_odd_blanks_are_trimmed_as_by_rust(tmp_path: Path) -> None:
+async def test_windows_line_ends_and_odd_blanks_are_trimmed_as_by_rust(tmp_path):
     memory = await opened(write(tmp_path, MEMORY="- one\r\n\u3000- two\u00a0\r\n\u2003\r\n\x1c three\r\n"))
     assert [entry.content for entry in await memory.list()] == ["one", "two", "\x1c three"]
 
 
-async def test_any_name_in_memory_is_read_newest_first_and_nothing_below_it(tmp_path: Path) -> None:
+async def test_any_name_in_memory_is_read_newest_first_and_nothing_below_it(tmp_path):
     write(
         tmp_path,
         MEMORY="core",
@@ -103,7 +103,7 @@ DAYS = {
 }
 
 
-async def test_the_day_in_a_name_is_the_age_of_its_lines(tmp_path: Path) -> None:
+async def test_the_day_in_a_name_is_the_age_of_its_lines(tmp_path):
     """Ages, filters and hygiene read the same day; the timestamp stays the name, by which ZeroClaw recalls."""
     (tmp_path / "memory").mkdir()
     for stem in DAYS:
@@ -128,7 +128,7 @@ async def test_the_day_in_a_name_is_the_age_of_its_lines(tmp_path: Path) -> None
     assert {key.rpartition(":")[0] for key, _ in hits} == {*entries} - {"2026-03-07", "2026-3-8"}
 
 
-async def test_a_file_that_is_not_utf_8_is_read_and_named(tmp_path: Path) -> None:
+async def test_a_file_that_is_not_utf_8_is_read_and_named(tmp_path):
     write(tmp_path, MEMORY="- good\n", memory__2026_01_02=b"- caf\xe9\n- fine\n")
     memory = await opened(tmp_path)
     contents = [entry.content for entry in await memory.list()]
@@ -141,7 +141,7 @@ async def test_a_file_that_is_not_utf_8_is_read_and_named(tmp_path: Path) -> Non
     assert await recalled(memory, "0.8.4", "caf", 5) == [("2026-01-02:0", 1.0)]
 
 
-async def test_time_bounds_count_days_from_0_8_0_and_nothing_before(tmp_path: Path) -> None:
+async def test_time_bounds_count_days_from_0_8_0_and_nothing_before(tmp_path):
     write(
         tmp_path,
         MEMORY="- tea",
@@ -159,7 +159,7 @@ async def test_time_bounds_count_days_from_0_8_0_and_nothing_before(tmp_path: Pa
     assert "2026-01-05:0" in [key for key, _ in await recalled(memory, "0.8.4", "tea", 9, **late)]
 
 
-async def test_agents_of_0_8_recall_their_own_lines_then_those_of_their_peers(tmp_path: Path) -> None:
+async def test_agents_of_0_8_recall_their_own_lines_then_those_of_their_peers(tmp_path):
     root = write(tmp_path / "data", MEMORY="- install tea")
     ada = write(tmp_path / "agents" / "ada" / "workspace", MEMORY="- green tea")
     bob = write(

@@ -125,9 +125,7 @@ TO_AND_FRO = [("edit", 0, "new text"), ("edit", 0, "same"), ("edit", 0, "new tex
 @example(core=b"- same\n", daily=None, deeds=TO_AND_FRO)
 @example(core=b"- same\n", daily=None, deeds=TO_AND_FRO * 2)
 @given(core=FILES, daily=FILES | st.none(), deeds=DEEDS)
-def test_whatever_was_changed_the_very_bytes_come_back(
-    core: bytes, daily: bytes | None, deeds: list[tuple[str, object, str]]
-) -> None:
+def test_whatever_was_changed_the_very_bytes_come_back(core, daily, deeds):
     files = {"MEMORY.md": core} | ({} if daily is None else {"memory/2026-11-21.md": daily})
     for way in (run, run_one_by_one, run_by_memories):
         with tempfile.TemporaryDirectory() as folder:
@@ -138,10 +136,8 @@ THEIRS = b"- written by somebody else"
 
 
 @given(core=FILES, deeds=DEEDS, at=st.integers(0, 30))
-def test_a_line_that_others_wrote_stays_and_every_other_comes_back(
-    core: bytes, deeds: list[tuple[str, object, str]], at: int
-) -> None:
-    async def run(root: Path) -> None:
+def test_a_line_that_others_wrote_stays_and_every_other_comes_back(core, deeds, at):
+    async def run(root):
         memory = written(root, {"MEMORY.md": core})
         await memory.open()
         journal = JournalRecorder()

@@ -50,7 +50,7 @@ async def edited(memory: MarkdownMemory, id: str, content: str, journal: Journal
     return await edit(memory, row, {"content": content}, journal)
 
 
-async def test_new_files_begin_as_those_of_zeroclaw(tmp_path: Path) -> None:
+async def test_new_files_begin_as_those_of_zeroclaw(tmp_path):
     memory = await opened(tmp_path)
     await create(memory, Draft("lang", "Prefers Rust", "CORE"))
     await create(memory, Draft("two", "again"))
@@ -76,9 +76,7 @@ async def test_new_files_begin_as_those_of_zeroclaw(tmp_path: Path) -> None:
         ("\ufeff---", "+++", ODD.replace(b"---", b"+++", 1)),
     ],
 )
-async def test_an_edit_replaces_its_line_and_leaves_every_other_byte(
-    old: str, new: str, now: bytes, tmp_path: Path
-) -> None:
+async def test_an_edit_replaces_its_line_and_leaves_every_other_byte(old, new, now, tmp_path):
     memory, journal = await opened(tmp_path, ODD), JournalRecorder()
     (stamp,) = await stamped(memory, old)
     await edited(memory, stamp.id, new, journal)
@@ -87,7 +85,7 @@ async def test_an_edit_replaces_its_line_and_leaves_every_other_byte(
     assert core(tmp_path) == ODD
 
 
-async def test_a_missing_place_puts_the_line_at_the_end_and_says_so(tmp_path: Path) -> None:
+async def test_a_missing_place_puts_the_line_at_the_end_and_says_so(tmp_path):
     memory, journal = await opened(tmp_path, b"# T\n- a\n- b\n- c\n- d\n- e\n- f\n- g\n"), JournalRecorder()
     await delete(memory, await stamped(memory, "d"), journal)
     (tmp_path / "MEMORY.md").write_bytes(b"new start\nnew text\nnew end")
@@ -96,7 +94,7 @@ async def test_a_missing_place_puts_the_line_at_the_end_and_says_so(tmp_path: Pa
     assert "at the end now" in result.notes[0]
 
 
-async def test_a_moved_line_is_found_by_its_text(tmp_path: Path) -> None:
+async def test_a_moved_line_is_found_by_its_text(tmp_path):
     memory = await opened(tmp_path, b"- a\n- b\n- c\n")
     (stamp,) = await stamped(memory, "c")
     row = await row_with_id(memory, "MEMORY:1")
@@ -108,7 +106,7 @@ async def test_a_moved_line_is_found_by_its_text(tmp_path: Path) -> None:
     assert core(tmp_path) == b"- new\n- newer\n- a\n- B\n"
 
 
-async def test_of_lines_alike_the_one_that_was_chosen_goes(tmp_path: Path) -> None:
+async def test_of_lines_alike_the_one_that_was_chosen_goes(tmp_path):
     memory = await opened(tmp_path, b"- same\n- x\n- same\n- y\n- same\n- z\n")
     stamps = await versions_at(memory, ["MEMORY:0", "MEMORY:2", "MEMORY:2"])
     assert (await delete(memory, stamps)).written == 2
@@ -119,7 +117,7 @@ async def test_of_lines_alike_the_one_that_was_chosen_goes(tmp_path: Path) -> No
     ("content", "why"),
     [("two\nlines", "line break"), ("a\rb", "line break"), ("# hidden", "heading"), ("x\udce9", "UTF-8")],
 )
-async def test_what_no_line_can_be_is_refused(content: str, why: str, tmp_path: Path) -> None:
+async def test_what_no_line_can_be_is_refused(content, why, tmp_path):
     memory, journal = await opened(tmp_path, b"- one\n"), JournalRecorder()
     with pytest.raises(Refused, match=why):
         await create(memory, Draft("key", content), journal)
@@ -129,7 +127,7 @@ async def test_what_no_line_can_be_is_refused(content: str, why: str, tmp_path: 
     assert core(tmp_path) == b"- one\n"
 
 
-async def test_a_link_stays_a_link_and_a_mode_a_mode(tmp_path: Path) -> None:
+async def test_a_link_stays_a_link_and_a_mode_a_mode(tmp_path):
     real = tmp_path / "elsewhere" / "notes.md"
     real.parent.mkdir()
     real.write_bytes(b"- one\n")
@@ -158,7 +156,7 @@ def agent_writes_once(monkeypatch: pytest.MonkeyPatch, write: Callable[[], objec
     monkeypatch.setattr(write_lines, "replace_bytes", replaced)
 
 
-async def test_what_the_agent_writes_in_between_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_the_agent_writes_in_between_stays(tmp_path, monkeypatch):
     memory, journal = await opened(tmp_path, b"- a\n- b\n- c\n"), JournalRecorder()
     file = tmp_path / "MEMORY.md"
     agent_writes_once(monkeypatch, lambda: file.write_bytes(b"- first\n" + file.read_bytes()))
@@ -176,9 +174,7 @@ async def test_what_the_agent_writes_in_between_stays(tmp_path: Path, monkeypatc
     assert lines == [b"- zero", b"- first", b"- a", b"- b", b"- c", b"- last", b"- more"]
 
 
-async def test_a_line_the_agent_changes_in_between_is_not_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_line_the_agent_changes_in_between_is_not_removed(tmp_path, monkeypatch):
     memory = await opened(tmp_path, b"- a\n- b\n")
     agent_writes_once(monkeypatch, lambda: (tmp_path / "MEMORY.md").write_bytes(b"- a\n- b changed\n"))
     result = await delete(memory, await stamped(memory, "a", "b"))
@@ -192,9 +188,7 @@ async def test_a_line_the_agent_changes_in_between_is_not_removed(
     assert conflict.existing.values["content"] == "b again"
 
 
-async def test_without_permission_it_is_read_only_and_says_which(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_without_permission_it_is_read_only_and_says_which(tmp_path, monkeypatch):
     (tmp_path / "MEMORY.md").write_bytes(b"- one\n")
     monkeypatch.setattr("os.access", lambda path, mode: Path(path).name != "MEMORY.md")
     memory = await opened(tmp_path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ import pytest
 from support.warm_start import run_memory
 
 from zeroclaw_tui.backends.about import sentences
-from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.lookup import count_facets, entry_with_id
 from zeroclaw_tui.backends.memory_rs import MemoryRsExport, is_export
 from zeroclaw_tui.memory.errors import Unreadable
@@ -37,7 +35,7 @@ MCP_NAMES = ("id", "user_id", "content", "memory_type", "created_at", "updated_a
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def home(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "own"))
 
@@ -57,11 +55,9 @@ async def recalled(memory: MemoryRsExport, query: str, user: str | None = None) 
     return [(one.entry.content, one.score or 0.0) for one in found.entries]
 
 
-async def test_each_field_has_its_place(tmp_path: Path) -> None:
+async def test_each_field_has_its_place(tmp_path):
     memory = await opened(tmp_path, [TEA, CUP])
     tea, cup = await memory.get("memrs_5f3c2d100000"), await entry_with_id(memory, CUP["id"])
-    assert tea is not None
-    assert cup is not None
     assert (tea.content, tea.category, tea.namespace) == ("User likes tea", "preference", "mila")
     assert tea.timestamp == TEA["created_at"]
     assert (cup.agent, cup.session_id, cup.namespace) == ("helper", "run 7", "tom")
@@ -79,14 +75,14 @@ async def test_each_field_has_its_place(tmp_path: Path) -> None:
         json.dumps([TEA]),
     ],
 )
-async def test_what_its_tools_answer_is_read_too(tmp_path: Path, document: Any) -> None:
+async def test_what_its_tools_answer_is_read_too(tmp_path, document):
     """All memories, results of a search, and an answer saved as one text."""
     memory = await opened(tmp_path, document)
     assert [entry.content for entry in await memory.list()] == ["User likes tea"]
     assert is_export(memory.path)
 
 
-async def test_an_id_that_repeats_is_left_out_and_counted(tmp_path: Path) -> None:
+async def test_an_id_that_repeats_is_left_out_and_counted(tmp_path):
     memory = await opened(tmp_path, [TEA, TEA, {**TEA, "content": "User likes coffee"}])
     assert [entry.content for entry in await memory.list()] == ["User likes tea"]
     assert any("left out: 2." in notice for notice in sentences(memory.about.notices))
@@ -103,14 +99,14 @@ async def test_an_id_that_repeats_is_left_out_and_counted(tmp_path: Path) -> Non
         ("\xff\xfe", "is no"),
     ],
 )
-async def test_any_other_file_is_refused_in_a_sentence(tmp_path: Path, text: str, said: str) -> None:
+async def test_any_other_file_is_refused_in_a_sentence(tmp_path, text, said):
     file = tmp_path / "other.json"
     file.write_bytes(text.encode("latin-1"))
     assert not is_export(file)
     assert said in (await raises(MemoryRsExport(file).open(), Unreadable)).message
 
 
-async def test_one_user_is_searched_at_a_time(tmp_path: Path) -> None:
+async def test_one_user_is_searched_at_a_time(tmp_path):
     memory = await opened(tmp_path, [TEA, {**CUP, "content": "User likes tea"}])
     assert len(await recalled(memory, "User likes tea")) == 2
     assert await recalled(memory, "User likes tea", "tom") == [("User likes tea", pytest.approx(1.0))]
@@ -120,13 +116,13 @@ async def test_one_user_is_searched_at_a_time(tmp_path: Path) -> None:
     assert any("the score says nothing" in note for note in found.notes)
 
 
-def test_a_path_alone_opens_it_for_the_commands(tmp_path: Path) -> None:
+def test_a_path_alone_opens_it_for_the_commands(tmp_path):
     """list, get, recall, explain and facets; nothing is ever written."""
     file = tmp_path / "any.json"
     file.write_text(json.dumps([TEA, CUP]))
     before = file.read_bytes()
 
-    def ask(*arguments: str) -> Any:
+    def ask(*arguments):
         return json.loads(run_memory(*arguments, "--location", str(file), "--json").stdout)
 
     assert (ask("list")["backend"], ask("list", "--namespace", "tom")["total"]) == ("memory-rs", 1)
@@ -147,7 +143,7 @@ def test_a_path_alone_opens_it_for_the_commands(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-async def memory(tmp_path: Path) -> AsyncIterator[Memory]:
+async def memory(tmp_path):
     """The samples as `MemoryItem`s of one user."""
     items = [
         {
@@ -166,7 +162,7 @@ async def memory(tmp_path: Path) -> AsyncIterator[Memory]:
 
 
 class TestReading(MemoryContract):
-    async def test_recall_finds_nothing_for_words_nobody_wrote(self, memory: Memory) -> None:
+    async def test_recall_finds_nothing_for_words_nobody_wrote(self, memory):
         """It finds about half of everything instead, whatever the words: that is memory-rs' rule."""
         found = await memory.recall("xylophonequartz", 1000)
         assert 0 < len(found) < await memory.count()

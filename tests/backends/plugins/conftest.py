@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -35,7 +34,7 @@ def installer(site: Path) -> Installer:
 
 
 @pytest.fixture
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installer:
+def installed(tmp_path, monkeypatch):
     """Put a package with one backend on the path of this process."""
     site = tmp_path / "site"
     site.mkdir()
@@ -44,7 +43,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installer:
 
 
 @pytest.fixture(scope="session")
-def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def samples(tmp_path_factory):
     """Where the sample plug-ins are; one folder for all tests, since warm starts are those of one PYTHONPATH."""
     site = tmp_path_factory.mktemp("site")
     shutil.copy(HERE / "shoe_box.py", site)
@@ -54,7 +53,7 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def shoe_box(samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def shoe_box(samples, tmp_path, monkeypatch):
     """The config dir of an install whose config.toml names the sample plug-in; its JSON file is in the same folder."""
     monkeypatch.syspath_prepend(str(samples))
     monkeypatch.setenv("PYTHONPATH", str(samples))
@@ -67,7 +66,7 @@ def shoe_box(samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.fixture
-def box(shoe_box: Path) -> Path:
+def box(shoe_box):
     """The JSON file of the sample plug-in, with three memories in it."""
     file = Path(os.environ["SHOE_BOX"])
     stored = {
@@ -79,10 +78,10 @@ def box(shoe_box: Path) -> Path:
 
 
 @pytest.fixture
-def memory(shoe_box: Path) -> Callable[..., Answer]:
+def memory(shoe_box):
     """Run `zeroclaw memory ...` over the sample plug-in, without a terminal."""
 
-    def run(*arguments: str, stdin: str = "") -> Answer:
+    def run(*arguments, stdin=""):
         done = run_memory("--config-dir", str(shoe_box), *arguments, stdin=stdin)
         return Answer(done.returncode, done.stdout, done.stderr)
 

@@ -34,7 +34,7 @@ class ShoeBox(Memory):
         return next((entry for entry in await self.list() if entry.key == key), None)
 
     async def list(self, category: str | None = None, session_id: str | None = None) -> list[MemoryEntry]:
-        every = [MemoryEntry(f"id of {key}", key, **row) for key, row in self._stored().items()]  # type: ignore[arg-type]
+        every = [MemoryEntry(f"id of {key}", key, **row) for key, row in self._stored().items()]
         found = [entry for entry in every if category in (None, entry.category)]
         return [entry for entry in found if session_id in (None, entry.session_id)][::-1]
 
@@ -52,7 +52,7 @@ class ShoeBox(Memory):
 
     def _stored(self) -> dict[str, dict[str, str | None]]:
         path = Path(os.environ["SHOE_BOX"])
-        return json.loads(path.read_text("utf-8")) if path.exists() else {}  # type: ignore[no-any-return]
+        return json.loads(path.read_text("utf-8")) if path.exists() else {}
 
     def _hold(self, stored: dict[str, dict[str, str | None]]) -> None:
         Path(os.environ["SHOE_BOX"]).write_text(json.dumps(stored), "utf-8")

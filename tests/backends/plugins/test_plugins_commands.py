@@ -16,7 +16,7 @@ def keys(box: Path) -> set[str]:
     return set(json.loads(box.read_text("utf-8")))
 
 
-def test_reading_answers_and_says_what_zeroclaw_would_do(memory: Memory, box: Path) -> None:
+def test_reading_answers_and_says_what_zeroclaw_would_do(memory, box):
     listed = json.loads(memory("list", "--json").out)
     assert (listed["backend"], listed["location"], listed["total"]) == ("shoe-box", "package shoe-box 1.2", 3)
     assert json.loads(memory("get", "lang", "--json").out)["content"] == "User prefers Rust"
@@ -32,7 +32,7 @@ def test_reading_answers_and_says_what_zeroclaw_would_do(memory: Memory, box: Pa
     assert any("does not know the backend" in finding for finding in health["findings"])
 
 
-def test_changes_are_made_and_undone(memory: Memory, box: Path) -> None:
+def test_changes_are_made_and_undone(memory, box):
     assert memory("store", "pet", "Cat named Mio", "--category", "core").code == 0
     assert "pet" in keys(box)
     assert memory("undo", "--yes").code == 0
@@ -61,9 +61,7 @@ def test_changes_are_made_and_undone(memory: Memory, box: Path) -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_upkeep_works_or_says_why_not(
-    memory: Memory, box: Path, command: tuple[str, ...], code: int, said: str
-) -> None:
+def test_upkeep_works_or_says_why_not(memory, box, command, code, said):
     before = keys(box)
     answer = memory(*command)
     assert answer.code == code, answer.err

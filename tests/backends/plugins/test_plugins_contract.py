@@ -48,7 +48,7 @@ def run(folder: Path, name: str, tests: str) -> subprocess.CompletedProcess[str]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environ, timeout=300)
 
 
-def test_a_naive_plug_in_passes_with_plain_pytest(tmp_path: Path) -> None:
+def test_a_naive_plug_in_passes_with_plain_pytest(tmp_path):
     """Without what takes hundreds of memories, which other stores of the trait's verbs alone are tested with."""
     done = run(tmp_path, "ShoeBox", "not thousands and not long and not cancelled")
     assert done.returncode == 0, done.stdout[-3000:]
@@ -56,7 +56,7 @@ def test_a_naive_plug_in_passes_with_plain_pytest(tmp_path: Path) -> None:
     assert "skipped" not in done.stdout
 
 
-def test_a_broken_plug_in_fails_with_the_values(tmp_path: Path) -> None:
+def test_a_broken_plug_in_fails_with_the_values(tmp_path):
     done = run(tmp_path, "Forgetful", "every_text_comes_back")
     assert done.returncode == 1
     assert "assert Counter({" in done.stdout

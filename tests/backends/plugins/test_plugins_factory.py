@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from plugin_samples import Installer
 
 from zeroclaw_tui.backends.factory import create_memory, plugin_names
 from zeroclaw_tui.config.load import load_config
@@ -23,10 +22,10 @@ WHOLE = (
 
 def config_of(root: Path, backend: str, **parts: object) -> MemoryConfig:
     install = Install(root, root / "workspace", root / "brain.db", "workspace", "a test", root / "zeroclaw-tui")
-    return MemoryConfig(install, backend=backend, **parts)  # type: ignore[arg-type]
+    return MemoryConfig(install, backend=backend, **parts)
 
 
-def test_a_plug_in_of_the_verbs_alone_is_called_as_its_entry_point_is(installed: Installer, tmp_path: Path) -> None:
+def test_a_plug_in_of_the_verbs_alone_is_called_as_its_entry_point_is(installed, tmp_path):
     installed("Box", "box_whole:Box", module=WHOLE)
     memory = create_memory(config_of(tmp_path, "box"))
     assert (memory.name, memory.about.location) == ("box", "package shoe-box 1.2")
@@ -48,9 +47,7 @@ def test_a_plug_in_of_the_verbs_alone_is_called_as_its_entry_point_is(installed:
         ("box_asks:Box", WHOLE + "    def __init__(self, more): pass\n", "cannot be made: TypeError"),
     ],
 )  # fmt: skip
-def test_an_unusable_plug_in_is_reported_in_one_sentence(
-    installed: Installer, tmp_path: Path, value: str, module: str | None, said: str
-) -> None:
+def test_an_unusable_plug_in_is_reported_in_one_sentence(installed, tmp_path, value, module, said):
     installed("box", value, module=module)
     with pytest.raises(Refused) as refusal:
         create_memory(config_of(tmp_path, "box"))
@@ -60,20 +57,20 @@ def test_an_unusable_plug_in_is_reported_in_one_sentence(
     assert "uninstall that package" in refusal.value.hint
 
 
-def test_our_own_name_wins(installed: Installer, tmp_path: Path) -> None:
+def test_our_own_name_wins(installed, tmp_path):
     installed("in-memory", "box_never:Box", module="raise RuntimeError('imported')")
     assert type(create_memory(config_of(tmp_path, "in-memory"))).__name__ == "InMemory"
     assert plugin_names() == ()
 
 
-def test_two_packages_with_one_name_are_both_named(installed: Installer, tmp_path: Path) -> None:
+def test_two_packages_with_one_name_are_both_named(installed, tmp_path):
     installed("box", "box_whole:Box", package="one", module=WHOLE)
     installed("box", "box_whole:Box", package="two")
     with pytest.raises(Refused, match=r"Several packages offer a backend 'box': one 1\.2, two 1\.2"):
         create_memory(config_of(tmp_path, "box"))
 
 
-def test_its_settings_in_config_toml_reach_it(installed: Installer, tmp_path: Path) -> None:
+def test_its_settings_in_config_toml_reach_it(installed, tmp_path):
     body = (
         "    @classmethod\n    def from_config(cls, config):\n"
         "        from zeroclaw_tui.backends.about import About\n"

@@ -20,7 +20,7 @@ from zeroclaw_tui.tui.app import InspectorApp
 
 
 @pytest.fixture(autouse=True)
-def still_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def still_terminal(monkeypatch):
     settling.still_terminal(monkeypatch)
 
 
@@ -54,7 +54,7 @@ SCREENS = {
 """By the key that opens each, what it says."""
 
 
-async def test_every_screen_opens_or_says_why_not(box: Path, shoe_box: Path) -> None:
+async def test_every_screen_opens_or_says_why_not(box, shoe_box):
     async with opened(box, shoe_box) as pilot:
         for key, said in SCREENS.items():
             await press(pilot, key)

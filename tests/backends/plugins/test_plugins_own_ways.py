@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
-import pytest
 from shoe_box import ShoeBox
 
 from zeroclaw_tui.memory.change import Draft
@@ -34,13 +32,13 @@ class BatchBox(ShoeBox):
 class PlainBox(ShoeBox):
     """Recalls memories without scores."""
 
-    async def recall(  # type: ignore[override]
+    async def recall(
         self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
     ) -> list[MemoryEntry]:
         return [*await self.list()][:limit]
 
 
-async def test_a_recall_may_return_plain_memories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_recall_may_return_plain_memories(tmp_path, monkeypatch):
     monkeypatch.setenv("SHOE_BOX", str(tmp_path / "box.json"))
     memory = PlainBox()
     await fill(memory, numbered(3))
@@ -48,7 +46,7 @@ async def test_a_recall_may_return_plain_memories(tmp_path: Path, monkeypatch: p
     assert [(one.rank, one.score) for one in found.entries] == [(1, None), (2, None)]
 
 
-async def test_many_memories_are_stored_by_the_batch_verb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_many_memories_are_stored_by_the_batch_verb(tmp_path, monkeypatch):
     """Memories of a session are stored one by one, because the batch verb has no session."""
     monkeypatch.setenv("SHOE_BOX", str(tmp_path / "box.json"))
     memory = BatchBox()
@@ -58,5 +56,4 @@ async def test_many_memories_are_stored_by_the_batch_verb(tmp_path: Path, monkey
     await fill(memory, [Draft("with a session", "text", session_id="s1")])
     assert memory.batches == [250, 50]
     stored = await memory.get("with a session")
-    assert stored is not None
     assert stored.session_id == "s1"

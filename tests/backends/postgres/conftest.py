@@ -2,14 +2,13 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any
 
 import pytest
-from support.pgbouncer import PgBouncer, running_pgbouncer
+from support.pgbouncer import running_pgbouncer
 from support.postgres_place import PASSWORD, PostgresPlace
-from support.postgres_server import PostgresServer, running_postgres
+from support.postgres_server import running_postgres
 
 from zeroclaw_tui.backends.postgres.address import read_url
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
@@ -18,29 +17,29 @@ Opens = Callable[..., Awaitable[PostgresMemory]]
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[PostgresServer]:
+def postgres():
     with running_postgres() as server:
         yield server
 
 
 @pytest.fixture(scope="session")
-def only_place(postgres: PostgresServer) -> PostgresPlace:
+def only_place(postgres):
     return PostgresPlace(postgres, "inspector")
 
 
 @pytest.fixture
-def place(only_place: PostgresPlace) -> Iterator[PostgresPlace]:
+def place(only_place):
     """A database that is the test's alone as long as it runs, empty but for pgvector."""
     yield only_place
     only_place.empty()
 
 
 @pytest.fixture
-async def opens(place: PostgresPlace) -> AsyncIterator[Opens]:
+async def opens(place):
     """Opens a table of the place, with another URL where one is given; closed when the test is over."""
     opened: list[PostgresMemory] = []
 
-    async def made(url: str | None = None, **settings: Any) -> PostgresMemory:
+    async def made(url=None, **settings):
         memory = PostgresMemory(read_url(url or place.url), **settings)
         opened.append(memory)
         await memory.open()
@@ -52,24 +51,24 @@ async def opens(place: PostgresPlace) -> AsyncIterator[Opens]:
 
 
 @pytest.fixture
-def pooler(place: PostgresPlace) -> Iterator[PgBouncer]:
+def pooler(place):
     """A PgBouncer in transaction mode before the place."""
     with running_pgbouncer(place.server, {place.user: PASSWORD}) as running:
         yield running
 
 
 @pytest.fixture
-def closed_port() -> int:
+def closed_port():
     with socket.create_server(("127.0.0.1", 0)) as free:
         return int(free.getsockname()[1])
 
 
 @pytest.fixture
-def talking_port() -> Iterator[int]:
+def talking_port():
     """A port behind which something answers that is no PostgreSQL."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
-        def talk() -> None:
+        def talk():
             with suppress(OSError):
                 while True:
                     connection, _ = listener.accept()

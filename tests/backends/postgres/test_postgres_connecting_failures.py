@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import logging
 import socket
-from pathlib import Path
-from typing import Any
 
 import asyncpg
 import pytest
 from support.pgbouncer import running_pgbouncer
-from support.postgres_place import PASSWORD, PostgresPlace
+from support.postgres_place import PASSWORD
 
 from zeroclaw_tui.backends.postgres.address import read_url
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
@@ -21,11 +19,11 @@ SECRETS = (PASSWORD, WRONG)
 
 
 @pytest.fixture(autouse=True)
-def no_name_server(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_name_server(monkeypatch):
     """Names under .invalid are unknown without asking anybody outside this machine."""
     real = socket.getaddrinfo
 
-    def answered(host: Any, *arguments: Any, **named: Any) -> Any:
+    def answered(host, *arguments, **named):
         if str(host).endswith(".invalid"):
             raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
         return real(host, *arguments, **named)
@@ -34,11 +32,11 @@ def no_name_server(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def refused(caplog: pytest.LogCaptureFixture):
+def refused(caplog):
     """Opens what cannot be opened, and gives the error after looking for secrets in it and in the log."""
     caplog.set_level(logging.DEBUG)
 
-    async def tried(url: str, **settings: Any) -> InspectorError:
+    async def tried(url, **settings):
         memory = PostgresMemory(read_url(url), **settings)
         with pytest.raises(InspectorError) as caught:
             await memory.open()
@@ -55,7 +53,7 @@ def refused(caplog: pytest.LogCaptureFixture):
     return tried
 
 
-async def test_a_wrong_password(place: PostgresPlace, refused) -> None:
+async def test_a_wrong_password(place, refused):
     error = await refused(place.server.url(place.user, WRONG, place.database))
     assert isinstance(error, NotReachable)
     assert error.exit_code == 3
@@ -64,7 +62,7 @@ async def test_a_wrong_password(place: PostgresPlace, refused) -> None:
 
 
 @pytest.fixture
-def surroundings(place: PostgresPlace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def surroundings(place, tmp_path, monkeypatch):
     """Variables and files of the home directory that libpq would read, each with something else to say."""
     place.make_table("key")
     passwords, services = tmp_path / ".pgpass", tmp_path / ".pg_service.conf"
@@ -79,7 +77,7 @@ def surroundings(place: PostgresPlace, tmp_path: Path, monkeypatch: pytest.Monke
         monkeypatch.setenv(name, str(value))
 
 
-async def test_the_url_alone_says_how_to_connect(place: PostgresPlace, surroundings: None, opens) -> None:
+async def test_the_url_alone_says_how_to_connect(place, surroundings, opens):
     with running_pgbouncer(place.server, {place.user: PASSWORD}, tls="allow") as pooler:
         for mode in ("disable", "allow", "prefer", "require"):
             memory = await opens(pooler.url(place.user, PASSWORD, place.database, f"sslmode={mode}"))
@@ -87,13 +85,13 @@ async def test_the_url_alone_says_how_to_connect(place: PostgresPlace, surroundi
             assert pooler.last_login_used_tls == (mode in ("prefer", "require")), mode
 
 
-async def test_something_else_that_listens(talking_port: int, refused) -> None:
+async def test_something_else_that_listens(talking_port, refused):
     error = await refused(f"postgres://agent:{PASSWORD}@127.0.0.1:{talking_port}/memory")
     assert isinstance(error, NotReachable)
     assert "is not PostgreSQL" in error.message
 
 
-async def test_the_second_host_of_a_url_is_tried(place: PostgresPlace, closed_port: int, opens) -> None:
+async def test_the_second_host_of_a_url_is_tried(place, closed_port, opens):
     place.make_table("key")
     url = place.url.replace("@127.0.0.1", f"@127.0.0.1:{closed_port},127.0.0.1")
     assert await (await opens(url)).count() == 0
@@ -107,19 +105,19 @@ async def test_the_second_host_of_a_url_is_tried(place: PostgresPlace, closed_po
         (f"postgres://agent:{PASSWORD}@h/d?pool={WRONG}", "option pool"),
     ],
 )
-def test_a_url_that_is_none_is_wrong_use(url: str, sentence: str) -> None:
+def test_a_url_that_is_none_is_wrong_use(url, sentence):
     with pytest.raises(UsageError) as caught:
         read_url(url)
     assert sentence in caught.value.message
     assert not [secret for secret in SECRETS if secret in str(caught.value)]
 
 
-async def test_a_missing_table_is_nothing_yet(place: PostgresPlace, refused) -> None:
+async def test_a_missing_table_is_nothing_yet(place, refused):
     error = await refused(place.url)
     assert (type(error), error.message) == (NothingYet, "There is no table public.memories yet.")
 
 
-async def test_another_programs_table_is_left_alone_and_what_it_lacks_is_named(place: PostgresPlace, refused) -> None:
+async def test_another_programs_table_is_left_alone_and_what_it_lacks_is_named(place, refused):
     place.run("CREATE TABLE memories (id BIGINT PRIMARY KEY, content TEXT, created_at TIMESTAMPTZ)")
     error = await refused(place.url)
     assert isinstance(error, Unreadable)
@@ -131,7 +129,7 @@ async def test_another_programs_table_is_left_alone_and_what_it_lacks_is_named(p
     assert "is not ZeroClaw's" in (await refused(place.url, table="seen")).message
 
 
-async def test_a_user_without_the_right_to_read_is_reported(place: PostgresPlace, refused, opens) -> None:
+async def test_a_user_without_the_right_to_read_is_reported(place, refused, opens):
     place.make_table("key", "kept")
     url = place.another_user()
     error = await refused(url, schema="kept")
@@ -141,8 +139,8 @@ async def test_a_user_without_the_right_to_read_is_reported(place: PostgresPlace
     await (await opens(url, schema="kept")).close()
 
 
-async def test_another_engine_that_speaks_the_protocol(place: PostgresPlace, refused, monkeypatch) -> None:
-    async def answered(self: Any, query: str, *values: Any, **named: Any) -> str:
+async def test_another_engine_that_speaks_the_protocol(place, refused, monkeypatch):
+    async def answered(self, query, *values, **named):
         return "CockroachDB CCL v23.1.11 (x86_64-pc-linux-gnu)"
 
     monkeypatch.setattr(asyncpg.Connection, "fetchval", answered)

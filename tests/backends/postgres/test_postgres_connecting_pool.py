@@ -6,8 +6,7 @@ import asyncio
 import gc
 
 import pytest
-from support.pgbouncer import PgBouncer
-from support.postgres_place import PASSWORD, PostgresPlace
+from support.postgres_place import PASSWORD
 
 from zeroclaw_tui.backends.postgres.connect import MOST_CONNECTIONS
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
@@ -20,7 +19,7 @@ SLEEP = "SELECT pg_sleep(60)"
 
 
 @pytest.fixture
-async def memory(place: PostgresPlace, opens) -> PostgresMemory:
+async def memory(place, opens):
     place.make_table("key")
     place.fill("key")
     return await opens()
@@ -39,9 +38,7 @@ async def sleepers(memory: PostgresMemory, wanted: int) -> None:
             await connection.execute("SELECT pg_stat_clear_snapshot()")
 
 
-async def test_a_cancelled_await_stops_the_statement_on_the_server_and_frees_the_connection(
-    memory: PostgresMemory,
-) -> None:
+async def test_a_cancelled_await_stops_the_statement_on_the_server_and_frees_the_connection(memory):
     for _ in range(MOST_CONNECTIONS + 2):
         task = asyncio.ensure_future(asleep(memory))
         await sleepers(memory, 1)
@@ -52,7 +49,7 @@ async def test_a_cancelled_await_stops_the_statement_on_the_server_and_frees_the
     assert await memory.count() == len(sample_entries())
 
 
-async def test_a_statement_that_takes_too_long_is_stopped(memory: PostgresMemory) -> None:
+async def test_a_statement_that_takes_too_long_is_stopped(memory):
     with pytest.raises(NotReachable) as caught:
         async with memory.connections.reading(seconds=0.05) as connection:
             await connection.execute(SLEEP)
@@ -60,7 +57,7 @@ async def test_a_statement_that_takes_too_long_is_stopped(memory: PostgresMemory
     assert await memory.count() == len(sample_entries())
 
 
-async def test_a_server_that_falls_silent_is_reported_and_a_new_connection_made(memory: PostgresMemory) -> None:
+async def test_a_server_that_falls_silent_is_reported_and_a_new_connection_made(memory):
     left_behind: list[object] = []
     asyncio.get_running_loop().set_exception_handler(lambda loop, sentence: left_behind.append(sentence))
     with pytest.raises(NotReachable) as caught:
@@ -72,9 +69,7 @@ async def test_a_server_that_falls_silent_is_reported_and_a_new_connection_made(
     assert not left_behind
 
 
-async def test_a_server_that_stops_is_reported_and_found_again_when_it_is_back(
-    memory: PostgresMemory, place: PostgresPlace
-) -> None:
+async def test_a_server_that_stops_is_reported_and_found_again_when_it_is_back(memory, place):
     sleeping = asyncio.ensure_future(asleep(memory))
     await sleepers(memory, 1)
     place.server.stop()
@@ -92,16 +87,14 @@ async def test_a_server_that_stops_is_reported_and_found_again_when_it_is_back(
     assert await memory.health_check()
 
 
-async def test_reading_cannot_write(memory: PostgresMemory) -> None:
+async def test_reading_cannot_write(memory):
     with pytest.raises(Refused):
         async with memory.connections.reading() as connection:
             await connection.execute("DELETE FROM memories")
     assert await memory.count() == len(sample_entries())
 
 
-async def test_nothing_stays_on_a_pooled_connection(
-    memory: PostgresMemory, place: PostgresPlace, pooler: PgBouncer, opens
-) -> None:
+async def test_nothing_stays_on_a_pooled_connection(memory, place, pooler, opens):
     """Limits and time zone end with the transaction, and no prepared statement is left, behind PgBouncer too."""
     pooled = await opens(pooler.url(place.user, PASSWORD, place.database))
     place.run_as_superuser(f"""ALTER ROLE "{place.user}" SET TimeZone = 'Asia/Tokyo'""")
@@ -122,9 +115,7 @@ async def test_nothing_stays_on_a_pooled_connection(
     assert set(left) == {("0", "0", 0)}
 
 
-async def test_giving_up_while_a_transaction_begins_loses_nothing_that_is_stored_afterwards(
-    memory: PostgresMemory, place: PostgresPlace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_giving_up_while_a_transaction_begins_loses_nothing_that_is_stored_afterwards(memory, place, monkeypatch):
     """The server may have begun it or not, so that connection serves nobody else."""
     import asyncpg
 
@@ -148,9 +139,7 @@ async def test_giving_up_while_a_transaction_begins_loses_nothing_that_is_stored
     assert place.run("SELECT key FROM memories WHERE key IN ('given up', 'stored')") == "stored"
 
 
-async def test_another_program_behind_the_pooler_may_have_prepared_the_same_names(
-    memory: PostgresMemory, place: PostgresPlace, pooler: PgBouncer, opens
-) -> None:
+async def test_another_program_behind_the_pooler_may_have_prepared_the_same_names(memory, place, pooler, opens):
     """Every program with this driver counts its statements from one, and the pooler hands out the same servers."""
     pooled = await opens(pooler.url(place.user, PASSWORD, place.database))
     for _ in range(6):

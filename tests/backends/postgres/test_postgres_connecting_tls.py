@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from support.http_endpoints import self_signed
 from support.pgbouncer import PgBouncer, running_pgbouncer
@@ -14,7 +11,7 @@ from zeroclaw_tui.memory.errors import NotReachable, UsageError
 
 
 @pytest.fixture(scope="module")
-def place(only_place: PostgresPlace) -> Iterator[PostgresPlace]:
+def place(only_place):
     """A database with an empty table, which no test here writes to."""
     only_place.make_table("key")
     yield only_place
@@ -22,14 +19,14 @@ def place(only_place: PostgresPlace) -> Iterator[PostgresPlace]:
 
 
 @pytest.fixture(scope="module")
-def guarded(place: PostgresPlace):
+def guarded(place):
     """A pooler that lets nobody in without TLS."""
     with running_pgbouncer(place.server, {place.user: PASSWORD}, tls="require") as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def either(place: PostgresPlace):
+def either(place):
     """A pooler that lets in with TLS and without."""
     with running_pgbouncer(place.server, {place.user: PASSWORD}, tls="allow") as running:
         yield running
@@ -39,7 +36,7 @@ def url_of(pooler: PgBouncer, place: PostgresPlace, options: str = "") -> str:
     return pooler.url(place.user, PASSWORD, place.database, options)
 
 
-async def test_require_is_refused_where_there_is_no_tls(place: PostgresPlace, opens) -> None:
+async def test_require_is_refused_where_there_is_no_tls(place, opens):
     with pytest.raises(NotReachable) as caught:
         await opens(place.url + "?sslmode=require")
     assert "does not support TLS" in caught.value.message
@@ -47,8 +44,8 @@ async def test_require_is_refused_where_there_is_no_tls(place: PostgresPlace, op
 
 @pytest.mark.parametrize("mode", ["verify-ca", "verify-full"])
 async def test_a_certificate_nobody_knows_is_refused_unless_it_is_named(
-    mode: str, place: PostgresPlace, guarded: PgBouncer, opens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    mode, place, guarded, opens, tmp_path, monkeypatch
+):
     monkeypatch.setenv("HOME", str(tmp_path))
     with pytest.raises(UsageError) as unnamed:
         await opens(url_of(guarded, place, f"sslmode={mode}"))
@@ -61,9 +58,7 @@ async def test_a_certificate_nobody_knows_is_refused_unless_it_is_named(
     assert guarded.last_login_used_tls
 
 
-async def test_verify_full_holds_the_name_against_the_certificate(
-    place: PostgresPlace, guarded: PgBouncer, opens
-) -> None:
+async def test_verify_full_holds_the_name_against_the_certificate(place, guarded, opens):
     for mode, good in (("verify-ca", True), ("verify-full", False)):
         options = f"sslmode={mode}&sslrootcert={guarded.certificate}"
         url = url_of(guarded, place, options).replace("127.0.0.1", "localhost")
@@ -76,9 +71,7 @@ async def test_verify_full_holds_the_name_against_the_certificate(
         assert "The TLS connection to" in caught.value.message
 
 
-async def test_a_certificate_that_cannot_be_read_is_refused(
-    place: PostgresPlace, guarded: PgBouncer, opens, tmp_path: Path
-) -> None:
+async def test_a_certificate_that_cannot_be_read_is_refused(place, guarded, opens, tmp_path):
     rubbish = tmp_path / "rubbish.pem"
     rubbish.write_text("no certificate")
     for path in (rubbish, tmp_path / "missing.pem"):

@@ -6,13 +6,13 @@ Each part is tried on the forms that have statements of their own for it; the ot
 from __future__ import annotations
 
 import itertools
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 from support.pgbouncer import running_pgbouncer
 from support.postgres_place import FORMS, PASSWORD, PostgresPlace
-from support.postgres_server import NO_DEBIAN, PostgresServer, debian_programs, running_postgres
+from support.postgres_server import NO_DEBIAN, debian_programs, running_postgres
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.postgres.address import read_url
@@ -37,7 +37,7 @@ _schemas = itertools.count()
 
 
 @pytest.fixture(scope="module")
-def filled(postgres: PostgresServer) -> PostgresPlace:
+def filled(postgres):
     """A table of each form with the samples, in a schema of its form's name."""
     place = PostgresPlace(postgres, "contract")
     for form in FORMS:
@@ -49,7 +49,7 @@ def filled(postgres: PostgresServer) -> PostgresPlace:
 
 
 @pytest.fixture(scope="module")
-def pooled(filled: PostgresPlace) -> Iterator[str]:
+def pooled(filled):
     """The URL of the same behind PgBouncer in transaction mode."""
     with running_pgbouncer(filled.server, {filled.user: PASSWORD}) as pooler:
         yield pooler.url(filled.user, PASSWORD, filled.database)
@@ -64,37 +64,37 @@ async def opened(url: str, schema: str, table: str = "memories") -> AsyncIterato
 
 class TestPostgresTables(MemoryContract):
     @pytest.fixture(params=["key", also("vector"), also("agents")])
-    async def memory(self, request: pytest.FixtureRequest, filled: PostgresPlace) -> AsyncIterator[PostgresMemory]:
+    async def memory(self, request, filled):
         async for memory in opened(filled.url, request.param):
             yield memory
 
 
 class TestPostgresBehindPooler(MemoryContract):
     @pytest.fixture
-    async def memory(self, pooled: str) -> AsyncIterator[PostgresMemory]:
+    async def memory(self, pooled):
         async for memory in opened(pooled, SCHEMA, TABLE):
             yield memory
 
 
 class TestPostgresTutorialTable(MemoryContract):
     @pytest.fixture
-    async def memory(self, filled: PostgresPlace) -> AsyncIterator[PostgresMemory]:
+    async def memory(self, filled):
         async for memory in opened(filled.url, TUTORIAL):
             yield memory
 
-    async def test_recall_ranks_rows_of_the_store(self, memory: Memory) -> None:
+    async def test_recall_ranks_rows_of_the_store(self, memory):
         """The tutorial recalls by vectors alone, and these rows have none."""
         assert await memory.recall("Rust", 5) == []
 
 
 @pytest.fixture(scope="module")
-def shared(postgres: PostgresServer) -> PostgresPlace:
+def shared(postgres):
     """One database for all: a schema for each test is a lot less to make than a database."""
     return PostgresPlace(postgres, "written")
 
 
 @pytest.fixture(scope="module")
-def pooled_url(shared: PostgresPlace) -> Iterator[str]:
+def pooled_url(shared):
     with running_pgbouncer(shared.server, {shared.user: PASSWORD}) as pooler:
         yield pooler.url(shared.user, PASSWORD, shared.database)
 
@@ -105,7 +105,7 @@ class Tables:
     url: str | None = None
 
     @pytest.fixture
-    async def memory(self, form: str, shared: PostgresPlace) -> AsyncIterator[PostgresMemory]:
+    async def memory(self, form, shared):
         self.schema = f"s{next(_schemas)}"
         self.place = shared
         shared.make_table(form, self.schema, "Notes")
@@ -140,7 +140,7 @@ class TestPostgresTablesRecalled(Tables, VerbsContract):
 
 class BehindPooler(Tables):
     @pytest.fixture(autouse=True)
-    def through_the_pooler(self, pooled_url: str) -> None:
+    def through_the_pooler(self, pooled_url):
         self.url = pooled_url
 
 
@@ -161,7 +161,7 @@ class TestDebiansPostgres(Tables, MemoryContract, WritableMemoryContract, VerbsC
     """Older than the wheel's and without pgvector; what the forms have of their own is tested on the wheel's server."""
 
     @pytest.fixture(scope="class")
-    def shared(self) -> Iterator[PostgresPlace]:
+    def shared(self):
         programs = debian_programs()
         if programs is None:
             pytest.skip(NO_DEBIAN)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from support.postgres_place import PostgresPlace
 
 from zeroclaw_tui.backends.lookup import count_matching
 from zeroclaw_tui.backends.matching import filter_entries
@@ -42,7 +41,7 @@ async def removed_and_undone(memory: PostgresMemory) -> None:
 
 
 @pytest.mark.parametrize("form", ["key", "vector", "agents", "uuid"])
-async def test_every_column_goes_out_and_in_without_a_change(form: str, place: PostgresPlace, opens) -> None:
+async def test_every_column_goes_out_and_in_without_a_change(form, place, opens):
     """Unknown columns and vectors too, with a role whose settings write times, numbers and bytes in odd ways."""
     place.make_table(form)
     place.fill(form)
@@ -68,9 +67,7 @@ async def test_every_column_goes_out_and_in_without_a_change(form: str, place: P
 @pytest.mark.parametrize(
     ("kind", "written"), [("vector", "[0.5,2,-3.5]"), ("halfvec(3)", "[0.5,2,-3.5]"), ("real[]", "{0.5,2,-3.5}")]
 )
-async def test_what_is_put_back_has_its_embedding_whatever_the_type(
-    kind: str, written: str, place: PostgresPlace, opens
-) -> None:
+async def test_what_is_put_back_has_its_embedding_whatever_the_type(kind, written, place, opens):
     place.make_table("key")
     place.fill("key")
     place.run(f"ALTER TABLE memories ADD embedding {kind}")
@@ -82,7 +79,7 @@ async def test_what_is_put_back_has_its_embedding_whatever_the_type(
     assert place.run("SELECT key, embedding::text FROM memories ORDER BY key") == before
 
 
-async def test_the_tutorials_categories_are_read_as_serde_writes_them(place: PostgresPlace, opens) -> None:
+async def test_the_tutorials_categories_are_read_as_serde_writes_them(place, opens):
     """serde's JSON, plain text, and text that only looks like JSON."""
     spelled = {
         '"Core"': "core", "core": "core", '{"Custom":"recipes and menus"}': "recipes and menus", '"Daily"': "daily",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from support.postgres_place import PASSWORD, PostgresPlace
+from support.postgres_place import PASSWORD
 
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.config.locations import Install
@@ -26,7 +26,7 @@ TOLD = ("vectors", "sessions", "agents", "namespaces", "superseded", "pinned", "
         ("uuid", {"vectors"}),
     ],
 )
-async def test_what_a_table_lacks_has_a_reason(form: str, can: set[str], place: PostgresPlace, opens) -> None:
+async def test_what_a_table_lacks_has_a_reason(form, can, place, opens):
     place.make_table(form)
     memory = await opens()
     assert set(TOLD) - set(memory.why_not) == can | {"write", "watch"}
@@ -35,7 +35,7 @@ async def test_what_a_table_lacks_has_a_reason(form: str, can: set[str], place: 
     assert all(reason.endswith(".") for reason in memory.why_not.values())
 
 
-async def test_a_table_of_any_name_in_any_schema_opens_as_the_config_says(place: PostgresPlace, memory_config) -> None:
+async def test_a_table_of_any_name_in_any_schema_opens_as_the_config_says(place, memory_config):
     place.make_table("agents", "Team_2", "Erinnerungen")
     place.fill("agents", schema="Team_2", table="Erinnerungen")
     config = memory_config(storage={"db_url": place.url, "schema": "Team_2", "table": "Erinnerungen"})
@@ -50,7 +50,7 @@ async def test_a_table_of_any_name_in_any_schema_opens_as_the_config_says(place:
         await memory.close()
 
 
-async def test_who_may_only_read_reads(place: PostgresPlace, opens) -> None:
+async def test_who_may_only_read_reads(place, opens):
     place.make_table("agents")
     place.fill("agents")
     url = place.another_user("GRANT SELECT ON memories, agents TO {0}")
@@ -64,7 +64,7 @@ async def test_who_may_only_read_reads(place: PostgresPlace, opens) -> None:
     assert (health.facts["memories"], health.facts["agents"]) == (len(sample_entries()), ["default", "scout"])
 
 
-async def test_agents_are_filtered_by_alias_and_a_new_one_is_found(place: PostgresPlace, opens) -> None:
+async def test_agents_are_filtered_by_alias_and_a_new_one_is_found(place, opens):
     place.make_table("agents")
     first, second, *rest = sample_entries()
     place.fill("agents", [first, replace(second, agent="scout"), *rest])
@@ -80,7 +80,7 @@ async def test_agents_are_filtered_by_alias_and_a_new_one_is_found(place: Postgr
     assert len(await handles_of(memory, MemoryFilter(agent=("nobody",)), Sort())) == 0
 
 
-async def test_data_version_changes_with_every_kind_of_write_and_not_without(place: PostgresPlace, opens) -> None:
+async def test_data_version_changes_with_every_kind_of_write_and_not_without(place, opens):
     place.make_table("key")
     place.fill("key")
     memory = await opens()
@@ -97,7 +97,7 @@ async def test_data_version_changes_with_every_kind_of_write_and_not_without(pla
     assert memory.table.has("note")
 
 
-async def test_a_page_looks_at_as_many_rows_as_it_shows(place: PostgresPlace, opens) -> None:
+async def test_a_page_looks_at_as_many_rows_as_it_shows(place, opens):
     """The statement goes along ZeroClaw's index on updated_at."""
     place.make_table("key")
     place.run(

@@ -8,7 +8,6 @@ from typing import Any
 
 import asyncpg
 import pytest
-from support.postgres_place import PostgresPlace
 
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.memory.errors import UsageError
@@ -60,7 +59,7 @@ def odd_text(chosen: random.Random, longest: int) -> str:
 
 
 @pytest.fixture
-async def memory(place: PostgresPlace, opens: Opens) -> PostgresMemory:
+async def memory(place, opens):
     place.make_table("key")
     rows = []
     for day, (row_id, key, content, session) in enumerate(ROWS, 1):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from contextlib import suppress
 
 import pytest
@@ -54,7 +53,7 @@ class Line:
 
 
 @pytest.fixture
-async def line(place) -> AsyncIterator[Line]:
+async def line(place):
     line = Line(place.server.port)
     async with await asyncio.start_server(line.connect, "127.0.0.1", 0) as server:
         line.port = server.sockets[0].getsockname()[1]

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
 from collections.abc import Coroutine
-from pathlib import Path
 from typing import Any
 
 import asyncpg
 import pytest
-from support.postgres_place import PASSWORD, PostgresPlace
+from support.postgres_place import PASSWORD
 from support.warm_start import run_memory
 
 from zeroclaw_tui.backends.lookup import row_with_id
@@ -128,12 +126,12 @@ async def test_a_table_that_zeroclaw_migrates_in_the_meantime_is_read_again(plac
     assert await memory.get("k") is None
 
 
-def test_a_refused_write_says_why_and_naming_the_url_lets_it_through(place: PostgresPlace, tmp_path: Path) -> None:
+def test_a_refused_write_says_why_and_naming_the_url_lets_it_through(place, tmp_path):
     """A database that DATABASE_URL alone names waits until a person has said that it is ZeroClaw's."""
     place.make_table("key")
     (tmp_path / "config.toml").write_text('[memory]\nbackend = "postgres"\nauto_save = true\n')
 
-    def store(*more: str) -> subprocess.CompletedProcess[str]:
+    def store(*more):
         environment = {**os.environ, "PATH": "/usr/bin:/bin", "DATABASE_URL": place.url}
         return run_memory("--config-dir", str(tmp_path), "store", "pet", "Cat", *more, environment=environment)
 

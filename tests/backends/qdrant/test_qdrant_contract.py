@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 from qdrant_world import KEY, filled, memory_of, point
-from support.qdrant_server import QdrantServer
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.memory.change import Draft
@@ -20,7 +19,7 @@ from zeroclaw_tui.testing.tools import fill
 class NearestInsteadOfHits:
     """What is searched by meaning alone has no words to miss."""
 
-    async def test_recall_finds_nothing_for_words_nobody_wrote(self, memory: Memory) -> None:
+    async def test_recall_finds_nothing_for_words_nobody_wrote(self, memory):
         """ZeroClaw has no cut-off in Qdrant: the nearest come back whatever was asked, each with its cosine."""
         for query in ("xylophonequartz", "') OR 1=1 --"):
             found = await memory.recall(query, 5)
@@ -30,7 +29,7 @@ class NearestInsteadOfHits:
 
 class TestReading(NearestInsteadOfHits, MemoryContract):
     @pytest.fixture(params=["points without an agent", "points of an agent"])
-    async def memory(self, server: QdrantServer, request: pytest.FixtureRequest) -> AsyncIterator[Memory]:
+    async def memory(self, server, request):
         filled(server, sample_entries(), **({"agent_id": "default"} if request.param == "points of an agent" else {}))
         memory = memory_of(server)
         await memory.open()
@@ -42,7 +41,7 @@ class TestReadingOnly(CapabilityContract):
     test_writes_are_refused = MemoryContract.test_a_read_only_store_refuses_every_write_with_a_reason
 
     @pytest.fixture
-    async def memory(self, server: QdrantServer) -> AsyncIterator[Memory]:
+    async def memory(self, server):
         filled(server, sample_entries())
         memory = memory_of(server, read_only=True)
         await memory.open()
@@ -53,14 +52,12 @@ class TestReadingOnly(CapabilityContract):
 class StoredAnew:
     """What ZeroClaw's store in Qdrant does to a key that exists."""
 
-    async def test_a_second_store_of_a_key_keeps_id_and_creation_time(self, memory: Memory) -> None:
+    async def test_a_second_store_of_a_key_keeps_id_and_creation_time(self, memory):
         """ZeroClaw's store in Qdrant deletes and writes a new point, so the time is another; the id stays here."""
         await memory.store("verbs key", "first", "core")
         first, count = await memory.get("verbs key"), await memory.count()
         await memory.store("verbs key", "second", "daily")
         second = await memory.get("verbs key")
-        assert first is not None
-        assert second is not None
         assert (second.content, second.category, await memory.count()) == ("second", "daily", count)
         assert second.id == first.id
         assert second.timestamp > first.timestamp
@@ -68,7 +65,7 @@ class StoredAnew:
 
 class TestWriting(StoredAnew, StoreContract):
     @pytest.fixture
-    async def memory(self, server: QdrantServer) -> AsyncIterator[Memory]:
+    async def memory(self, server):
         self.points = filled(server, sample_entries()[:6])
         memory = memory_of(server)
         await memory.open()
@@ -96,7 +93,7 @@ class TestGone(GoneContract):
     secrets = (KEY,)
 
     @pytest.fixture
-    async def memory(self, server: QdrantServer) -> AsyncIterator[Memory]:
+    async def memory(self, server):
         self.server = server
         filled(server, sample_entries()[:6])
         memory = memory_of(server)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
 from qdrant_world import filled, memory_of, point
-from support.qdrant_points import PointStore
-from support.qdrant_server import QdrantServer
 
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.lookup import count_facets, count_matching
@@ -46,19 +43,19 @@ class Clock:
 
 
 @pytest.fixture
-def clock() -> Clock:
+def clock():
     return Clock()
 
 
 @pytest.fixture
-def points(server: QdrantServer) -> PointStore:
+def points(server):
     points = filled(server, ())
     points.upsert([named(number, category="daily" if number % 10 else "core") for number in range(NUMBER)])
     return points
 
 
 @pytest.fixture
-async def memory(server: QdrantServer, points: PointStore, clock: Clock) -> AsyncIterator[QdrantMemory]:
+async def memory(server, points, clock):
     memory = memory_of(server, clock=clock)
     await memory.open()
     yield memory
@@ -66,9 +63,7 @@ async def memory(server: QdrantServer, points: PointStore, clock: Clock) -> Asyn
 
 
 @pytest.fixture
-async def too_big(
-    server: QdrantServer, points: PointStore, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[QdrantMemory]:
+async def too_big(server, points, monkeypatch):
     monkeypatch.setattr(store, "MAX_LOADED", NUMBER - 1)
     memory = memory_of(server)
     await memory.open()
@@ -80,7 +75,7 @@ async def keys(memory: QdrantMemory, text: str = "") -> set[str]:
     return {entry.key for entry in (await memory.rows(Query(EXCERPTS, MemoryFilter(contains=text or None))))}
 
 
-async def test_many_questions_read_the_points_once(memory: QdrantMemory, server: QdrantServer) -> None:
+async def test_many_questions_read_the_points_once(memory, server):
     begun = server.points_sent
     assert len(await memory.rows(Query(EXCERPTS, limit=50))) == 50
     assert await keys(memory, "key 0007") == {"key 0007"}
@@ -88,7 +83,7 @@ async def test_many_questions_read_the_points_once(memory: QdrantMemory, server:
     assert server.points_sent - begun == NUMBER
 
 
-async def test_what_another_program_stores_or_deletes_shows_at_once(memory: QdrantMemory, points: PointStore) -> None:
+async def test_what_another_program_stores_or_deletes_shows_at_once(memory, points):
     assert len(await keys(memory)) == NUMBER
     points.upsert([named(NUMBER)])
     assert "key 1000" in await keys(memory)
@@ -96,9 +91,7 @@ async def test_what_another_program_stores_or_deletes_shows_at_once(memory: Qdra
     assert "key 1000" not in await keys(memory)
 
 
-async def test_what_another_program_changes_shows_after_its_time(
-    memory: QdrantMemory, points: PointStore, clock: Clock
-) -> None:
+async def test_what_another_program_changes_shows_after_its_time(memory, points, clock):
     assert len(await keys(memory)) == NUMBER
     points.upsert([named(7, content="changed elsewhere")])
     assert await keys(memory, "changed elsewhere") == set()
@@ -106,9 +99,7 @@ async def test_what_another_program_changes_shows_after_its_time(
     assert await keys(memory, "changed elsewhere") == {"key 0007"}
 
 
-async def test_of_a_collection_too_big_to_load_rows_are_found_by_name(
-    too_big: QdrantMemory, server: QdrantServer, points: PointStore
-) -> None:
+async def test_of_a_collection_too_big_to_load_rows_are_found_by_name(too_big, server, points):
     assert await count_matching(too_big, MemoryFilter(category=("daily",))) == 900
     (entry,) = await too_big.rows(Query(ENTRIES, keys=["key 0500"]))
     assert entry.content == "n 500"
@@ -122,7 +113,7 @@ async def test_of_a_collection_too_big_to_load_rows_are_found_by_name(
     assert len(points.payloads) == NUMBER - 1
 
 
-async def test_what_needs_every_point_of_a_big_collection_is_refused(too_big: QdrantMemory) -> None:
+async def test_what_needs_every_point_of_a_big_collection_is_refused(too_big):
     assert "1,000 points" in sentences(too_big.about.notices)[-1]
     for asked in (
         too_big.rows(Query(EXCERPTS, limit=4)),

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from qdrant_world import DIMENSIONS, NAME, embedder, filled, memory_of, point
 from support.qdrant_points import PointStore
-from support.qdrant_server import QdrantServer
 
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.lookup import entries_with_key, entry_with_id, fill_vectors, row_with_id, versions
-from zeroclaw_tui.backends.qdrant.store import QdrantMemory
 from zeroclaw_tui.memory.change import Draft, NewVector, Vector
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NothingYet, Refused
@@ -33,7 +30,7 @@ ODD: tuple[dict[str, Any], ...] = (
 
 
 @pytest.fixture
-def points(server: QdrantServer) -> PointStore:
+def points(server):
     """Points with fields nobody here knows, a number for an id, texts that are none, and one agent's."""
     points = filled(server, ())
     for number, (entry, more) in enumerate(zip(sample_entries(), ODD, strict=False)):
@@ -43,7 +40,7 @@ def points(server: QdrantServer) -> PointStore:
 
 
 @pytest.fixture
-async def memory(server: QdrantServer, points: PointStore) -> AsyncIterator[QdrantMemory]:
+async def memory(server, points):
     memory = memory_of(server)
     await memory.open()
     yield memory
@@ -54,7 +51,7 @@ def state_of(points: PointStore) -> dict[Any, Any]:
     return {name: (copy.deepcopy(points.payloads[name]), points.vectors[name].tobytes()) for name in points.payloads}
 
 
-async def test_undo_brings_back_id_payload_and_vector_to_the_byte(memory: QdrantMemory, points: PointStore) -> None:
+async def test_undo_brings_back_id_payload_and_vector_to_the_byte(memory, points):
     before, kept = state_of(points), JournalRecorder()
     row = await row_with_id(memory, "42")
     assert row is not None
@@ -71,7 +68,7 @@ async def test_undo_brings_back_id_payload_and_vector_to_the_byte(memory: Qdrant
     assert state_of(points) == before
 
 
-async def test_key_and_content_are_embedded_together(memory: QdrantMemory, points: PointStore) -> None:
+async def test_key_and_content_are_embedded_together(memory, points):
     """As ZeroClaw does in Qdrant alone."""
     row = row_of(await create(memory, Draft("tea", "likes green tea"), JournalRecorder()))
     expected = await embedder().embed("tea\nlikes green tea")
@@ -81,7 +78,7 @@ async def test_key_and_content_are_embedded_together(memory: QdrantMemory, point
     assert points.vectors[renamed.id] == pytest.approx(expected, abs=1e-6)
 
 
-async def test_a_given_vector_is_taken_and_a_wrong_one_refused(memory: QdrantMemory, points: PointStore) -> None:
+async def test_a_given_vector_is_taken_and_a_wrong_one_refused(memory, points):
     data = (await embedder().embed("something else")).tobytes()
     row = row_of(await create(memory, Draft("x", "y", vector=Vector(data, "local", "local")), JournalRecorder()))
     assert points.vectors[row.id].tobytes() == data
@@ -91,7 +88,7 @@ async def test_a_given_vector_is_taken_and_a_wrong_one_refused(memory: QdrantMem
     assert kept.changes == []
 
 
-async def test_filling_vectors_leaves_what_changed_in_the_meantime(memory: QdrantMemory, points: PointStore) -> None:
+async def test_filling_vectors_leaves_what_changed_in_the_meantime(memory, points):
     rows = await memory.rows(Query(ROWS, handles=list(await handles_of(memory, EVERYTHING, Sort()))))
     before = state_of(points)
     data = (await embedder().embed("another model")).tobytes()
@@ -103,7 +100,7 @@ async def test_filling_vectors_leaves_what_changed_in_the_meantime(memory: Qdran
     assert points.payloads[next(iter(changed))] == before[next(iter(changed))][0]
 
 
-async def test_a_key_is_one_agents(memory: QdrantMemory, points: PointStore) -> None:
+async def test_a_key_is_one_agents(memory, points):
     """A point that names no agent is the default one's."""
     assert "agents" not in memory.why_not
     mine = row_of(await create(memory, Draft("plan", "of ada", agent="ada"), JournalRecorder()))
@@ -120,9 +117,7 @@ async def test_a_key_is_one_agents(memory: QdrantMemory, points: PointStore) -> 
     assert {scored.entry.agent for scored in found.entries} == {"ada"}
 
 
-async def test_a_second_point_of_a_key_goes_with_the_first_and_comes_back(
-    memory: QdrantMemory, points: PointStore
-) -> None:
+async def test_a_second_point_of_a_key_goes_with_the_first_and_comes_back(memory, points):
     """Two programs that store at once leave two points of one key."""
     first = sample_entries()[3]
     points.upsert(
@@ -135,13 +130,11 @@ async def test_a_second_point_of_a_key_goes_with_the_first_and_comes_back(
     assert state_of(points) == before
 
 
-async def test_a_simultaneous_write_of_another_program_is_read_back(
-    memory: QdrantMemory, server: QdrantServer, points: PointStore
-) -> None:
+async def test_a_simultaneous_write_of_another_program_is_read_back(memory, server, points):
     row = await row_with_id(memory, "42")
     assert row is not None
 
-    def write_elsewhere(method: str, path: str) -> None:
+    def write_elsewhere(method, path):
         if points.payloads[42]["content"] == "mine" and path.endswith("/points"):
             points.payloads[42] = points.payloads[42] | {"content": "theirs"}
 
@@ -151,9 +144,7 @@ async def test_a_simultaneous_write_of_another_program_is_read_back(
     assert (await edit(memory, row, {"content": "more"})).skipped
 
 
-async def test_without_an_embedder_nothing_is_stored_and_the_rest_works(
-    server: QdrantServer, points: PointStore
-) -> None:
+async def test_without_an_embedder_nothing_is_stored_and_the_rest_works(server, points):
     memory = memory_of(server, embedder=None, no_embedder_reason="keyword only: no embeddings configured; set it.")
     await memory.open()
     before, kept = state_of(points), JournalRecorder()
@@ -180,7 +171,7 @@ async def test_without_an_embedder_nothing_is_stored_and_the_rest_works(
     await memory.close()
 
 
-async def test_make_does_what_zeroclaw_does_at_its_first_start(server: QdrantServer) -> None:
+async def test_make_does_what_zeroclaw_does_at_its_first_start(server):
     memory = memory_of(server)
     with pytest.raises(NothingYet, match=f"no collection {NAME} yet"):
         await memory.open()
@@ -196,9 +187,7 @@ async def test_make_does_what_zeroclaw_does_at_its_first_start(server: QdrantSer
 
 
 @pytest.mark.parametrize(("version", "count"), [("0.5.4", 4), ("0.5.5", 2), (NEWEST, 2)])
-async def test_a_blank_query_lists_by_id_and_once_ignored_the_limit(
-    memory: QdrantMemory, version: str, count: int
-) -> None:
+async def test_a_blank_query_lists_by_id_and_once_ignored_the_limit(memory, version, count):
     found = await recall_of(memory, RecallRequest(" \n", limit=2), profile_for(version), ScoringSettings())
     ids = [scored.entry.id for scored in found.entries]
     assert len(ids) == count
@@ -207,7 +196,7 @@ async def test_a_blank_query_lists_by_id_and_once_ignored_the_limit(
     assert {scored.score for scored in found.entries} == {None}
 
 
-async def test_time_bounds_are_applied_to_the_results(memory: QdrantMemory) -> None:
+async def test_time_bounds_are_applied_to_the_results(memory):
     entries: list[MemoryEntry] = await memory.list()
     middle = entries[1].timestamp
     request = RecallRequest("rust", until=middle)
@@ -218,11 +207,10 @@ async def test_time_bounds_are_applied_to_the_results(memory: QdrantMemory) -> N
     assert len(older.entries) == len(entries)
 
 
-async def test_the_server_finds_the_nearest_points(memory: QdrantMemory, points: PointStore) -> None:
+async def test_the_server_finds_the_nearest_points(memory, points):
     entry = await entry_with_id(memory, "42")
     assert entry is not None
     found = await memory.near(entry, 10)
-    assert found is not None
     near, compared = found
     assert (near[0].handle, near[0].score) == ("42", pytest.approx(1.0, abs=1e-5))
     assert compared == len(points.payloads)

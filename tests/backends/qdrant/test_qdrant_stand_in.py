@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import uuid
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -65,7 +64,7 @@ def some_points() -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def both(server: QdrantServer) -> Iterator[tuple[Http, QdrantClient]]:
+def both(server):
     http, local = Http(server), QdrantClient(":memory:")
     http.ask("PUT", "", {"vectors": {"size": SIZE, "distance": "Cosine"}})
     local.create_collection(NAME, models.VectorParams(size=SIZE, distance=models.Distance.COSINE))
@@ -107,9 +106,7 @@ def same(mine: list[dict[str, Any]], theirs: list[models.Record]) -> None:
 
 
 @pytest.mark.parametrize("condition", [None, *FILTERS], ids=range(len(FILTERS) + 1))
-def test_filters_leave_the_same_points_in_the_same_order(
-    both: tuple[Http, QdrantClient], condition: dict[str, Any] | None
-) -> None:
+def test_filters_leave_the_same_points_in_the_same_order(both, condition):
     http, local = both
     mine = scrolled(http, condition, 7)
     same(mine, local_scrolled(local, condition, 7))
@@ -119,7 +116,7 @@ def test_filters_leave_the_same_points_in_the_same_order(
 
 
 @pytest.mark.parametrize("condition", [None, *FILTERS[:6]], ids=range(7))
-def test_searches_give_the_same_scores(both: tuple[Http, QdrantClient], condition: dict[str, Any] | None) -> None:
+def test_searches_give_the_same_scores(both, condition):
     http, local = both
     query = [0.3, -0.2, 0.9, 0.1, -0.5, 2.0]
     body = {"vector": query, "limit": 10, "with_payload": True} | ({"filter": condition} if condition else {})
@@ -131,7 +128,7 @@ def test_searches_give_the_same_scores(both: tuple[Http, QdrantClient], conditio
     assert [hit["payload"] for hit in mine] == [hit.payload for hit in theirs]
 
 
-def test_deleting_overwriting_and_new_vectors_leave_the_same_points(both: tuple[Http, QdrantClient]) -> None:
+def test_deleting_overwriting_and_new_vectors_leave_the_same_points(both):
     http, local = both
     http.ask("POST", "/points/delete?wait=true", {"points": [1, 3, str(uuid.UUID(int=3)), 999]})
     local.delete(NAME, models.PointIdsList(points=[1, 3, str(uuid.UUID(int=3)), 999]))

@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 import socket
 from pathlib import Path
-from typing import Any
 
 import pytest
 from qdrant_world import DIMENSIONS, KEY, NAME, embedder, filled, memory_of
 from support.http_endpoints import always, self_signed, serving
-from support.qdrant_server import Mode, QdrantServer
 
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.factory import create_memory
@@ -35,21 +33,21 @@ PASSWORD = "hunter2hunter2"
 
 
 @pytest.fixture(autouse=True)
-def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_proxy(monkeypatch):
     for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
 
 
 @pytest.fixture
-def closed_port() -> int:
+def closed_port():
     with socket.create_server(("127.0.0.1", 0)) as free:
         return int(free.getsockname()[1])
 
 
 @pytest.fixture
-def unknown_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def unknown(*arguments: Any, **named: Any) -> Any:
+def unknown_hosts(monkeypatch):
+    async def unknown(*arguments, **named):
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
     monkeypatch.setattr(asyncio.BaseEventLoop, "getaddrinfo", unknown)
@@ -69,7 +67,7 @@ async def opened(url: str, key: str = KEY, seconds: float = 8.0) -> InspectorErr
     ("key", "sentence"),
     [("wrong-key-8Zp2", "refuses the API key (HTTP 401)"), ("", "wants an API key (HTTP 401)")],
 )
-async def test_a_wrong_or_missing_key(server: QdrantServer, key: str, sentence: str) -> None:
+async def test_a_wrong_or_missing_key(server, key, sentence):
     error = await opened(server.base, key)
     assert (error.exit_code, error.message) == (NOT_REACHABLE, f"Qdrant at {server.base} {sentence}.")
 
@@ -83,7 +81,7 @@ async def test_a_wrong_or_missing_key(server: QdrantServer, key: str, sentence: 
         ("hangs", "Qdrant at {} did not answer within 0.3 s."),
     ],
 )
-async def test_a_server_in_trouble_when_it_is_opened_and_later(server: QdrantServer, mode: Mode, sentence: str) -> None:
+async def test_a_server_in_trouble_when_it_is_opened_and_later(server, mode, sentence):
     filled(server, sample_entries()[:3])
     # A short limit would take a slow machine for a server that hangs.
     seconds = 0.3 if mode == "hangs" else 8.0
@@ -101,14 +99,14 @@ async def test_a_server_in_trouble_when_it_is_opened_and_later(server: QdrantSer
     await memory.close()
 
 
-async def test_a_closed_port_and_an_unknown_host(closed_port: int, unknown_hosts: None) -> None:
+async def test_a_closed_port_and_an_unknown_host(closed_port, unknown_hosts):
     error = await opened(f"http://user:{PASSWORD}@127.0.0.1:{closed_port}/")
     assert error.message == f"Nothing answers at http://127.0.0.1:{closed_port}."
     error = await opened("http://nobody.invalid:6333")
     assert (error.message, error.exit_code) == ("Nothing answers at http://nobody.invalid:6333.", NOT_REACHABLE)
 
 
-async def test_a_certificate_nobody_vouches_for_and_no_tls_at_all(tmp_path: Path, server: QdrantServer) -> None:
+async def test_a_certificate_nobody_vouches_for_and_no_tls_at_all(tmp_path, server):
     with serving(always(200, {}), self_signed(tmp_path)) as endpoint:
         error = await opened(endpoint.base)
     assert "has a certificate that is not trusted here" in error.message
@@ -116,7 +114,7 @@ async def test_a_certificate_nobody_vouches_for_and_no_tls_at_all(tmp_path: Path
     assert "does not speak TLS on this port" in error.message
 
 
-async def test_other_programs_collections_are_left_alone(server: QdrantServer) -> None:
+async def test_other_programs_collections_are_left_alone(server):
     several = {"size": 4, "distance": "Dot", "multivector_config": {"comparator": "max_sim"}}
     for vectors in ({"text": {"size": 4, "distance": "Dot"}, "image": {"size": 8, "distance": "Dot"}}, several, {}):
         server.collections[NAME] = vectors
@@ -129,7 +127,7 @@ async def test_other_programs_collections_are_left_alone(server: QdrantServer) -
     assert error.message == f"The collection {NAME} is not ZeroClaw's: its points have no key and no content."
 
 
-async def test_a_key_that_may_only_read_reads(server: QdrantServer) -> None:
+async def test_a_key_that_may_only_read_reads(server):
     filled(server, sample_entries()[:3])
     memory = memory_of(server, str(server.read_only_key))
     await memory.open()
@@ -140,7 +138,7 @@ async def test_a_key_that_may_only_read_reads(server: QdrantServer) -> None:
     await memory.close()
 
 
-async def test_a_deleted_collection_is_reported(server: QdrantServer) -> None:
+async def test_a_deleted_collection_is_reported(server):
     filled(server, sample_entries()[:3])
     memory = memory_of(server)
     await memory.open()
@@ -149,7 +147,7 @@ async def test_a_deleted_collection_is_reported(server: QdrantServer) -> None:
     await memory.close()
 
 
-async def test_vectors_of_another_length_are_reported_and_refused(server: QdrantServer) -> None:
+async def test_vectors_of_another_length_are_reported_and_refused(server):
     filled(server, sample_entries()[:3])
     memory = memory_of(server, embedder=embedder(8))
     await memory.open()
@@ -167,7 +165,7 @@ async def test_vectors_of_another_length_are_reported_and_refused(server: Qdrant
     "url",
     ["", "localhost:6333", "ftp://h", "http://", "http://h:port", "http://h/?api-key=secret1234", "http://h/#x"],
 )
-def test_a_url_that_is_none(url: str) -> None:
+def test_a_url_that_is_none(url):
     with pytest.raises(UsageError) as caught:
         parse_address(url, NAME)
     assert caught.value.exit_code == WRONG_USE
@@ -190,9 +188,7 @@ def configured(folder: Path, location: str | None = None, **storage: str) -> Mem
         ("http://one:6334", "http://one:6334/collections/mine", False),
     ],
 )
-def test_an_address_by_option_wins_and_the_key_stays_with_its_server(
-    tmp_path: Path, location: str | None, shown: str, has_key: bool
-) -> None:
+def test_an_address_by_option_wins_and_the_key_stays_with_its_server(tmp_path, location, shown, has_key):
     storage = {"url": "http://one:6333", "collection": "mine", "api_key": KEY}
     memory = create_memory(configured(tmp_path, location, **storage))
     assert memory.about.location == shown

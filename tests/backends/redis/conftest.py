@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
-
 import pytest
-from support.redis_server import NO_SERVER, RedisServer, running_redis, server_program
+from support.redis_server import NO_SERVER, running_redis, server_program
 
 from zeroclaw_tui.backends.redis import RedisMemory
 
 
 @pytest.fixture(scope="session")
-def running() -> Iterator[RedisServer]:
+def running():
     if server_program() is None:
         pytest.skip(NO_SERVER)
     with running_redis() as server:
@@ -19,7 +17,7 @@ def running() -> Iterator[RedisServer]:
 
 
 @pytest.fixture
-def server(running: RedisServer) -> RedisServer:
+def server(running):
     """It runs and is empty."""
     if b"PONG" not in running.say("PING"):
         running.start()
@@ -28,7 +26,7 @@ def server(running: RedisServer) -> RedisServer:
 
 
 @pytest.fixture
-async def memory(server: RedisServer) -> AsyncIterator[RedisMemory]:
+async def memory(server):
     """An open store on the empty server."""
     memory = RedisMemory(server.url())
     await memory.open()

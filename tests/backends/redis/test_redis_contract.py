@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 
 import pytest
 from support.redis_server import PASSWORD, RedisServer
@@ -35,7 +34,7 @@ def fill(server: RedisServer, count: int | None = None) -> None:
 
 class TestRedisReading(MemoryContract):
     @pytest.fixture
-    async def memory(self, server: RedisServer) -> AsyncIterator[Memory]:
+    async def memory(self, server):
         fill(server)
         memory = RedisMemory(server.url(), read_only=True)
         await memory.open()
@@ -45,7 +44,7 @@ class TestRedisReading(MemoryContract):
 
 class _Store:
     @pytest.fixture(autouse=True)
-    def filled(self, server: RedisServer, memory: RedisMemory) -> None:
+    def filled(self, server, memory):
         self.server = server
         fill(server, 6)
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.redis_server import RedisServer
 
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.lookup import row_with_id, versions_at
@@ -47,7 +46,7 @@ async def removed(memory: RedisMemory, kept: JournalRecorder, *keys: str) -> int
     return (await delete(memory, await versions_at(memory, keys), kept)).written
 
 
-async def test_a_new_memory_is_written_as_serde_writes_it(memory: RedisMemory, server: RedisServer) -> None:
+async def test_a_new_memory_is_written_as_serde_writes_it(memory, server):
     await memory.store("lang", 'Ünï "quoted"', "core")
     text = server.value("memory:lang")
     assert text is not None
@@ -60,9 +59,7 @@ async def test_a_new_memory_is_written_as_serde_writes_it(memory: RedisMemory, s
     assert json.loads(server.value("memory:menu") or "")["category"] == {"Custom": "recipes and menus"}
 
 
-async def test_unknown_fields_stay_in_an_edit_and_undo_restores_every_letter(
-    memory: RedisMemory, server: RedisServer
-) -> None:
+async def test_unknown_fields_stay_in_an_edit_and_undo_restores_every_letter(memory, server):
     server.put("memory:lang", EXTRA)
     entry = (await row_of(memory, "id-1")).entry()
     assert (entry.category, entry.timestamp) == ("work", "2026-03-01T10:00:00.123456789+01:00")
@@ -79,17 +76,14 @@ async def test_unknown_fields_stay_in_an_edit_and_undo_restores_every_letter(
     assert server.value("memory:lang") == EXTRA
 
 
-async def test_an_edited_memory_expires_as_before(memory: RedisMemory, server: RedisServer) -> None:
+async def test_an_edited_memory_expires_as_before(memory, server):
     server.put("memory:a", plain("a"), "EX", "5000")
     await edited(memory, "id-a", JournalRecorder(), content="again")
     lifetime = re.search(rb":(\d+)\r\n", server.say("TTL memory:a"))
-    assert lifetime is not None
     assert 4900 < int(lifetime[1]) <= 5000
 
 
-async def test_values_that_are_not_memories_are_reported_and_never_touched(
-    memory: RedisMemory, server: RedisServer
-) -> None:
+async def test_values_that_are_not_memories_are_reported_and_never_touched(memory, server):
     strange = {
         "number": "7", "list": "[1]", "half": '{"id":"x"}', "bytes": b"\xff",
         "category": plain("category").replace("Core", "core"), "nan": plain("nan")[:-1] + ',"x":NaN}',
@@ -122,7 +116,7 @@ async def test_values_that_are_not_memories_are_reported_and_never_touched(
     assert [server.say(f"DUMP memory:{key}") for key in (*strange, "hash")] == before
 
 
-async def test_a_document_that_cannot_be_written_back_is_not_edited(memory: RedisMemory, server: RedisServer) -> None:
+async def test_a_document_that_cannot_be_written_back_is_not_edited(memory, server):
     text = plain("huge")[:-1] + ',"x":1e999}'
     server.put("memory:huge", text)
     with pytest.raises(Refused, match="cannot be written like that"):
@@ -133,7 +127,7 @@ async def test_a_document_that_cannot_be_written_back_is_not_edited(memory: Redi
     assert server.value("memory:huge") == text
 
 
-async def test_a_second_memory_with_the_same_id_is_reported_and_stays(memory: RedisMemory, server: RedisServer) -> None:
+async def test_a_second_memory_with_the_same_id_is_reported_and_stays(memory, server):
     server.put("memory:one", plain("one", id="same"))
     server.put("memory:two", plain("two", id="same"))
     assert [entry.key for entry in await memory.list()] == ["one"]
@@ -144,9 +138,7 @@ async def test_a_second_memory_with_the_same_id_is_reported_and_stays(memory: Re
     assert memory.about.notices == ()
 
 
-async def test_recall_finds_the_newest_that_contain_the_query_in_any_case(
-    memory: RedisMemory, server: RedisServer
-) -> None:
+async def test_recall_finds_the_newest_that_contain_the_query_in_any_case(memory, server):
     for day, key in ((3, "c"), (1, "a"), (3, "b"), (2, "d")):
         server.put(f"memory:{key}", plain(key, f"Grüner TEE {key}", day))
     server.put("memory:z", plain("z", "coffee", 9))
@@ -163,7 +155,7 @@ async def test_recall_finds_the_newest_that_contain_the_query_in_any_case(
 
 
 @given(st.binary(max_size=60) | st.sampled_from([EXTRA.encode(), b"[" * 100_000, b'{"a":' * 50_000]))
-def test_every_value_can_be_parsed_or_is_not_a_memory(data: bytes) -> None:
+def test_every_value_can_be_parsed_or_is_not_a_memory(data):
     found = parse_document("key", data)
     assert found is None or found.key == "key"
 
@@ -181,9 +173,7 @@ class OtherProgram(JournalRecorder):
             self._writes.pop(0)()
 
 
-async def test_a_write_between_comparison_and_write_is_not_overwritten(
-    memory: RedisMemory, server: RedisServer
-) -> None:
+async def test_a_write_between_comparison_and_write_is_not_overwritten(memory, server):
     for key in "abc":
         server.put(f"memory:{key}", plain(key))
     rows = [await row_of(memory, f"id-{key}") for key in "abc"]
@@ -194,9 +184,7 @@ async def test_a_write_between_comparison_and_write_is_not_overwritten(
     assert [(entry.key, entry.content) for entry in await memory.list()] == [("b", "theirs")]
 
 
-async def test_a_write_gives_up_when_another_program_writes_all_the_time(
-    memory: RedisMemory, server: RedisServer
-) -> None:
+async def test_a_write_gives_up_when_another_program_writes_all_the_time(memory, server):
     journal = OtherProgram(
         *(lambda content=content: server.put("memory:a", plain("a", content)) for content in ("one", "two", "three"))
     )

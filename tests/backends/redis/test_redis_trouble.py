@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-import subprocess
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
-from support.redis_server import PASSWORD, RedisServer, running_redis
+from support.redis_server import PASSWORD, running_redis
 from support.warm_start import run_memory
 
 from zeroclaw_tui.backends.redis import RedisMemory
@@ -59,7 +57,7 @@ async def answering(answer: Callable[[bytes], bytes | None]) -> AsyncIterator[in
         server.close()
 
 
-async def test_a_closed_port_an_unknown_host_and_a_missing_socket_cannot_be_reached() -> None:
+async def test_a_closed_port_an_unknown_host_and_a_missing_socket_cannot_be_reached():
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     closed = await error_of(opened(f"redis://u:{WRONG}@127.0.0.1:{port}/0"))
@@ -68,7 +66,7 @@ async def test_a_closed_port_an_unknown_host_and_a_missing_socket_cannot_be_reac
     assert "/nowhere/redis.sock cannot be reached" in await error_of(opened("unix:///nowhere/redis.sock"))
 
 
-async def test_a_port_that_hangs_or_is_not_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_port_that_hangs_or_is_not_ready(monkeypatch):
     monkeypatch.setattr("zeroclaw_tui.backends.redis.CONNECT_SECONDS", 0.3)
     async with answering(lambda request: b"") as port:
         assert "does not answer in time" in await error_of(opened(f"redis://127.0.0.1:{port}"))
@@ -78,7 +76,7 @@ async def test_a_port_that_hangs_or_is_not_ready(monkeypatch: pytest.MonkeyPatch
         assert "refuses: " in await error_of(opened(f"redis://127.0.0.1:{port}"))
 
 
-async def test_a_wrong_password_and_none_at_all(server: RedisServer) -> None:
+async def test_a_wrong_password_and_none_at_all(server):
     for password in (WRONG, None):
         assert "refuses: " in await error_of(opened(server.url(password=password)))
 
@@ -88,25 +86,25 @@ async def test_a_wrong_password_and_none_at_all(server: RedisServer) -> None:
     ["http://x", "redis+sentinel://h", "redis://", "redis://h:port", "redis://h:99999", "redis://h/name", "unix://",
      "redis://h?secret=1", "redis://[::1", ""],
 )  # fmt: skip
-def test_a_url_that_cannot_be_used_is_wrong_use(url: str) -> None:
+def test_a_url_that_cannot_be_used_is_wrong_use(url):
     with pytest.raises(UsageError) as raised:
         RedisMemory(url)
     assert raised.value.exit_code == 2
     assert "redis://[USER" in raised.value.hint
 
 
-async def test_a_server_of_a_cluster_is_refused() -> None:
+async def test_a_server_of_a_cluster_is_refused():
     with running_redis("--cluster-enabled", "yes") as server:
         assert "is part of a cluster" in await error_of(opened(server.url()), Refused, 1)
 
 
-def test_a_location_shows_no_password() -> None:
+def test_a_location_shows_no_password():
     assert RedisMemory(f"rediss://me:{WRONG}@[::1]:7000/3").about.location == "rediss://[::1]:7000/3"
     assert RedisMemory(f"unix:///run/r.sock?db=2&password={WRONG}").about.location == "unix:///run/r.sock?db=2"
     assert RedisMemory("redis://localhost").about.location == "redis://localhost:6379/0"
 
 
-async def test_a_user_who_may_not_write(memory: RedisMemory, server: RedisServer) -> None:
+async def test_a_user_who_may_not_write(memory, server):
     server.say(f"ACL SETUSER looker on >{WRONG} ~memory:* +@read +ping +client +info")
     await memory.store("a", "b", "core")
     limited = RedisMemory(f"redis://looker:{WRONG}@{server.host}:{server.port}/0")
@@ -119,8 +117,8 @@ async def test_a_user_who_may_not_write(memory: RedisMemory, server: RedisServer
     server.say("ACL DELUSER looker")
 
 
-def test_the_url_in_config_toml_opens_it(server: RedisServer, tmp_path: Path) -> None:
-    def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+def test_the_url_in_config_toml_opens_it(server, tmp_path):
+    def command(*arguments):
         return run_memory("--config-dir", str(tmp_path), *arguments)
 
     (tmp_path / "config.toml").write_text(

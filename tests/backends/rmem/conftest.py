@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
-from support.rmem_file import Opened, RMemFile, mila
+from support.rmem_file import mila
 
 from zeroclaw_tui.backends.rmem import RMemMemory
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> RMemFile:
+def file(tmp_path):
     """Mila's memories in the tables of 0.3.0."""
     return mila(tmp_path / "rustmem.db")
 
 
 @pytest.fixture
-async def opened() -> AsyncIterator[Opened]:
+async def opened():
     """Opens the store of a file, and closes it after the test."""
     memories: list[RMemMemory] = []
 
-    async def open_file(file: RMemFile) -> RMemMemory:
+    async def open_file(file):
         memory = RMemMemory(file.path)
         await memory.open()
         memories.append(memory)
@@ -34,6 +31,6 @@ async def opened() -> AsyncIterator[Opened]:
 
 
 @pytest.fixture
-async def memory(file: RMemFile, opened: Opened) -> RMemMemory:
+async def memory(file, opened):
     """The store of Mila's memories."""
     return await opened(file)

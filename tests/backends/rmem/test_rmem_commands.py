@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.rmem_file import BEES, BEES_KEY, BREAD_KEY, RMemFile, mila
+from support.rmem_file import BEES, BEES_KEY, BREAD_KEY, mila
 from support.warm_start import run_memory
 
 Ask = Callable[..., Any]
@@ -19,7 +19,7 @@ DATA = Path(__file__).resolve().parents[2] / "data" / "rmem"
 
 
 @pytest.fixture
-def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RMemFile:
+def file(tmp_path, monkeypatch):
     """Mila's memories, next to a rustmem.toml whose key must never be looked at."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "own"))
@@ -28,10 +28,10 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RMemFile:
 
 
 @pytest.fixture
-def ask(file: RMemFile) -> Ask:
+def ask(file):
     """The document that a command prints of the file."""
 
-    def asked(*arguments: str) -> Any:
+    def asked(*arguments):
         done = run_memory(*arguments, "--location", str(file.path), "--json")
         assert "secret" not in done.stdout + done.stderr
         assert "Traceback" not in done.stderr
@@ -40,7 +40,7 @@ def ask(file: RMemFile) -> Ask:
     return asked
 
 
-def test_recall_names_its_rule_and_its_sources(ask: Ask) -> None:
+def test_recall_names_its_rule_and_its_sources(ask):
     recalled = ask("recall", "honey bread")
     assert (recalled["mode"], recalled["limit"], recalled["layer"]) == ("rmem", 10, "store")
     assert [(one["stage"], one["source"], one["score"]) for one in recalled["results"]] == [
@@ -49,7 +49,7 @@ def test_recall_names_its_rule_and_its_sources(ask: Ask) -> None:
     assert {one["injected"] for one in recalled["results"]} == {None}
 
 
-def test_explain_goes_to_what_rmem_returns_and_no_further(ask: Ask) -> None:
+def test_explain_goes_to_what_rmem_returns_and_no_further(ask):
     left_out = ask("explain", BEES_KEY, "--query", "rye bread")
     assert (left_out["returned"], left_out["injected"], left_out["stopped_at"]) == (False, None, "rank")
     assert "R-Mem does not return it" in left_out["verdict"]
@@ -66,7 +66,7 @@ CHANGES = (
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=" ".join)
-def test_every_change_is_refused_with_one_sentence(file: RMemFile, change: tuple[str, ...]) -> None:
+def test_every_change_is_refused_with_one_sentence(file, change):
     before = file.everything()
     refused = run_memory(*change, "--location", str(file.path))
     assert (refused.returncode, refused.stdout) == (1, "")
@@ -75,7 +75,7 @@ def test_every_change_is_refused_with_one_sentence(file: RMemFile, change: tuple
     assert file.everything() == before
 
 
-def test_changes_of_0_2_0_stay_in_the_trash_and_come_out_as_json(file: RMemFile, tmp_path: Path) -> None:
+def test_changes_of_0_2_0_stay_in_the_trash_and_come_out_as_json(file, tmp_path):
     """That version could still delete and edit; its trash.db is read, and undone by nothing."""
     file.delete(BEES)
     (tmp_path / "config.toml").write_text('[memory]\nbackend = "rmem"\n\n[storage.rmem]\npath = "rustmem.db"\n')
@@ -101,7 +101,7 @@ def test_changes_of_0_2_0_stay_in_the_trash_and_come_out_as_json(file: RMemFile,
     assert file.everything() == before
 
 
-def test_a_name_without_a_file_is_asked_for(tmp_path: Path) -> None:
+def test_a_name_without_a_file_is_asked_for(tmp_path):
     (tmp_path / "config.toml").write_text('[memory]\nbackend = "rmem"\n')
     message = run_memory("list", "--config-dir", str(tmp_path))
     assert message.returncode == 2

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection
-from pathlib import Path
+from collections.abc import Collection
 
 import pytest
 from support.rmem_file import vector, with_contents
 
-from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.rmem import RMemMemory
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.decide import answer, decide, serves
@@ -22,7 +20,7 @@ ARCHIVED, RELATION = "An earlier text of the twin", "Mila sells Honey"
 
 
 @pytest.fixture
-async def memory(tmp_path: Path) -> AsyncIterator[Memory]:
+async def memory(tmp_path):
     """The samples with whole seconds, an archived text and a relation."""
     file = with_contents(
         tmp_path / "rustmem.db", [(entry.id, entry.content, entry.category) for entry in sample_entries()]
@@ -43,7 +41,7 @@ class TestReading(MemoryContract):
     def expected(self) -> Collection[str]:
         return [*(entry.content for entry in sample_entries()), ARCHIVED, RELATION]
 
-    async def test_evidence_gathered_once_decides_the_recall_of_every_limit(self, memory: Memory) -> None:
+    async def test_evidence_gathered_once_decides_the_recall_of_every_limit(self, memory):
         """It decides that of its own limit: at another one the keyword stage picks others."""
         profile, numbers = profile_for(NEWEST), ScoringSettings()
         for query in (*self.words, "", "mila"):

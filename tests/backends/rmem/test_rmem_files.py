@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
 import pytest
-from support.rmem_file import BEES, BREAD, BREAD_KEY, WHITE_KEY, Opened, RMemFile, mila, vector
+from support.rmem_file import BEES, BREAD, BREAD_KEY, WHITE_KEY, mila, vector
 from support.small_store import make
 
 from zeroclaw_tui.backends.about import sentences
@@ -20,17 +19,16 @@ from zeroclaw_tui.testing.tools import entries_of, raises
 
 
 @pytest.mark.parametrize("version", ["0.1.x", "0.2.x", "0.3.0"])
-async def test_each_version_is_known_by_its_tables(tmp_path: Path, opened: Opened, version: str) -> None:
+async def test_each_version_is_known_by_its_tables(tmp_path, opened, version):
     file = mila(tmp_path / "any name at all", version)
     assert is_rmem(file.path)
     memory = await opened(file)
     assert version in sentences(memory.about.notices)[0]
     bees = await entry_with_id(memory, BEES)
-    assert bees is not None
     assert bees.category == ("personal" if version == "0.3.0" else "misc")
 
 
-async def test_rows_are_memories(memory: RMemMemory) -> None:
+async def test_rows_are_memories(memory):
     """Living ones as they are, an earlier text as superseded by them, a relation as one of its own kind."""
     entries = {entry.key: entry for entry in (await entries_of(memory, EVERYTHING))}
     bread, white = entries[BREAD_KEY], entries[WHITE_KEY]
@@ -46,15 +44,14 @@ async def test_rows_are_memories(memory: RMemMemory) -> None:
     assert facets.by["category"] == {"personal": 1, "preference": 1, "relation": 1}
 
 
-async def test_a_deleted_text_is_hidden_with_its_reason(file: RMemFile, memory: RMemMemory) -> None:
+async def test_a_deleted_text_is_hidden_with_its_reason(file, memory):
     file.delete(BEES)
     assert [entry.content for entry in await memory.list() if entry.kind is None] == ["Mila prefers rye bread"]
     deleted = await memory.get("rmem_0b0e7c1e0000_deleted")
-    assert deleted is not None
     assert (deleted.kind, deleted.superseded_by) == ("archive:deleted", "")
 
 
-async def test_the_history_and_what_a_memory_is_connected_with(file: RMemFile, memory: RMemMemory) -> None:
+async def test_the_history_and_what_a_memory_is_connected_with(file, memory):
     file.run(
         "INSERT INTO history (memory_id, action, old_text, new_text, created_at) VALUES (?, 'UPDATE', 'white', 'rye', "
         "'2026-04-11 10:00:00')",
@@ -66,7 +63,6 @@ async def test_the_history_and_what_a_memory_is_connected_with(file: RMemFile, m
     ]  # fmt: skip
     bread, white = await memory.get(BREAD_KEY), await memory.get(WHITE_KEY)
     assert bread is not None
-    assert white is not None
     assert await memory.history(white.id) == sentence
     related = await memory.related(bread)
     assert next(entry.key for entry in related) == WHITE_KEY
@@ -75,7 +71,7 @@ async def test_the_history_and_what_a_memory_is_connected_with(file: RMemFile, m
     assert BREAD_KEY in [entry.key for entry in await memory.related(white)]
 
 
-async def test_what_another_program_writes_is_seen(file: RMemFile, memory: RMemMemory) -> None:
+async def test_what_another_program_writes_is_seen(file, memory):
     before = await memory.version()
     file.add("a" * 32, "mila", "Mila bakes", vector(1, 1, 1), at="2026-05-01 09:00:00")
     assert await memory.version() != before
@@ -88,7 +84,7 @@ async def test_what_another_program_writes_is_seen(file: RMemFile, memory: RMemM
     assert "0.2.x" in sentences(memory.about.notices)[0]
 
 
-async def test_only_plain_tables_of_the_file_itself_are_read(tmp_path: Path) -> None:
+async def test_only_plain_tables_of_the_file_itself_are_read(tmp_path):
     """A view, ZeroClaw's own database, a file cut short and what is no database are refused in a sentence."""
     view = tmp_path / "view.db"
     with closing(sqlite3.connect(view)) as connection:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
-from support.rmem_file import BEES_KEY, BREAD_KEY, WHITE_KEY, Opened, RMemFile, mila, vector
+from support.rmem_file import BEES_KEY, BREAD_KEY, WHITE_KEY, RMemFile, mila, vector
 
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.rmem import RMemMemory, keyword_expression
@@ -43,20 +42,20 @@ def contents(found: StoreRecall) -> list[str]:
     return [one.entry.content for one in found.entries]
 
 
-async def test_only_what_the_keyword_stage_picks_is_ranked(memory: RMemMemory) -> None:
+async def test_only_what_the_keyword_stage_picks_is_ranked(memory):
     found = await recalled(memory, "rye bread")
     assert shown(found) == [(BREAD_KEY, 1.0)]
     assert found.entries[0].source == "active"
     assert {one.stage for one in found.entries} == {"rmem"}
 
 
-async def test_where_all_is_weak_archived_texts_come_back(memory: RMemMemory) -> None:
+async def test_where_all_is_weak_archived_texts_come_back(memory):
     found = await recalled(memory, "bees", NOBODYS_VECTOR)
     assert shown(found) == [(WHITE_KEY, 0.11), (BEES_KEY, 0.0)]
     assert [one.source for one in found.entries] == ["archive", "active"]
 
 
-async def test_a_relation_scores_nine_tenths_whatever_else_there_is(memory: RMemMemory) -> None:
+async def test_a_relation_scores_nine_tenths_whatever_else_there_is(memory):
     """It outranks a memory with a cosine of 0, and is left behind by one with a cosine of 1."""
     found = await recalled(memory, "honey")
     assert [(one.entry.kind, one.source) for one in found.entries][1] == ("semantic:relation", "graph")
@@ -66,20 +65,20 @@ async def test_a_relation_scores_nine_tenths_whatever_else_there_is(memory: RMem
 
 
 @pytest.mark.parametrize("sign", ["?", "'", "("])
-async def test_every_sign_that_fts5_cannot_read_skips_the_keyword_stage(memory: RMemMemory, sign: str) -> None:
+async def test_every_sign_that_fts5_cannot_read_skips_the_keyword_stage(memory, sign):
     found = await recalled(memory, f"bread{sign}")
     assert len(found.entries) >= 2
     assert any("The keyword stage fails" in note for note in found.notes)
 
 
-def test_words_of_three_bytes_and_more_are_looked_for() -> None:
+def test_words_of_three_bytes_and_more_are_looked_for():
     """ "hi" is not, one letter of Chinese is; blanks are those of Unicode."""
     assert keyword_expression("hi  the\u3000茶 oh\u2003rye") == "the OR 茶 OR rye"
     assert keyword_expression("a\x1cb") == "a\x1cb"
     assert keyword_expression("is it so") == ""
 
 
-async def test_the_oldest_hits_are_ranked_and_no_others(tmp_path: Path, opened: Opened) -> None:
+async def test_the_oldest_hits_are_ranked_and_no_others(tmp_path, opened):
     """With a limit of 2 the keyword stage stops after six, however well the seventh fits."""
     file = RMemFile(tmp_path / "rustmem.db")
     for number in range(7):
@@ -90,14 +89,14 @@ async def test_the_oldest_hits_are_ranked_and_no_others(tmp_path: Path, opened: 
     assert contents(await recalled(memory, "tea", limit=3)) == ["tea 6", "tea 5", "tea 4"]
 
 
-async def test_equal_scores_keep_the_order_of_the_rows(tmp_path: Path, opened: Opened) -> None:
+async def test_equal_scores_keep_the_order_of_the_rows(tmp_path, opened):
     file = RMemFile(tmp_path / "rustmem.db")
     for name in ("c", "a", "b"):
         file.add(name * 32, "mila", f"{name} tea", vector(0, 1, 0))
     assert contents(await recalled(await opened(file), "so")) == ["c tea", "a tea", "b tea"]
 
 
-async def test_rows_without_vector_or_date_drop_out_and_others_score_nothing(tmp_path: Path, opened: Opened) -> None:
+async def test_rows_without_vector_or_date_drop_out_and_others_score_nothing(tmp_path, opened):
     """A vector of another length, an empty one and one that ends within a number have the score 0."""
     file = RMemFile(tmp_path / "rustmem.db")
     file.add("0" * 32, "mila", "no vector", None)
@@ -112,7 +111,7 @@ async def test_rows_without_vector_or_date_drop_out_and_others_score_nothing(tmp
     ]  # fmt: skip
 
 
-async def test_a_memory_older_than_the_keyword_index_hides_behind_any_hit(tmp_path: Path, opened: Opened) -> None:
+async def test_a_memory_older_than_the_keyword_index_hides_behind_any_hit(tmp_path, opened):
     file = RMemFile(tmp_path / "rustmem.db")
     file.add("0" * 32, "mila", "tea, old", vector(0, 1, 0), indexed=False)
     file.add("1" * 32, "mila", "tea, new", vector(1, 0, 0))
@@ -121,7 +120,7 @@ async def test_a_memory_older_than_the_keyword_index_hides_behind_any_hit(tmp_pa
     assert contents(await recalled(memory, "coffee")) == ["tea, old", "tea, new"]
 
 
-async def test_a_new_memory_is_found_by_the_words_of_a_deleted_one(tmp_path: Path, opened: Opened) -> None:
+async def test_a_new_memory_is_found_by_the_words_of_a_deleted_one(tmp_path, opened):
     file = RMemFile(tmp_path / "rustmem.db")
     file.add("0" * 32, "mila", "secret garden", vector(1, 0, 0))
     file.delete("0" * 32)
@@ -129,7 +128,7 @@ async def test_a_new_memory_is_found_by_the_words_of_a_deleted_one(tmp_path: Pat
     assert contents(await recalled(await opened(file), "garden")) == ["plain bread"]
 
 
-async def test_a_text_that_follows_itself_is_dropped_and_others_stay(tmp_path: Path, opened: Opened) -> None:
+async def test_a_text_that_follows_itself_is_dropped_and_others_stay(tmp_path, opened):
     file = RMemFile(tmp_path / "rustmem.db")
     for number, (text, numbers) in enumerate(
         [("same", (0, 1, 0)), ("same", (0, 1, 0)), ("other", (0, 1, 1)), ("same", (1, 1, 1))]
@@ -138,7 +137,7 @@ async def test_a_text_that_follows_itself_is_dropped_and_others_stay(tmp_path: P
     assert contents(await recalled(await opened(file), "so")) == ["same", "other", "same"]
 
 
-async def test_words_of_the_query_are_wildcards_among_the_relations(tmp_path: Path, opened: Opened) -> None:
+async def test_words_of_the_query_are_wildcards_among_the_relations(tmp_path, opened):
     """ "%" finds every relation; the most mentioned come first, invalid ones never, and signs are taken out."""
     file = RMemFile(tmp_path / "rustmem.db")
     file.relate("mila", "Mila", "sells", "Honey", mentions=1)
@@ -152,13 +151,13 @@ async def test_words_of_the_query_are_wildcards_among_the_relations(tmp_path: Pa
     assert contents(await recalled(memory, "a" * 50_001)) == []
 
 
-async def test_the_first_version_knows_neither_keywords_nor_archive(tmp_path: Path, opened: Opened) -> None:
+async def test_the_first_version_knows_neither_keywords_nor_archive(tmp_path, opened):
     memory = await opened(mila(tmp_path / "rustmem.db", "0.1.x"))
     assert shown(await recalled(memory, "rye bread")) == [(BREAD_KEY, 1.0), (BEES_KEY, 0.0)]
     assert shown(await recalled(memory, "bees", NOBODYS_VECTOR)) == [(BEES_KEY, 0.0), (BREAD_KEY, 0.0)]
 
 
-async def test_one_user_is_searched_at_a_time(file: RMemFile, opened: Opened) -> None:
+async def test_one_user_is_searched_at_a_time(file, opened):
     """The only one without asking; of several all, each by itself, and that is said; a user without memories none."""
     file.add("a" * 32, "tom", "Tom bakes bread", vector(0, 1, 1))
     memory = await opened(file)
@@ -170,7 +169,7 @@ async def test_one_user_is_searched_at_a_time(file: RMemFile, opened: Opened) ->
     assert contents(await recalled(memory, "bread", user="nobody")) == []
 
 
-async def test_without_a_vector_only_what_needs_none_runs(memory: RMemMemory) -> None:
+async def test_without_a_vector_only_what_needs_none_runs(memory):
     found = await recalled(memory, "honey bread", None)
     assert [(one.entry.content, one.source) for one in found.entries] == [
         ("Mila sells Honey", "graph"), ("Mila prefers rye bread", "active")
@@ -181,13 +180,13 @@ async def test_without_a_vector_only_what_needs_none_runs(memory: RMemMemory) ->
     assert other.entries[0].score is None
 
 
-def test_a_cosine_is_that_of_a_loop_over_single_numbers() -> None:
+def test_a_cosine_is_that_of_a_loop_over_single_numbers():
     """Each product, each sum and each root rounded to 32 bits, in order."""
 
-    def rounded(value: float) -> float:
+    def rounded(value):
         return float(struct.unpack("<f", struct.pack("<f", value))[0])
 
-    def loop(one: Sequence[float], other: Sequence[float]) -> float:
+    def loop(one, other):
         dot = left = right = 0.0
         for a, b in zip(one, other, strict=True):
             dot = rounded(dot + rounded(a * b))

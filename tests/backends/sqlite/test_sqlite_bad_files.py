@@ -104,7 +104,7 @@ async def test_an_exclusive_writer_means_locked(make_store, monkeypatch):
 
 
 @pytest.fixture
-def crashed(make_store, tmp_path) -> Path:
+def crashed(make_store, tmp_path):
     """A database and the rollback journal of a program that died while it wrote to it."""
     path = make_store([{"content": "x" * 2000} for _ in range(50)])
     copied = tmp_path / "crashed" / "brain.db"

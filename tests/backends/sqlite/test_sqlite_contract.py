@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -27,7 +27,7 @@ from zeroclaw_tui.testing.store_contract import (
 @pytest.mark.parametrize("generation", GENERATIONS)
 class TestReading(MemoryContract):
     @pytest.fixture
-    async def memory(self, tmp_path: Path, generation: str) -> AsyncIterator[Memory]:
+    async def memory(self, tmp_path, generation):
         rows = [row_of(entry) for entry in sample_entries()]
         if generation != "G1":
             rows[2]["superseded_by"] = "lang"
@@ -39,7 +39,7 @@ class Written:
     """A few rows, and a second store on the same file."""
 
     @pytest.fixture
-    async def memory(self, tmp_path: Path, generation: str) -> AsyncIterator[Memory]:
+    async def memory(self, tmp_path, generation):
         async with opened(make(tmp_path / "brain.db", generation, map(row_of, sample_entries()[:6]))) as memory:
             yield memory
 
@@ -67,7 +67,7 @@ class TestWritingOfSeveral(Written, NeighbourContract):
 @pytest.mark.parametrize("generation", GENERATIONS)
 class TestReadOnly(CapabilityContract):
     @pytest.fixture
-    async def memory(self, tmp_path: Path, generation: str) -> AsyncIterator[Memory]:
+    async def memory(self, tmp_path, generation):
         path = make(tmp_path / "brain.db", generation, [{"key": "one"}, {"key": "two", "session_id": "s"}])
         async with opened(path, read_only=True) as memory:
             yield memory
@@ -75,7 +75,7 @@ class TestReadOnly(CapabilityContract):
 
 class TestDamaged(GoneContract):
     @pytest.fixture
-    async def memory(self, tmp_path: Path) -> AsyncIterator[Memory]:
+    async def memory(self, tmp_path):
         (tmp_path / "memory").mkdir()
         async with opened(make(tmp_path / "memory" / "brain.db", "G2", [])) as memory:
             yield memory

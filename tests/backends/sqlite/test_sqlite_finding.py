@@ -32,10 +32,10 @@ wanted = st.one_of(
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(texts, texts), max_size=6), st.lists(wanted, min_size=1, max_size=4))
-def test_sqlite_finds_what_the_meaning_says(rows: list[tuple[str, str]], filters: list[MemoryFilter]) -> None:
+def test_sqlite_finds_what_the_meaning_says(rows, filters):
     """Any keys and contents, NUL, CJK, combining marks and nothing among them: listing, counts, rows and stamps."""
 
-    async def look(path: Path) -> None:
+    async def look(path):
         async with opened(path) as memory:
             every = await entries_of(memory, MemoryFilter())
             for found in filters:

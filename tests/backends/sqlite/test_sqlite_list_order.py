@@ -58,9 +58,7 @@ def as_zeroclaw_lists(path: Path, category: str | None) -> list[int]:
     category=st.sampled_from([None, *CATEGORIES]),
     size=st.integers(1, 7),
 )
-async def test_orders_pages_and_lists_are_those_of_the_statement(
-    tmp_path_factory: pytest.TempPathFactory, generation: str, times: list[int], category: str | None, size: int
-) -> None:
+async def test_orders_pages_and_lists_are_those_of_the_statement(tmp_path_factory, generation, times, category, size):
     path = made(tmp_path_factory.mktemp("order") / "brain.db", generation, times)
     expected = as_zeroclaw_lists(path, category)
     memory = SqliteMemory(path)
@@ -80,7 +78,7 @@ async def test_orders_pages_and_lists_are_those_of_the_statement(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("generation", ["G1", HYDRATED])
-async def test_paging_reaches_the_last_of_a_million_equal_times(tmp_path: Path, generation: str) -> None:
+async def test_paging_reaches_the_last_of_a_million_equal_times(tmp_path, generation):
     path = made(tmp_path / "brain.db", generation, [])
     million = 1_000_000
     with closing(sqlite3.connect(path)) as connection, connection:

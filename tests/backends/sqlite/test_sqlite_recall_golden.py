@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -49,7 +48,7 @@ def _equal_up_to_ties(found: list[tuple[str, Any]], recorded: list[tuple[str, An
 
 
 @pytest.mark.parametrize("version", [version for version in VERSIONS if golden.has(version, "brain.db")])
-async def test_recall_equals_the_recorded_runs(version: str, tmp_path: Path) -> None:
+async def test_recall_equals_the_recorded_runs(version, tmp_path):
     recorded = golden.runs(version, "recall_runs")["runs"]
     memories: dict[str, SqliteMemory] = {}
     by_chance: list[dict[str, Any]] = []
@@ -76,9 +75,7 @@ async def test_recall_equals_the_recorded_runs(version: str, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("part", ["runs", "namespaced", "window"])
 @pytest.mark.parametrize("version", VERSIONS[1:])
-async def test_agents_namespaces_windows_and_superseded_rows_equal_the_recorded_runs(
-    version: str, part: str, tmp_path: Path
-) -> None:
+async def test_agents_namespaces_windows_and_superseded_rows_equal_the_recorded_runs(version, part, tmp_path):
     recorded = golden.runs(version, "full_runs").get(part, [])
     memory = await golden.opened(golden.database(version, "brain_full_superseded.db", tmp_path))
     try:
@@ -89,7 +86,7 @@ async def test_agents_namespaces_windows_and_superseded_rows_equal_the_recorded_
         await memory.close()
 
 
-async def test_the_parts_of_a_score_are_what_the_recorded_stages_returned(tmp_path: Path) -> None:
+async def test_the_parts_of_a_score_are_what_the_recorded_stages_returned(tmp_path):
     memory = await golden.opened(golden.database("0.7.5", "brain.db", tmp_path))
     try:
         for run in golden.runs("0.7.5", "recall_runs")["runs"]:
@@ -111,9 +108,7 @@ async def test_the_parts_of_a_score_are_what_the_recorded_stages_returned(tmp_pa
 if golden.IS_WHOLE:
 
     @pytest.mark.parametrize(("version", "name", "database"), MIGRATED)
-    async def test_migrated_databases_equal_the_recorded_runs(
-        version: str, name: str, database: str, tmp_path: Path
-    ) -> None:
+    async def test_migrated_databases_equal_the_recorded_runs(version, name, database, tmp_path):
         memory = await golden.opened(golden.database(version, database, tmp_path))
         try:
             for run in golden.runs(version, name)["runs"]:

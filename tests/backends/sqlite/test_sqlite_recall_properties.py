@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from support.small_store import blob, make
 
 from zeroclaw_tui.backends.sqlite.recall import scope_of, search_keywords
 from zeroclaw_tui.backends.sqlite.schema import Schema, statements
-from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.keywords import match_expression
 from zeroclaw_tui.scoring.profiles import LANDMARKS, ScoringSettings, profile_for
@@ -38,9 +36,7 @@ SCHEMA = Schema("G2", COLUMNS, frozenset(), True, False, True, False)
     TEXTS.filter(bool),
     st.integers(0, 30),
 )
-def test_keyword_hits_and_their_ties_are_those_of_the_join(
-    rows: list[tuple[str, str]], deleted: set[int], query: str, count: int
-) -> None:
+def test_keyword_hits_and_their_ties_are_those_of_the_join(rows, deleted, query, count):
     with closing(sqlite3.connect(":memory:")) as connection:
         for statement in statements("G2"):
             connection.execute(statement)
@@ -59,7 +55,7 @@ def test_keyword_hits_and_their_ties_are_those_of_the_join(
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[asyncio.Runner, SqliteMemory]]:
+def store(tmp_path_factory):
     path: Path = tmp_path_factory.mktemp("store") / "brain.db"
     make(path, "G4", [{"content": f"rust {at} 用户", "embedding": blob(at, 1), "session_id": "s"} for at in range(30)])
     with asyncio.Runner() as runner:
@@ -79,17 +75,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[asyncio.Ru
     st.booleans(),
 )
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_no_text_breaks_a_recall(
-    store: tuple[asyncio.Runner, SqliteMemory],
-    query: str,
-    version: str,
-    limit: int,
-    session: str | None,
-    agents: tuple[str, ...] | None,
-    namespace: str | None,
-    since: str | None,
-    with_vector: bool,
-) -> None:
+def test_no_text_breaks_a_recall(store, query, version, limit, session, agents, namespace, since, with_vector):
     runner, memory = store
     request = RecallRequest(query, limit, session, agents=agents, namespace=namespace, since=since)
     vector = np.array([1, 2], dtype=np.float32) if with_vector else None

@@ -35,7 +35,7 @@ def keys(found: StoreRecall) -> list[str]:
     return [scored.entry.key for scored in found.entries]
 
 
-async def test_a_refused_query_is_said_and_words_are_found_by_like(tmp_path: Path) -> None:
+async def test_a_refused_query_is_said_and_words_are_found_by_like(tmp_path):
     path = make(tmp_path / "brain.db", "G2", [{"content": 'a 5"disk here'}, {"content": "nothing"}])
     found = await recalled(path, '5"disk', "0.7.4")
     assert keys(found) == ["key0"]
@@ -45,7 +45,7 @@ async def test_a_refused_query_is_said_and_words_are_found_by_like(tmp_path: Pat
 
 
 @pytest.mark.parametrize("version", ["0.1.7", "0.7.5", "0.8.4"])
-async def test_a_word_too_long_for_like_is_said_and_finds_nothing(tmp_path: Path, version: str) -> None:
+async def test_a_word_too_long_for_like_is_said_and_finds_nothing(tmp_path, version):
     """SQLite takes a pattern of 50,000 bytes, which has a % at both ends."""
     path = make(tmp_path / "brain.db", "G4", ROWS)
     longest = await recalled(path, "é" * 24_999, version)
@@ -59,7 +59,7 @@ async def test_a_word_too_long_for_like_is_said_and_finds_nothing(tmp_path: Path
     assert keys(await recalled(path, "a" * 60_000 + " prefers", version)) == ["lang"]
 
 
-async def test_blank_and_star_by_version(tmp_path: Path) -> None:
+async def test_blank_and_star_by_version(tmp_path):
     path = make(tmp_path / "brain.db", "G2", ROWS)
     newest = ["food", "tz"]
     none = await recalled(path, " \u3000", "0.5.4", limit=2)
@@ -72,7 +72,7 @@ async def test_blank_and_star_by_version(tmp_path: Path) -> None:
     assert (await recalled(path, "*", "0.7.4", limit=2)).mode == "like"
 
 
-async def test_a_time_bound_binds_only_the_last_word_in_0_5_5(tmp_path: Path) -> None:
+async def test_a_time_bound_binds_only_the_last_word_in_0_5_5(tmp_path):
     """The fall-back of 0.5.5 and 0.5.6 lacks a pair of brackets."""
     path = make(tmp_path / "brain.db", "G1", [{"content": "xalphax"}, {"content": "xbetax"}, {"content": "xbetay"}])
     since = MOMENT.format(2)
@@ -83,14 +83,14 @@ async def test_a_time_bound_binds_only_the_last_word_in_0_5_5(tmp_path: Path) ->
     assert "no time bounds" in early.notes[0]
 
 
-async def test_a_prefix_word_in_the_fall_back_has_to_begin_a_token(tmp_path: Path) -> None:
+async def test_a_prefix_word_in_the_fall_back_has_to_begin_a_token(tmp_path):
     path = make(tmp_path / "brain.db", "G2", [{"content": "Wildcat"}, {"content": "sawild"}])
     change(path, "INSERT INTO memories_fts(memories_fts) VALUES ('delete-all')")
     assert keys(await recalled(path, "wil*", "0.7.5")) == ["key0"]
     assert keys(await recalled(path, "wild", "0.7.5")) == ["key1", "key0"]
 
 
-async def test_without_an_index_like_finds_words_and_says_so(tmp_path: Path) -> None:
+async def test_without_an_index_like_finds_words_and_says_so(tmp_path):
     path = make(tmp_path / "brain.db", "G1", ROWS)
     for trigger in ("memories_ai", "memories_ad", "memories_au"):
         change(path, f"DROP TRIGGER {trigger}")

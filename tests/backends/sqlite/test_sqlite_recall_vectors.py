@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,12 +30,12 @@ ROWS = [
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
+def path(tmp_path):
     return make(tmp_path / "brain.db", "G4", ROWS)
 
 
 @pytest.fixture
-async def memory(path: Path) -> AsyncIterator[SqliteMemory]:
+async def memory(path):
     opened = await golden.opened(path)
     yield opened
     await opened.close()
@@ -54,7 +52,7 @@ def keys(found: StoreRecall) -> list[str]:
     return [scored.entry.key for scored in found.entries]
 
 
-async def test_rows_written_in_the_meantime_are_found(path: Path, memory: SqliteMemory) -> None:
+async def test_rows_written_in_the_meantime_are_found(path, memory):
     await recalled(memory)
     add(path, [{"embedding": blob(2, 0.1)}], start=5)
     assert keys(await recalled(memory)) == ["key0", "key5", "key1", "key2"]
@@ -68,16 +66,14 @@ async def test_rows_written_in_the_meantime_are_found(path: Path, memory: Sqlite
     assert keys(await recalled(memory))[0] == "key3"
 
 
-async def test_vectors_of_other_lengths_have_no_score(path: Path, memory: SqliteMemory) -> None:
+async def test_vectors_of_other_lengths_have_no_score(path, memory):
     add(path, [{"embedding": blob(1, 0, 0)}, {"embedding": b"abc"}, {"embedding": b""}], start=5)
     assert keys(await recalled(memory)) == ["key0", "key1", "key2"]
     assert keys(await recalled(memory, vector=np.array([1, 0, 0], dtype=np.float32))) == ["key5"]
 
 
 @pytest.mark.parametrize("parts", [{}, {"session_id": "s"}, {"agents": ("default", "scout")}, {"limit": 1000}])
-async def test_the_first_recall_reads_the_file_and_finds_what_later_ones_find_in_memory(
-    tmp_path: Path, parts: dict[str, Any]
-) -> None:
+async def test_the_first_recall_reads_the_file_and_finds_what_later_ones_find_in_memory(tmp_path, parts):
     rows: list[dict[str, Any]] = [
         {
             "embedding": blob(1, at % 23) if at % 9 else blob(1, 0, at),
@@ -95,19 +91,18 @@ async def test_the_first_recall_reads_the_file_and_finds_what_later_ones_find_in
         assert first.entries
 
 
-async def test_cached_vectors_are_found_by_the_hash_of_the_text(path: Path, memory: SqliteMemory) -> None:
+async def test_cached_vectors_are_found_by_the_hash_of_the_text(path, memory):
     text = "User prefers Rust"
     content_hash = hashlib.sha256(text.encode()).hexdigest()[:16]
     assert content_hash == "f9e90cddae32507e"
     assert await cached_vector(memory, text) is None
     change(path, "INSERT INTO embedding_cache VALUES (?, ?, 'then', 'then')", [content_hash, blob(0.6, 0.8)])
     vector = await cached_vector(memory, text)
-    assert vector is not None
     assert vector.tolist() == np.array([0.6, 0.8], dtype=np.float32).tolist()
     assert await cached_vector(memory, "\ud800") is None
 
 
-async def test_closing_ends_searches_and_loading(tmp_path: Path) -> None:
+async def test_closing_ends_searches_and_loading(tmp_path):
     rows = ({"content": f"rust {at % 97} word{at}", "embedding": blob(at, 1)} for at in range(4_000))
     memory = await golden.opened(make(tmp_path / "brain.db", "G4", rows))
     waiting = asyncio.ensure_future(recalled(memory, "rust"))

@@ -29,7 +29,7 @@ async def test_another_program_writes_between_two_batches(make_store):
     path = make_store([{"content": f"text {at}"} for at in range(1600)])
     written: list[int] = []
 
-    def write(done: int) -> bool:
+    def write(done):
         with closing(sqlite3.connect(path, timeout=0)) as other, other:
             other.execute("UPDATE memories SET content = 'theirs', updated_at = '2027' WHERE id = 'id-1599'")
         written.append(done)

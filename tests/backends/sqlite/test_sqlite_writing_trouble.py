@@ -56,7 +56,7 @@ async def test_an_error_in_a_later_batch_says_what_was_done_before(make_store, m
     async with opened(path) as memory:
         with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
 
-            def lock(done: int) -> bool:
+            def lock(done):
                 other.execute("BEGIN IMMEDIATE")
                 return True
 

@@ -30,14 +30,14 @@ def _read(tmp_path: Path, data: bytes) -> tuple[list[Row], Counter[str]]:
     return list(found.read(source, lost)), lost
 
 
-def test_an_exported_table_is_read_back(tmp_path: Path) -> None:
+def test_an_exported_table_is_read_back(tmp_path):
     ((row,), lost) = _read(tmp_path, csv_file.header_line() + csv_file.line_of(ROW))
     assert (row.id, row.agent, row.handle) == ("7", "zoe", None)
     assert row.values == {name: value for name, value in ROW.values.items() if value is not None}
     assert lost == {}
 
 
-def test_another_table_states_only_its_full_cells(tmp_path: Path) -> None:
+def test_another_table_states_only_its_full_cells(tmp_path):
     table = (
         "\ufeffcontent,key,importance,pinned,timestamp,mood\r\n"
         "Bees,b,0.5,TRUE,2026-03-01T10:00:00+00:00,calm\r\n\r\n"
@@ -55,7 +55,7 @@ def test_another_table_states_only_its_full_cells(tmp_path: Path) -> None:
     }
 
 
-def test_markdown_is_for_people_and_nothing_in_a_content_ends_its_fence() -> None:
+def test_markdown_is_for_people_and_nothing_in_a_content_ends_its_fence():
     text = notes.export_head("2026-11-23", "sqlite") + notes.export_section(
         Row("7", {**ROW.values, "content": "~~~~\nBees\n~~~~"}, None, "zoe")
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -56,7 +55,7 @@ def _read_line(line: bytes, number: int = 2) -> Row:
 
 
 @given(_rows())
-def test_every_value_is_read_back_exactly(row: Row) -> None:
+def test_every_value_is_read_back_exactly(row):
     line = line_of(row, vectors=True)
     assert line.count(b"\n") == 1
     back = _read_line(line)
@@ -64,7 +63,7 @@ def test_every_value_is_read_back_exactly(row: Row) -> None:
     assert _exact(back.values) == _exact(row.values)
 
 
-def test_a_line_has_the_names_the_commands_print() -> None:
+def test_a_line_has_the_names_the_commands_print():
     values: dict[str, Value] = {
         "id": "7", "key": "lang", "content": "Rust\r\n", "category": "core", "created_at": "2026-02-01T10:00:00+00:00",
         "updated_at": "2026-02-02T10:00:00+00:00", "session_id": None, "importance": 0.5, "kind": '{"semantic":"fact"}',
@@ -102,13 +101,13 @@ def test_a_line_has_the_names_the_commands_print() -> None:
         (b'{"key": "a", "content": "b", "importance": ' + b"9" * 5_000 + b"}\n", "not JSON"),
     ],
 )
-def test_a_line_of_another_form_is_named_by_its_number(line: bytes, reason: str) -> None:
+def test_a_line_of_another_form_is_named_by_its_number(line, reason):
     with pytest.raises(UsageError, match="Line 1,234 ") as failure:
         _read_line(line, 1_234)
     assert reason in str(failure.value)
 
 
-def test_an_export_may_be_larger_than_what_is_read_as_a_whole(tmp_path: Path) -> None:
+def test_an_export_may_be_larger_than_what_is_read_as_a_whole(tmp_path):
     """Other formats look at whole files, which have a largest size; their readers are not asked about ours."""
     file = tmp_path / "all.jsonl"
     with file.open("wb") as written:

@@ -7,19 +7,19 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 import pytest
 
 from zeroclaw_tui.curation.formats import source as source_module
 from zeroclaw_tui.curation.formats.source import Source, numbered_lines
-from zeroclaw_tui.memory.errors import InspectorError, NotFound, Unreadable, UsageError
+from zeroclaw_tui.memory.errors import NotFound, Unreadable, UsageError
 
 FILE = PurePosixPath("a.json")
 
 
 @pytest.fixture
-def secret(tmp_path: Path) -> Path:
+def secret(tmp_path):
     """A file that is outside of what is named."""
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -28,14 +28,14 @@ def secret(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     """What is named."""
     named = tmp_path / "named"
     named.mkdir()
     return named
 
 
-def test_links_pipes_and_secrets_are_left_out_and_named(folder: Path, secret: Path) -> None:
+def test_links_pipes_and_secrets_are_left_out_and_named(folder, secret):
     (folder / "a.json").symlink_to(secret)
     (folder / "notes").symlink_to(secret.parent)
     (folder / "b.json").hardlink_to(secret)
@@ -54,7 +54,7 @@ def test_links_pipes_and_secrets_are_left_out_and_named(folder: Path, secret: Pa
 
 
 @pytest.mark.parametrize("replace", ["link", "pipe"])
-def test_what_takes_the_place_of_a_file_is_not_followed(folder: Path, secret: Path, replace: str) -> None:
+def test_what_takes_the_place_of_a_file_is_not_followed(folder, secret, replace):
     (folder / "a.json").write_text("{}")
     source = Source(folder)
     assert source.files == (FILE,)
@@ -67,7 +67,7 @@ def test_what_takes_the_place_of_a_file_is_not_followed(folder: Path, secret: Pa
         source.document(FILE)
 
 
-def test_only_the_path_that_was_typed_may_be_a_link(folder: Path, secret: Path) -> None:
+def test_only_the_path_that_was_typed_may_be_a_link(folder, secret):
     (folder / "a.json").symlink_to(secret)
     assert Source(folder / "a.json").document() == {"key": "hidden"}
 
@@ -82,13 +82,13 @@ def test_only_the_path_that_was_typed_may_be_a_link(folder: Path, secret: Path) 
     ],
     ids=["deep", "cut", "empty", "digits"],
 )
-def test_what_is_not_json_is_refused(folder: Path, text: str, reason: str) -> None:
+def test_what_is_not_json_is_refused(folder, text, reason):
     (folder / "a.json").write_text(text)
     with pytest.raises(UsageError, match=reason):
         Source(folder).document(FILE)
 
 
-def test_sizes_and_depths_are_bounded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sizes_and_depths_are_bounded(folder, monkeypatch):
     with (folder / "a.json").open("wb") as sparse:
         sparse.truncate(65 * 1024 * 1024)
     with pytest.raises(UsageError, match="is larger than"):
@@ -106,7 +106,7 @@ def test_sizes_and_depths_are_bounded(folder: Path, monkeypatch: pytest.MonkeyPa
         list(numbered_lines(reader))
 
 
-def test_reading_a_database_does_not_drop_its_locks(folder: Path) -> None:
+def test_reading_a_database_does_not_drop_its_locks(folder):
     """POSIX drops all locks of a process on a file when it closes any descriptor of it."""
     path = folder / "a.db"
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -120,7 +120,7 @@ def test_reading_a_database_does_not_drop_its_locks(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "kind"), [("none", NotFound), ("a\0b", Unreadable), ("loop", Unreadable)])
-def test_what_cannot_be_opened_is_named_in_a_sentence(folder: Path, name: str, kind: type[InspectorError]) -> None:
+def test_what_cannot_be_opened_is_named_in_a_sentence(folder, name, kind):
     (folder / "loop").symlink_to("loop")
     with pytest.raises(kind):
         Source(folder / name)

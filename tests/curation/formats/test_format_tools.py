@@ -127,7 +127,7 @@ def _json(folder: Path, document: Any) -> Path:
     ],
     ids=SAMPLES,
 )
-def test_each_tool_is_read_with_stable_keys(sample: str, expected: dict[str, str], losses: dict[str, int]) -> None:
+def test_each_tool_is_read_with_stable_keys(sample, expected, losses):
     source = Source(DATA / "formats" / sample)
     assert find_format(source).name == SAMPLES[sample]
     rows, lost = _read(source.path)
@@ -136,8 +136,8 @@ def test_each_tool_is_read_with_stable_keys(sample: str, expected: dict[str, str
     assert _read(source.path)[0] == rows
 
 
-def test_owner_session_and_times_are_read() -> None:
-    def stated(sample: str, key: str) -> Any:
+def test_owner_session_and_times_are_read():
+    def stated(sample, key):
         row = next(row for row in _read(DATA / "formats" / sample)[0] if row.key == key)
         return row.agent, {name: row.values[name] for name in row.values if name not in ("key", "content", "category")}
 
@@ -161,7 +161,7 @@ def test_owner_session_and_times_are_read() -> None:
     }
 
 
-def test_a_folder_of_two_tools_is_read_as_one_or_as_named(tmp_path: Path) -> None:
+def test_a_folder_of_two_tools_is_read_as_one_or_as_named(tmp_path):
     shutil.copytree(DATA / "formats" / "claude_code" / "memory", tmp_path / "memory")
     _written(tmp_path, MEMORY="- Bees\n", **{f"memory/2026-03-0{day}": "- Wax\n" for day in range(1, 8)})
     assert find_format(Source(tmp_path)).name == "claude"
@@ -181,14 +181,14 @@ def test_a_folder_of_two_tools_is_read_as_one_or_as_named(tmp_path: Path) -> Non
         ("x", b"", "is empty"),
     ],
 )
-def test_what_is_no_tools_is_refused_with_a_sentence(tmp_path: Path, name: str, data: bytes, reason: str) -> None:
+def test_what_is_no_tools_is_refused_with_a_sentence(tmp_path, name, data, reason):
     (tmp_path / name).write_bytes(data)
     with pytest.raises(InspectorError, match=reason) as failure:
         find_format(Source(tmp_path / name))
     assert failure.value.hint
 
 
-def test_zeroclaws_own_files_are_no_foreign_format(tmp_path: Path) -> None:
+def test_zeroclaws_own_files_are_no_foreign_format(tmp_path):
     days = "# Daily Log — 2026-03-01\n\n- **k**: v\n"
     _written(tmp_path / "seeded", MEMORY="# MEMORY.md\n\n## Facts\n- none yet\n", USER="# USER\n- Mila\n")
     _written(tmp_path / "seeded", **{"memory/2026-03-01": days})
@@ -197,7 +197,7 @@ def test_zeroclaws_own_files_are_no_foreign_format(tmp_path: Path) -> None:
         assert not _is_known(path)
 
 
-def test_claude_code_has_a_namespace_a_project_and_an_index(tmp_path: Path) -> None:
+def test_claude_code_has_a_namespace_a_project_and_an_index(tmp_path):
     for project, name in (("-home-mila-hive", "a"), ("-home-mila-bread", "b")):
         topic = f"---\nname: {name}\ndescription: b\ntype: user\n---\nBees\n"
         index = f"- [A]({name}.md) — where they live\n- [Secret](../../secret.md) — one\n\n# Prose\n\nMoved.\n- May\n"
@@ -219,12 +219,12 @@ def test_claude_code_has_a_namespace_a_project_and_an_index(tmp_path: Path) -> N
     ["a: &x [1]\nb: *x", "!!python/object:os.system {}", "a: b: c", "a: [", "- list", "[" * 30_000],
     ids=["alias", "object", "two colons", "open", "list", "deep"],
 )
-def test_front_matter_is_read_without_trust(tmp_path: Path, front: str) -> None:
+def test_front_matter_is_read_without_trust(tmp_path, front):
     folder = _written(tmp_path, MEMORY="- Bees\n", **{"memory/2026-03-01": f"---\n{front}\n---\n\n- Wax\n"})
     assert "Wax" in _contents(folder, "openclaw")
 
 
-def test_repeated_memories_and_keys_are_distinguished(tmp_path: Path) -> None:
+def test_repeated_memories_and_keys_are_distinguished(tmp_path):
     twice = [BEES, BEES, {**BEES, "memory": "Mila sells honey"}]
     rows, lost = _read(_json(tmp_path, twice))
     assert [row.key for row in rows] == ["mem0_9a1b00000000", "mem0_9a1b00000000_2c925669"]
@@ -262,7 +262,7 @@ def _read_or_refuse(path: Path) -> None:
 
 
 @given(document=st.lists(st.dictionaries(_NAMES, _VALUES, max_size=8), max_size=5) | _VALUES, is_lines=st.booleans())
-def test_any_json_is_read_or_refused(document: Any, is_lines: bool) -> None:
+def test_any_json_is_read_or_refused(document, is_lines):
     parts = document if is_lines and isinstance(document, list) else [document]
     with TemporaryDirectory() as folder:
         path = Path(folder) / "x.json"
@@ -271,7 +271,7 @@ def test_any_json_is_read_or_refused(document: Any, is_lines: bool) -> None:
 
 
 @given(data=st.data(), sample=st.sampled_from(list(SAMPLES)))
-def test_any_broken_file_is_read_or_refused(data: st.DataObject, sample: str) -> None:
+def test_any_broken_file_is_read_or_refused(data, sample):
     original = DATA / "formats" / sample
     with TemporaryDirectory() as folder:
         path = Path(folder) / sample

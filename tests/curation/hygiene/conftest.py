@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 
 import pytest
-from hygiene_world import Place, place_at
+from hygiene_world import place_at
 
 
 @pytest.fixture(autouse=True)
-def in_zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+def in_zone(monkeypatch):
     """Everything is in UTC until a test says otherwise."""
 
-    def choose(name: str) -> None:
+    def choose(name):
         monkeypatch.setenv("TZ", name)
         time.tzset()
 
@@ -26,6 +24,6 @@ def in_zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
 
 
 @pytest.fixture
-def make_place(tmp_path: Path) -> Callable[..., Place]:
+def make_place(tmp_path):
     """An install of a version with rows and settings."""
     return partial(place_at, tmp_path)

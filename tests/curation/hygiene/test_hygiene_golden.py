@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from hygiene_world import STATE, keys_of, recorded, tree
@@ -17,7 +16,7 @@ VERSIONS = [version for version in ("0.1.7", "0.7.5", "0.8.3", "0.8.4") if golde
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_the_preview_names_exactly_what_the_real_run_took(version: str, tmp_path: Path) -> None:
+async def test_the_preview_names_exactly_what_the_real_run_took(version, tmp_path):
     place, after, state = recorded(tmp_path, version)
     before, left = place.tree(), tree(after)
     ids = [found[1] for found in place.rows()]
@@ -38,7 +37,7 @@ async def test_the_preview_names_exactly_what_the_real_run_took(version: str, tm
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_a_run_leaves_what_the_real_run_left_and_undo_what_was_before(version: str, tmp_path: Path) -> None:
+async def test_a_run_leaves_what_the_real_run_left_and_undo_what_was_before(version, tmp_path):
     place, after, state = recorded(tmp_path, version)
     before, rows, hits = place.tree(), place.rows(), place.hits("hygiene")
     place.now = moment(state["last_run_at"])

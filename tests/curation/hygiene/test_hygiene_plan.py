@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, date, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,7 +37,7 @@ def rules_and_names(plan: HygienePlan) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("version", "moves_long"), [("0.7.5", False), ("0.8.0", False), ("0.8.1", True)])
-async def test_notes_go_by_the_date_in_their_name(make_place: Make, version: str, moves_long: bool) -> None:
+async def test_notes_go_by_the_date_in_their_name(make_place, version, moves_long):
     place = make_place(version)
     for name in ("2026-03-13", "2026-03-12", "notes", "2026-03-01_x", "2026-03-01-1442", "MEMORY", "2026-13-01"):
         place.write(f"memory/{name}.md", day="2020-01-01")
@@ -50,7 +49,7 @@ async def test_notes_go_by_the_date_in_their_name(make_place: Make, version: str
     assert all(item.target == item.name.replace("memory/", "memory/archive/") for item in plan.items)
 
 
-async def test_the_day_is_the_local_one(make_place: Make, in_zone: Callable[[str], None]) -> None:
+async def test_the_day_is_the_local_one(make_place, in_zone):
     place = make_place("0.8.4")
     place.write("memory/2026-03-13.md")
     late = datetime(2026, 3, 20, 23, 0, tzinfo=UTC)
@@ -60,7 +59,7 @@ async def test_the_day_is_the_local_one(make_place: Make, in_zone: Callable[[str
 
 
 @pytest.mark.parametrize("version", ["0.8.1", "0.8.2"])
-async def test_sessions_go_by_name_else_by_their_last_change(make_place: Make, version: str) -> None:
+async def test_sessions_go_by_name_else_by_their_last_change(make_place, version):
     place = make_place(version, purge_after_days=0)
     for name in ("2026-03-12-chat.log", "2026-03-13-chat.log"):
         place.write(f"sessions/{name}", day="2020-01-01" if "13" in name else "2026-03-19")
@@ -77,7 +76,7 @@ async def test_sessions_go_by_name_else_by_their_last_change(make_place: Make, v
     assert dates["sessions/2026-03-12-chat.log"] == "2026-03-12"
 
 
-async def test_a_name_that_is_taken_gets_a_number_before_its_suffix(make_place: Make) -> None:
+async def test_a_name_that_is_taken_gets_a_number_before_its_suffix(make_place):
     place = make_place("0.8.4", purge_after_days=0)
     for name in ("2026-03-01.md", "2026-03-01_1.md", "2026-03-02_1.md", "2026-03-02.md"):
         place.write(f"memory/{name}")
@@ -95,7 +94,7 @@ async def test_a_name_that_is_taken_gets_a_number_before_its_suffix(make_place: 
     }
 
 
-async def test_a_file_that_is_archived_and_deleted_in_one_run_is_one_item(make_place: Make) -> None:
+async def test_a_file_that_is_archived_and_deleted_in_one_run_is_one_item(make_place):
     place = make_place("0.8.4")
     place.write("memory/2026-01-01.md")
     place.write("memory/archive/2026-01-02.md")
@@ -126,18 +125,18 @@ async def test_a_file_that_is_archived_and_deleted_in_one_run_is_one_item(make_p
         ("٢٠٢٦-03-01.md", None, None),
     ],
 )
-def test_a_date_is_read_as_leniently_as_zeroclaw_reads_it(name: str, early: date | None, late: date | None) -> None:
+def test_a_date_is_read_as_leniently_as_zeroclaw_reads_it(name, early, late):
     assert (day_of_note(name, reads_long=False), day_of_note(name, reads_long=True)) == (early, late)
 
 
-def test_a_session_has_its_date_in_the_first_ten_bytes() -> None:
+def test_a_session_has_its_date_in_the_first_ten_bytes():
     assert day_of_session("2026-03-01junk") == date(2026, 3, 1)
     assert day_of_session("2026-3-01é.log") == date(2026, 3, 1)
     assert day_of_session("2026-3-1é.log") is None
     assert day_of_session("2026-3-1.log") is None
 
 
-async def test_each_category_goes_by_its_own_date(make_place: Make, tmp_path: Path) -> None:
+async def test_each_category_goes_by_its_own_date(make_place, tmp_path):
     rows = [
         row("talk", "conversation", OLD),
         row("talked again", "conversation", OLD, updated_at=YOUNG),
@@ -156,9 +155,7 @@ async def test_each_category_goes_by_its_own_date(make_place: Make, tmp_path: Pa
     assert rules_and_names(await planned(earlier)) == [("conversation rows", "talk")]
 
 
-async def test_moments_are_compared_as_text_whatever_their_offset(
-    make_place: Make, in_zone: Callable[[str], None]
-) -> None:
+async def test_moments_are_compared_as_text_whatever_their_offset(make_place, in_zone):
     """The cutoff is 2026-02-18T21:00:00+09:00 in Tokyo, which is noon in London."""
     in_zone("Asia/Tokyo")
     rows = [
@@ -172,7 +169,7 @@ async def test_moments_are_compared_as_text_whatever_their_offset(
     assert names(plan) == ["written in London an hour later", "no date at all"]
 
 
-async def test_the_cutoff_has_the_offset_of_its_own_day(make_place: Make, in_zone: Callable[[str], None]) -> None:
+async def test_the_cutoff_has_the_offset_of_its_own_day(make_place, in_zone):
     """Thirty days before a morning in summer is in winter, an hour off."""
     in_zone("Europe/Berlin")
     rows = [
@@ -203,13 +200,7 @@ ROW = st.fixed_dictionaries(
     cutoffs=st.dictionaries(st.sampled_from(["core", "daily"]), st.sampled_from(["2026-01-02", "2026-01-03"])),
     oldest=st.booleans(),
 )
-async def test_the_plan_has_the_rows_that_zeroclaws_statements_delete(
-    tmp_path_factory: pytest.TempPathFactory,
-    rows: list[dict[str, Any]],
-    budget: tuple[int, int, int],
-    cutoffs: dict[str, str],
-    oldest: bool,
-) -> None:
+async def test_the_plan_has_the_rows_that_zeroclaws_statements_delete(tmp_path_factory, rows, budget, cutoffs, oldest):
     """Compared with a plain model that deletes one by one and counts again each time."""
     path = small_store.make(tmp_path_factory.mktemp("rows") / "brain.db", "G4", rows)
     budgets = {"core": Budget(budget[0], budget[1]), "daily": Budget(budget[2])}
@@ -252,7 +243,7 @@ def rank(row: dict[str, Any], order: str) -> tuple[Any, ...]:
     return (*value, row["created_at"], row["id"])
 
 
-async def test_of_a_lone_database_only_the_rows_are_planned(tmp_path: Path) -> None:
+async def test_of_a_lone_database_only_the_rows_are_planned(tmp_path):
     lone = small_store.make(tmp_path / "copy.db", "G4", [row("talk", "conversation", OLD)])
     (tmp_path / "memory").mkdir()
     (tmp_path / "memory" / "2020-01-01.md").write_text("x")
@@ -262,7 +253,7 @@ async def test_of_a_lone_database_only_the_rows_are_planned(tmp_path: Path) -> N
     assert plan.problems == ("This database is outside of any workspace, so only its rows are checked.",)
 
 
-async def test_old_entries_of_the_audit_log_are_planned(make_place: Make) -> None:
+async def test_old_entries_of_the_audit_log_are_planned(make_place):
     place = make_place("0.8.4")
     place.make_audit([OLD, YOUNG, "2026-02-18T11:59:59+00:00"])
     plan = await planned(place)
@@ -274,7 +265,7 @@ async def test_old_entries_of_the_audit_log_are_planned(make_place: Make) -> Non
     assert names(await planned(place)) == []
 
 
-async def test_an_audit_log_that_is_no_database_is_a_problem(make_place: Make) -> None:
+async def test_an_audit_log_that_is_no_database_is_a_problem(make_place):
     place = make_place("0.8.4", [row("talk", "conversation", OLD)])
     place.write("memory/audit.db", b"not a database at all, but long enough to be looked at" * 30)
     plan = await planned(place)

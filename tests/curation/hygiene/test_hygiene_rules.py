@@ -33,7 +33,7 @@ async def rules(place: Place) -> HygieneRules:
         ("0.8.4", [*ROWS, *BUDGETS, "audit log"]),
     ],
 )
-async def test_a_version_has_its_own_rules(make_place: Make, version: str, later: list[str]) -> None:
+async def test_a_version_has_its_own_rules(make_place, version, later):
     found = await rules(make_place(version))
     assert [rule.name for rule in found.rules] == [*FILES, "conversation rows", *later]
     assert found.reads_long_dates == (version >= "0.8.1")
@@ -41,7 +41,7 @@ async def test_a_version_has_its_own_rules(make_place: Make, version: str, later
     assert found.spares_pinned == (version >= "0.8.3")
 
 
-async def test_the_defaults_in_words(make_place: Make) -> None:
+async def test_the_defaults_in_words(make_place):
     found = await rules(make_place("0.8.4"))
     assert [rule.sentence for rule in found.rules] == [
         "daily files older than 7 days are archived",
@@ -62,9 +62,7 @@ async def test_the_defaults_in_words(make_place: Make) -> None:
     ("version", "days"),
     [("0.5.6", (9, None, None)), ("0.5.7", (3, None, None)), ("0.8.0", (3, None, None)), ("0.8.1", (3, 4, 0))],
 )
-async def test_the_policy_wins_from_the_version_on_that_reads_it(
-    make_place: Make, version: str, days: tuple[int | None, ...]
-) -> None:
+async def test_the_policy_wins_from_the_version_on_that_reads_it(make_place, version, days):
     place = make_place(version, conversation_retention_days=9, daily_retention_days=9, core_retention_days=9)
     with (place.config_dir / "config.toml").open("a") as config:
         config.write("[memory.policy.retention_days_by_category]\nconversation = 3\ndaily = 4\ncore = 0\n")
@@ -73,12 +71,10 @@ async def test_the_policy_wins_from_the_version_on_that_reads_it(
     assert tuple(None if rule is None else rule.days for rule in chosen) == days
 
 
-async def test_the_audit_log_is_pruned_where_the_audit_is_on_and_from_0_8_4_always(make_place: Make) -> None:
+async def test_the_audit_log_is_pruned_where_the_audit_is_on_and_from_0_8_4_always(make_place):
     place = make_place("0.8.3", audit_retention_days=5)
     off = (await rules(place)).rule("audit log")
-    assert off is not None
     assert (off.is_on, "because the audit is off" in off.sentence) == (False, True)
     place.configure(audit_retention_days=5, audit_enabled=True)
     on = (await rules(place)).rule("audit log")
-    assert on is not None
     assert (on.is_on, on.days) == (True, 5)

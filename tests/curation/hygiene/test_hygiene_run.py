@@ -31,7 +31,7 @@ ROWS = [row("talk", "conversation", OLD), row("talk2", "conversation", OLD), row
 
 
 @pytest.fixture
-def place(make_place: Make) -> Place:
+def place(make_place):
     """Two old rows, a note to archive, one to delete, one for both, a session, two old audit entries of three."""
     made = make_place("0.8.4", ROWS)
     made.write("memory/2026-03-01.md", b"to be archived\n", day="2026-03-02", mode=0o640)
@@ -60,7 +60,7 @@ def contents(place: Place) -> dict[str, bytes]:
     return {name: data for name, (data, _, _) in place.tree().items()}
 
 
-async def test_everything_is_done_undone_and_done_again(place: Place) -> None:
+async def test_everything_is_done_undone_and_done_again(place):
     before, rows, entries = place.tree(), place.rows(), place.entries()
     async with place.opened() as library:
         outcome = await run_now(library)
@@ -86,7 +86,7 @@ async def test_everything_is_done_undone_and_done_again(place: Place) -> None:
     assert (place.tree(), place.rows(), place.entries()) == (before, rows, entries)
 
 
-async def test_excluded_items_stay_and_are_not_counted(place: Place) -> None:
+async def test_excluded_items_stay_and_are_not_counted(place):
     exclude = {"row:id-talk", "file:memory/2026-03-01.md", "file:memory/2026-01-03.md", "audit:1"}
     async with place.opened() as library:
         outcome = await run_hygiene(library, (await plan_now(library)).without(exclude))
@@ -97,7 +97,7 @@ async def test_excluded_items_stay_and_are_not_counted(place: Place) -> None:
     assert list(report(place).values()) == [0, 1, 1, 0, 1, 0, 0]
 
 
-async def test_with_nothing_to_do_only_the_time_is_written_and_can_be_undone(make_place: Make) -> None:
+async def test_with_nothing_to_do_only_the_time_is_written_and_can_be_undone(make_place):
     place = make_place("0.1.7")
     async with place.opened() as library:
         outcome = await run_now(library)
@@ -107,7 +107,7 @@ async def test_with_nothing_to_do_only_the_time_is_written_and_can_be_undone(mak
     assert not (place.root / STATE).exists()
 
 
-async def test_a_plan_of_the_future_and_a_read_only_store_cannot_be_run(place: Place) -> None:
+async def test_a_plan_of_the_future_and_a_read_only_store_cannot_be_run(place):
     async with place.opened(read_only=True) as library:
         with pytest.raises(Refused):
             await run_now(library)
@@ -119,13 +119,12 @@ async def test_a_plan_of_the_future_and_a_read_only_store_cannot_be_run(place: P
     assert not (place.root / STATE).exists()
 
 
-async def test_missing_and_changed_items_are_noted_and_the_rest_is_done(place: Place) -> None:
+async def test_missing_and_changed_items_are_noted_and_the_rest_is_done(place):
     async with place.opened() as library:
         plan = await plan_now(library)
         (place.root / "memory" / "2026-03-01.md").unlink()
         place.write("sessions/old.jsonl", b"written again\n", day="2026-03-19")
         changed = await row_with_id(library.memory, "id-talk")
-        assert changed is not None
         await edit_memory(library, "id-talk", Edit({"content": "something new"}), changed.fingerprint)
         outcome = await run_hygiene(library, plan)
     assert outcome.gone == ("file:memory/2026-03-01.md",)
@@ -138,7 +137,7 @@ async def test_missing_and_changed_items_are_noted_and_the_rest_is_done(place: P
 
 
 @pytest.mark.parametrize("after", [1, 4, 6])
-async def test_a_run_that_is_stopped_can_be_undone_and_finished(place: Place, after: int) -> None:
+async def test_a_run_that_is_stopped_can_be_undone_and_finished(place, after):
     before, rows, entries = place.tree(), place.rows(), place.entries()
     async with place.opened() as library:
         outcome = await run_hygiene(library, await plan_now(library), on_progress=lambda done: done < after)
@@ -154,11 +153,10 @@ async def test_a_run_that_is_stopped_can_be_undone_and_finished(place: Place, af
 
 async def preview_of_undo(library: Library) -> ApplyResult:
     last = await library.trash.last()
-    assert last is not None
     return await preview_turn(library, await library.trash.numbers_to_turn(last.number, "undo"))
 
 
-async def test_undo_leaves_a_state_file_that_zeroclaw_wrote_since(place: Place) -> None:
+async def test_undo_leaves_a_state_file_that_zeroclaw_wrote_since(place):
     before = place.tree()
     async with place.opened() as library:
         await run_now(library)
@@ -172,7 +170,7 @@ async def test_undo_leaves_a_state_file_that_zeroclaw_wrote_since(place: Place) 
     assert after == before
 
 
-async def test_a_file_in_conflict_stops_an_undo_until_a_person_decides(place: Place) -> None:
+async def test_a_file_in_conflict_stops_an_undo_until_a_person_decides(place):
     """One was rewritten, one was edited in the archive, and the config dir was moved."""
     async with place.opened() as library:
         await run_now(library)
@@ -199,7 +197,7 @@ async def test_a_file_in_conflict_stops_an_undo_until_a_person_decides(place: Pl
     assert contents(moved)["sessions/archive/old.jsonl"] == b"edited in the archive\n"
 
 
-async def test_a_file_that_cannot_be_archived_is_a_note_and_the_rest_is_done(place: Place) -> None:
+async def test_a_file_that_cannot_be_archived_is_a_note_and_the_rest_is_done(place):
     link = place.root / "memory" / "2026-03-01.md"
     link.unlink()
     link.symlink_to("notes.md")
@@ -211,7 +209,7 @@ async def test_a_file_that_cannot_be_archived_is_a_note_and_the_rest_is_done(pla
     assert (link.is_symlink(), place.keys()) == (True, ["fact"])
 
 
-async def test_a_run_of_version_0_2_can_be_undone(make_place: Make) -> None:
+async def test_a_run_of_version_0_2_can_be_undone(make_place):
     """Its trash had only the digest of an archived file; the bytes are read from the archive."""
     place = make_place("0.7.5")
     archived = place.write("memory/archive/2026-03-01.md", b"archived by 0.2\n")

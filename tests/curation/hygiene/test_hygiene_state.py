@@ -33,10 +33,9 @@ def ran(hours_ago: float, report: dict[str, int]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("version", ["0.1.7", "0.7.5", "0.8.3", "0.8.4"])
-def test_it_is_written_byte_for_byte_as_zeroclaw_writes_it(version: str, tmp_path: Path) -> None:
+def test_it_is_written_byte_for_byte_as_zeroclaw_writes_it(version, tmp_path):
     with tarfile.open(golden.FOLDER / version / "hygiene_after.tar.gz") as archive:
         member = archive.extractfile(f"./{STATE}")
-        assert member is not None
         real = member.read()
     said = json.loads(real)
     ours = state_bytes(version, datetime.fromisoformat(said["last_run_at"][:26] + "+00:00"), said["last_report"])
@@ -48,7 +47,7 @@ def test_it_is_written_byte_for_byte_as_zeroclaw_writes_it(version: str, tmp_pat
 
 
 @pytest.mark.parametrize(("hours", "due"), [(11.9, 0.1), (12.01, None)])
-def test_it_is_due_twelve_hours_after(tmp_path: Path, hours: float, due: float | None) -> None:
+def test_it_is_due_twelve_hours_after(tmp_path, hours, due):
     state = read_state(written(tmp_path, ran(hours, NEW)), "0.8.4", NOW)
     assert state.report == NEW
     assert state.problem == ""
@@ -58,7 +57,7 @@ def test_it_is_due_twelve_hours_after(tmp_path: Path, hours: float, due: float |
         assert abs(state.due - NOW - timedelta(hours=0.1)) < timedelta(seconds=2)
 
 
-def test_a_state_of_an_earlier_version_lacks_fields_and_a_later_one_does_not(tmp_path: Path) -> None:
+def test_a_state_of_an_earlier_version_lacks_fields_and_a_later_one_does_not(tmp_path):
     written(tmp_path, ran(1, OLD))
     lacking = read_state(tmp_path, "0.8.1", NOW)
     assert lacking.due is None
@@ -79,13 +78,13 @@ def test_a_state_of_an_earlier_version_lacks_fields_and_a_later_one_does_not(tmp
         {"last_run_at": "2026-03-20", "last_report": OLD},
     ],
 )
-def test_a_broken_state_is_a_problem_and_hygiene_is_due(tmp_path: Path, broken: Any) -> None:
+def test_a_broken_state_is_a_problem_and_hygiene_is_due(tmp_path, broken):
     state = read_state(written(tmp_path, broken), "0.7.5", NOW)
     assert state.due is None
     assert state.problem.endswith("so hygiene runs at the next start of the agent.")
 
 
-def test_a_state_of_the_future_keeps_hygiene_from_running(tmp_path: Path) -> None:
+def test_a_state_of_the_future_keeps_hygiene_from_running(tmp_path):
     state = read_state(written(tmp_path, ran(-48, NEW)), "0.8.4", NOW)
     assert state.due is not None
     assert state.due > NOW + timedelta(hours=59)

@@ -2,39 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from recall_progress_world import CONTENTS, Service
 from support import small_store
-from support.http_endpoints import HttpEndpoint, serving
+from support.http_endpoints import serving
 from support.test_embedder import embed
 
 
 @pytest.fixture(autouse=True)
-def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_proxy(monkeypatch):
     for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
 
 
 @pytest.fixture
-def service() -> Iterator[Service]:
+def service():
     made = Service()
     yield made
     made.may_answer.set()
 
 
 @pytest.fixture
-def endpoint(service: Service) -> Iterator[HttpEndpoint]:
+def endpoint(service):
     with serving(service) as running:
         yield running
         service.may_answer.set()
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     """An install without its config.toml."""
     path = tmp_path / "zc" / "data" / "memory" / "brain.db"
     path.parent.mkdir(parents=True)

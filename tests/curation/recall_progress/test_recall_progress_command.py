@@ -8,8 +8,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from recall_progress_world import Service, configured
-from support.http_endpoints import Answer, BrokenOff, HttpEndpoint
+from recall_progress_world import configured
+from support.http_endpoints import BrokenOff
 from support.warm_start import run_memory
 
 KEY = "sk-test-0123456789abcdef"
@@ -33,16 +33,14 @@ def recalled(done: subprocess.CompletedProcess[str]) -> list[str]:
     return [found["key"] for found in json.loads(done.stdout)["results"]]
 
 
-def test_a_service_on_this_machine_is_asked_without_a_word(
-    folder: Path, endpoint: HttpEndpoint, service: Service
-) -> None:
+def test_a_service_on_this_machine_is_asked_without_a_word(folder, endpoint, service):
     done = ran(configured(folder, endpoint.base), "recall", "tea", "--json")
     assert "row3" in recalled(done)
     assert done.stderr == ""
     assert service.asked == [["tea"]]
 
 
-def test_before_a_text_leaves_this_machine_a_line_on_stderr_says_so(folder: Path, endpoint: HttpEndpoint) -> None:
+def test_before_a_text_leaves_this_machine_a_line_on_stderr_says_so(folder, endpoint):
     """The way to the other machine leads through a proxy, which is the service."""
     done = ran(configured(folder, ELSEWHERE), "recall", "tea", "--json", HTTP_PROXY=endpoint.base)
     assert "row3" in recalled(done)
@@ -50,9 +48,7 @@ def test_before_a_text_leaves_this_machine_a_line_on_stderr_says_so(folder: Path
     assert [path for path, _, _ in endpoint.requests] == [f"{ELSEWHERE}/v1/embeddings"]
 
 
-def test_a_batch_says_it_once_and_asks_for_each_query_once(
-    folder: Path, endpoint: HttpEndpoint, service: Service
-) -> None:
+def test_a_batch_says_it_once_and_asks_for_each_query_once(folder, endpoint, service):
     lines = "".join(f'{{"query": "{query}"}}\n' for query in ("tea", "rust", "tea"))
     done = ran(configured(folder, ELSEWHERE), "recall", "--batch", "-", given=lines, HTTP_PROXY=endpoint.base)
     assert done.returncode == 0
@@ -72,8 +68,8 @@ def test_a_batch_says_it_once_and_asks_for_each_query_once(
     ids=["500", "401", "dimension", "closed midway"],
 )
 def test_a_broken_endpoint_costs_the_vector_and_not_the_keyword_hits(
-    folder: Path, endpoint: HttpEndpoint, service: Service, trouble: Answer, times: int, sentence: str
-) -> None:
+    folder, endpoint, service, trouble, times, sentence
+):
     service.troubles = [trouble] * 3
     done = ran(configured(folder, endpoint.base), "recall", "tea", "--json")
     assert set(recalled(done)) == {"row0", "row1"}
@@ -96,9 +92,7 @@ def test_a_broken_endpoint_costs_the_vector_and_not_the_keyword_hits(
     ],
     ids=["store", "reindex"],
 )
-def test_what_is_written_is_reported_in_the_same_way(
-    folder: Path, endpoint: HttpEndpoint, arguments: tuple[str, ...], wanted: str
-) -> None:
+def test_what_is_written_is_reported_in_the_same_way(folder, endpoint, arguments, wanted):
     done = ran(configured(folder, ELSEWHERE), *arguments, HTTP_PROXY=endpoint.base)
     assert done.returncode == 0, done.stderr
     assert f"zeroclaw: Asking embeddings.example (text-embedding-3-small) for {wanted}" in done.stderr

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from recall_progress_world import Service, configured
+from recall_progress_world import configured
 from support import settling
-from support.http_endpoints import HttpEndpoint
 from support.screens import said, screen_words
 from support.settling import settled
 from textual.pilot import Pilot
@@ -28,7 +27,7 @@ ASKING = "2 injected so far · getting the query vector from 127.0.0.1 …"
 
 
 @pytest.fixture(autouse=True)
-def still_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def still_terminal(monkeypatch, tmp_path):
     settling.still_terminal(monkeypatch)
     monkeypatch.setenv("HOME", str(tmp_path))
 
@@ -67,9 +66,7 @@ async def searched(pilot: Pilot[Any], query: str) -> None:
     await pilot.pause()
 
 
-async def test_keyword_hits_are_shown_until_the_vector_is_there(
-    folder: Path, endpoint: HttpEndpoint, service: Service
-) -> None:
+async def test_keyword_hits_are_shown_until_the_vector_is_there(folder, endpoint, service):
     service.holds = True
     async with inspecting(folder, endpoint.base) as pilot:
         await searched(pilot, "tea")
@@ -82,12 +79,10 @@ async def test_keyword_hits_are_shown_until_the_vector_is_there(
     assert service.asked == [["tea"]]
 
 
-async def test_making_one_vector_again_says_what_was_sent(
-    folder: Path, endpoint: HttpEndpoint, service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_making_one_vector_again_says_what_was_sent(folder, endpoint, service, monkeypatch):
     monkeypatch.setenv("HTTP_PROXY", endpoint.base)
     async with inspecting(folder, "http://embeddings.example") as pilot:
-        await pilot.app.screen.run_command("re_embed")  # type: ignore[attr-defined]
+        await pilot.app.screen.run_command("re_embed")
         asking = "Asking embeddings.example (text-embedding-3-small) for the vector of a text: about 9 "
         await until(pilot, lambda: asking in said(pilot.app))
         sent = "Its embedding now matches its content. Sent to embeddings.example."

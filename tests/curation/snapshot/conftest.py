@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 from snapshot_samples import make_install, opened
 from support.small_store import blob
-
-from zeroclaw_tui.curation.library import Library
 
 ROWS = (
     {"key": "lang", "content": "User prefers Rust", "updated_at": "2026-03-02T10:00:00.000000001+00:00"},
@@ -21,7 +16,7 @@ ROWS = (
 
 
 @pytest.fixture
-async def library(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Library]:
+async def library(request, tmp_path):
     """Four core memories, one of them superseded, and one of a day."""
     make_install(tmp_path / "zc", getattr(request, "param", "G4"), ROWS)
     found = await opened(tmp_path / "zc")

@@ -103,7 +103,7 @@ def main() -> int:
 
 
 def _on(work: Callable[[Path], object], folder: Path) -> Callable[[], None]:
-    return lambda: asyncio.run(work(folder))  # type: ignore[arg-type]
+    return lambda: asyncio.run(work(folder))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ from snapshot_samples import config_of, make_install, opened, real_snapshot, rea
 from zeroclaw_tui.backends.lookup import entries_with_key
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.formats.snapshot import NAME, load
-from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.snapshot import place_of, plan_hydrate
 from zeroclaw_tui.curation.transfer.imports import import_memories
@@ -48,13 +47,13 @@ async def _made(folder: Path, version: str | None = None) -> Outcome:
 
 
 @pytest.fixture
-def hand_made(tmp_path: Path) -> Path:
+def hand_made(tmp_path):
     file = tmp_path / "made.md"
     file.write_text(HAND_MADE)
     return file
 
 
-async def test_new_memories_become_core_with_the_dates_of_the_file(library: Library, hand_made: Path) -> None:
+async def test_new_memories_become_core_with_the_dates_of_the_file(library, hand_made):
     plan = await plan_hydrate(Target.of(library), hand_made)
     assert (plan.new, plan.same, plan.taken, plan.samples) == (1, 0, 1, ("lang",))
     assert any("no id, session" in note for note in plan.notes)
@@ -67,7 +66,7 @@ async def test_new_memories_become_core_with_the_dates_of_the_file(library: Libr
     assert [scored.entry.key for scored in await library.memory.recall("green tea", 3)] == ["tea"]
 
 
-async def test_a_store_that_is_not_sqlite_is_refused(tmp_path: Path, hand_made: Path) -> None:
+async def test_a_store_that_is_not_sqlite_is_refused(tmp_path, hand_made):
     make_install(tmp_path / "zc", "G2", [])
     notes = await opened(tmp_path / "zc", backend="markdown")
     with pytest.raises(Refused, match="hydrates only"):
@@ -75,7 +74,7 @@ async def test_a_store_that_is_not_sqlite_is_refused(tmp_path: Path, hand_made: 
     await notes.close()
 
 
-async def test_a_real_snapshot_becomes_a_store_of_what_zeroclaw_hydrates(tmp_path: Path) -> None:
+async def test_a_real_snapshot_becomes_a_store_of_what_zeroclaw_hydrates(tmp_path):
     """But one that opens, with the dates of the file, and with a keyword index in step."""
     root = make_install(tmp_path / "zc", None)
     (root / NAME).write_bytes(real_snapshot("0.1.7").encode())
@@ -92,7 +91,7 @@ async def test_a_real_snapshot_becomes_a_store_of_what_zeroclaw_hydrates(tmp_pat
     await library.close()
 
 
-async def test_a_log_without_its_database_is_not_touched(tmp_path: Path) -> None:
+async def test_a_log_without_its_database_is_not_touched(tmp_path):
     root = make_install(tmp_path / "zc", None)
     (root / NAME).write_text(HAND_MADE)
     (root / "memory" / "brain.db-wal").write_bytes(b"writes")

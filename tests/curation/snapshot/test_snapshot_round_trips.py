@@ -59,7 +59,7 @@ async def _hydrate(target: Target, file: Path) -> None:
 @example(rows=[("k", "---\n*Created: x*\n### 🔑 `other`\r\n\x00"), ("two\nlines", "`"), ("end`\n### 🔑 `more", " \n ")])
 @example(rows=[("big", "0123456789abcde\n" * 16384)])
 @given(rows=_rows)
-def test_every_memory_is_restored_exactly_from_the_lossless_copy(rows: list[tuple[str, str]]) -> None:
+def test_every_memory_is_restored_exactly_from_the_lossless_copy(rows):
     """Into a store in use and into a new one; and without that copy, what ZeroClaw's format leaves of it."""
     with tempfile.TemporaryDirectory() as folder:
         made = [

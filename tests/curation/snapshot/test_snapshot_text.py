@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 from hypothesis import example, given
@@ -23,7 +22,7 @@ _keys = (
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_store_gives_the_very_file_its_zeroclaw_exported(version: str, tmp_path: Path) -> None:
+def test_a_store_gives_the_very_file_its_zeroclaw_exported(version, tmp_path):
     """But for the moment of the export."""
     real = real_snapshot(version)
     columns = ("id", "key", "content", "category", "created_at", "updated_at")
@@ -35,7 +34,7 @@ def test_a_store_gives_the_very_file_its_zeroclaw_exported(version: str, tmp_pat
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_real_snapshot_is_read_as_its_zeroclaw_hydrated_it(version: str) -> None:
+def test_a_real_snapshot_is_read_as_its_zeroclaw_hydrated_it(version):
     """The same keys and contents in the same order, and the dates that ZeroClaw itself lets go of."""
     read = read_snapshot(real_snapshot(version))
     assert [(found.key, found.values["content"]) for found in read.rows] == really_hydrated(version)
@@ -46,7 +45,7 @@ def test_a_real_snapshot_is_read_as_its_zeroclaw_hydrated_it(version: str) -> No
 @given(rows=st.lists(st.tuples(_keys, _text), max_size=4))
 @example(rows=[("k", "a\n---\nb"), ("k", "a")])
 @example(rows=[("k", "a\n### 🔑 `other`\nb"), ("other", "c")])
-def test_what_is_lost_is_exactly_what_zeroclaw_reads_otherwise(rows: list[tuple[str, str]]) -> None:
+def test_what_is_lost_is_exactly_what_zeroclaw_reads_otherwise(rows):
     memories = [Row.of(entry(key, content, id=str(at))) for at, (key, content) in enumerate(rows)]
     written = [row.entry() for row in memories if can_be_written(row)]
     read = {found.key: found.values["content"] for found in read_snapshot(snapshot_text(written, NOW)).rows}
@@ -59,6 +58,6 @@ def test_what_is_lost_is_exactly_what_zeroclaw_reads_otherwise(rows: list[tuple[
     ("text", "because"),
     [(OTHERS_FILE, "another program"), ("", "empty"), ("### `k`\n\ntext\n", "another program")],
 )
-def test_a_file_of_another_program_is_recognised(text: str, because: str) -> None:
+def test_a_file_of_another_program_is_recognised(text, because):
     read = read_snapshot(text)
     assert because in read.because

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from snapshot_samples import make_install, opened
@@ -13,12 +12,11 @@ from support import small_store
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation import snapshot as snapshots
 from zeroclaw_tui.curation.formats.snapshot import NAME, SIDE_CAR, load, read_snapshot
-from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.snapshot import compare, place_of, plan_snapshot, write_snapshot
 from zeroclaw_tui.memory.errors import Refused
 
 
-async def test_memories_of_one_moment_are_in_the_order_sqlite_gives_zeroclaw(tmp_path: Path) -> None:
+async def test_memories_of_one_moment_are_in_the_order_sqlite_gives_zeroclaw(tmp_path):
     """ZeroClaw's own statement orders by the moment only, in descending text order."""
     moments = ("2026-03-01T10:00:00+00:00", "2026-03-01T09:59:59.999999999+00:00", "2026-03-01T10:00:00+01:00")
     rows = [{"key": f"k{at}", "content": f"c{at}", "updated_at": moments[at % 3]} for at in range(3000)]
@@ -31,7 +29,7 @@ async def test_memories_of_one_moment_are_in_the_order_sqlite_gives_zeroclaw(tmp
         assert [read.key for read in read_snapshot((root / NAME).read_text()).rows] == [key for (key,) in found]
 
 
-async def test_a_snapshot_zeroclaw_wrote_since_stays_when_ours_is_undone(library: Library) -> None:
+async def test_a_snapshot_zeroclaw_wrote_since_stays_when_ours_is_undone(library):
     """ZeroClaw writes it again at each start."""
     file = place_of(library.config)
     await write_snapshot(library)
@@ -41,7 +39,7 @@ async def test_a_snapshot_zeroclaw_wrote_since_stays_when_ours_is_undone(library
     assert any(NAME in note for note in outcome.notes)
 
 
-async def test_without_core_memories_nothing_is_written(tmp_path: Path) -> None:
+async def test_without_core_memories_nothing_is_written(tmp_path):
     root = make_install(tmp_path / "zc", "G2", [{"category": "daily"}])
     (root / NAME).write_text("### 🔑 `k`\n\nan earlier snapshot\n")
     library = await opened(tmp_path / "zc")
@@ -51,7 +49,7 @@ async def test_without_core_memories_nothing_is_written(tmp_path: Path) -> None:
     assert "an earlier snapshot" in (root / NAME).read_text()
 
 
-async def test_a_lone_store_a_read_only_one_and_other_backends_are_refused(tmp_path: Path) -> None:
+async def test_a_lone_store_a_read_only_one_and_other_backends_are_refused(tmp_path):
     make_install(tmp_path / "zc", "G2", [{}])
     lone = small_store.make(tmp_path / "lone.db", "G2", [{}])
     library = await opened(tmp_path / "zc", location=str(lone))
@@ -69,7 +67,7 @@ async def test_a_lone_store_a_read_only_one_and_other_backends_are_refused(tmp_p
     await library.close()
 
 
-async def test_too_many_vectors_are_left_out_with_a_note(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_too_many_vectors_are_left_out_with_a_note(library, monkeypatch):
     monkeypatch.setattr(snapshots, "MAX_VECTOR_BYTES", 4)
     assert not (await plan_snapshot(library)).has_vectors
     outcome = await write_snapshot(library)
@@ -78,7 +76,7 @@ async def test_too_many_vectors_are_left_out_with_a_note(library: Library, monke
 
 
 @pytest.mark.parametrize("keeps_copy", [True, False])
-async def test_right_after_it_was_written_store_and_snapshot_are_the_same(library: Library, keeps_copy: bool) -> None:
+async def test_right_after_it_was_written_store_and_snapshot_are_the_same(library, keeps_copy):
     """Also through ZeroClaw's format, which trims contents and makes entries of lines that look like them."""
     await write_snapshot(library)
     file = place_of(library.config)
@@ -89,7 +87,7 @@ async def test_right_after_it_was_written_store_and_snapshot_are_the_same(librar
     assert (await plan_snapshot(library)).lossy == ("hard",)
 
 
-async def test_a_contradicting_lossless_copy_is_not_used(library: Library) -> None:
+async def test_a_contradicting_lossless_copy_is_not_used(library):
     await write_snapshot(library)
     file = place_of(library.config)
     file.write_text(file.read_text().replace("User prefers Rust", "User prefers Haskell"))

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import pytest
 from copies_samples import Place
 from support import small_store
 
 
 @pytest.fixture
-def make_place(tmp_path: Path) -> Callable[..., Place]:
+def make_place(tmp_path):
     """An install of a generation with these rows and nothing else."""
 
-    def make(generation: str = "G2", rows: tuple[dict[str, Any], ...] = (), backend: str = "sqlite") -> Place:
+    def make(generation="G2", rows=(), backend="sqlite"):
         config_dir = tmp_path / "zeroclaw"
         root = config_dir / ("workspace" if generation in ("G1", "G2") else "data")
         (root / "memory").mkdir(parents=True)
@@ -28,6 +24,6 @@ def make_place(tmp_path: Path) -> Callable[..., Place]:
 
 
 @pytest.fixture
-def place(make_place: Callable[..., Place]) -> Place:
+def place(make_place):
     """One that has no memory."""
     return make_place()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.running_action import RunningAction
 from zeroclaw_tui.curation.traces.copies import clean_copies, find_copies
 from zeroclaw_tui.files import database as connections
-from zeroclaw_tui.memory.change import Conflicts, RowChange
+from zeroclaw_tui.memory.change import Conflicts
 
 Make = Callable[..., Place]
 
@@ -27,7 +27,7 @@ async def _clean(library: Library, *contents: str) -> Any:
     return await clean_copies(library, await find_copies(library, contents or (SECRET,)))
 
 
-async def test_cleaning_removes_only_those_lines_and_undo_restores_the_bytes(make_place: Make) -> None:
+async def test_cleaning_removes_only_those_lines_and_undo_restores_the_bytes(make_place):
     """Line ends, bytes that are no UTF-8, blanks and the mode of every file stay."""
     place = make_place("G4", ({"key": "lang", "content": OTHER},))
     files = {
@@ -56,12 +56,12 @@ async def test_cleaning_removes_only_those_lines_and_undo_restores_the_bytes(mak
     assert not list(place.config_dir.rglob("*.tmp"))
 
 
-async def test_a_file_that_changes_in_the_meantime_is_left_alone(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_file_that_changes_in_the_meantime_is_left_alone(place, monkeypatch):
     """What the agent wrote stays, a sentence says so, and there is nothing to undo."""
     notes = place.write("MEMORY.md", f"- **door**: {SECRET}\n")
     record = RunningAction.record
 
-    def record_and_write(action: RunningAction, changes: Sequence[RowChange]) -> None:
+    def record_and_write(action, changes):
         record(action, changes)
         notes.write_text(f"{notes.read_text()}- **new**: from the agent\n")
 
@@ -93,7 +93,7 @@ def _messages(path: Path) -> list[str]:
         return [content for (content,) in connection.execute("SELECT content FROM sessions ORDER BY id")]
 
 
-async def test_a_chat_is_cleaned_while_the_agent_writes(place: Place) -> None:
+async def test_a_chat_is_cleaned_while_the_agent_writes(place):
     """The agent has the database open; its new messages stay, and the log keeps nothing."""
     path = _chats(place, f"Mind: {SECRET}", OTHER)
     with closing(sqlite3.connect(path, isolation_level=None)) as agent:
@@ -116,7 +116,7 @@ async def test_a_chat_is_cleaned_while_the_agent_writes(place: Place) -> None:
         assert _messages(path)[0] == "the agent wrote this"
 
 
-async def test_a_locked_chat_is_reported_and_left(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_locked_chat_is_reported_and_left(place, monkeypatch):
     monkeypatch.setattr(connections, "BUSY_SECONDS", 0.05)
     path = _chats(place, SECRET)
     notes = place.write("MEMORY.md", f"{SECRET}\nrest\n")

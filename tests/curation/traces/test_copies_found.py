@@ -21,7 +21,7 @@ async def _found(place: Place, *contents: str) -> dict[str, list[TextPlace]]:
         return by_kind
 
 
-async def test_unreadable_places_are_reported(place: Place) -> None:
+async def test_unreadable_places_are_reported(place):
     """Damaged databases and a folder among files: each database says why, none stops the rest."""
     place.write("memory/audit.db", b"not a database at all" * 100)
     for name in ("memory/response_cache.db", "sessions/sessions.db", "memory/brain.db.backup-1"):
@@ -36,7 +36,7 @@ async def test_unreadable_places_are_reported(place: Place) -> None:
         assert copy.why
 
 
-async def test_an_unindexed_log_is_not_read(place: Place) -> None:
+async def test_an_unindexed_log_is_not_read(place):
     """Reading it would make a file next to a database of another program; that it was not read is said."""
     backup = small_store.make(place.root / "memory" / "discord.db", "G2", [])
     wal = place.write("memory/discord.db-wal", b"\x37\x7f\x06\x82" + b"\x00" * 100)
@@ -46,7 +46,7 @@ async def test_an_unindexed_log_is_not_read(place: Place) -> None:
     assert not backup.with_name("discord.db-shm").exists()
 
 
-async def test_notes_of_the_store_itself_are_no_copies(make_place: Make) -> None:
+async def test_notes_of_the_store_itself_are_no_copies(make_place):
     """Where memory is Markdown, the same text on another line is another memory; agents' folders are the store too."""
     place = make_place(backend="markdown")
     place.database.unlink()

@@ -11,7 +11,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from erase_samples import ALONE, EVERYTHING, OTHERS, TEXT, Planted, bytes_left, plant, rows
+from erase_samples import ALONE, EVERYTHING, OTHERS, TEXT, bytes_left, plant, rows
 from support.left_texts import snapshot
 from support.opened import opened_at
 
@@ -37,16 +37,16 @@ async def _erase(library: Library, *texts: str) -> EraseReport:
 
 
 @pytest.fixture
-def planted(tmp_path: Path) -> Planted:
+def planted(tmp_path):
     return plant(tmp_path / "zeroclaw", EVERYTHING)
 
 
 @pytest.fixture
-def alone(tmp_path: Path) -> Planted:
+def alone(tmp_path):
     return plant(tmp_path / "zeroclaw", ALONE)
 
 
-async def test_a_plan_changes_nothing(planted: Planted) -> None:
+async def test_a_plan_changes_nothing(planted):
     before = {path: path.read_bytes() for path in planted.config_dir.rglob("*") if path.is_file()}
     async with planted.opened() as library:
         plan = await _plan(library)
@@ -55,7 +55,7 @@ async def test_a_plan_changes_nothing(planted: Planted) -> None:
     assert plan.places
 
 
-async def test_neither_report_nor_journal_contains_the_text(planted: Planted) -> None:
+async def test_neither_report_nor_journal_contains_the_text(planted):
     named = planted.root / "backups" / f"{TEXT}.gz"
     named.parent.mkdir(exist_ok=True)
     named.write_bytes(gzip.compress(b"nothing"))
@@ -67,7 +67,7 @@ async def test_neither_report_nor_journal_contains_the_text(planted: Planted) ->
     assert any(one.place.endswith("[removed].gz") for one in report.scan.skipped)
 
 
-async def test_the_trash_loses_only_the_erased_text(alone: Planted) -> None:
+async def test_the_trash_loses_only_the_erased_text(alone):
     async with alone.opened() as library:
         for words in (TEXT, OTHERS[3]):
             await remove_memories(library, await plan_purge(library, MemoryFilter(contains=words)), "purge")
@@ -83,11 +83,10 @@ async def test_the_trash_loses_only_the_erased_text(alone: Planted) -> None:
     assert bytes_left(alone.config_dir) == []
 
 
-async def test_marked_memories_are_erased_whatever_their_text(alone: Planted) -> None:
+async def test_marked_memories_are_erased_whatever_their_text(alone):
     """What they held before as well."""
     async with alone.opened() as library:
         row = await row_with_id(library.memory, "id-000")
-        assert row is not None
         await edit_memory(library, "id-000", Edit({"content": "Now it says this"}), row.fingerprint)
         plan = await _plan(library, ids=("id-000",))
         assert (await erase_texts(library, plan)).is_complete
@@ -114,7 +113,7 @@ def _holder(database: Path, what: str) -> subprocess.Popen[str]:
     return process
 
 
-async def test_rows_are_erased_while_a_program_has_the_database_open(alone: Planted) -> None:
+async def test_rows_are_erased_while_a_program_has_the_database_open(alone):
     """Its bytes stay until that is stopped; then erasing once more finishes."""
     holder = _holder(alone.database, "open")
     try:
@@ -131,7 +130,7 @@ async def test_rows_are_erased_while_a_program_has_the_database_open(alone: Plan
     assert bytes_left(alone.config_dir) == []
 
 
-async def test_where_the_store_is_locked_nothing_is_erased(planted: Planted, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_where_the_store_is_locked_nothing_is_erased(planted, monkeypatch):
     monkeypatch.setattr(connections, "BUSY_SECONDS", 0.1)
     before = bytes_left(planted.config_dir)
     holder = _holder(planted.database, "lock")
@@ -144,7 +143,7 @@ async def test_where_the_store_is_locked_nothing_is_erased(planted: Planted, mon
     assert bytes_left(planted.config_dir) == before
 
 
-async def test_packed_and_binary_files_are_reported_and_left(alone: Planted) -> None:
+async def test_packed_and_binary_files_are_reported_and_left(alone):
     backups = alone.root / "backups" / "one"
     backups.mkdir(parents=True)
     (backups / "old.log.gz").write_bytes(gzip.compress(f"x {TEXT}".encode()))
@@ -159,7 +158,7 @@ async def test_packed_and_binary_files_are_reported_and_left(alone: Planted) -> 
     assert ["packed" in one.why for one in report.scan.skipped if one.place.endswith("old.log.gz")] == [True]
 
 
-async def test_a_backup_of_the_config_loses_the_text(alone: Planted) -> None:
+async def test_a_backup_of_the_config_loses_the_text(alone):
     backup = alone.config_dir / "config.toml.bak"
     backup.write_text(f'[memory]\nbackend = "sqlite"\n[identity]\nname = "{TEXT}"\n')
     (alone.config_dir / "config.toml.link").symlink_to(alone.config_dir / "config.toml")
@@ -169,7 +168,7 @@ async def test_a_backup_of_the_config_loses_the_text(alone: Planted) -> None:
 
 
 @pytest.mark.parametrize("text", ["2026-03-01", "created", "core mem", "memory", "daily log"])
-async def test_lines_that_zeroclaw_writes_around_memories_stay(alone: Planted, text: str) -> None:
+async def test_lines_that_zeroclaw_writes_around_memories_stay(alone, text):
     file, notes = alone.root / "MEMORY_SNAPSHOT.md", alone.root / "memory" / "archive" / "2026-03-01.md"
     file.write_text(snapshot(("a", "A"), ("b", f"told {text} once")))
     notes.parent.mkdir()
@@ -182,7 +181,7 @@ async def test_lines_that_zeroclaw_writes_around_memories_stay(alone: Planted, t
     assert notes.read_text() == "# Daily Log — 2026-03-01\n\n- **a**: A\n"
 
 
-async def test_copies_of_a_named_store_are_erased_too(alone: Planted, tmp_path: Path) -> None:
+async def test_copies_of_a_named_store_are_erased_too(alone, tmp_path):
     copies = [alone.root / "memory" / "brain.db.bak", alone.root / "backup" / "brain.db", alone.config_dir / "old.sav"]
     copies[1].parent.mkdir()
     for copied in copies:
@@ -198,7 +197,7 @@ async def test_copies_of_a_named_store_are_erased_too(alone: Planted, tmp_path: 
     assert not copies[0].exists() or rows(copies[0], "SELECT count(*) FROM memories") == [len(OTHERS)]
 
 
-async def test_a_link_of_zeroclaw_stays_a_link(alone: Planted, tmp_path: Path) -> None:
+async def test_a_link_of_zeroclaw_stays_a_link(alone, tmp_path):
     real = tmp_path / "elsewhere.md"
     real.write_text(f"- {TEXT}\n- stays\n")
     (alone.root / "USER.md").symlink_to(real)
@@ -211,7 +210,7 @@ async def test_a_link_of_zeroclaw_stays_a_link(alone: Planted, tmp_path: Path) -
     assert real.read_text() == "- stays\n"
 
 
-async def test_in_notes_only_the_marked_line_is_erased(tmp_path: Path) -> None:
+async def test_in_notes_only_the_marked_line_is_erased(tmp_path):
     notes = tmp_path / "MEMORY.md"
     head = "# Long-Term Memory\n"
     notes.write_text(f"{head}- **a**: one\n\n- **b**: two\n\n- **c**: three\n")

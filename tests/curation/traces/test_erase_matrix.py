@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from erase_samples import (
@@ -11,7 +10,6 @@ from erase_samples import (
     OTHERS,
     STAYING,
     TEXT,
-    Layout,
     Planted,
     bytes_left,
     plant,
@@ -25,7 +23,7 @@ from zeroclaw_tui.curation.traces.matcher import TextMatcher
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
-async def test_no_byte_of_the_text_is_left_and_nothing_else_changes(tmp_path: Path, layout: Layout) -> None:
+async def test_no_byte_of_the_text_is_left_and_nothing_else_changes(tmp_path, layout):
     """By a scan that shares no code with the program."""
     planted = plant(tmp_path / "zeroclaw", layout)
     assert bytes_left(tmp_path)

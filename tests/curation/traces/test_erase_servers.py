@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 from erase_samples import OTHERS, TEXT, bytes_left
 from support.lucid_program import write_program
 from support.opened import opened as library_of
 from support.postgres_place import PostgresPlace
-from support.postgres_server import PostgresServer, running_postgres
+from support.postgres_server import running_postgres
 from support.qdrant_server import serving
 from support.redis_server import NO_SERVER, running_redis, server_program
 from support.small_store import make
@@ -24,7 +23,7 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.purge_plan import plan_purge
 from zeroclaw_tui.curation.traces.erase import EraseReport, erase_texts, plan_erase
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
-from zeroclaw_tui.memory.change import ApplyResult, Draft
+from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.memory.query import MemoryFilter
 
 CONTENTS = (OTHERS[0], f"I met {TEXT.upper()}", OTHERS[1], f"{TEXT} again")
@@ -43,20 +42,20 @@ class Store:
 
 
 @pytest.fixture(scope="module")
-def postgres() -> Iterator[PostgresServer]:
+def postgres():
     with running_postgres() as server:
         yield server
 
 
 @pytest.fixture
-def place(postgres: PostgresServer, request: pytest.FixtureRequest) -> PostgresPlace:
+def place(postgres, request):
     place = PostgresPlace(postgres, f"erase{abs(hash(request.node.name)) % 10**9}")
     place.make_table("key")
     return place
 
 
 @pytest.fixture(params=["redis", "postgres", "qdrant"])
-def store(request: pytest.FixtureRequest) -> Iterator[Store]:
+def store(request):
     if request.param == "redis":
         if server_program() is None:
             pytest.skip(NO_SERVER)
@@ -71,7 +70,7 @@ def store(request: pytest.FixtureRequest) -> Iterator[Store]:
 
 
 @pytest.fixture
-def opened(tmp_path: Path) -> Opened:
+def opened(tmp_path):
     (tmp_path / "zc").mkdir()
     embeds = 'embedding_provider = "local"\nembedding_dimensions = 16\n'
     (tmp_path / "zc" / "config.toml").write_text(CONFIG + embeds)
@@ -94,9 +93,7 @@ async def _contents(library: Library) -> list[str]:
     return sorted(entry.content for entry in await library.memory.list())
 
 
-async def test_rows_are_erased_and_what_a_server_keeps_is_reported(
-    store: Store, opened: Opened, tmp_path: Path
-) -> None:
+async def test_rows_are_erased_and_what_a_server_keeps_is_reported(store, opened, tmp_path):
     async with opened(store.backend, store.location) as library:
         await _fill(library)
         plan = await plan_erase(library, TextMatcher([TEXT]))
@@ -117,14 +114,12 @@ async def test_rows_are_erased_and_what_a_server_keeps_is_reported(
     assert bytes_left(tmp_path) == []
 
 
-async def test_a_store_that_cannot_be_read_again_is_reported(
-    place: PostgresPlace, opened: Opened, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_store_that_cannot_be_read_again_is_reported(place, opened, monkeypatch):
     async with opened("postgres", place.url) as library:
         await store_memory(library, Draft("key", TEXT))
         plan, apply = await plan_erase(library, TextMatcher([TEXT])), library.memory.apply
 
-        async def apply_and_break(*arguments: Any, **options: Any) -> ApplyResult:
+        async def apply_and_break(*arguments, **options):
             result = await apply(*arguments, **options)
             place.run("ALTER TABLE memories RENAME TO elsewhere")
             return result
@@ -136,7 +131,7 @@ async def test_a_store_that_cannot_be_read_again_is_reported(
 
 
 @pytest.fixture
-def lucid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def lucid(tmp_path, monkeypatch):
     """An install that hands its memories to lucid; gives the home folder."""
     write_program(tmp_path / "bin")
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -158,7 +153,7 @@ def _lucid_database(home: Path, *contents: str) -> Path:
     return path
 
 
-async def test_lucids_own_database_is_reported_and_left(lucid: Path) -> None:
+async def test_lucids_own_database_is_reported_and_left(lucid):
     """What it was given fills a page and more, so that in its file the text is not in one piece."""
     long = f"{'x' * 4040}{TEXT}{'y' * 4000}"
     theirs = _lucid_database(lucid, OTHERS[0], *(f"{'-' * at}{long}" for at in range(0, 60, 6)))

@@ -77,12 +77,12 @@ def _write(path: Path, place: Place) -> None:
 
 
 @pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+def install(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     return Install(tmp_path)
 
 
-async def test_every_place_of_the_table_is_named_and_erased_or_left_with_its_reason(install: Install) -> None:
+async def test_every_place_of_the_table_is_named_and_erased_or_left_with_its_reason(install):
     async with opened(config_dir=install.config_dir, backend="lucid") as library:
         await remove_memories(library, await plan_purge(library, MemoryFilter(contains="again")), "purge")
         plan = await plan_erase(library, TextMatcher([TEXT]))

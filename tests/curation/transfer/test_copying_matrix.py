@@ -99,7 +99,7 @@ REDIS_TEXTS = (
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory):
     with running_postgres() as postgres, running_redis() as redis, serving() as qdrant:
         postgres.make_user("zeroclaw", "secret")
         postgres.make_database("matrix", "zeroclaw")
@@ -124,14 +124,14 @@ def _in_notes(texts: Counter[str]) -> Counter[str]:
 
 
 @pytest.mark.parametrize("number", range(len(KINDS)), ids=KINDS)
-async def test_a_store_is_copied_to_its_own_kind_and_to_the_next(number: int, world: World, tmp_path: Path) -> None:
+async def test_a_store_is_copied_to_its_own_kind_and_to_the_next(number, world, tmp_path):
     """Each kind is read once and written twice."""
     await _copy_to({number, (number + 1) % len(KINDS)}, number, world, tmp_path)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(KINDS)), ids=KINDS)
-async def test_a_store_is_copied_to_every_kind(number: int, world: World, tmp_path: Path) -> None:
+async def test_a_store_is_copied_to_every_kind(number, world, tmp_path):
     await _copy_to(range(len(KINDS)), number, world, tmp_path)
 
 

@@ -31,7 +31,7 @@ def parse(text: str) -> tuple[str, ...]:
 
 
 @pytest.fixture(autouse=True)
-def utc(monkeypatch: pytest.MonkeyPatch) -> None:
+def utc(monkeypatch):
     """Days are local ones."""
     monkeypatch.setitem(os.environ, "TZ", "UTC")
 
@@ -45,7 +45,7 @@ def _notes(folder: Path, core: str, day: str) -> Path:
     return notes
 
 
-async def test_each_memory_becomes_a_line_as_zeroclaw_writes_it(tmp_path: Path) -> None:
+async def test_each_memory_becomes_a_line_as_zeroclaw_writes_it(tmp_path):
     install_in(tmp_path, ROWS)
     notes = tmp_path / "notes"
     async with opened(tmp_path) as library:
@@ -66,7 +66,7 @@ async def test_each_memory_becomes_a_line_as_zeroclaw_writes_it(tmp_path: Path) 
     assert (notes / "memory" / "undated.md").read_text().endswith("\n- **odd**: no day\n")
 
 
-async def test_notes_give_their_keys_back_and_the_newest_of_a_key_counts(tmp_path: Path) -> None:
+async def test_notes_give_their_keys_back_and_the_newest_of_a_key_counts(tmp_path):
     install_in(tmp_path, [])
     core = "# Mine\n\n- **lang**: C\n\nplain line\n- **lang**: Rust\n"
     notes = _notes(tmp_path, core, "- **day**: **bold**: went out\n")
@@ -115,9 +115,7 @@ LINES = st.lists(
 
 @settings(max_examples=25, deadline=None)
 @given(LINES)
-def test_hostile_texts_are_copied_to_a_database_and_to_notes(
-    rows: list[tuple[str, str, str, bytes | None]],
-) -> None:
+def test_hostile_texts_are_copied_to_a_database_and_to_notes(rows):
     with TemporaryDirectory() as folder:
         asyncio.run(_hostile(rows, Path(folder)))
 

@@ -6,7 +6,6 @@ import hashlib
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,9 +32,7 @@ def _rows(count: int = 12) -> list[dict[str, Any]]:
     ]
 
 
-async def test_a_database_that_is_not_there_is_made_and_gets_every_value_and_again_only_what_is_missing(
-    tmp_path: Path,
-) -> None:
+async def test_a_database_that_is_not_there_is_made_and_gets_every_value_and_again_only_what_is_missing(tmp_path):
     database = install_in(tmp_path, _rows())
     before, stamp = hashlib.sha256(database.read_bytes()).hexdigest(), database.stat().st_mtime_ns
     new = tmp_path / "far" / "away" / "new.db"
@@ -57,7 +54,7 @@ async def test_a_database_that_is_not_there_is_made_and_gets_every_value_and_aga
     assert (hashlib.sha256(database.read_bytes()).hexdigest(), database.stat().st_mtime_ns) == (before, stamp)
 
 
-async def test_missing_agents_are_added(tmp_path: Path) -> None:
+async def test_missing_agents_are_added(tmp_path):
     database = install_in(tmp_path, [], "G4")
     change(database, "INSERT INTO agents VALUES ('w', 'writer', '2026-01-01')")
     owners = "SELECT agents.alias, key, content FROM memories JOIN agents ON agents.id = agent_id ORDER BY 1"
@@ -86,7 +83,7 @@ async def test_missing_agents_are_added(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "lucid"])
-async def test_the_store_itself_is_no_target(backend: str, tmp_path: Path) -> None:
+async def test_the_store_itself_is_no_target(backend, tmp_path):
     database = install_in(tmp_path, _rows(1))
     (tmp_path / "link.db").symlink_to(database)
     async with opened(tmp_path) as library:
@@ -98,7 +95,7 @@ async def test_the_store_itself_is_no_target(backend: str, tmp_path: Path) -> No
             await open_target(library, "none", None, environ={})
 
 
-async def test_the_check_finds_a_change_by_another_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_check_finds_a_change_by_another_program(tmp_path, monkeypatch):
     """The hashes are of what is read again, and not of what was written."""
     install_in(tmp_path, _rows())
     new = tmp_path / "new.db"
@@ -107,7 +104,7 @@ async def test_the_check_finds_a_change_by_another_program(tmp_path: Path, monke
         made = await target.make()
         apply = type(made.memory).apply
 
-        async def disturbed(memory: Any, *given: Any, **named: Any) -> Any:
+        async def disturbed(memory, *given, **named):
             done = await apply(memory, *given, **named)
             change(new, "UPDATE memories SET content = 'changed' WHERE key = 'key7'")
             return done

@@ -47,9 +47,7 @@ TABLE = b"key,content\r\n"
         ("x.md", b"# Notes\n", "x.md has no format that is known here"),
     ],
 )
-async def test_another_shape_is_one_sentence_that_names_the_line(
-    name: str, data: bytes, message: str, tmp_path: Path
-) -> None:
+async def test_another_shape_is_one_sentence_that_names_the_line(name, data, message, tmp_path):
     here, file = make(tmp_path / "here.db", "G4", [{"key": "own"}]), tmp_path / name
     before = everything(here)
     file.write_bytes(data)
@@ -76,7 +74,7 @@ print(int(peak.split()[1]) // 1024)
 
 
 @pytest.mark.slow
-def test_three_hundred_megabytes_go_through_in_little_memory(tmp_path: Path) -> None:
+def test_three_hundred_megabytes_go_through_in_little_memory(tmp_path):
     """Export and import of 3,000 memories of 100 KB each: under 150 MB where 300 MB would be held."""
     source = make(tmp_path / "source.db", "G4", ({"content": f"{at} " + "words " * 17_000} for at in range(3_000)))
     target, file = make(tmp_path / "target.db", "G4", []), tmp_path / "all.jsonl"

@@ -15,10 +15,9 @@ from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.changes import undo
-from zeroclaw_tui.curation.export import ExportFormat, export_file
+from zeroclaw_tui.curation.export import export_file
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
-from zeroclaw_tui.curation.transfer.plan import OnClash
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.change import Row
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -42,7 +41,7 @@ THERE = [
 
 
 @pytest.fixture(params=["G2", "G4"])
-def both(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
+def both(request, tmp_path):
     """A store, and another one of the same generation to take the export of."""
     return make(tmp_path / "here.db", request.param, HERE), make(tmp_path / "there.db", request.param, THERE)
 
@@ -75,9 +74,7 @@ def both(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
         ),
     ],
 )  # fmt: skip
-async def test_a_taken_key_is_skipped_overwritten_or_renamed(
-    on_clash: OnClash, count: int, contents: dict[str, str], both: tuple[Path, Path], tmp_path: Path
-) -> None:
+async def test_a_taken_key_is_skipped_overwritten_or_renamed(on_clash, count, contents, both, tmp_path):
     """And one undo brings back every row, its place, its vector and what the keyword index finds."""
     here, there = both
     file = await exported(there, tmp_path / "all.jsonl", vectors=True)
@@ -96,7 +93,7 @@ async def test_a_taken_key_is_skipped_overwritten_or_renamed(
     assert (everything(here), hits(here, WORDS)) == (before, found)
 
 
-async def test_an_overwritten_row_loses_the_vector_of_its_old_text(tmp_path: Path) -> None:
+async def test_an_overwritten_row_loses_the_vector_of_its_old_text(tmp_path):
     here, there = make(tmp_path / "here.db", "G4", HERE), make(tmp_path / "there.db", "G4", THERE)
     files = (
         await exported(there, tmp_path / "all.jsonl", vectors=True),
@@ -115,9 +112,7 @@ async def test_an_overwritten_row_loses_the_vector_of_its_old_text(tmp_path: Pat
 
 
 @pytest.mark.parametrize(("on_clash", "contents"), [("skip", ["A", "B"]), ("overwrite", ["A", "A2", "B"])])
-async def test_a_key_or_an_id_that_a_file_repeats_loses_nothing_unseen(
-    on_clash: OnClash, contents: list[str], tmp_path: Path
-) -> None:
+async def test_a_key_or_an_id_that_a_file_repeats_loses_nothing_unseen(on_clash, contents, tmp_path):
     file = _lines(
         tmp_path / "x.jsonl",
         {"id": "1", "key": "a", "content": "A"},
@@ -134,7 +129,7 @@ async def test_a_key_or_an_id_that_a_file_repeats_loses_nothing_unseen(
 
 
 @pytest.mark.parametrize("on_clash", ["skip", "overwrite", "rename"])
-async def test_what_another_agent_has_is_new_for_the_agent_that_was_named(tmp_path: Path, on_clash: OnClash) -> None:
+async def test_what_another_agent_has_is_new_for_the_agent_that_was_named(tmp_path, on_clash):
     """With ids of its own, by which the other's are left alone and one names the other it was superseded by."""
     rows = [
         {"id": "1", "key": "k", "content": "one", "superseded_by": "2"},
@@ -162,7 +157,7 @@ async def test_what_another_agent_has_is_new_for_the_agent_that_was_named(tmp_pa
     assert contents == {("default", "one"), ("default", "two"), ("writer", "changed"), ("writer", "two")}
 
 
-async def test_where_several_agents_leave_a_choice_nothing_is_written(tmp_path: Path) -> None:
+async def test_where_several_agents_leave_a_choice_nothing_is_written(tmp_path):
     here = make(tmp_path / "here.db", "G4", [])
     change(here, "UPDATE agents SET alias = 'one' WHERE id = ?", (AGENT,))
     change(here, "INSERT INTO agents (id, alias, created_at) VALUES ('w', 'two', '2026')")
@@ -181,9 +176,7 @@ async def test_where_several_agents_leave_a_choice_nothing_is_written(tmp_path: 
         (None, None, b"cut", False),
     ],
 )
-async def test_only_vectors_of_the_same_model_are_imported(
-    ours: tuple[str, ...] | None, theirs: tuple[str, ...] | None, vector: bytes, comes: bool, tmp_path: Path
-) -> None:
+async def test_only_vectors_of_the_same_model_are_imported(ours, theirs, vector, comes, tmp_path):
     here, there = make(tmp_path / "here.db", "G4", []), make(tmp_path / "there.db", "G4", [{"embedding": vector}])
     for path, identity in ((here, ours), (there, theirs)):
         for name, value in zip(("provider", "model", "dimensions"), identity or (), strict=False):
@@ -194,19 +187,16 @@ async def test_only_vectors_of_the_same_model_are_imported(
         assert bool(plan.notes) is not comes
         await import_memories(Target.of(library), plan, "skip")
         row = await row_with_id(library.memory, "id-000")
-    assert row is not None
     assert row.values["embedding"] == (vector if comes else None)
 
 
-async def test_what_the_agent_stored_in_the_meantime_is_not_touched(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_the_agent_stored_in_the_meantime_is_not_touched(tmp_path, monkeypatch):
     """Between the comparison and the write another program stores the same key."""
     here = make(tmp_path / "here.db", "G4", [])
     file = _lines(tmp_path / "x.jsonl", {"key": "a", "content": "file's"}, {"key": "b", "content": "file's"})
     apply = SqliteMemory.apply
 
-    async def after_the_agent(memory: Any, *given: Any, **named: Any) -> Any:
+    async def after_the_agent(memory, *given, **named):
         change(
             here,
             "INSERT INTO memories (id, key, content, category, created_at, updated_at, agent_id)"
@@ -226,7 +216,7 @@ async def test_what_the_agent_stored_in_the_meantime_is_not_touched(
     assert await _contents(here) == {"a": "the agent's", "b": "file's"}
 
 
-async def test_a_file_that_changed_since_it_was_shown_is_not_imported(tmp_path: Path) -> None:
+async def test_a_file_that_changed_since_it_was_shown_is_not_imported(tmp_path):
     here = make(tmp_path / "here.db", "G4", [])
     file = _lines(tmp_path / "x.jsonl", {"key": "a", "content": "A"})
     async with opened(here) as library:
@@ -241,7 +231,7 @@ async def test_a_file_that_changed_since_it_was_shown_is_not_imported(tmp_path: 
 
 
 @pytest.mark.parametrize("format", ["jsonl", "csv"])
-async def test_an_export_of_notes_is_a_way_back_into_them(tmp_path: Path, format: ExportFormat) -> None:
+async def test_an_export_of_notes_is_a_way_back_into_them(tmp_path, format):
     notes = tmp_path / "notes"
     (notes / "memory").mkdir(parents=True)
     day, core = notes / "memory" / "2026-03-04.md", notes / "MEMORY.md"

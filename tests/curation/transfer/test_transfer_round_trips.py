@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ from support.whole_store import everything, hits
 from transfer_world import EVERYTHING, exported, imported, library_of, opened
 
 from zeroclaw_tui.backends.in_memory import InMemory
-from zeroclaw_tui.curation.export import ExportFormat, export_file
+from zeroclaw_tui.curation.export import export_file
 from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
 from zeroclaw_tui.curation.transfer.supply import Stopped
 from zeroclaw_tui.curation.transfer.target import Target
@@ -38,7 +37,7 @@ ODD_ROWS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("generation", ["G1", "G2", "G3", "G4"])
-async def test_jsonl_brings_every_table_row_back_exactly(generation: str, tmp_path: Path) -> None:
+async def test_jsonl_brings_every_table_row_back_exactly(generation, tmp_path):
     """Rowids, types, bytes, vectors and columns nobody knows."""
     lacks = {"G1": ("importance",)}.get(generation, ())
     rows = [{name: value for name, value in row.items() if name not in lacks} for row in ODD_ROWS]
@@ -65,12 +64,10 @@ async def test_jsonl_brings_every_table_row_back_exactly(generation: str, tmp_pa
     ),
     format=st.sampled_from(["jsonl", "csv"]),
 )
-def test_any_text_survives_every_format(
-    memories: list[tuple[str, str, str]], format: ExportFormat, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_any_text_survives_every_format(memories, format, tmp_path_factory):
     folder = tmp_path_factory.mktemp("any")
 
-    async def there_and_back() -> list[tuple[str, str, str]]:
+    async def there_and_back():
         entries = [MemoryEntry(str(at), *memory, "2026-01-01T00:00:00+00:00") for at, memory in enumerate(memories)]
         source, target = library_of(InMemory(entries), folder), library_of(InMemory(), folder)
         await export_file(source, EVERYTHING, folder / "x", format)
@@ -81,7 +78,7 @@ def test_any_text_survives_every_format(
     assert asyncio.run(there_and_back()) == sorted(memories)
 
 
-async def test_the_file_is_private_and_whole_or_not_there(tmp_path: Path) -> None:
+async def test_the_file_is_private_and_whole_or_not_there(tmp_path):
     source, file = make(tmp_path / "source.db", "G4", ODD_ROWS), tmp_path / "all.jsonl"
     async with opened(source) as library:
         with pytest.raises(Stopped):
