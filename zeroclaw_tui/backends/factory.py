@@ -198,7 +198,7 @@ CLASSES = {
 }
 """Where each backend's class is; a module is imported when its backend is asked for."""
 PROBES = {
-    "postgres": "zeroclaw_tui.backends.postgres.probe:probe",
+    "postgres": "zeroclaw_tui.backends.postgres.store:probe",
     "qdrant": "zeroclaw_tui.backends.qdrant.client:probe",
 }
 """What tries how ZeroClaw would start with a server."""

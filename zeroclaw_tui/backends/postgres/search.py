@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.postgres.connect import PASS_SECONDS, Connections
-from zeroclaw_tui.backends.postgres.schema import Table
 from zeroclaw_tui.backends.postgres.select import PostgresSelect
-from zeroclaw_tui.backends.postgres.sql import can_hold, check_text, entry_columns, entry_from
+from zeroclaw_tui.backends.postgres.table import Table, can_hold, check_text
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
@@ -31,73 +30,6 @@ _WITHOUT_PGVECTOR = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Scope:
-    """A request as this table and this profile serve it; `query` has no blanks around it.
-
-    `notes` are sentences on what was asked and cannot be served.
-    """
-
-    request: RecallRequest
-    profile: ScoringProfile
-    table: Table
-    query: str
-    notes: list[str]
-
-    @property
-    def lists(self) -> bool:
-        """Whether the query asks for the newest rows."""
-        return not self.query or (self.query == "*" and self.profile.star_lists_recent)
-
-    @property
-    def has_full_text(self) -> bool:
-        """Whether this version searches words instead of one substring."""
-        return parse_version(self.profile.version) >= _FIRST_WITH_FULL_TEXT
-
-    def select(self) -> PostgresSelect:
-        """The rows of the session, the agents, the namespace and the times."""
-        request, select = self.request, PostgresSelect(self.table)
-        if request.session_id is not None:
-            select.also(f"m.session_id::text = {select.place(request.session_id)}")
-        if request.agents is not None:
-            select.also(select.of_agents(request.agents))
-        if request.namespace is not None:
-            select.also(f"coalesce(m.namespace, 'default') = {select.place(request.namespace)}")
-        for bound, compared in ((request.since, ">="), (request.until, "<=")):
-            if bound is not None:
-                when = moment(bound)
-                if when is None:
-                    raise UsageError(f"Invalid time {bound!r}.", hint="Give one like 2026-11-21T12:00:00Z.")
-                select.also(f"m.{self.table.created} {compared} {select.place(when)}")
-        return select
-
-    def keyword_score(self, select: PostgresSelect) -> str:
-        """Leave the rows that keywords find, and give the number they have."""
-        if not self.has_full_text:
-            pattern = select.place(f"%{self.query}%")
-            select.also(f"(m.key ILIKE {pattern} OR m.content ILIKE {pattern})")
-            return f"((m.key ILIKE {pattern})::int * 2 + (m.content ILIKE {pattern})::int)::float8"
-        words = f"plainto_tsquery('simple', {select.place(self.query)})"
-        select.also(f"to_tsvector('simple', m.key || ' ' || m.content) @@ {words}")
-        return (
-            f"(ts_rank_cd(to_tsvector('simple', m.key), {words})::float8 * 2"
-            f" + ts_rank_cd(to_tsvector('simple', m.content), {words})::float8)"
-        )
-
-
-def _scope_of(request: RecallRequest, profile: ScoringProfile, table: Table) -> _Scope:
-    """The scope of a request. Raises Refused for a session or an agent that none can have there."""
-    check_text(request.session_id, request.namespace, *(request.agents or ()))
-    supported, notes = served(request, profile, has_agents=table.has("agent_id"))
-    if supported.session_id is not None and not table.has("session_id"):
-        notes.append("This table has no sessions, so memories of every session are recalled.")
-        supported = replace(supported, session_id=None)
-    if supported.namespace is not None and not table.has("namespace"):
-        notes.append("This table has no namespaces, so memories of every namespace are recalled.")
-        supported = replace(supported, namespace=None)
-    return _Scope(supported, profile, table, request.query.strip(WHITE_SPACE), notes)
-
-
 async def recall(
     connections: Connections,
     table: Table,
@@ -109,15 +41,18 @@ async def recall(
 
     A table of ZeroClaw's recalls by keywords, the tutorial's by the cosine to the query's vector.
     """
-    scope = _scope_of(request, profile, table)
-    if not can_hold(request.query):
-        return StoreRecall((), "keyword", _WORDS_SCALE, (_NOT_STORABLE, *scope.notes))
-    if scope.lists:
-        return await _newest(connections, scope)
-    if table.form != "uuid":
-        return await _by_keywords(connections, scope)
+    supported, notes = _served_by(table, request, profile)
+    query = request.query.strip(WHITE_SPACE)
+    if not can_hold(query):
+        return StoreRecall((), "keyword", _WORDS_SCALE, (_NOT_STORABLE, *notes))
+    select, limit = _select(table, supported), supported.limit
+    if not query or (query == "*" and profile.star_lists_recent):
+        newest = await _ranked(connections, select, "NULL::float8", f"m.{table.updated} DESC, m.id", limit)
+        return StoreRecall(tuple(newest), "recent", "none", tuple(notes))
+    if not table.is_tutorial:
+        return await _by_keywords(connections, select, query, limit, profile, notes)
     if not table.keeps_vectors:
-        return StoreRecall((), _STAGE, "none", (_WITHOUT_PGVECTOR, *scope.notes))
+        return StoreRecall((), _STAGE, "none", (_WITHOUT_PGVECTOR, *notes))
     if query_vector is None:
         note = "Without an embedding provider the query has no vector, so nothing is recalled."
     elif table.dimensions != len(query_vector):
@@ -126,53 +61,100 @@ async def recall(
             "be compared: the config names another embedding model than the one they come from."
         )
     else:
-        return await _by_cosine(connections, scope, query_vector)
-    return StoreRecall((), "vector", "cosine", (note, *scope.notes))
+        return await _by_cosine(connections, select, query_vector, limit, notes)
+    return StoreRecall((), "vector", "cosine", (note, *notes))
 
 
-async def _newest(connections: Connections, scope: _Scope) -> StoreRecall:
-    order = f"m.{scope.table.updated} DESC, m.id"
-    found = await _ranked(connections, scope, scope.select(), "NULL::float8", order)
-    return StoreRecall(tuple(found), "recent", "none", tuple(scope.notes))
+def _served_by(table: Table, request: RecallRequest, profile: ScoringProfile) -> tuple[RecallRequest, list[str]]:
+    """A request as this table and this profile serve it, and sentences on what cannot be served.
+
+    Raises Refused for a session or an agent that none can have there.
+    """
+    check_text(request.session_id, request.namespace, *(request.agents or ()))
+    supported, notes = served(request, profile, has_agents=table.has("agent_id"))
+    if supported.session_id is not None and not table.has("session_id"):
+        notes.append("This table has no sessions, so memories of every session are recalled.")
+        supported = replace(supported, session_id=None)
+    if supported.namespace is not None and not table.has("namespace"):
+        notes.append("This table has no namespaces, so memories of every namespace are recalled.")
+        supported = replace(supported, namespace=None)
+    return supported, notes
 
 
-async def _by_keywords(connections: Connections, scope: _Scope) -> StoreRecall:
-    """The score of ZeroClaw <= 0.5.6 is of a type that it cannot read, so its entries have none; the rank is shown."""
-    select = scope.select()
-    score = scope.keyword_score(select)
-    order = f"recall_score DESC, m.{scope.table.updated} DESC, m.id"
+def _select(table: Table, request: RecallRequest) -> PostgresSelect:
+    """The rows of the session, the agents, the namespace and the times."""
+    select = PostgresSelect(table)
+    if request.session_id is not None:
+        select.also(f"m.session_id::text = {select.place(request.session_id)}")
+    if request.agents is not None:
+        select.also(select.of_agents(request.agents))
+    if request.namespace is not None:
+        select.also(f"coalesce(m.namespace, 'default') = {select.place(request.namespace)}")
+    for bound, compared in ((request.since, ">="), (request.until, "<=")):
+        if bound is not None:
+            when = moment(bound)
+            if when is None:
+                raise UsageError(f"Invalid time {bound!r}.", hint="Give one like 2026-11-21T12:00:00Z.")
+            select.also(f"m.{table.created} {compared} {select.place(when)}")
+    return select
+
+
+async def _by_keywords(
+    connections: Connections,
+    select: PostgresSelect,
+    query: str,
+    limit: int,
+    profile: ScoringProfile,
+    notes: list[str],
+) -> StoreRecall:
+    """Words from 0.5.7 on, one substring before: its score is of a type that ZeroClaw cannot read, so that its
+    memories have a rank alone."""
+    has_full_text = parse_version(profile.version) >= _FIRST_WITH_FULL_TEXT
+    if has_full_text:
+        words = f"plainto_tsquery('simple', {select.place(query)})"
+        select.also(f"to_tsvector('simple', m.key || ' ' || m.content) @@ {words}")
+        score = (
+            f"(ts_rank_cd(to_tsvector('simple', m.key), {words})::float8 * 2"
+            f" + ts_rank_cd(to_tsvector('simple', m.content), {words})::float8)"
+        )
+    else:
+        pattern = select.place(f"%{query}%")
+        select.also(f"(m.key ILIKE {pattern} OR m.content ILIKE {pattern})")
+        score = f"((m.key ILIKE {pattern})::int * 2 + (m.content ILIKE {pattern})::int)::float8"
+    order = f"recall_score DESC, m.{select.table.updated} DESC, m.id"
     found = [
-        replace(one, keyword_raw=one.score, keyword_rank=one.rank)
-        for one in await _ranked(connections, scope, select, score, order)
+        replace(one, keyword_raw=one.score, keyword_rank=one.rank, score=one.score if has_full_text else None)
+        for one in await _ranked(connections, select, score, order, limit)
     ]
-    if scope.has_full_text:
-        return StoreRecall(tuple(found), "keyword", _WORDS_SCALE, tuple(scope.notes))
-    note = f"ZeroClaw {scope.profile.version} cannot read this score, so its memories come without one."
-    entries = tuple(replace(one, score=None) for one in found)
-    return StoreRecall(entries, "keyword", "2 x key + content matches", (*scope.notes, note))
+    if has_full_text:
+        return StoreRecall(tuple(found), "keyword", _WORDS_SCALE, tuple(notes))
+    note = f"ZeroClaw {profile.version} cannot read this score, so its memories come without one."
+    return StoreRecall(tuple(found), "keyword", "2 x key + content matches", (*notes, note))
 
 
-async def _by_cosine(connections: Connections, scope: _Scope, vector: np.ndarray) -> StoreRecall:
-    select = scope.select()
+async def _by_cosine(
+    connections: Connections, select: PostgresSelect, vector: np.ndarray, limit: int, notes: list[str]
+) -> StoreRecall:
     select.also("m.embedding IS NOT NULL")
     distance = _distance(select, vector)
     # A vector of zeros has no direction, so that its distance is no number.
     cosine = f"nullif(1 - ({distance}), 'NaN')::float8"
-    found = await _ranked(connections, scope, select, cosine, distance)
+    found = await _ranked(connections, select, cosine, distance, limit)
     entries = tuple(replace(one, vector_score=one.score, vector_rank=one.rank) for one in found)
-    notes = scope.notes if entries else ["No memory that this query may recall has a vector.", *scope.notes]
+    notes = notes if entries else ["No memory that this query may recall has a vector.", *notes]
     return StoreRecall(entries, "vector", "cosine", tuple(notes))
 
 
 async def _ranked(
-    connections: Connections, scope: _Scope, select: PostgresSelect, score: str, order: str
+    connections: Connections, select: PostgresSelect, score: str, order: str, limit: int
 ) -> list[ScoredEntry]:
     """The memories of a statement with their score, in an order."""
-    columns = f"{entry_columns(scope.table, excerpt=False)}, {score} AS recall_score"
-    statement = select.statement(columns, f"ORDER BY {order} LIMIT {select.place(scope.request.limit)}")
+    table = select.table
+    columns = f"{table.entry_columns(excerpt=False)}, {score} AS recall_score"
+    statement = select.statement(columns, f"ORDER BY {order} LIMIT {select.place(limit)}")
     records = await connections.fetch(statement, select.values, seconds=PASS_SECONDS)
     return [
-        ScoredEntry(entry_from(record, scope.table), rank, record["recall_score"], stage=_STAGE)
+        ScoredEntry(table.entry_from(record), rank, record["recall_score"], stage=_STAGE)
         for rank, record in enumerate(records, 1)
     ]
 

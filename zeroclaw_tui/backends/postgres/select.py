@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from functools import partial
 from typing import Any
+from uuid import UUID
 
 from zeroclaw_tui.backends.matching import plain_text
-from zeroclaw_tui.backends.postgres import sql
-from zeroclaw_tui.backends.postgres.schema import Table
+from zeroclaw_tui.backends.postgres.table import Table, can_hold
 from zeroclaw_tui.backends.sql.select import SORTED_CHARACTERS, Select, first_value
 from zeroclaw_tui.memory.query import EVERYTHING, MemoryFilter, Query, Sort, SortField
 from zeroclaw_tui.memory.statistics import QUARTER_SECONDS
@@ -25,7 +24,7 @@ class PostgresSelect(Select):
     def __init__(self, table: Table, filter: MemoryFilter = EVERYTHING) -> None:
         self.table = table
         self.source = f"{table.quoted} AS m"
-        self._id = "m.id" if table.form == "uuid" else 'm.id COLLATE "C"'
+        self._id = "m.id" if table.is_tutorial else 'm.id COLLATE "C"'
         self.stored_order = f"m.{table.created}, m.id"
         self.listed_order = f"m.{table.updated} DESC, m.id DESC"
         super().__init__(filter)
@@ -47,9 +46,9 @@ class PostgresSelect(Select):
             case "handle":
                 return "m.id::text", first_value
             case "version":
-                return sql.version_columns(table), partial(sql.version_from, table=table)
+                return table.version_columns, table.version_from
             case _:
-                return sql.entry_columns(table, excerpt=read == "excerpt"), partial(sql.entry_from, table=table)
+                return table.entry_columns(excerpt=read == "excerpt"), table.entry_from
 
     def place(self, value: Any) -> str:
         # Every place names its type, so that the server has nothing to guess and the driver nothing to look up.
@@ -57,20 +56,20 @@ class PostgresSelect(Select):
         return f"${len(self.values)}::{_TYPES.get(type(value), 'text')}"
 
     def one_of(self, expression: str, texts: Sequence[Any]) -> str:
-        return f"{expression} = ANY({self.place([text for text in texts if sql.can_hold(text)])})"
+        return f"{expression} = ANY({self.place([text for text in texts if can_hold(text)])})"
 
     def has_name(self, column: str, names: Sequence[Any]) -> str:
         if column not in ("handle", "id"):
             return super().has_name(column, names)
-        if self.table.form != "uuid":
+        if not self.table.is_tutorial:
             return self.one_of("m.id", names)
-        return f"m.id = ANY(CAST({self.place([name for name in names if sql.is_uuid(name)])} AS uuid[]))"
+        return f"m.id = ANY(CAST({self.place(list(filter(_is_uuid, names)))} AS uuid[]))"
 
     def spellings(self, categories: Sequence[str]) -> Sequence[str]:
-        return [*categories, *(sql.category_written(name, self.table) for name in categories)]
+        return [*categories, *map(self.table.category_written, categories)]
 
     def category_of(self, stored: object) -> str:
-        return sql.category_of(None if stored is None else str(stored), self.table)
+        return self.table.category_of(None if stored is None else str(stored))
 
     def of_agents(self, aliases: Sequence[str]) -> str:
         # ZeroClaw makes up an id for an alias it does not know, and no row has it.
@@ -78,13 +77,13 @@ class PostgresSelect(Select):
         return self.one_of("m.agent_id", [ids.get(alias, alias) for alias in aliases])
 
     def begins_with(self, prefix: str) -> str:
-        return f"starts_with(m.key::text, {self.place(prefix)})" if sql.can_hold(prefix) else "FALSE"
+        return f"starts_with(m.key::text, {self.place(prefix)})" if can_hold(prefix) else "FALSE"
 
     def contains(self) -> Sequence[str]:
         plain = plain_text(self.filter)
         if plain is None:
             return []
-        if not sql.can_hold(plain):
+        if not can_hold(plain):
             return ["FALSE"]
         place = self.place(plain)
         # Under the collation C lower() knows the ASCII letters only, and takes a tenth of the time of translate().
@@ -112,7 +111,7 @@ class PostgresSelect(Select):
             case SortField.KEY:
                 return ('m.key COLLATE "C"', self._id)
             case SortField.CATEGORY:
-                return (f'({sql.category_to_sort(self.table)}) COLLATE "C"', self._id)
+                return (f'({self.table.category_to_sort}) COLLATE "C"', self._id)
             case SortField.CONTENT:
                 return (f'left(m.content, {SORTED_CHARACTERS}) COLLATE "C"', self._id)
             case SortField.SIZE:
@@ -126,3 +125,12 @@ class PostgresSelect(Select):
         is_indexed = query.sort.field in (SortField.STORED, SortField.UPDATED)
         is_short = query.limit is not None and not query.offset and query.prefix is None
         return query.filter.looks_for_text or not is_indexed or not is_short
+
+
+def _is_uuid(text: str) -> bool:
+    """Whether a text is a UUID, in any of its spellings."""
+    try:
+        UUID(text)
+    except ValueError:
+        return False
+    return True

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.about import About, OwnRule
 from zeroclaw_tui.backends.base import Entries, Memory, T, check_writable
-from zeroclaw_tui.backends.health import Health
+from zeroclaw_tui.backends.health import Health, StartCheck
 from zeroclaw_tui.backends.matching import TextSearch, has_patterns
-from zeroclaw_tui.backends.postgres import search, sql
-from zeroclaw_tui.backends.postgres.address import SHAPE, USUAL_SCHEMA, USUAL_TABLE, PostgresAddress, read_url
+from zeroclaw_tui.backends.postgres import search
+from zeroclaw_tui.backends.postgres.address import (
+    OPTIONS_OF_ZEROCLAW,
+    SHAPE,
+    USUAL_SCHEMA,
+    USUAL_TABLE,
+    PostgresAddress,
+    read_url,
+)
 from zeroclaw_tui.backends.postgres.connect import (
     LONG_SECONDS,
     PASS_SECONDS,
@@ -22,23 +29,19 @@ from zeroclaw_tui.backends.postgres.connect import (
     USUAL_SECONDS,
     Connections,
     in_batches,
+    no_answer,
 )
-from zeroclaw_tui.backends.postgres.schema import (
-    Table,
-    checked_name,
-    health_of,
-    make_table,
-    missing_in,
-    read_table,
-)
+from zeroclaw_tui.backends.postgres.schema import check_form, checked_name, health_of, look_at, make_table, read_table
 from zeroclaw_tui.backends.postgres.select import PostgresSelect
+from zeroclaw_tui.backends.postgres.table import Table, state_of, vector_from
 from zeroclaw_tui.backends.postgres.write import PostgresWriter
 from zeroclaw_tui.backends.sql.select import Select
 from zeroclaw_tui.backends.sql.store import SqlMemory
 from zeroclaw_tui.backends.upkeep import Upkeep
+from zeroclaw_tui.config.memory_config import MemoryConfig, shown
 from zeroclaw_tui.memory.change import Row, See
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, UsageError
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, Refused, UsageError
 from zeroclaw_tui.memory.query import EVERYTHING, MemoryFilter
 from zeroclaw_tui.scoring.evidence import OwnEvidence, depth_of, own_evidence
 from zeroclaw_tui.scoring.neighbours import Near
@@ -48,7 +51,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from zeroclaw_tui.backends.writing import Work
-    from zeroclaw_tui.config.memory_config import MemoryConfig
 
 
 _ROWS_AT_ONCE = 500
@@ -145,8 +147,8 @@ class PostgresMemory(SqlMemory):
 
     def _look_at(self, table: Table) -> None:
         self._table = table
-        self.why_not = {**self._asked_read_only, **missing_in(table)}
-        if table.form != "uuid":
+        self.why_not = {**self._asked_read_only, **table.why_not}
+        if not table.is_tutorial:
             rule = OwnRule("keyword only", takes_vector=False)
         elif table.keeps_vectors:
             rule = OwnRule("cosine only")
@@ -234,15 +236,14 @@ class PostgresMemory(SqlMemory):
     async def stored_rows(self, handles: Sequence[Handle]) -> Sequence[Row]:
         table = self.table
         select = PostgresSelect(table).named("handle", handles)
-        statement = select.statement(sql.stored_columns(table))
-        rows = await self.fetch_records(select, statement, partial(sql.stored_row, table=table))
+        rows = await self.fetch_records(select, select.statement(table.stored_columns), table.stored_row)
         found = {row.id: row for row in rows}
         return [found[str(handle)] for handle in handles if handle in found]
 
     async def agent_aliases(self) -> Mapping[str, str]:
         return self.table.agents
 
-    state_of = staticmethod(sql.state_of)
+    state_of = staticmethod(state_of)
 
     async def near(self, to: MemoryEntry | np.ndarray | str, limit: int) -> Near | None:
         """By pgvector's cosine, or by the words."""
@@ -252,8 +253,8 @@ class PostgresMemory(SqlMemory):
             return None
         if isinstance(to, MemoryEntry):
             select = PostgresSelect(self.table).named("handle", [to.handle])
-            statement = select.statement(sql.vector_column(self.table))
-            (data,) = await self.fetch_records(select, statement, lambda record: sql.vector_from(record[0])) or [None]
+            statement = select.statement(self.table.vector_column)
+            (data,) = await self.fetch_records(select, statement, lambda record: vector_from(record[0])) or [None]
             if not isinstance(data, bytes):
                 return None
             import numpy as np
@@ -272,11 +273,11 @@ class PostgresMemory(SqlMemory):
         """Show every row with every column, on a thread, in one consistent read."""
         table = self.table
         select = await self.select(EVERYTHING if filter is None else filter)
-        statement = select.statement(sql.stored_columns(table), f"ORDER BY m.{table.updated}, m.id")
+        statement = select.statement(table.stored_columns, f"ORDER BY m.{table.updated}, m.id")
 
         def show(records: Sequence[Any]) -> None:
             for record in records:
-                see(sql.stored_row(record, table))
+                see(table.stored_row(record))
 
         async with self.connections.reading(seconds=PASS_SECONDS) as connection:
             async for records in in_batches(connection, statement, select.values, _WHOLE_ROWS_AT_ONCE, PASS_SECONDS):
@@ -308,3 +309,66 @@ class PostgresMemory(SqlMemory):
         if writer.table != self.table:
             await self.reopen()
         return done
+
+
+async def probe(config: MemoryConfig, seconds: float) -> StartCheck:
+    """Connect without TLS, as ZeroClaw does at its start, and look at table and rights; nothing is written or locked.
+
+    Raises Unreadable for another program's table.
+    """
+    store = PostgresMemory.from_config(config)
+    _check_url(store.address)
+    address = replace(store.address, options={**store.address.options, "sslmode": "disable"})
+    connections = Connections(address, connect_seconds=store.connect_seconds)
+    began = time.perf_counter()
+    try:
+        async with asyncio.timeout(seconds):
+            await connections.open()
+            summary = f"connects in {(time.perf_counter() - began) * 1000:.0f} ms"
+            async with connections.reading() as connection:
+                found = await look_at(connection, store.schema_name, store.table_name)
+        if found.kind is not None:
+            check_form(found)
+    except TimeoutError:
+        raise no_answer(address, seconds) from None
+    finally:
+        await connections.disconnect()
+    vector = "no pgvector" if found.schema_of_vector is None else "pgvector is there"
+    facts = [f"{vector}: ZeroClaw recalls from PostgreSQL by keywords only"]
+    problem = _problem(found, address)
+    if problem is None:
+        deed = "may create" if found.kind is None else "may read and write"
+        facts.insert(0, f"{deed} the table {found.shown_name}")
+    return StartCheck(summary, tuple(facts), problem)
+
+
+def _check_url(address: PostgresAddress) -> None:
+    """Raise UsageError for an option with which ZeroClaw's driver does not connect."""
+    for name, value in address.options.items():
+        asks_for_tls = name in ("sslmode", "channel_binding") and address.tls not in ("disable", "prefer")
+        if name not in OPTIONS_OF_ZEROCLAW or asks_for_tls:
+            raise UsageError(
+                f"ZeroClaw cannot connect with {shown(name)}={shown(value)} in the database URL: it always connects "
+                "without TLS, and knows no certificates and no names of tables there.",
+                hint="Remove it from the URL. If the server insists on TLS, reach it through a tunnel.",
+            )
+
+
+def _problem(found: Table, address: PostgresAddress) -> Refused | None:
+    """Why ZeroClaw could not make or use a table of its own.
+
+    It sends CREATE SCHEMA, CREATE TABLE and CREATE INDEX, each IF NOT EXISTS, at every start. PostgreSQL checks the
+    rights before it looks whether anything is to be made, and lets only a table's owner make an index.
+    """
+    if found.is_read_only:
+        return Refused(
+            f"The database server {address.place} is read-only: it is a replica or configured as read-only.",
+            hint="Use the address of the primary server.",
+        )
+    if found.may_make and (found.kind is None or found.owns_table):
+        return None
+    return Refused(
+        f"The user {shown(found.user)} lacks rights that ZeroClaw needs at every start: to create the schema "
+        f"{found.schema}, and to own the table {found.shown_name}.",
+        hint=found.grant,
+    )

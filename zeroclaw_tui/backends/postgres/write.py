@@ -8,12 +8,13 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.backends.postgres import sql
 from zeroclaw_tui.backends.postgres.connect import PASS_SECONDS, Connections
-from zeroclaw_tui.backends.postgres.schema import Table, missing_in, read_table
+from zeroclaw_tui.backends.postgres.schema import read_table
 from zeroclaw_tui.backends.postgres.select import PostgresSelect
+from zeroclaw_tui.backends.postgres.table import Table, check_text, state_of, vector_text
 from zeroclaw_tui.backends.tables import TableWriter
 from zeroclaw_tui.backends.writing import OwnedKey, WriteConflict
+from zeroclaw_tui.files.database import quoted
 from zeroclaw_tui.memory.change import AGENTS, Draft, Edit, NewVector, Row, RowVersion, Value, Vector
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import column_text, uuid_for
@@ -71,8 +72,8 @@ class PostgresWriter(TableWriter):
                 named.append("agents")
         else:
             texts, named = [value for value in after.values.values() if isinstance(value, str)], [*after.values]
-        sql.check_text(*texts)
-        why_not = missing_in(self.table)
+        check_text(*texts)
+        why_not = self.table.why_not
         for name in named:
             if name in why_not:
                 raise Refused(why_not[name], hint="Leave it out.")
@@ -86,9 +87,9 @@ class PostgresWriter(TableWriter):
             with_key += f" AND {select.one_of('m.agent_id', [*owners])}"
         select.also(f"({select.has_name('id', [*{row.id for row in rows}])} OR {with_key})")
         lock = "FOR UPDATE" if self._locks_rows else ""
-        return await self._fetch(select.statement(sql.stored_columns(self.table), f"ORDER BY m.id {lock}"), select)
+        return await self._fetch(select.statement(self.table.stored_columns, f"ORDER BY m.id {lock}"), select)
 
-    state_of = staticmethod(sql.state_of)
+    state_of = staticmethod(state_of)
 
     def later_than(self, stored: str) -> str:
         """Later for each row, and later than the one stored."""
@@ -114,7 +115,7 @@ class PostgresWriter(TableWriter):
         that are not UUIDs, vectors of another length, and times that are not times."""
         restored = super().restored_row(row, existing, owner, new_id=new_id)
         values = {name: self._storable(name, value) for name, value in restored.values.items()}
-        row_id = uuid_for(restored.id) if self.table.form == "uuid" else restored.id
+        row_id = uuid_for(restored.id) if self.table.is_tutorial else restored.id
         created = self._time_or_now(values.get("created_at"))
         # The tutorial's table has one time.
         has_two_times = self.has_update_times and values.get("updated_at")
@@ -131,19 +132,16 @@ class PostgresWriter(TableWriter):
         """Only what differs."""
         table = self.table
         select = PostgresSelect(table).named("id", [row.id])
-        present, wanted = (
-            sql.parameters(row, table),
-            sql.parameters(replace(row, values={**row.values, **values}), table),
-        )
+        present, wanted = map(table.parameters, (row, replace(row, values={**row.values, **values})))
         parts = [
-            f"{sql.quoted(name)} = {cast % select.place(wanted[name])}"
-            for name, cast in sql.casts(table).items()
+            f"{quoted(name)} = {cast % select.place(wanted[name])}"
+            for name, cast in table.casts.items()
             if wanted[name] != present[name]
         ]
         if not parts:
             return row
         changed = await self._fetch(
-            f"UPDATE {select.source} SET {', '.join(parts)} {select.where} RETURNING {sql.stored_columns(table)}",
+            f"UPDATE {select.source} SET {', '.join(parts)} {select.where} RETURNING {table.stored_columns}",
             select,
         )
         return changed[0]
@@ -204,10 +202,10 @@ class PostgresWriter(TableWriter):
                 )
         ids = [row.id for row, _ in rows]
         select = PostgresSelect(table).named("id", ids)
-        vectors = select.place([sql.vector_text(new.vector.data) for _, new in rows])
+        vectors = select.place([vector_text(new.vector.data) for _, new in rows])
         select.also("m.id::text = new.id")
         await self._connection.execute(
-            f"UPDATE {select.source} SET embedding = {sql.casts(table)['embedding'] % 'new.vector'} "
+            f"UPDATE {select.source} SET embedding = {table.casts['embedding'] % 'new.vector'} "
             f"FROM unnest({select.place(ids)}, {vectors}) AS new(id, vector) {select.where}",
             *select.values,
         )
@@ -220,16 +218,16 @@ class PostgresWriter(TableWriter):
         """Insert rows; returns those whose id and key were free."""
         table = self.table
         select = PostgresSelect(table)
-        bound = [sql.parameters(row, table) for row in rows]
+        bound = [*map(table.parameters, rows)]
         times = (table.created, table.updated)
-        chosen = {name: cast for name, cast in sql.casts(table).items() if name in rows[0].values or name in times}
+        chosen = {name: cast for name, cast in table.casts.items() if name in rows[0].values or name in times}
         arrays = ", ".join(select.place([row[name] for row in bound]) for name in chosen)
         places = [f"c{number}" for number in range(len(chosen))]
         inserted = ", ".join(cast % f"new.{column}" for cast, column in zip(chosen.values(), places, strict=True))
         return await self._fetch(
-            f"INSERT INTO {select.source} ({', '.join(map(sql.quoted, chosen))}) OVERRIDING SYSTEM VALUE "
+            f"INSERT INTO {select.source} ({', '.join(map(quoted, chosen))}) OVERRIDING SYSTEM VALUE "
             f"SELECT {inserted} FROM unnest({arrays}) AS new({', '.join(places)}) "
-            f"ON CONFLICT DO NOTHING RETURNING {sql.stored_columns(table)}",
+            f"ON CONFLICT DO NOTHING RETURNING {table.stored_columns}",
             select,
         )
 
@@ -262,7 +260,7 @@ class PostgresWriter(TableWriter):
 
     async def _fetch(self, statement: str, select: PostgresSelect) -> list[Row]:
         records = await self._connection.fetch(statement, *select.values)
-        return [sql.stored_row(record, self.table) for record in records]
+        return [*map(self.table.stored_row, records)]
 
 
 def _agent_row(record: Mapping[str, Value]) -> Row:

@@ -1,0 +1,365 @@
+"""A table of memories in PostgreSQL: what it has, what its records become, and how values are written back."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sys
+from array import array
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from zeroclaw_tui.config.memory_config import shown
+from zeroclaw_tui.files.database import quoted
+from zeroclaw_tui.memory.change import Row, RowVersion, Value
+from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, EDITABLE, EXCERPT, MemoryEntry
+from zeroclaw_tui.memory.errors import Refused
+from zeroclaw_tui.memory.text import is_unicode
+
+Form = Literal["key", "agents", "uuid"]
+"""ZeroClaw <= 0.7.5 (a key is unique), >= 0.8.0 (agent and key are), or the tutorial's own table (UUID id, JSON
+category, `timestamp`, a pgvector column)."""
+
+_WHY_NOT = {
+    "sessions": ("session_id", "This table has no column for sessions."),
+    "session_id": ("session_id", "This table has no column for sessions."),
+    "agents": ("agent_id", "This table has no agents; ZeroClaw keeps them from 0.8.0 on."),
+    "namespaces": ("namespace", "This table has no namespaces; ZeroClaw adds them with pgvector only."),
+    "namespace": ("namespace", "This table has no namespaces; ZeroClaw adds them with pgvector only."),
+    "importance": ("importance", "This table has no importance; ZeroClaw adds it with pgvector only."),
+}
+"""The column that each ability needs, and why it is missing without that column."""
+_NEVER = {
+    "superseded": "ZeroClaw does not supersede memories in PostgreSQL.",
+    "superseded_by": "ZeroClaw does not supersede memories in PostgreSQL.",
+    "pinned": "ZeroClaw has no pinned memories in PostgreSQL.",
+    "kind": "ZeroClaw stores no kinds in PostgreSQL.",
+}
+_MOMENT = re.compile(r"(\d{4,}-\d\d-\d\d) (\d\d:\d\d:\d\d)(\.\d+)?(?:([+-]\d\d)(?::?(\d\d))?)?")
+_AS_STORED = "category_as_stored"
+_DIGEST = "substring(encode(sha256(convert_to(m.content, 'UTF8')), 'hex') FROM 1 FOR 16)"
+_VECTOR_HEAD = 4
+_PLAIN_NAME = """coalesce(substring(m.category from '^[{]"Custom":"(.*)"[}]$'), trim(m.category, '"'))"""
+_VARIANTS = {category: category.capitalize() for category in BUILT_IN_CATEGORIES}
+"""How serde writes them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """What a database has under the name of a table, and what the user may do there."""
+
+    schema: str
+    name: str
+    user: str
+    database: str
+    is_read_only: bool
+    """Whether the server takes no writes."""
+    has_schema: bool
+    may_make: bool
+    """Whether the user may create schema and table."""
+    may_read: bool
+    may_write: bool
+    kind: str | None
+    """PostgreSQL's letter for what has the name; None where there is nothing."""
+    owns_table: bool
+    schema_of_vector: str | None
+    """The schema of the extension vector; None where it is not installed."""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """Each column, also those nobody here knows, with its type as `format_type` spells it."""
+    generated: frozenset[str] = frozenset()
+    """The columns that PostgreSQL computes itself, which cannot be written."""
+    agents: Mapping[str, str] = field(default_factory=dict)
+    """The aliases of the agents by id, in the form "agents"."""
+
+    @cached_property
+    def form(self) -> Form:
+        """Which of the known tables it is."""
+        if self.has("timestamp") and not self.has("created_at"):
+            return "uuid"
+        return "agents" if self.has("agent_id") else "key"
+
+    @cached_property
+    def is_tutorial(self) -> bool:
+        """Whether it is the tutorial's table and not ZeroClaw's."""
+        return self.form == "uuid"
+
+    @property
+    def shown_name(self) -> str:
+        """Its name for a sentence."""
+        return f"{self.schema}.{self.name}"
+
+    @property
+    def quoted(self) -> str:
+        """Its name for a statement."""
+        return f'"{self.schema}"."{self.name}"'
+
+    @property
+    def read_only_because(self) -> str | None:
+        """Why nothing can be written, in a sentence."""
+        if self.is_read_only:
+            return "The database server is read-only: it is a replica or configured as read-only."
+        return None if self.may_write else f"The user {shown(self.user)} may not write to the table {self.shown_name}."
+
+    @property
+    def grant(self) -> str:
+        """The statements that give the user every right that ZeroClaw needs."""
+        schema, user = f'"{self.schema}"', f'"{shown(self.user)}"'
+        grants = [f'GRANT CREATE ON DATABASE "{shown(self.database)}" TO {user};']
+        if self.has_schema:
+            grants.append(f"GRANT USAGE, CREATE ON SCHEMA {schema} TO {user};")
+        if self.kind is not None:
+            grants.append(f"ALTER TABLE {self.quoted} OWNER TO {user};")
+        return f"The owner of the database can run: {' '.join(grants)}"
+
+    def has(self, column: str) -> bool:
+        """Whether there is that column."""
+        return column in self.columns
+
+    @property
+    def created(self) -> str:
+        """The column of the time of creation."""
+        return "timestamp" if self.is_tutorial else "created_at"
+
+    @property
+    def updated(self) -> str:
+        """The column of the time of the last store, which has ZeroClaw's index."""
+        return "timestamp" if self.is_tutorial else "updated_at"
+
+    @cached_property
+    def keeps_vectors(self) -> bool:
+        """Whether the column `embedding` is of pgvector's type `vector(n)`, as ZeroClaw makes it."""
+        return self.schema_of_vector is not None and self.dimensions is not None
+
+    @cached_property
+    def dimensions(self) -> int | None:
+        """How many numbers each vector has, where the column's type says so."""
+        found = re.search(r"\bvector\((\d+)\)$", self.columns.get("embedding", ""))
+        return int(found[1]) if found else None
+
+    @property
+    def why_not(self) -> dict[str, str]:
+        """What the table cannot do, with a sentence for each."""
+        why_not = _NEVER | {name: why for name, (column, why) in _WHY_NOT.items() if not self.has(column)}
+        computed = (name for name in EDITABLE if name in self.generated)
+        why_not |= {name: f"PostgreSQL itself computes the column {name}." for name in computed}
+        if not self.keeps_vectors:
+            why_not["vectors"] = "This table has no column of pgvector's type vector(n)."
+        if self.read_only_because is not None:
+            why_not["write"] = self.read_only_because
+        return why_not
+
+    def _columns(self, *names: str) -> list[str]:
+        """The SQL of what every reading has, and of further columns as text; NULL where the table lacks them."""
+        return [
+            "m.id::text AS id",
+            "m.key::text AS key",
+            "m.category",
+            f"m.{self.created}::text AS created_at",
+            f"m.{self.updated}::text AS updated_at",
+            "octet_length(m.content) AS size",
+            *(f"m.{name}::text AS {name}" if self.has(name) else f"NULL::text AS {name}" for name in names),
+        ]
+
+    def entry_columns(self, *, excerpt: bool) -> str:
+        """The select list of a memory, without its vector.
+
+        Every value comes as text, number or null, so that no type has to be looked up.
+        """
+        dimensions = "NULL::integer"
+        if self.keeps_vectors:
+            dimensions = f"CASE WHEN embedding IS NOT NULL THEN {self.dimensions:d} END"
+        content = f"left(m.content, {EXCERPT})" if excerpt else "m.content"
+        columns = self._columns("session_id", "namespace", "importance", "agent_id")
+        return ", ".join([*columns, f"{dimensions} AS dimensions", f"{content}::text AS content"])
+
+    def entry_from(self, record: Mapping[str, Any]) -> MemoryEntry:
+        """The memory. Its handle is its id; times are RFC 3339 in UTC with six digits of fraction."""
+        # A screen waits for hundreds of these: the values are taken by their place in `entry_columns`.
+        (memory_id, key, category, created, updated, size, session, namespace, importance, owner, dimensions, content,
+         *_) = record.values()  # fmt: skip
+        timestamp = rfc3339(created) or ""
+        return MemoryEntry(
+            memory_id,
+            key,
+            content,
+            self.category_of(category) if self.is_tutorial else category or "",
+            timestamp,
+            timestamp if updated == created else rfc3339(updated),
+            session,
+            namespace,
+            None if importance is None else float(importance),
+            agent=self.agents.get(owner, owner),
+            embedding_dimensions=dimensions,
+            handle=memory_id,
+            size=size,
+            is_excerpt=len(content) == EXCERPT and len(content.encode()) < size,
+        )
+
+    @property
+    def version_columns(self) -> str:
+        """The columns for `version_from`."""
+        return ", ".join([*self._columns("session_id", "agent_id"), f"{_DIGEST} AS digest"])
+
+    def version_from(self, record: Mapping[str, Any]) -> RowVersion:
+        """The version of a row, of a record with `version_columns`."""
+        category, updated = self.category_of(record["category"]), rfc3339(record["updated_at"])
+        return RowVersion(
+            id=record["id"],
+            state=_state(updated, record["key"], category, record["session_id"], record["digest"]),
+            key=record["key"] or "",
+            category=category,
+            size=record["size"] or 0,
+            timestamp=rfc3339(record["created_at"]) or "",
+            updated_at=updated or "",
+            agent=self.agents.get(record["agent_id"], record["agent_id"]),
+            handle=record["id"],
+        )
+
+    @property
+    def stored_columns(self) -> str:
+        """The select list of a whole row: every column as text that PostgreSQL itself reads back to the same value."""
+        values = {name: f"{quoted(name)}::text" for name in self.columns} | {"embedding": self.vector_column}
+        return ", ".join(f"{values[name]} AS {quoted(name)}" for name in self.columns)
+
+    @property
+    def vector_column(self) -> str:
+        """The SQL of a row's vector, to be read by `vector_from`."""
+        return f"{self.schema_of_vector}.vector_send(embedding)" if self.keeps_vectors else "embedding::text"
+
+    def stored_row(self, record: Mapping[str, Any]) -> Row:
+        """The row as it is stored.
+
+        Values have ZeroClaw's names: key, content, category, created_at, updated_at, session_id, namespace, importance
+        (a number), `embedding` as float32 little-endian bytes; other columns are text. The agent's alias is `agent`.
+        The tutorial's `timestamp` is both created_at and updated_at; a category it spells in another way than serde
+        does is also there as it is stored, under `category_as_stored`.
+        """
+        values: dict[str, Value] = {name: record[name] for name in self.columns}
+        if self.is_tutorial:
+            values["created_at"] = values["updated_at"] = rfc3339(values.pop("timestamp"))  # type: ignore[arg-type]
+            stored = str(values["category"])
+            values["category"] = category = self.category_of(stored)
+            if self.category_written(category) != stored:
+                values[_AS_STORED] = stored
+        else:
+            values |= {name: rfc3339(record[name]) for name in ("created_at", "updated_at")}
+        if values.get("importance") is not None:
+            values["importance"] = float(str(values["importance"]))
+        if self.has("embedding"):
+            values["embedding"] = vector_from(record["embedding"])
+        agent = values.get("agent_id")
+        alias = None if agent is None else self.agents.get(str(agent), str(agent))
+        return Row(str(values["id"]), values, str(values["id"]), alias)
+
+    def parameters(self, row: Row) -> dict[str, Any]:
+        """Back again: for each column the value to bind, all as text or None; `casts` says how to bind it."""
+        bound = {name: _as_text(row.values.get(name)) for name in self.columns}
+        bound["id"] = row.id
+        if self.is_tutorial:
+            bound["timestamp"] = _as_text(row.values.get("updated_at") or row.values.get("created_at"))
+            category = str(row.values["category"])
+            stored = row.values.get(_AS_STORED)
+            same = stored is not None and self.category_of(str(stored)) == category
+            bound["category"] = str(stored) if same else self.category_written(category)
+        return {name: value for name, value in bound.items() if name not in self.generated}
+
+    @property
+    def casts(self) -> dict[str, str]:
+        """For each column how a text parameter becomes its value, %s for its place:
+        `CAST(%s::text AS timestamp with time zone)`."""
+        return {
+            name: f"CAST(%s::text AS {kind.replace('%', '%%')})"
+            for name, kind in self.columns.items()
+            if name not in self.generated
+        }
+
+    def category_of(self, stored: str | None) -> str:
+        """The plain name: `"Core"` is core, `{"Custom":"x"}` is x, anything else is itself."""
+        if stored is None or not self.is_tutorial or stored[:1] not in ('"', "{"):
+            return stored or ""
+        try:
+            decoded = json.loads(stored)
+        except (ValueError, RecursionError):
+            return stored
+        if isinstance(decoded, str):
+            return decoded.lower() if decoded.lower() in BUILT_IN_CATEGORIES else decoded
+        custom = decoded.get("Custom") if isinstance(decoded, dict) and len(decoded) == 1 else None
+        return custom if isinstance(custom, str) else stored
+
+    def category_written(self, name: str) -> str:
+        """How this table writes a category."""
+        if not self.is_tutorial:
+            return name
+        return json.dumps(_VARIANTS.get(name) or {"Custom": name}, ensure_ascii=False, separators=(",", ":"))
+
+    @property
+    def category_to_sort(self) -> str:
+        """The SQL of what to order by: the plain name, near enough for names without escapes."""
+        return f"lower({_PLAIN_NAME})" if self.is_tutorial else "m.category"
+
+
+def rfc3339(text: str | None) -> str | None:
+    """A time as PostgreSQL writes it (ISO, UTC) in RFC 3339 with six digits of fraction.
+
+    What RFC 3339 has no form for ("infinity", years before Christ) stays as it is; PostgreSQL reads both back.
+    """
+    found = _MOMENT.fullmatch(text) if text else None
+    if found is None:
+        return text
+    day, clock, fraction, hours, minutes = found.groups()
+    return f"{day}T{clock}.{(fraction or '.')[1:]:0<6}{hours or '+00'}:{minutes or '00'}"
+
+
+def state_of(row: Row) -> str:
+    """The state in the version of this row."""
+    values = row.values
+    content = values["content"]
+    digest = None if content is None else hashlib.sha256(str(content).encode()).hexdigest()[:16]
+    return _state(values.get("updated_at"), values["key"], values["category"] or "", values.get("session_id"), digest)
+
+
+def _state(*parts: Value) -> str:
+    """A short text that differs where one of the parts does; other programs may leave the times alone."""
+    text = "\x00".join("\x01" if part is None else str(part) for part in parts)
+    return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
+
+
+def vector_from(value: bytes | str | None) -> Value:
+    """A vector of `vector_column` as float32 little-endian; what is no vector of pgvector's stays text."""
+    if not isinstance(value, bytes):
+        return value
+    numbers = array("f", value[_VECTOR_HEAD:])
+    numbers.byteswap()
+    return numbers.tobytes()
+
+
+def vector_text(data: bytes) -> str:
+    """A vector, float32 little-endian, as pgvector reads it."""
+    numbers = array("f", data)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    # Nine digits tell any two float32 apart.
+    return f"[{','.join(f'{number:.9g}' for number in numbers)}]"
+
+
+def _as_text(value: Value) -> str | None:
+    if isinstance(value, bytes):
+        return vector_text(value)
+    return None if value is None else str(value)
+
+
+def can_hold(text: str) -> bool:
+    """Whether PostgreSQL can store a text: none with NUL, or with half of a surrogate pair."""
+    return "\x00" not in text and is_unicode(text)
+
+
+def check_text(*texts: str | None) -> None:
+    """Raises Refused for a text that PostgreSQL cannot store: one with NUL, or with half of a surrogate pair."""
+    for text in filter(None, texts):
+        if "\x00" in text:
+            raise Refused("PostgreSQL stores no text with a NUL character.", hint="Remove it from the text.")
+        if not is_unicode(text):
+            raise Refused("PostgreSQL stores Unicode text only.", hint="Remove unpaired surrogates from the text.")
