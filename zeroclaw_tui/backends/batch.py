@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from zeroclaw_tui.backends.writing import Operation, OwnedKey, Reason, RowWriter
 from zeroclaw_tui.memory.change import (
@@ -54,7 +54,7 @@ async def plan_batch(policy: Policy, writer: RowWriter, changes: Sequence[Change
             moving.add(writer.identity(before))
     present = [*await writer.read(targets, keys)] if targets or keys else []
     while True:
-        batch = Batch(policy, writer, Rows(writer, present, keys), moving, agents)
+        batch = Batch(policy, writer, present, keys, moving, agents)
         for change, owner in zip(changes, owners, strict=True):
             await batch.plan(change, owner)
         batch.tally.written = len(changes) - len(batch.tally.already) - len(batch.tally.skipped)
@@ -75,80 +75,77 @@ def _row(row: RowVersion | Row) -> Row:
     return row if isinstance(row, Row) else row.as_row()
 
 
-class Rows:
-    """The rows that a batch is about, as they will be after the operations that are planned so far."""
+class Batch:
+    """The plan for a batch: its rows as they will be after the changes planned so far, and what these meet."""
 
-    def __init__(self, writer: RowWriter, present: Iterable[Row], keys: Iterable[OwnedKey]) -> None:
-        self._writer = writer
-        self.before: dict[str, Row] = {}
+    def __init__(
+        self,
+        policy: Policy,
+        writer: RowWriter,
+        present: Iterable[Row],
+        keys: Iterable[OwnedKey],
+        moving: Collection[str],
+        agents: Sequence[RowChange],
+    ) -> None:
+        """`moving` are the identities of rows that this batch deletes or gives another key."""
+        self.policy, self.writer, self.moving, self.agents = policy, writer, moving, agents
+        self.journal: list[RowChange] = []
+        """The changes for the journal, new rows as they are meant."""
+        self.tally = ApplyResult()
+        self.conflicting: set[str] = set()
+        self.handled: set[str] = set()
+        self._before: dict[str, Row] = {}
         """The rows that were read, by identity."""
-        self.now: dict[str, Row | None] = {}
+        self._now: dict[str, Row | None] = {}
         """The rows by identity; None for one that was removed."""
         self._by_key: dict[OwnedKey, dict[str, Row]] = {key: {} for key in keys}
         self._displaced: dict[str, Row] = {}
         """Where the key is the identity: rows whose key another row has taken before they have left it."""
+        self._touched: dict[str, bool] = {}
+        """The identities of rows that change, and whether their time of change becomes now."""
+        self._placed: set[str] = set()
+        """The identities of rows that this batch has written already."""
         self._add(present)
 
     def _add(self, rows: Iterable[Row]) -> None:
         for row in rows:
-            identity = self._writer.identity(row)
-            if identity not in self.now:
-                self.before[identity] = row
-                self.put(row)
+            identity = self.writer.identity(row)
+            if identity not in self._now:
+                self._before[identity] = row
+                self._put(row)
 
-    def current(self, row: RowVersion | Row) -> Row | None:
+    def _current(self, row: RowVersion | Row) -> Row | None:
         """The row of that identity."""
-        identity = self._writer.identity(row)
-        return self._displaced.get(identity) or self.now.get(identity)
+        identity = self.writer.identity(row)
+        return self._displaced.get(identity) or self._now.get(identity)
 
-    async def with_key(self, key: OwnedKey) -> list[Row]:
+    async def _with_key(self, key: OwnedKey) -> Sequence[Row]:
         """The rows with a key, the one that counts first."""
         if key not in self._by_key:
             self._by_key[key] = {}
-            self._add(await self._writer.read((), [key]))
+            self._add(await self.writer.read((), [key]))
         return list(self._by_key[key].values())
 
-    def put(self, row: Row) -> None:
+    def _put(self, row: Row) -> None:
         """Add a row; if another one still has its identity, that one leaves later."""
-        identity = self._writer.identity(row)
-        before = self.now.get(identity)
+        identity = self.writer.identity(row)
+        before = self._now.get(identity)
         if before is not None:
             self._remove(identity)
             self._displaced[identity] = before
-        self.now[identity] = row
-        self._by_key.setdefault((self._writer.owner(row), row.key), {})[identity] = row
+        self._now[identity] = row
+        self._by_key.setdefault((self.writer.owner(row), row.key), {})[identity] = row
 
-    def drop(self, row: Row) -> None:
-        """Remove a row."""
-        identity = self._writer.identity(row)
+    def _drop(self, row: Row) -> None:
+        identity = self.writer.identity(row)
         if self._displaced.pop(identity, None) is None:
             self._remove(identity)
 
     def _remove(self, identity: str) -> None:
-        before = self.now.get(identity)
-        self.now[identity] = None
+        before = self._now.get(identity)
+        self._now[identity] = None
         if before is not None:
-            self._by_key.get((self._writer.owner(before), before.key), {}).pop(identity, None)
-
-
-@dataclass(slots=True)
-class Batch:
-    """The plan for a batch, and what it meets."""
-
-    policy: Policy
-    writer: RowWriter
-    rows: Rows
-    moving: Collection[str]
-    """Identities of rows that this batch deletes or gives another key."""
-    agents: Sequence[RowChange] = ()
-    operations: list[Operation] = field(default_factory=list)
-    journal: list[RowChange] = field(default_factory=list)
-    """The changes for the journal, new rows as they are meant."""
-    tally: ApplyResult = field(default_factory=ApplyResult)
-    conflicting: set[str] = field(default_factory=set)
-    handled: set[str] = field(default_factory=set)
-    placed: set[str] = field(default_factory=set)
-    """Identities of rows that this batch has written already."""
+            self._by_key.get((self.writer.owner(before), before.key), {}).pop(identity, None)
 
     async def plan(self, change: Change, owner: str | None) -> None:
         """Decide what a change needs."""
@@ -175,7 +172,7 @@ class Batch:
         self._do(existing, self.writer.new_row(draft, existing, owner), change, touch=True)
 
     async def _plan_edit(self, before: RowVersion | Row, edit: Edit, change: Change) -> None:
-        row = self.rows.current(before)
+        row = self._current(before)
         if row is None or not self._is_expected(row, before):
             self._conflict(_row(before), row, "deleted" if row is None else "changed", change)
             return
@@ -190,7 +187,7 @@ class Batch:
             self._do(row, new, change, touch=True)
 
     def _plan_delete(self, before: RowVersion | Row, change: Change) -> None:
-        row = self.rows.current(before)
+        row = self._current(before)
         is_simulated = self._is_simulated(before)
         if row is None and not is_simulated:
             self._leave(change, None)
@@ -209,11 +206,11 @@ class Batch:
 
     async def _plan_row(self, wanted: Row, change: Change, owner: str | None) -> None:
         """Write a row exactly as it is given, as undo and imports do."""
-        own = self.rows.current(wanted)
+        own = self._current(wanted)
         if own is not None and self.writer.same(own, wanted):
             self._leave(change, own)
             return
-        source = own if change.before is None else self.rows.current(change.before)
+        source = own if change.before is None else self._current(change.before)
         holders = await self._holders((owner, wanted.key), own, source)
         if own is not None and source is not own and not self._leaves(own):
             # The row takes the place of another one, but is already there.
@@ -259,18 +256,18 @@ class Batch:
         ignored = {self.writer.identity(row) for row in own if row is not None} | self.policy.handled
         if not self.writer.keys_are_unique:
             ignored |= self.handled
-        found = await self.rows.with_key(key)
+        found = await self._with_key(key)
         return [row for row in found if self.writer.identity(row) not in ignored and not self._leaves(row)]
 
     def _leaves(self, row: Row) -> bool:
         """Whether a later change of this batch deletes a row or gives it another key."""
         identity = self.writer.identity(row)
-        return identity in self.moving and identity not in self.placed
+        return identity in self.moving and identity not in self._placed
 
     async def _free_key(self, key: str, owner: str | None) -> str:
         """A key that is not in use: the same one, or with "(restored)" after it."""
         free, number = key, 1
-        while await self.rows.with_key((owner, free)):
+        while await self._with_key((owner, free)):
             free = f"{key} (restored)" if number == 1 else f"{key} (restored {number})"
             number += 1
         return free
@@ -295,17 +292,18 @@ class Batch:
         replaces: bool = False,
     ) -> None:
         """Put a row in place of another; `change` is what asks for it."""
-        self.operations.append(Operation(existing, new, touch))
         reverses = None if change is None else change.reverses
         self.journal.append(RowChange(existing, new, reverses=reverses, replaces=replaces))
         if existing is not None:
-            self.rows.drop(existing)
+            self._drop(existing)
         if new is not None:
-            self.rows.put(new)
-            self.placed.add(self.writer.identity(new))
+            self._put(new)
+            self._placed.add(self.writer.identity(new))
             self.tally.rows.append(new)
-        if self.policy.dry_run:
-            self.handled |= {self.writer.identity(row) for row in (existing, new) if row is not None}
+        for identity in [self.writer.identity(row) for row in (existing, new) if row is not None]:
+            self._touched[identity] = touch or self._touched.get(identity, False)
+            if self.policy.dry_run:
+                self.handled.add(identity)
 
     def _leave(self, change: Change, row: Row | None) -> None:
         """Write nothing. A change that is undone already is still journaled, so that the trash counts it as undone and
@@ -327,17 +325,10 @@ class Batch:
             self.conflicting |= set() if left_out.before is None else {self.writer.identity(left_out.before)}
         self.tally.add_conflict(RowConflict(wanted, existing, reason), skipped=skipped)
 
-    def net(self) -> list[Operation]:
-        """What the operations come to together, one for each row."""
-        touched: dict[str, bool] = {}
-        for operation in self.operations:
-            for row in (operation.existing, operation.new):
-                if row is not None:
-                    identity = self.writer.identity(row)
-                    touched[identity] = operation.touch or touched.get(identity, False)
-        rows = self.rows
-        pairs = ((rows.before.get(name), rows.now.get(name), touch) for name, touch in touched.items())
-        return [Operation(before, now, touch) for before, now, touch in pairs if before or now]
+    def operations(self) -> list[Operation]:
+        """What the changes come to together, one operation for each row."""
+        rows = ((self._before.get(name), self._now.get(name), touch) for name, touch in self._touched.items())
+        return [Operation(before, now, touch) for before, now, touch in rows if before or now]
 
     def adopt(self, rows: Mapping[str, Row]) -> None:
         """Take new rows as the store completed or wrote them; one that was replaced later stays as it was meant."""
@@ -345,14 +336,13 @@ class Batch:
             return
 
         def adopted(row: Row | None) -> Row | None:
-            if row is None or self.rows.current(row) is not row:
+            if row is None or self._current(row) is not row:
                 return row
             return rows.get(self.writer.identity(row), row)
 
-        self.operations = [replace(one, new=adopted(one.new)) for one in self.operations]
         self.journal = [replace(one, after=adopted(one.after)) for one in self.journal]
         first = self.tally.rows[:CONFLICTS_LISTED]
         self.tally.rows = [rows.get(self.writer.identity(row), row) for row in first]
         for row in rows.values():
-            self.rows.drop(row)
-            self.rows.put(row)
+            self._drop(row)
+            self._put(row)
