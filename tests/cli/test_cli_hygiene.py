@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -85,7 +86,9 @@ def test_a_run_is_done_and_undo_brings_all_of_it_back(hygiene: Command, run: Com
         assert words in again.out
     back = run("memory", "--config-dir", str(zc), "undo", "--yes")
     assert (back.code, "unless you change its rules" in back.err) == (0, True)
-    assert state_of(zc) == before
+    restored, restored_keys = state_of(zc)
+    assert json.loads(restored.pop("state/memory_hygiene_state.json"))["last_report"]["purged_memory_archives"] == 3
+    assert (restored, restored_keys) == before
 
 
 @pytest.mark.parametrize(

@@ -65,11 +65,15 @@ class Place:
         return library
 
     def state(self) -> dict[str, Any]:
-        """Every row of every table with its place, what words find, and every file: bytes, mode, time of change."""
+        """Every row of every table with its place, what words find, and every file: bytes, mode, time of change.
+
+        Without ZeroClaw's note of when hygiene ran, which no undo changes.
+        """
         with closing(sqlite3.connect(self.database)) as connection:
             assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         files = (path for path in sorted(self.root.rglob("*")) if path.is_file() and ".db" not in path.name)
         stored = {str(path.relative_to(self.root)): (path.read_bytes(), path.stat()) for path in files}
+        stored.pop("state/memory_hygiene_state.json", None)
         return {
             "tables": everything(self.database),
             "log": everything(self.root / "memory" / "audit.db"),

@@ -48,7 +48,7 @@ LARGEST_FILE = 200_000_000
 """Larger files are not changed: the journal has the bytes of both sides."""
 
 _NEW_FILE_MODE = 0o600
-_STAYS, _MOVED_FROM = "stays_if_changed", "moved_from"
+_MOVED_FROM = "moved_from"
 _DATABASE, _TABLE = "audit_file", "of_table"
 """The values of a row that name its database and its table; the other values are columns."""
 _BATCH_ROWS = 250
@@ -67,16 +67,10 @@ def link_target(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def file_row(
-    path: Path, data: bytes, *, mode: int | None = None, mtime_ns: int | None = None, stays_if_changed: bool = False
-) -> Row:
-    """Make the row of a file. `mode` and `mtime_ns` are set when the file is written.
-
-    With `stays_if_changed`, undo leaves the file alone, without a conflict, if another program has written it.
-    """
-    facts: dict[str, Value] = {"mode": mode, "mtime_ns": mtime_ns, _STAYS: 1 if stays_if_changed else None}
-    values: dict[str, Value] = {"path": str(path), "bytes": data}
-    return Row(str(path), values | {name: value for name, value in facts.items() if value is not None}, table=FILE)
+def file_row(path: Path, data: bytes, *, mode: int | None = None, mtime_ns: int | None = None) -> Row:
+    """Make the row of a file. `mode` and `mtime_ns` are set when the file is written."""
+    values: dict[str, Value] = {"path": str(path), "bytes": data, "mode": mode, "mtime_ns": mtime_ns}
+    return Row(str(path), {name: value for name, value in values.items() if value is not None}, table=FILE)
 
 
 def read_file(path: Path) -> Row | None:
@@ -246,10 +240,6 @@ class _Run:
             return None
         if now == _fingerprint(change.before):
             return replace(change, before=present)
-        if any(row.values.get(_STAYS) for row in (change.before, change.after) if row is not None):
-            self.result.already.append(name)
-            self.result.note(f"Another program has written {name} since, so it stays as it is.")
-            return None
         named = replace(change.row, values={"key": name})
         self.result.add_conflict(RowConflict(named, present and named, "changed" if present else "deleted"))
         if not self.overwrite:

@@ -37,7 +37,7 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.running_action import RunningAction
 from zeroclaw_tui.files.database import as_text, columns_of
-from zeroclaw_tui.files.disk import read_bytes
+from zeroclaw_tui.files.disk import read_bytes, replace_bytes, retry_if_changed
 from zeroclaw_tui.memory.change import ApplyResult, Change, ProgressCallback, Row, RowChange, RowVersion
 from zeroclaw_tui.memory.days import day_of_note, day_of_session
 from zeroclaw_tui.memory.errors import InspectorError, Refused, Unreadable, UsageError
@@ -392,8 +392,8 @@ async def run_hygiene(library: Library, plan: HygienePlan, *, on_progress: Progr
 
     Only items that are as the plan has them are done. `count` is how many were done; `changed` and `gone` are the ids
     of items that changed or are missing, and notes name them. A file that cannot be archived or deleted is a note too.
-    The state file is written if everything else was done. One undo reverses all of it. Raises UsageError for a plan of
-    the future, Refused, and what the trash raises.
+    The state file is written if everything else was done. One undo reverses all but that. Raises UsageError for a plan
+    of the future, Refused, and what the trash raises.
     """
     refuse_read_only(library)
     if plan.as_of > library.trash.now():
@@ -510,11 +510,9 @@ class _Run:
             self.notes.append(f"{STATE_FILE} was not written, so that the agent's own hygiene does the rest.")
             return
         data = state_bytes(self.plan.rules.version, self.library.trash.now(), self.done_plan.report())
-        path = external.link_target(state_file(self.plan.root))
+        file = state_file(self.plan.root)
         try:
-            before = await asyncio.to_thread(external.read_file, path)
-            change = RowChange(before, external.file_row(path, data, stays_if_changed=True))
-            self.notes += (await external.apply([change], self.action)).notes
+            await asyncio.to_thread(retry_if_changed, lambda: replace_bytes(file, read_bytes(file), data), file)
         except InspectorError as error:
             self.notes.append(f"{STATE_FILE} was not written: {one_line(error.message)}")
 

@@ -29,7 +29,7 @@ SCHEMA = (
       number INTEGER PRIMARY KEY AUTOINCREMENT, store TEXT NOT NULL, verb TEXT NOT NULL, at TEXT NOT NULL,
       moment REAL NOT NULL, summary TEXT NOT NULL, is_done INTEGER NOT NULL DEFAULT 0, turned INTEGER)""",
     # `turning`: an undo or redo under way has set the bit of this change. `after_state` is the fingerprint of
-    # a new row of which only id and key are stored. `is_counted` is 0 for what only comes along.
+    # a new row of which only id and key are stored. `is_counted` is 0 for what only comes along. `size` is unused.
     """CREATE TABLE changes (
       number INTEGER PRIMARY KEY AUTOINCREMENT, action INTEGER NOT NULL REFERENCES actions(number),
       table_name TEXT NOT NULL, id NOT NULL, is_counted INTEGER NOT NULL, undone INTEGER NOT NULL DEFAULT 0,
@@ -41,15 +41,13 @@ SCHEMA = (
 )
 INSERT_CHANGE = (
     "INSERT INTO changes (number, action, table_name, id, is_counted, undone, size, after_state, before, after)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?, ?)"
 )
 EXTERNAL = (FILE, NOTES_FILE, OTHER_ROW)
 """The tables whose rows are files, or rows of other databases; their ids begin with a path."""
 
 _COUNTED = (MEMORIES, FILE, OTHER_ROW)
 """The tables whose rows a person changes; agents, cached vectors and notes files come along."""
-_COMES_ALONG = {"moved_from", "stays_if_changed"}
-"""Values of a file that is the other half of a move, or ZeroClaw's note of when hygiene ran."""
 _BYTES, _TEXT, _BELOW = "bytes", "text", "below"
 """A value that JSON cannot have is a list that begins with one of these."""
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
@@ -128,11 +126,10 @@ def columns_of_change(codec: RowCodec, action: int, change: RowChange, undone: b
     row, before, after = change.row, change.before, change.after
     if change.after_state is not None and after is not None:
         after = Row(after.id, {"key": after.values.get("key")}, after.handle, after.agent)
-    rows = [one for one in (before, after) if one is not None]
-    is_counted = row.table in _COUNTED and not any(_COMES_ALONG & one.values.keys() for one in rows)
-    size = sum(one.size for one in rows)
+    # The new file of a move is one half of it.
+    is_counted = row.table in _COUNTED and not any(one and "moved_from" in one.values for one in (before, after))
     packed = codec.pack(before), codec.pack(after)
-    return action, row.table, codec.name(row), is_counted, undone, size, change.after_state, *packed
+    return action, row.table, codec.name(row), is_counted, undone, change.after_state, *packed
 
 
 def bindable(text: str) -> str | bytes:

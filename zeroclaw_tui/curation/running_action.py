@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any
 
 from zeroclaw_tui.curation.journal_file import JournalFile
 from zeroclaw_tui.curation.journal_records import (
@@ -174,7 +173,7 @@ class Turn(RunningAction):
     ) -> None:
         self._numbers, self._undone = json.dumps(numbers), verb != "redo"
         self._replaced: int | None = None
-        self._before: list[tuple[Any, ...]] = []
+        self._turned: list[int] = []
         self.is_cancelled = False
         super().__init__(file, descriptor, store, clock, verb, "")
 
@@ -190,7 +189,7 @@ class Turn(RunningAction):
 
     def _record(self, connection: sqlite3.Connection, changes: Sequence[RowChange]) -> None:
         """Set the bits of the changes that are turned, and save rows that are replaced."""
-        self._recorded, self._before = [], []
+        self._recorded, self._turned = [], []
         for change in changes:
             if change.reverses is not None:
                 self._turn(connection, change, change.reverses)
@@ -201,24 +200,19 @@ class Turn(RunningAction):
         """Delete what the last `record` saved, and put the bits back."""
         with self._transaction() as connection:
             delete_changes(connection, self._recorded)
-            connection.executemany(
-                "UPDATE changes SET turning = 0, undone = ?, size = ?, after_state = ?, before = ?, after = ?"
-                " WHERE number = ?",
-                self._before,
-            )
+            query = f"UPDATE changes SET turning = 0, undone = ? WHERE number IN {LISTED}"
+            connection.execute(query, (not self._undone, json.dumps(self._turned)))
 
     def _turn(self, connection: sqlite3.Connection, change: RowChange, number: int) -> None:
         """Set the bit of a change, and save both rows as they are now: a row may come back under another key, and of a
         new row the journal had the key alone. What replaces a row stays as it was recorded."""
-        query = "SELECT undone, size, after_state, before, after, number FROM changes WHERE number = ?"
-        self._before += connection.execute(query, (number,)).fetchall()
+        self._turned.append(number)
         connection.execute("UPDATE changes SET turning = 1, undone = ? WHERE number = ?", (self._undone, number))
         if not change.replaces or change.row.table == NOTES_FILE:
             rows = (change.after, change.before) if self._undone else (change.before, change.after)
-            size = sum(row.size for row in rows if row is not None)
             connection.execute(
-                "UPDATE changes SET size = ?, after_state = NULL, before = ?, after = ? WHERE number = ?",
-                (size, *map(self._file.codec.pack, rows), number),
+                "UPDATE changes SET after_state = NULL, before = ?, after = ? WHERE number = ?",
+                (*map(self._file.codec.pack, rows), number),
             )
 
     def _save(self, connection: sqlite3.Connection, change: RowChange) -> Iterable[int]:

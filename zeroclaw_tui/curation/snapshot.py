@@ -164,9 +164,8 @@ async def write_snapshot(library: Library) -> Outcome:
         old_copy, old = external.read_file(copy_path), external.read_file(path)
         lines = (line_of(row, vectors=core.has_vectors) for row in core.rows)
         new_copy = external.file_row(copy_path, b"".join((header, *lines)))
-        # ZeroClaw writes its snapshot at each start: undo must not put an older one in place of that.
         text = snapshot_text((row.entry() for row in core.written), library.trash.now().astimezone())
-        new = external.file_row(path, text.encode(), stays_if_changed=True)
+        new = external.file_row(path, text.encode())
         return [RowChange(old_copy, new_copy), RowChange(old, new)]
 
     planned = await asyncio.to_thread(changes)

@@ -13,10 +13,9 @@ from typing import Any
 
 from zeroclaw_tui.backends.cancellation import CancellableTask
 from zeroclaw_tui.backends.factory import has_database
-from zeroclaw_tui.curation.changes import refuse_read_only
+from zeroclaw_tui.curation.changes import refuse_read_only, remove_leftovers
 from zeroclaw_tui.curation.export import header_for
 from zeroclaw_tui.curation.formats.jsonl import line_of
-from zeroclaw_tui.curation.leftovers import remove_leftovers
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.traces.databases import (
     PACKED,
