@@ -106,7 +106,7 @@ async def _assert_ways(memory: SqliteMemory, evidence: GatheredEvidence, tried: 
     injected = [scored.entry.id for scored in result.results if scored.injected]
     recalled_ids = [scored.entry.id for scored in result.results]
     for entry in await entries_of(memory, MemoryFilter(superseded=Superseded.SHOW)):
-        way = await evidence.placement(tried, entry)
+        way = await evidence.record(tried, entry)
         assert (way.stopped_at is None) == (entry.id in injected), (tried, way)
         assert way.place == (injected.index(entry.id) + 1 if entry.id in injected else None)
         assert way.injected == len(injected)

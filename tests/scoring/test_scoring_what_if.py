@@ -9,12 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.fusing import fuse
 
+from zeroclaw_tui.backends.markdown.store import MarkdownMemory
+from zeroclaw_tui.backends.postgres import search as postgres
+from zeroclaw_tui.backends.qdrant.store import QdrantMemory
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry
 from zeroclaw_tui.scoring.decide import Candidate
 from zeroclaw_tui.scoring.evidence import Hit
 from zeroclaw_tui.scoring.profiles import ScoringSettings, SearchMode, Trial, profile_for
-from zeroclaw_tui.scoring.what_if import best_scores, compare, complaints, mixed_meanings, threshold_meaning
+from zeroclaw_tui.scoring.what_if import best_scores, compare, complaints, mixed_meanings
 
 VERSIONS = ("0.1.2", "0.1.8", "0.5.9", "0.6.2", "0.6.3", "0.7.5", "0.8.2", "0.8.3", "0.8.4")
 IDS = {handle: f"{handle:03}" for handle in range(40)}
@@ -69,10 +72,15 @@ def test_never_injected_is_said_of_exactly_the_hits_that_cannot_reach_the_thresh
 
 def test_each_other_backend_has_a_scale_of_its_own() -> None:
     old, new = profile_for("0.5.6"), profile_for("0.5.7")
-    assert "share of the message's words" in threshold_meaning("markdown", new, 0.4)
-    assert "cosine" in threshold_meaning("qdrant", new, 0.4)
-    assert "no score" in threshold_meaning("postgres", old, 0.4)
-    assert threshold_meaning("postgres", new, 0.05).endswith("a hit has to reach 0.05 to be injected.")
+    markdown, qdrant = MarkdownMemory.about.rule, QdrantMemory.about.rule
+    assert markdown is not None
+    assert markdown.threshold_meaning is not None
+    assert qdrant is not None
+    assert qdrant.threshold_meaning is not None
+    assert "share of the message's words" in markdown.threshold_meaning(new, 0.4)
+    assert "cosine" in qdrant.threshold_meaning(new, 0.4)
+    assert "no score" in postgres.threshold_meaning(old, 0.4)
+    assert postgres.threshold_meaning(new, 0.05).endswith("a hit has to reach 0.05 to be injected.")
 
 
 def recalled(*rows: tuple[str, bool]) -> RecallResult:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
+
+from zeroclaw_tui.scoring.profiles import OwnRule
 
 
 class Notice(NamedTuple):
@@ -18,19 +20,6 @@ class Notice(NamedTuple):
 def sentences(notices: Iterable[Notice]) -> tuple[str, ...]:
     """The texts of notices."""
     return tuple(notice.sentence for notice in notices)
-
-
-@dataclass(frozen=True, slots=True)
-class OwnRule:
-    """How a store ranks that does not follow ZeroClaw's hybrid search.
-
-    `name` says it in a few words, if there is more to say than that it is its own. `limit` is how many memories the
-    rule returns by default. `takes_vector` says whether recall compares a vector of the query that it is given.
-    """
-
-    name: str = ""
-    limit: int | None = None
-    takes_vector: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +42,7 @@ class About:
     """Why no agent reads it as memory, in a sentence; None for an agent's memory."""
     program: str | None = None
     """The other program whose store it is ("R-Mem"), and whose rule recall follows."""
-    rule: OwnRule | None = OwnRule()
+    rule: OwnRule | None = field(default_factory=OwnRule)
     """How it ranks; None for ZeroClaw's hybrid search."""
     embeds_itself: bool = False
     """Whether it makes the vectors of memories and queries itself."""

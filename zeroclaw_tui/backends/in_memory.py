@@ -19,13 +19,16 @@ from zeroclaw_tui.memory.change import Draft, Edit, Row, RowVersion
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.recall import ScoredEntry
+from zeroclaw_tui.scoring.profiles import OwnRule
 
 
 class InMemory(LoadedMemory):
     """Nothing outlives the process. A key belongs to one memory; handles count up in the order of storing."""
 
     name = "in-memory"
-    about = About(location="this process", ends_with_program=True, keeps_deleted=None)
+    about = About(
+        location="this process", rule=OwnRule(crosses_sessions=False), ends_with_program=True, keeps_deleted=None
+    )
     why_not: Mapping[str, str] = MappingProxyType(
         {
             "vectors": "The in-memory backend keeps no vectors.",

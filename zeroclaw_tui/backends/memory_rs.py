@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.about import About, OwnRule
+from zeroclaw_tui.backends.about import About
 from zeroclaw_tui.backends.foreign import ForeignFile, key_of
 from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.files.disk import file_size, read_bytes
@@ -24,7 +24,7 @@ from zeroclaw_tui.memory.errors import InspectorError, Unreadable
 from zeroclaw_tui.memory.recall import ScoredEntry
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.evidence import OwnEvidence
-from zeroclaw_tui.scoring.profiles import Trial
+from zeroclaw_tui.scoring.profiles import OwnRule, Trial
 from zeroclaw_tui.scoring.vectors import plain_cosines
 
 if TYPE_CHECKING:

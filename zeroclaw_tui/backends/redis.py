@@ -23,7 +23,7 @@ from redis.asyncio.connection import parse_url
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
-from zeroclaw_tui.backends.about import About, Notice, OwnRule
+from zeroclaw_tui.backends.about import About, Notice
 from zeroclaw_tui.backends.base import Scored, T
 from zeroclaw_tui.backends.fallback import ignored_parts
 from zeroclaw_tui.backends.loaded import Loaded, order_value
@@ -37,6 +37,7 @@ from zeroclaw_tui.memory.query import ENTRIES, NEWEST_STORED, MemoryFilter, Quer
 from zeroclaw_tui.memory.recall import ScoredEntry
 from zeroclaw_tui.memory.text import cut, one_line, unicode_text
 from zeroclaw_tui.scoring.evidence import OwnEvidence, StoreRecall, depth_of, own_evidence
+from zeroclaw_tui.scoring.profiles import OwnRule
 
 if TYPE_CHECKING:
     import numpy as np
@@ -184,7 +185,7 @@ class RedisMemory(ReloadedMemory[Loaded]):
 
     name = "redis"
     about = About(
-        rule=OwnRule("substring", takes_vector=False),
+        rule=OwnRule("substring", takes_vector=False, has_one_namespace=True),
         keeps_deleted="Redis keeps deleted keys in its append-only file until BGREWRITEAOF, in its dump until BGSAVE, "
         "and in replicas and backups, which this program cannot read.",
     )

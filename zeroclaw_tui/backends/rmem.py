@@ -19,7 +19,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from zeroclaw_tui.backends.about import About, OwnRule
+from zeroclaw_tui.backends.about import About
 from zeroclaw_tui.backends.base import Entries
 from zeroclaw_tui.backends.cancellation import ReadWorkerPool
 from zeroclaw_tui.backends.fallback import ignored_parts
@@ -40,7 +40,7 @@ from zeroclaw_tui.memory.recall import ScoredEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE, cut, one_line
 from zeroclaw_tui.scoring.evidence import OwnEvidence
 from zeroclaw_tui.scoring.keywords import LONGEST_PATTERN
-from zeroclaw_tui.scoring.profiles import Trial, float32
+from zeroclaw_tui.scoring.profiles import OwnRule, Trial, float32
 from zeroclaw_tui.scoring.vectors import plain_cosines
 
 if TYPE_CHECKING:

@@ -367,9 +367,9 @@ def _explanation_lines(explanation: Explanation) -> Iterator[Line]:
 
 
 def _explanation_header(explanation: Explanation) -> str:
-    trial, settings = explanation.trial, explanation.trial.settings
-    if explanation.program is not None:
-        return f"by the rule of {explanation.program}"
+    trial, settings = explanation.record.trial, explanation.record.trial.settings
+    if explanation.record.program is not None:
+        return f"by the rule of {explanation.record.program}"
     return (
         f"scoring {trial.profile.version} ({one_line(explanation.profile_source)})"
         f" · weights {settings.vector_weight:g} / {settings.keyword_weight:g} · threshold {settings.threshold:.2f}"

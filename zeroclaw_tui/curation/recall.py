@@ -19,14 +19,14 @@ from zeroclaw_tui.memory.errors import EmbeddingFailed, Refused
 from zeroclaw_tui.memory.query import ENTRIES, Query
 from zeroclaw_tui.memory.recall import UNLIMITED, RecallResult, Rule, ScoredEntry, Stop
 from zeroclaw_tui.memory.text import distinct_numbers
-from zeroclaw_tui.scoring.decide import Decision, answer, asked_of_store, decide, is_same, of_program, serves
-from zeroclaw_tui.scoring.evidence import Evidence, StageEvidence, word_shares
+from zeroclaw_tui.scoring.answer import Answer, Record, StoreFacts, answer, is_same
+from zeroclaw_tui.scoring.decide import asked_of_store, decide, of_program, serves
+from zeroclaw_tui.scoring.evidence import Evidence, StageEvidence
 from zeroclaw_tui.scoring.explain import explained
-from zeroclaw_tui.scoring.explanation import Advice, Explanation, Facts
+from zeroclaw_tui.scoring.explanation import Advice, Explanation
 from zeroclaw_tui.scoring.injection import RECALL_LIMIT, context_block, pool_size
 from zeroclaw_tui.scoring.keywords import lists_recent, words
-from zeroclaw_tui.scoring.placement import Placement, placement_of
-from zeroclaw_tui.scoring.profiles import ScoringProfile, Trial
+from zeroclaw_tui.scoring.profiles import OwnRule, ScoringProfile, Trial, mode_in
 
 if TYPE_CHECKING:
     import numpy as np
@@ -179,26 +179,27 @@ class GatheredEvidence:
         return serves(self.evidence, trial)
 
     async def replay(self, trial: Trial) -> RecallResult:
-        """Decide the recall as the trial has it, in a thread; what is not read yet is read."""
-        return await asyncio.to_thread(self._result, await self._decide(with_as_of(trial)))
+        """Decide the recall as the trial has it; what is not read yet is read."""
+        return self._result(await self._answer(trial))
 
-    async def placement(self, trial: Trial, entry: MemoryEntry) -> Placement:
-        """Where one memory (with its whole content) is in every stage of that recall."""
-        return await asyncio.to_thread(placement_of, await self._decide(with_as_of(trial)), self.rows, entry)
+    async def record(self, trial: Trial, entry: MemoryEntry) -> Record:
+        """The way of one memory (with its whole content) through that recall."""
+        memory = self.library.memory
+        no_vector = (self.library.why_no_vectors or "it is not available").removeprefix("keyword only: ").rstrip(".")
+        facts = StoreFacts(memory.name, memory.about.rule or OwnRule(), "sessions" not in memory.why_not, no_vector)
+        return await asyncio.to_thread((await self._answer(trial)).record, entry, facts)
 
-    async def _decide(self, trial: Trial) -> Decision:
-        decision = await asyncio.to_thread(decide, self.evidence, trial)
+    async def _answer(self, trial: Trial) -> Answer:
+        decision = await asyncio.to_thread(decide, self.evidence, with_as_of(trial))
         unread = [handle for handle in decision.wanted if handle not in self.rows and handle not in self.missing]
         found = await self.library.memory.rows(Query(ENTRIES, handles=unread)) if unread else ()
         self.rows |= {entry.handle: entry for entry in found}
         self.missing.update(handle for handle in unread if handle not in self.rows)
-        return decision
+        return await asyncio.to_thread(answer, decision, self.rows)
 
-    def _result(self, decision: Decision) -> RecallResult:
-        trial, settings = decision.trial, decision.trial.settings
-        answered = answer(decision, self.rows)
-        # Search mode bm25 asks for no vector, so it does not lack one.
-        found = QueryVector() if trial.profile.search_modes and settings.search_mode == "bm25" else self.found
+    def _result(self, answered: Answer) -> RecallResult:
+        trial, settings = answered.decision.trial, answered.decision.trial.settings
+        found = self._vector_for(trial)
         return RecallResult(
             request=trial.request,
             backend=self.library.memory.name,
@@ -211,10 +212,19 @@ class GatheredEvidence:
             scale=answered.scale,
             results=answered.results,
             withheld=answered.withheld,
-            notes=(*filter(None, [found.note]), *decision.notes),
+            notes=self.notes_on(answered),
             lacks_vector_because=found.note if found.has_failed else None,
             pool=pool_size(trial) if trial.reranks else None,
         )
+
+    def notes_on(self, answered: Answer) -> tuple[str, ...]:
+        """Sentences on what a recall lacks or leaves out."""
+        note = self._vector_for(answered.decision.trial).note
+        return (*filter(None, [note]), *answered.decision.notes)
+
+    def _vector_for(self, trial: Trial) -> QueryVector:
+        # Search mode bm25 asks for no vector, so it does not lack one.
+        return QueryVector() if mode_in(trial.settings, trial.profile) == "bm25" else self.found
 
     def source_of(self, trial: Trial) -> str:
         """Where the trial's scoring version comes from."""
@@ -257,11 +267,11 @@ async def explain(library: Library, entry: MemoryEntry, trial: Trial) -> Explana
     if library.memory.about.program is not None:
         trial = of_program(trial)
     gathered = await gather_evidence(library, trial)
-    explanation = await explained_by(gathered, whole, trial)
-    if explanation.is_injected or explanation.program is not None:
+    record = await gathered.record(trial, whole)
+    explanation = explained_by(gathered, record)
+    if explanation.is_injected or record.program is not None:
         return explanation
-    offered = _advice_to_try(await gathered.placement(trial, whole), trial)
-    served = [advice for advice in offered if gathered.serves(advice.trial)]
+    served = [advice for advice in _advice_to_try(record) if gathered.serves(advice.trial)]
     for advice in served[:MAX_SETTINGS_TRIED]:
         results = (await gathered.replay(advice.trial)).results
         if any(scored.injected and is_same(scored.entry, whole) for scored in results):
@@ -269,39 +279,21 @@ async def explain(library: Library, entry: MemoryEntry, trial: Trial) -> Explana
     return explanation.without_help() if served else explanation
 
 
-async def explained_by(gathered: GatheredEvidence, entry: MemoryEntry, trial: Trial) -> Explanation:
-    """Explain from evidence that serves the trial, without advice; `entry` has its whole content."""
-    library, evidence = gathered.library, gathered.evidence[0]
-    no_vector = (library.why_no_vectors or "it is not available").removeprefix("keyword only: ").rstrip(".")
-    facts = Facts(
-        placement=await gathered.placement(trial, entry),
-        trial=trial,
-        result=await gathered.replay(trial),
-        shares=await asyncio.to_thread(word_shares, evidence, entry, trial.request.query),
-        why_no_vector=no_vector,
-    )
-    if isinstance(evidence, StageEvidence):
-        facts = replace(facts, store_rows=evidence.store_rows)
-    else:
-        facts = replace(
-            facts,
-            own_rule=library.memory.name,
-            program=evidence.program,
-            has_sessions="sessions" not in library.memory.why_not,
-        )
-    return explained(facts, gathered.source_of(trial))
+def explained_by(gathered: GatheredEvidence, record: Record) -> Explanation:
+    """Explain a memory's record, without advice."""
+    return explained(record, gathered.source_of(record.trial), gathered.notes_on(record.answer))
 
 
-def _advice_to_try(placement: Placement, trial: Trial) -> Iterator[Advice]:
+def _advice_to_try(record: Record) -> Iterator[Advice]:
     """The settings that may put the memory in the prompt, by what stops it."""
-    request, settings, stop = trial.request, trial.settings, placement.stopped_at
+    trial, settings, stop = record.trial, record.trial.settings, record.stopped_at
     if stop in ("time", "session", "agent", "namespace"):
         unfiltered = replace(
-            request, session_id=None, further_sessions=(), agents=None, namespace=None, since=None, until=None
+            trial.request, session_id=None, further_sessions=(), agents=None, namespace=None, since=None, until=None
         )
         yield Advice("recall without any filter", "F", trial._replace(request=unfiltered))
     if stop == "threshold":
-        score = None if placement.candidate is None else placement.candidate.compared_score
+        score = record.compared_score
         low = math.floor(score * 100) / 100 if score is not None and math.isfinite(score) else 0.0
         if 0 < low < settings.threshold:
             lower = settings._replace(threshold=low)
@@ -309,9 +301,9 @@ def _advice_to_try(placement: Placement, trial: Trial) -> Iterator[Advice]:
     if stop == "rerank":
         without = settings._replace(rerank=settings.rerank._replace(enabled=False))
         yield Advice("rerank switched off", "w", trial._replace(settings=without))
-    if placement.merged and stop in ("merge", "limit", "threshold", "cap"):
-        cosine = 0.0 if placement.vector is None else placement.vector.score
-        by_keyword = placement.keyword is not None and (placement.keyword_score or 0.0) >= cosine
+    if record.merged and stop in ("merge", "limit", "threshold", "cap"):
+        cosine = 0.0 if record.vector is None else record.vector.score
+        by_keyword = record.keyword is not None and (record.keyword_score or 0.0) >= cosine
         vector, keyword = (0.0, 1.0) if by_keyword else (1.0, 0.0)
         weighted = settings._replace(vector_weight=vector, keyword_weight=keyword)
         if weighted != settings:

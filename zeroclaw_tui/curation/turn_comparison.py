@@ -118,7 +118,7 @@ def _profile_of(library: Library, turn: Turn) -> ScoringProfile:
         profile = recorded if recorded.version != profile.version else profile
     # Up to 0.8.2 a direct chat joins its two scopes, as all do later; only a group has a block for each.
     if turn.rule == "channel" and not turn.is_group and len(turn.scopes or ()) > 1:
-        return profile._replace(joins_scopes=True)
+        return ScoringProfile(profile.newer or profile.version, joins_scopes=True)
     return profile
 
 

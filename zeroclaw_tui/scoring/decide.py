@@ -28,10 +28,9 @@ from zeroclaw_tui.scoring.evidence import (
     served,
     vector_hits,
 )
-from zeroclaw_tui.scoring.injection import judge, pool_size
+from zeroclaw_tui.scoring.injection import pool_size
 from zeroclaw_tui.scoring.keywords import LIKE_FAILS, LikeSearch, like_search, lists_recent, match_expression, words
 from zeroclaw_tui.scoring.profiles import EPSILON, ScoringProfile, ScoringSettings, Trial, float32, mode_in
-from zeroclaw_tui.scoring.scanner import scan
 
 if TYPE_CHECKING:
     import numpy as np
@@ -455,12 +454,7 @@ def own_ranking(evidence: OwnEvidence, limit: int, created_until: str = "") -> l
     return found
 
 
-def is_same(one: MemoryEntry, other: MemoryEntry) -> bool:
-    """Whether two readings are of one memory; the id decides where one of them has no other name for its row."""
-    return one.handle == other.handle or (one.id == other.id and one.id in (one.handle, other.handle))
-
-
-# From the store to the agent, and into the prompt.
+# All session scopes of one recall.
 
 
 @dataclass(frozen=True, slots=True)
@@ -476,16 +470,6 @@ class Decision:
     rankings: tuple[StoreRanking | OwnEvidence, ...]
     wanted: tuple[Handle, ...]
     notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a recall answers: `results` in the order recalled, and what is withheld from the agent, both judged."""
-
-    results: tuple[ScoredEntry, ...]
-    withheld: tuple[ScoredEntry, ...]
-    mode: str
-    scale: str
 
 
 def decide(evidence: Sequence[Evidence], trial: Trial) -> Decision:
@@ -507,53 +491,3 @@ def decide(evidence: Sequence[Evidence], trial: Trial) -> Decision:
             notes |= dict.fromkeys(ranking.notes)
         notes |= dict.fromkeys(each.notes)
     return Decision(trial, tuple(rankings), tuple(wanted), tuple(notes))
-
-
-def answer(decision: Decision, rows: Mapping[Handle, MemoryEntry]) -> Answer:
-    """Results and withheld ones, judged for injection.
-
-    `rows` are the wanted rows with their whole content; rows that no longer exist are left out.
-    """
-    trial = decision.trial
-    remaining: list[ScoredEntry] = []
-    withheld: list[ScoredEntry] = []
-    for scope, ranking in enumerate(decision.rankings):
-        if isinstance(ranking, OwnEvidence):
-            found = own_ranking(ranking, asked_of_store(trial).limit, trial.request.created_until)
-        else:
-            found = ranking.results(rows)
-        for entries, of_scope in zip((remaining, withheld), _scanned(found, trial), strict=True):
-            entries += [replace(scored, scope=scope) for scored in of_scope]
-    if len(decision.rankings) > 1:
-        remaining, withheld = _joined(remaining, trial.profile), _joined(withheld, trial.profile)
-    first = decision.rankings[0]
-    if isinstance(first, OwnEvidence) and first.program is not None:
-        return Answer(tuple(remaining), tuple(withheld), first.mode, first.scale)
-    return Answer(judge(remaining, trial), judge(withheld, trial), first.mode, first.scale)
-
-
-def _scanned(found: Sequence[ScoredEntry], trial: Trial) -> tuple[list[ScoredEntry], list[ScoredEntry]]:
-    """What the agent gets of one scope, ranked again and not yet judged, and what store or scanner withhold.
-
-    The withheld ones keep the rank the store gave them. Layer "store" gets the recall as it is.
-    """
-    if trial.request.layer == "store":
-        return list(found), []
-    is_scanned, most = passes_scanner(trial), pool_size(trial)
-    remaining: list[ScoredEntry] = []
-    withheld: list[ScoredEntry] = []
-    for scored in found:
-        kind = scored.withheld or (scan(scored.entry.content, trial.settings.threat_scan) if is_scanned else None)
-        if kind is not None:
-            withheld.append(replace(scored, withheld=kind))
-        elif not is_scanned or len(remaining) < most:
-            remaining.append(replace(scored, rank=len(remaining) + 1))
-    return remaining, withheld
-
-
-def _joined(entries: Sequence[ScoredEntry], profile: ScoringProfile) -> list[ScoredEntry]:
-    """What several scopes recall, one after the other; from 0.8.3 on only the first of each key."""
-    first: dict[object, ScoredEntry] = {}
-    for at, scored in enumerate(entries):
-        first.setdefault(scored.entry.key if profile.joins_scopes else at, scored)
-    return [replace(scored, rank=rank) for rank, scored in enumerate(first.values(), 1)]

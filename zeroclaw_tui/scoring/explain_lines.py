@@ -22,8 +22,8 @@ _NARROWEST, _WIDEST = 20, 100
 def title_of(explanation: Explanation) -> str:
     """What is explained, in one line."""
     is_in = "is" if explanation.is_injected else "is not"
-    where = "in the prompt" if explanation.program is None else f"returned by {explanation.program}"
-    key = cut(_clean(explanation.entry.key), _LONGEST_NAME) or "(blank)"
+    where = "in the prompt" if explanation.record.program is None else f"returned by {explanation.record.program}"
+    key = cut(_clean(explanation.record.entry.key), _LONGEST_NAME) or "(blank)"
     message = cut(_clean(explanation.query), _LONGEST_MESSAGE)
     return f"“{key}” {is_in} {where} for " + (f"“{message}”" if message else "a blank message")
 

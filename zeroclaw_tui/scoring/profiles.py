@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import re
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from zeroclaw_tui.memory.errors import UsageError
 
@@ -46,81 +47,80 @@ EPSILON = 2.0**-23
 _FLOAT32 = struct.Struct("f")
 
 
-def _since(*version: int) -> Any:
-    """The version from which on a rule holds: the default of its field, in place of which `profile_for` says whether
-    it holds."""
-    return version
+class ScoringProfile:
+    """The rules of one version, read in ZeroClaw's tagged sources; each says from which version on it holds."""
+
+    def __init__(self, version: str, *, joins_scopes: bool = False) -> None:
+        """The rules of NEWEST for a later version. `joins_scopes` is for a turn of an earlier one that does so.
+
+        Raises UsageError when it is no version.
+        """
+        asked = parse_version(version)
+        v = min(asked, parse_version(NEWEST))
+        self.version = ".".join(map(str, v))
+        self.newer = ".".join(map(str, asked)) if asked > v else None
+        """The version asked for, where it is later than the newest one known and so scored as that."""
+        self.agent_scope: Literal["none", "after", "sql"]
+        self.agent_scope = "none" if v < (0, 8, 0) else "after" if v < (0, 8, 4) else "sql"
+        """Where the allowed agents are applied: nowhere, after the store's recall, or inside its SQL."""
+        self.decays_cli = v >= (0, 5, 9) or v == (0, 1, 8)
+        self.blank_lists_recent = v >= (0, 5, 5)
+        """A blank query lists the newest rows; before 0.5.5 it finds nothing."""
+        self.star_lists_recent = v >= (0, 7, 5)
+        self.escapes_quotes = v >= (0, 7, 5)
+        """A double quote in a word is doubled; before 0.7.5 FTS5 refuses the query and the error is swallowed."""
+        self.prefix_words = v >= (0, 7, 5)
+        """`word*` is a prefix search."""
+        self.escapes_like = v >= (0, 7, 5)
+        """`%` and `_` are plain characters in the LIKE fall-back."""
+        self.search_modes = v >= (0, 6, 3)
+        """`search_mode` is read."""
+        self.plain_vector_only = v >= (0, 6, 3)
+        """Without any keyword hit the score is the plain cosine; before 0.6.3 it is weighted."""
+        self.divides_by_weights_present = v >= (0, 8, 4)
+        """The fused score is divided by the sum of the weights of the parts that exist."""
+        self.normalises_keyword_only = v >= (0, 8, 4)
+        """Keyword-only scores are divided by the best of the batch; before 0.8.4 they are raw -bm25."""
+        self.durable_rows_cross_sessions = v >= (0, 8, 4)
+        """With a live vector, core and daily rows without a session pass the session filter."""
+        self.filters_in_sql = v >= (0, 8, 4)
+        """Session and agents are restricted inside the keyword, vector and LIKE statements."""
+        self.postgres_ranks = v >= (0, 5, 7)
+        """PostgreSQL finds and ranks words; before 0.5.7 it looks for the exact query and gives no score."""
+        self.hides_superseded = v >= (0, 5, 7)
+        self.has_time_bounds = v >= (0, 5, 5)
+        self.scans_content = v >= (0, 8, 4)
+        """The content scanner sits between store and agent, and asks the store for four times the limit."""
+        self.decays_channel = v >= (0, 8, 3)
+        self.one_injection_rule = v >= (0, 8, 3)
+        """Both paths inject by the rule of the channels."""
+        self.skips_tool_results = v >= (0, 2, 1)
+        self.skips_images = v >= (0, 1, 9)
+        self.skips_autosave_noise = v >= (0, 4, 3)
+        self.skips_user_messages = v >= (0, 7, 4)
+        self.skips_sessionless_conversation = v >= (0, 8, 3)
+        self.skips_conversation_on_schedule = v >= (0, 7, 5)
+        """Turns of cron and heartbeat get no conversation rows."""
+        self.joins_scopes = joins_scopes or v >= (0, 8, 3)
+        """What is recalled in several session scopes becomes one list; before 0.8.3 each makes a block of its own."""
+        self.reranks = v >= (0, 8, 4)
+        """The rerank stage acts where it is switched on."""
+        self.agents_have_limits = v >= (0, 8, 0)
+        """`memory_recall_limit` of an agent's runtime profile is read."""
+        self.closes_context_block = v >= (0, 6, 3)
+        """The block ends with `[/Memory context]`."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ScoringProfile) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash(self.version)
 
 
-class ScoringProfile(NamedTuple):
-    """The rules of one version, read in ZeroClaw's tagged sources."""
-
-    version: str
-    newer: str | None
-    """The version asked for, where it is later than the newest one known and so scored as that."""
-    agent_scope: Literal["none", "after", "sql"]
-    """Where the allowed agents are applied: nowhere, after the store's recall, or inside its SQL."""
-    decays_cli: bool
-    blank_lists_recent: bool = _since(0, 5, 5)
-    """A blank query lists the newest rows; before 0.5.5 it finds nothing."""
-    star_lists_recent: bool = _since(0, 7, 5)
-    escapes_quotes: bool = _since(0, 7, 5)
-    """A double quote in a word is doubled; before 0.7.5 FTS5 refuses the query and the error is swallowed."""
-    prefix_words: bool = _since(0, 7, 5)
-    """`word*` is a prefix search."""
-    escapes_like: bool = _since(0, 7, 5)
-    """`%` and `_` are plain characters in the LIKE fall-back."""
-    search_modes: bool = _since(0, 6, 3)
-    """`search_mode` is read."""
-    plain_vector_only: bool = _since(0, 6, 3)
-    """Without any keyword hit the score is the plain cosine; before 0.6.3 it is weighted."""
-    divides_by_weights_present: bool = _since(0, 8, 4)
-    """The fused score is divided by the sum of the weights of the parts that exist."""
-    normalises_keyword_only: bool = _since(0, 8, 4)
-    """Keyword-only scores are divided by the best of the batch; before 0.8.4 they are raw -bm25."""
-    durable_rows_cross_sessions: bool = _since(0, 8, 4)
-    """With a live vector, core and daily rows without a session pass the session filter."""
-    filters_in_sql: bool = _since(0, 8, 4)
-    """Session and agents are restricted inside the keyword, vector and LIKE statements."""
-    hides_superseded: bool = _since(0, 5, 7)
-    has_time_bounds: bool = _since(0, 5, 5)
-    scans_content: bool = _since(0, 8, 4)
-    """The content scanner sits between store and agent, and asks the store for four times the limit."""
-    decays_channel: bool = _since(0, 8, 3)
-    one_injection_rule: bool = _since(0, 8, 3)
-    """Both paths inject by the rule of the channels."""
-    skips_tool_results: bool = _since(0, 2, 1)
-    skips_images: bool = _since(0, 1, 9)
-    skips_autosave_noise: bool = _since(0, 4, 3)
-    skips_user_messages: bool = _since(0, 7, 4)
-    skips_sessionless_conversation: bool = _since(0, 8, 3)
-    skips_conversation_on_schedule: bool = _since(0, 7, 5)
-    """Turns of cron and heartbeat get no conversation rows."""
-    joins_scopes: bool = _since(0, 8, 3)
-    """What is recalled in several session scopes becomes one list; before 0.8.3 each makes a block of its own."""
-    reranks: bool = _since(0, 8, 4)
-    """The rerank stage acts where it is switched on."""
-    agents_have_limits: bool = _since(0, 8, 0)
-    """`memory_recall_limit` of an agent's runtime profile is read."""
-    closes_context_block: bool = _since(0, 6, 3)
-    """The block ends with `[/Memory context]`."""
-
-
+@cache
 def profile_for(version: str) -> ScoringProfile:
-    """The rules of a version such as "0.7.5" or "v0.8.4-beta-1"; those of NEWEST for a later one, which `newer` names.
-
-    Raises UsageError when it is no version.
-    """
-    asked = parse_version(version)
-    v = min(asked, parse_version(NEWEST))
-    rules = {name: v >= since for name, since in ScoringProfile._field_defaults.items()}
-    return ScoringProfile(
-        version=".".join(map(str, v)),
-        newer=".".join(map(str, asked)) if asked > v else None,
-        agent_scope="none" if v < (0, 8, 0) else "after" if v < (0, 8, 4) else "sql",
-        decays_cli=v >= (0, 5, 9) or v == (0, 1, 8),
-        **rules,
-    )
+    """The rules of a version such as "0.7.5" or "v0.8.4-beta-1". Raises UsageError when it is no version."""
+    return ScoringProfile(version)
 
 
 def parse_version(text: str) -> Version:
@@ -171,6 +171,30 @@ def rule_sets(current: str) -> list[tuple[str, str]]:
 def lacks(what: str) -> str:
     """The sentence for a field, or a capability, that a generation has no column for."""
     return f"This generation of ZeroClaw's schema has no {_SAID.get(what, what)}."
+
+
+class OwnRule(NamedTuple):
+    """How a store ranks that does not follow ZeroClaw's hybrid search."""
+
+    name: str = ""
+    """The rule in a few words, if there is more to say than that it is its own."""
+    limit: int | None = None
+    """How many memories the rule returns by default."""
+    takes_vector: bool = True
+    """Whether recall compares a vector of the query that it is given."""
+    finds_words: bool = True
+    """Whether a memory is found by a word of the query that it contains."""
+    reads_times: bool = True
+    """Whether the time bounds of a request leave memories out."""
+    crosses_sessions: bool = True
+    """Whether core and daily memories without a session are recalled in every session, from the version on that does
+    so."""
+    has_one_namespace: bool = False
+    """Whether all memories count as of the default namespace."""
+    needed_text: Callable[[ScoringProfile], str] | None = None
+    """What a memory must contain to be found, where one word of the query is not enough."""
+    threshold_meaning: Callable[[ScoringProfile, float], str] | None = None
+    """A sentence on what the threshold means for its scores."""
 
 
 class RerankSettings(NamedTuple):

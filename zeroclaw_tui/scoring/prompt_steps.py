@@ -7,7 +7,8 @@ from typing import Any
 from zeroclaw_tui.memory.recall import UNLIMITED, Stop
 from zeroclaw_tui.memory.text import distinct_numbers, one_line
 from zeroclaw_tui.scoring import injection
-from zeroclaw_tui.scoring.explanation import HIGHER_LIMIT, NO_HELP, Facts, Help, Step, stop_step
+from zeroclaw_tui.scoring.answer import Record
+from zeroclaw_tui.scoring.explanation import HIGHER_LIMIT, NO_HELP, Help, Step, stop_step
 from zeroclaw_tui.scoring.injection import HALF_LIFE_DAYS, MOST_CHARACTERS, MOST_ENTRIES, MOST_ENTRY_CHARACTERS
 from zeroclaw_tui.scoring.phrases import number, ordinal, shown_name
 from zeroclaw_tui.scoring.scanner import THREATS
@@ -33,10 +34,10 @@ _SKIPPED: dict[str, tuple[str, Help]] = {
 }  # fmt: skip
 
 
-def limit_step(facts: Facts, stops: bool) -> Step | None:
+def limit_step(record: Record, stops: bool) -> Step | None:
     """Its rank among what is recalled."""
-    rank, limit = facts.placement.rank, injection.pool_size(facts.trial)
-    for_rerank = " for rerank" if facts.trial.reranks else ""
+    rank, limit = record.rank, injection.pool_size(record.trial)
+    for_rerank = " for rerank" if record.trial.reranks else ""
     if stops:
         place = f"ranked {ordinal(rank)}" if rank is not None else "ranked behind what is recalled"
         first = "first is" if limit == 1 else f"first {limit:,} are"
@@ -48,12 +49,12 @@ def limit_step(facts: Facts, stops: bool) -> Step | None:
     return Step("limit", "passed", f"rank {rank:,}, and {what}{for_rerank}", {"rank": rank, "limit": limit})
 
 
-def rerank_step(facts: Facts, stops: bool) -> Step | None:
+def rerank_step(record: Record, stops: bool) -> Step | None:
     """What the rerank stage makes of its score, and the place it gives it."""
-    judged = facts.placement.judged
+    judged = record.judged
     if judged is None:
         return None
-    blend = injection.blend_of(judged, facts.trial)
+    blend = injection.blend_of(judged, record.trial)
     blended = "without a score there is nothing to blend"
     numbers: dict[str, Any] = {"score": None}
     if blend is not None:
@@ -70,34 +71,34 @@ def rerank_step(facts: Facts, stops: bool) -> Step | None:
         numbers |= {"weights": list(blend.weights), "reranked": blend.score}
     numbers["place"] = judged.place
     if stops:
-        words = f"{one_line(facts.stop.rule)} · {blended}"
+        words = f"{one_line(record.stop.rule)} · {blended}"
         return stop_step("rerank", words, ("other numbers for rerank", "w"), **numbers)
     place = f" · {ordinal(judged.place)} after rerank" if judged.place is not None else ""
     return Step("rerank", "passed", f"{blended}{place}", numbers)
 
 
-def scanner_step(facts: Facts, stops: bool) -> Step | None:
+def scanner_step(record: Record, stops: bool) -> Step | None:
     """What the content scanner sees in it, where one is between store and agent."""
-    candidate, trial = facts.placement.candidate, facts.trial
+    candidate, trial = record.candidate, record.trial
     if stops:
-        kind = (candidate.withheld if candidate is not None else None) or facts.placement.entry.withheld or ""
+        kind = (candidate.withheld if candidate is not None else None) or record.entry.withheld or ""
         if kind not in THREATS:
             return stop_step("scanner", f"withheld from the agent: {shown_name(kind)}", kind=kind)
         words = f"withheld from the agent as {kind}: it looks like {THREATS[kind]}"
         return stop_step("scanner", words, ("edit it, or threat_scan in config.toml", "e"), kind=kind)
     is_scanned = trial.profile.scans_content and trial.request.layer == "agent"
-    if not is_scanned or facts.placement.judged is None:
+    if not is_scanned or record.judged is None:
         return None
     is_off = trial.settings.threat_scan == "off"
     return Step("scanner", "passed", "switched off" if is_off else "nothing in it looks like an attack")
 
 
-def decay_step(facts: Facts, stops: bool) -> Step | None:
+def decay_step(record: Record, stops: bool) -> Step | None:
     """The score after time, where this version and rule decay."""
-    judged, entry = facts.placement.judged, facts.placement.entry
+    judged, entry = record.judged, record.entry
     if judged is None or judged.score is None or judged.decayed is None:
         return None
-    age = injection.age_in_days(entry.timestamp, facts.trial.request.as_of)
+    age = injection.age_in_days(entry.timestamp, record.trial.request.as_of)
     if entry.category == "core":
         words = "core memories do not fade"
     elif age is None:
@@ -108,63 +109,63 @@ def decay_step(facts: Facts, stops: bool) -> Step | None:
     return Step("decay", "passed", words, {"score": judged.score, "age_days": age, "decayed": judged.decayed})
 
 
-def threshold_step(facts: Facts, stops: bool) -> Step:
+def threshold_step(record: Record, stops: bool) -> Step:
     """The number that is compared with the threshold."""
-    score, threshold = facts.compared_score, facts.trial.settings.threshold
+    score, threshold = record.compared_score, record.trial.settings.threshold
     numbers = {"score": score, "threshold": threshold}
     if not stops:
         shown = distinct_numbers(score or 0.0, threshold)
         words = "without a score it always passes" if score is None else f"{shown[0]} ≥ {shown[1]}"
         return Step("threshold", "passed", words, numbers)
-    candidate = facts.placement.candidate
+    candidate = record.candidate
     would_pass = candidate is not None and (candidate.score or 0.0) >= threshold
-    is_weighed = facts.own_rule is None and facts.placement.merged
+    is_weighed = record.merged
     helps = ("a lower threshold, or other weights" if is_weighed else "a lower threshold", "w")
-    if facts.has_faded and would_pass:
+    if record.has_faded and would_pass:
         helps = ("the category core, which does not fade", "e")
-    return stop_step("threshold", " < ".join(below_threshold(facts)), helps, **numbers)
+    return stop_step("threshold", " < ".join(below_threshold(record)), helps, **numbers)
 
 
-def below_threshold(facts: Facts) -> tuple[str, str]:
+def below_threshold(record: Record) -> tuple[str, str]:
     """The compared score and the threshold, with decimals that show which is smaller."""
-    score = facts.compared_score or 0.0
-    shown, limit = distinct_numbers(score, facts.trial.settings.threshold)
-    return (number(score) if shown == "0.00" and not facts.has_faded else shown), limit
+    score = record.compared_score or 0.0
+    shown, limit = distinct_numbers(score, record.trial.settings.threshold)
+    return (number(score) if shown == "0.00" and not record.has_faded else shown), limit
 
 
-def skip_step(facts: Facts, stops: bool) -> Step | None:
+def skip_step(record: Record, stops: bool) -> Step | None:
     """Whether a rule of ZeroClaw skips it."""
     if stops:
-        return skip_stop(facts, facts.stop)
+        return skip_stop(record, record.stop)
     # The caps are looked at before these rules.
-    return None if facts.placement.stopped_at == "cap" else Step("skip", "passed", "no skip rule applies")
+    return None if record.stopped_at == "cap" else Step("skip", "passed", "no skip rule applies")
 
 
-def skip_stop(facts: Facts, stop: Stop) -> Step:
+def skip_stop(record: Record, stop: Stop) -> Step:
     """The rule that skips it, and what helps."""
     words, helps = _SKIPPED.get(stop.rule, (shown_name(stop.rule), _EDIT))
-    if stop.rule == "conversation without a session" and facts.placement.entry.session_id is None:
+    if stop.rule == "conversation without a session" and record.entry.session_id is None:
         # A session's recall would leave it out in turn, since it has none.
         helps = _RECATEGORIZE
     return stop_step("skip", words, helps, rule=stop.rule)
 
 
-def cap_step(facts: Facts, stops: bool) -> Step | None:
+def cap_step(record: Record, stops: bool) -> Step | None:
     """How much of the prompt is used with it."""
-    request, profile, place = facts.trial.request, facts.trial.profile, facts.placement.place
+    request, profile, place = record.trial.request, record.trial.profile, record.place
     if stops:
         words = f"{MOST_ENTRIES} memories rank before it, and ZeroClaw injects no more"
-        if facts.stop.rule == "characters":
+        if record.stop.rule == "characters":
             words = f"it does not fit in the {MOST_CHARACTERS:,} characters that ZeroClaw puts before a message"
-        is_weighed = facts.own_rule is None and facts.placement.merged
+        is_weighed = record.merged
         helps = ("other weights that rank it higher", "w") if is_weighed else NO_HELP
         return stop_step("cap", words, helps, most_entries=MOST_ENTRIES)
     if place is None or not injection.follows_channel_rule(profile, request.rule):
         return None
-    before = [scored for scored in facts.result.results if scored.injected][:place]
+    before = [scored for scored in record.answer.results if scored.injected][:place]
     used = injection.characters_used(before, profile, request.rule)
     words = f"entry {place} of at most {MOST_ENTRIES}, {used:,} of {MOST_CHARACTERS:,} characters used"
-    length = len(facts.placement.entry.content)
+    length = len(record.entry.content)
     if length > MOST_ENTRY_CHARACTERS:
         words += f"; only its first {MOST_ENTRY_CHARACTERS:,} of {length:,} characters are injected"
     numbers = {
@@ -176,7 +177,7 @@ def cap_step(facts: Facts, stops: bool) -> Step | None:
     return Step("cap", "passed", words, numbers)
 
 
-def prompt_step(facts: Facts, stops: bool) -> Step:
+def prompt_step(record: Record, stops: bool) -> Step:
     """Its place in the prompt."""
-    place, of = facts.placement.place, facts.placement.injected
+    place, of = record.place, record.injected
     return Step("prompt", "passed", f"entry {place} of {of}", {"place": place, "of": of})

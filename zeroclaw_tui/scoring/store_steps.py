@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from zeroclaw_tui.memory.text import counted
+from zeroclaw_tui.scoring.answer import NoVector, Record
 from zeroclaw_tui.scoring.evidence import DEFAULT_NAMESPACE, FilterName, WordShare
-from zeroclaw_tui.scoring.explanation import ADD_A_WORD, HIGHER_LIMIT, NO_HELP, Facts, Help, Step, stop_step
+from zeroclaw_tui.scoring.explanation import ADD_A_WORD, HIGHER_LIMIT, NO_HELP, Help, Step, stop_step
 from zeroclaw_tui.scoring.keywords import LIKE_FAILS, LIKE_WORDS, like_search
 from zeroclaw_tui.scoring.phrases import listed, number, only_first, ordinal, quoted, shown_name
-from zeroclaw_tui.scoring.placement import NoVector
-from zeroclaw_tui.scoring.profiles import mode_in, parse_version
-from zeroclaw_tui.scoring.what_if import POSTGRES_RANKS_SINCE
+from zeroclaw_tui.scoring.profiles import mode_in
 
 _RE_EMBED: Help = ("re-embed it", "R")
 _NO_VECTORS: dict[NoVector, tuple[str, Help]] = {
@@ -26,36 +25,36 @@ _NO_VECTORS: dict[NoVector, tuple[str, Help]] = {
 """By reason: what the vector stage says of it, and what helps."""
 
 
-def words_step(facts: Facts, stops: bool) -> Step:
+def words_step(record: Record, stops: bool) -> Step:
     """Which words of the message are in it, and what each adds to its word score."""
-    found = [share for share in facts.shares if share.is_found]
-    missing = [share.word for share in facts.shares if not share.is_found]
+    found = [share for share in record.shares if share.is_found]
+    missing = [share.word for share in record.shares if not share.is_found]
     numbers = {
         "matched": [{"word": each.word, "bm25": each.share, "rows": each.rows} for each in found],
         "missing": missing,
     }
     names = listed(map(shown_name, missing))
-    if not facts.shares:
+    if not record.shares:
         return Step("words", "absent", "the message has no words", numbers)
     if not found:
         return Step("words", "absent", f"contains no word of the message: {names}", numbers)
     total = sum(share.share for share in found if share.share is not None)
-    matches = listed(_match(share, total, facts.store_rows) for share in found)
+    matches = listed(_match(share, total, record.store_rows) for share in found)
     return Step("words", "passed", f"matches {matches}" + (f"; missing: {names}" if missing else ""), numbers)
 
 
-def _match(share: WordShare, total: float, store_rows: int | None) -> str:
+def _match(share: WordShare, total: float, store_rows: int) -> str:
     if share.share is None:
         return quoted(share.word)
-    where = f"in {share.rows:,} of {counted(store_rows or 0)}"
+    where = f"in {share.rows:,} of {counted(store_rows)}"
     return f"{quoted(share.word)} ({where}, {number(share.share)} of {number(total)})"
 
 
-def keyword_step(facts: Facts, stops: bool) -> Step:
+def keyword_step(record: Record, stops: bool) -> Step:
     """The word score, raw and as a share of the best, and the rank among the hits."""
-    place, best, share = facts.placement.keyword, facts.placement.best_raw, facts.placement.keyword_score
+    place, best, share = record.keyword, record.best_raw, record.keyword_score
     if place is None:
-        words, helps = _why_no_words(facts)
+        words, helps = _why_no_words(record)
         return Step("keyword", "absent", words, {}, *helps)
     shown = f"bm25 {number(place.score)}"
     if share is not None and best:
@@ -64,41 +63,41 @@ def keyword_step(facts: Facts, stops: bool) -> Step:
     return Step("keyword", "passed", f"{shown} · rank {place.rank:,} of {place.hits:,}", numbers)
 
 
-def _why_no_words(facts: Facts) -> tuple[str, Help]:
+def _why_no_words(record: Record) -> tuple[str, Help]:
     """Why it has no hit by words, and what would give it one."""
-    trial, placement = facts.trial, facts.placement
-    if placement.out_of_stages is not None:
-        return f"memories of another {placement.out_of_stages} are not searched", NO_HELP
+    trial = record.trial
+    if record.out_of_stages is not None:
+        return f"memories of another {record.out_of_stages} are not searched", NO_HELP
     if mode_in(trial.settings, trial.profile) == "embedding":
         return "search mode embedding ignores keywords", ("another search mode", "w")
-    if placement.keyword_failed:
+    if record.keyword_failed:
         helps = NO_HELP if trial.profile.escapes_quotes else ("another scoring version", "p")
         return "FTS5 cannot read this message, so no memory has a keyword match", helps
-    although = ", although it contains some of the words" if any(share.is_found for share in facts.shares) else ""
+    although = ", although it contains some of the words" if any(share.is_found for share in record.shares) else ""
     return f"no keyword match{although}", ADD_A_WORD
 
 
-def vector_step(facts: Facts, stops: bool) -> Step:
+def vector_step(record: Record, stops: bool) -> Step:
     """The cosine and the rank among the hits, or why there is none."""
-    place, why = facts.placement.vector, facts.placement.no_vector or "no query vector"
+    place, why = record.vector, record.no_vector or "no query vector"
     if place is not None:
         words = f"cosine {number(place.score)} · rank {place.rank:,} of {place.hits:,}"
         return Step("vector", "passed", words, {"cosine": place.score, **place.numbers})
     words, helps = _NO_VECTORS[why]
-    if why == "no query vector" and facts.why_no_vector:
-        because, _, cure = facts.why_no_vector.partition("; ")
+    if why == "no query vector" and record.store.why_no_vector:
+        because, _, cure = record.store.why_no_vector.partition("; ")
         words, helps = f"{words}: {because}", (cure, "")
     return Step("vector", "absent", words, {"why": why}, *helps)
 
 
-def candidates_step(facts: Facts, stops: bool) -> Step | None:
+def candidates_step(record: Record, stops: bool) -> Step | None:
     """Its place among the 2 x limit that goes on from each stage."""
-    both = {"keyword": facts.placement.keyword, "vector": facts.placement.vector}
+    both = {"keyword": record.keyword, "vector": record.vector}
     places = {stage: place for stage, place in both.items() if place is not None}
     if not places:
         if not stops:
             return None
-        keyword, vector = keyword_step(facts, stops), vector_step(facts, stops)
+        keyword, vector = keyword_step(record, stops), vector_step(record, stops)
         helps = (vector.helps, vector.key) if vector.key else (keyword.helps, keyword.key)
         return stop_step("candidates", f"{keyword.words}, and {vector.words}", helps)
     offered = next(iter(places.values())).offered
@@ -115,31 +114,31 @@ def candidates_step(facts: Facts, stops: bool) -> Step | None:
     return Step("candidates", "passed", words, {"offered": offered})
 
 
-def fusion_step(facts: Facts, stops: bool) -> Step | None:
+def fusion_step(record: Record, stops: bool) -> Step | None:
     """How the score is made of its parts."""
-    placement, settings, profile = facts.placement, facts.trial.settings, facts.trial.profile
-    if placement.fused_score is None:
+    settings, profile = record.trial.settings, record.trial.profile
+    if record.fused_score is None:
         return None
-    score = number(placement.fused_score)
-    vector = placement.vector.score if placement.vector is not None and placement.vector.goes_on else None
-    parts = ((settings.vector_weight, vector), (settings.keyword_weight, placement.keyword_score))
-    if placement.merged:
+    score = number(record.fused_score)
+    vector = record.vector.score if record.vector is not None and record.vector.goes_on else None
+    parts = ((settings.vector_weight, vector), (settings.keyword_weight, record.keyword_score))
+    if record.merged:
         terms = _weighed(parts, divides=profile.divides_by_weights_present)
-        words = f"{terms} = {score} · rank {placement.fused_rank or 0:,}"
-    elif placement.keyword is None:
+        words = f"{terms} = {score} · rank {record.fused_rank or 0:,}"
+    elif record.keyword is None:
         is_searched = mode_in(settings, profile) != "embedding"
         why = "no memory has a keyword match" if is_searched else "search mode embedding ignores keywords"
         words = f"{why}, so the cosine is the score: {score}"
     elif profile.normalises_keyword_only:
-        words = f"words alone: {number(placement.keyword.score)} of the best, {number(placement.best_raw)}, = {score}"
+        words = f"words alone: {number(record.keyword.score)} of the best, {number(record.best_raw)}, = {score}"
     else:
         words = f"words alone: raw bm25 {score} is the score"
     numbers = {
         "vector": vector,
-        "keyword": placement.keyword_score,
+        "keyword": record.keyword_score,
         "weights": [weight for weight, _ in parts],
-        "score": placement.fused_score,
-        "rank": placement.fused_rank,
+        "score": record.fused_score,
+        "rank": record.fused_rank,
     }
     return Step("fusion", "passed", words, numbers)
 
@@ -154,19 +153,19 @@ def _weighed(parts: Sequence[tuple[float, float | None]], *, divides: bool) -> s
     return f"({terms}) / ({weights})" if len(present) > 1 else f"{terms} / {weights}"
 
 
-def merge_step(facts: Facts, stops: bool) -> Step | None:
+def merge_step(record: Record, stops: bool) -> Step | None:
     """The limit of the fused list, which is cut before anything is filtered."""
-    rank, limit = facts.placement.fused_rank, facts.placement.store_limit
+    rank, limit = record.fused_rank, record.store_limit
     if not stops or rank is None:
         return None
-    words = f"ranked {ordinal(rank)} after fusion with {number(facts.placement.fused_score)}, and {only_first(limit)}"
+    words = f"ranked {ordinal(rank)} after fusion with {number(record.fused_score)}, and {only_first(limit)}"
     return stop_step("merge", words, ("other weights, or a higher limit", "w"), rank=rank, limit=limit)
 
 
-def like_step(facts: Facts, stops: bool) -> Step:
+def like_step(record: Record, stops: bool) -> Step:
     """The fall-back for parts of words."""
-    placement, trial = facts.placement, facts.trial
-    rank, search = placement.like_rank, like_search(trial.request.query, trial.profile)
+    trial = record.trial
+    rank, search = record.like_rank, like_search(trial.request.query, trial.profile)
     lead = "nothing else matches, so parts of words count:"
     if not stops:
         words = f"{lead} {ordinal(rank or 1)} of the newest that contain one, scores 1.00"
@@ -174,21 +173,21 @@ def like_step(facts: Facts, stops: bool) -> Step:
     assert search is not None
     if search.fails:
         return stop_step("like", LIKE_FAILS.removesuffix("."))
-    if rank is None or not search.accepts(placement.entry.key, placement.entry.content):
+    if rank is None or not search.accepts(record.entry.key, record.entry.content):
         words = f"{lead} it contains none of the message's first {LIKE_WORDS} words"
         return stop_step("like", words, ADD_A_WORD, rank=rank)
-    words = f"{ordinal(rank)} of the newest that contain part of the message, and {only_first(placement.store_limit)}"
+    words = f"{ordinal(rank)} of the newest that contain part of the message, and {only_first(record.store_limit)}"
     return stop_step("like", words, HIGHER_LIMIT, rank=rank)
 
 
-def filter_step(name: FilterName, facts: Facts, stops: bool) -> Step | None:
+def filter_step(name: FilterName, record: Record, stops: bool) -> Step | None:
     """The filter, where it keeps the memory out."""
-    return filter_stop(facts, name) if stops else None
+    return filter_stop(record, name) if stops else None
 
 
-def filter_stop(facts: Facts, name: FilterName) -> Step:
+def filter_stop(record: Record, name: FilterName) -> Step:
     """The filter that keeps it out."""
-    request, entry = facts.trial.request, facts.placement.entry
+    request, entry = record.trial.request, record.entry
     match name:
         case "superseded":
             if not entry.superseded_by:
@@ -214,58 +213,57 @@ def filter_stop(facts: Facts, name: FilterName) -> Step:
     return stop_step(name, f"{words}, and {recall_is}", (helps, "F"))
 
 
-def own_step(facts: Facts, stops: bool) -> Step:
+def own_step(record: Record, stops: bool) -> Step:
     """The rank and score that a backend's own rule gives."""
     if stops:
-        return own_stops(facts)[0]
-    rank, score, scale = facts.placement.rank, facts.placement.fused_score, _own_scale(facts)
-    rule = f"{_own_name(facts)}'s own rule" if facts.program is None else f"the rule of {facts.program}"
+        return own_stops(record)[0]
+    rank, score, scale = record.rank, record.fused_score, _own_scale(record)
+    rule = f"{_own_name(record)}'s own rule" if record.program is None else f"the rule of {record.program}"
     place = f"rank {rank:,} by {rule}" if rank is not None else f"found by {rule}"
     if score is None:
         scored = f"no score ({scale})" if scale else "no score"
     else:
         scored = f"{scale} = {number(score)}" if scale else f"score {number(score)}"
     words = f"{place} · {scored}"
-    return Step("rank", "passed", words, {"rank": rank, "score": score, "scale": facts.result.scale})
+    return Step("rank", "passed", words, {"rank": rank, "score": score, "scale": record.answer.scale})
 
 
-def _own_name(facts: Facts) -> str:
-    return shown_name(facts.program or facts.own_rule or "")
+def _own_name(record: Record) -> str:
+    return shown_name(record.program or record.store.name)
 
 
-def _own_scale(facts: Facts) -> str:
-    return "" if facts.result.scale in ("", "none", "its own") else shown_name(facts.result.scale)
+def _own_scale(record: Record) -> str:
+    return "" if record.answer.scale in ("", "none", "its own") else shown_name(record.answer.scale)
 
 
-def own_stops(facts: Facts) -> list[Step]:
+def own_stops(record: Record) -> list[Step]:
     """Everything that is known to leave it out of the answer of a backend's own rule, the first of it first."""
-    rule, scale = _own_name(facts), {"scale": facts.result.scale}
-    stops = [filter_stop(facts, name) for name in facts.left_out_by]
+    rule, scale = _own_name(record), {"scale": record.answer.scale}
+    stops = [filter_stop(record, name) for name in record.left_out_by]
     if stops:
         return [replace(stop, name="rank", words=f"{rule} leaves it out: {stop.words}") for stop in stops]
-    by = f" (it scores by {_own_scale(facts)})" if _own_scale(facts) else ""
-    wants, helps = "", ADD_A_WORD
-    if facts.program or facts.own_rule == "qdrant" or facts.placement.path == "vector" or facts.result.scale == "none":
+    by = f" (it scores by {_own_scale(record)})" if _own_scale(record) else ""
+    wants, helps, own_rule = "", ADD_A_WORD, record.store.rule
+    if record.program or record.path in ("vector", "recent") or not own_rule.finds_words:
         helps = NO_HELP
-    elif facts.own_rule == "postgres":
-        has_ranks = parse_version(facts.trial.profile.version) >= POSTGRES_RANKS_SINCE
-        asked = "every word of the message" if has_ranks else "the exact message"
+    elif own_rule.needed_text is not None:
+        asked = own_rule.needed_text(record.trial.profile)
         wants, helps = f", because it must contain {asked}", (f"edit it to contain {asked}", "e")
     return [stop_step("rank", f"{rule}'s own rule does not find it{by}{wants}", helps, **scale)]
 
 
-def recent_step(facts: Facts, stops: bool) -> Step:
+def recent_step(record: Record, stops: bool) -> Step:
     """Its place among the newest, which a blank message lists."""
-    listing = "a lone *" if facts.trial.request.query.strip() else "a blank message"
+    listing = "a lone *" if record.trial.request.query.strip() else "a blank message"
     if stops:
-        words = f"{listing} lists the newest, and {only_first(facts.placement.store_limit)}"
+        words = f"{listing} lists the newest, and {only_first(record.store_limit)}"
         return stop_step("recent", words, HIGHER_LIMIT)
-    rank = facts.placement.rank
+    rank = record.rank
     place = f"{ordinal(rank)} of the newest" if rank is not None else "among the newest"
     return Step("recent", "passed", f"{listing} lists the newest: {place}, without a score", {"rank": rank})
 
 
-def query_step(facts: Facts, stops: bool) -> Step | None:
+def query_step(record: Record, stops: bool) -> Step | None:
     """A blank message, for which some versions find nothing."""
-    words = f"ZeroClaw {facts.trial.profile.version} finds nothing for a blank message"
+    words = f"ZeroClaw {record.trial.profile.version} finds nothing for a blank message"
     return stop_step("query", words, ("another scoring version", "p")) if stops else None

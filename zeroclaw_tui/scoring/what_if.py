@@ -26,9 +26,6 @@ Setting = Literal["weights", "threshold", "mode", "rerank"]
 Fault = tuple[tuple[Setting, ...], str]
 """The settings that cannot work, or do nothing, and a sentence on it."""
 ALL_SETTINGS: tuple[Setting, ...] = ("weights", "threshold", "mode", "rerank")
-POSTGRES_RANKS_SINCE = (0, 5, 7)
-_RANK_IN_CONTENT = 0.1
-"""What PostgreSQL's ts_rank_cd gives for one word that a content has once; a key counts twice."""
 _BOUNDED_SINCE = (0, 8, 4)
 """From here on ZeroClaw takes only thresholds from 0 to 1."""
 
@@ -101,19 +98,6 @@ def best_scores(profile: ScoringProfile, settings: ScoringSettings) -> BestScore
     if not profile.divides_by_weights_present:
         return BestScores(keyword, vector, total)
     return BestScores(*(1.0 if weight > EPSILON else 0.0 for weight in (keyword, vector, total)))
-
-
-def threshold_meaning(backend: str, profile: ScoringProfile, threshold: float) -> str:
-    """What the threshold means for the scores of a backend that weighs nothing: markdown, postgres or qdrant."""
-    limit = f"{threshold:.2f}"
-    if backend == "markdown":
-        return f"Markdown's score is the share of the message's words that a line contains; the threshold is {limit}."
-    if backend == "qdrant":
-        return f"Qdrant's score is the cosine between message and memory, at most 1.00; it has to reach {limit}."
-    if parse_version(profile.version) < POSTGRES_RANKS_SINCE:
-        return "PostgreSQL's hits have no score in this version, so the threshold excludes nothing."
-    ranks = f"PostgreSQL ranks a word in the content at {_RANK_IN_CONTENT:.2f} and in the key at twice that"
-    return f"{ranks}; a hit has to reach {limit} to be injected."
 
 
 def keyword_meaning(profile: ScoringProfile, threshold: float) -> str:

@@ -36,7 +36,8 @@ from zeroclaw_tui.memory.query import (
     Superseded,
 )
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.decide import answer, decide, serves
+from zeroclaw_tui.scoring.answer import answer
+from zeroclaw_tui.scoring.decide import decide, serves
 from zeroclaw_tui.scoring.profiles import LANDMARKS, NEWEST, ScoringSettings, Trial, profile_for
 from zeroclaw_tui.testing.samples import NOW, sample_entries
 from zeroclaw_tui.testing.tools import (

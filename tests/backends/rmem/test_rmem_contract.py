@@ -9,7 +9,8 @@ from support.rmem_file import vector, with_contents
 
 from zeroclaw_tui.backends.rmem import RMemMemory
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.decide import answer, decide, serves
+from zeroclaw_tui.scoring.answer import answer
+from zeroclaw_tui.scoring.decide import decide, serves
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, Trial, profile_for
 from zeroclaw_tui.testing.contract import MemoryContract
 from zeroclaw_tui.testing.samples import sample_entries

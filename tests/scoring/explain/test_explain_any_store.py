@@ -73,12 +73,12 @@ async def test_every_row_of_any_store(
                 explanation = await why(library, row["key"], query, **asked)
                 message = (row["key"], explanation.verdict, [step.name for step in explanation.steps])
                 assert explanation.is_injected is (row["key"] in injected), message
-                assert explanation.steps[-1].name == (explanation.stopped_at or "prompt"), message
+                assert explanation.steps[-1].name == (explanation.record.stopped_at or "prompt"), message
                 assert sum(step.mark == "stopped" for step in explanation.steps) == (not explanation.is_injected), (
                     message
                 )
                 if explanation.is_injected:
-                    assert explanation.place == injected.index(row["key"]) + 1
+                    assert explanation.record.place == injected.index(row["key"]) + 1
                 for sentence in (
                     explanation.verdict,
                     *explanation.remarks,

@@ -127,7 +127,7 @@ async def test_a_quote_in_the_message_before_0_7_5(tmp_path: Path) -> None:
         assert step(broken, "keyword").words == "FTS5 cannot read this message, so no memory has a keyword match"
         assert step(broken, "keyword").key == "p"
         assert any("FTS5 refuses" in each for each in broken.notes)
-        assert broken.stopped_at == "like"
+        assert broken.record.stopped_at == "like"
         library.with_profile("0.7.5")
         escaped = await why(library, "lang", query)
         assert step(escaped, "keyword").mark == "passed"
@@ -143,7 +143,7 @@ async def test_what_has_faded_with_age_differs_from_what_never_scored(tmp_path: 
     )
     async with small_library(tmp_path, "G4", rows, "0.8.4") as library:
         faded = await why(library, "old", "green tea", as_of="2026-09-01T10:00:00+00:00")
-    assert faded.stopped_at == "threshold"
+    assert faded.record.stopped_at == "threshold"
     assert (
         faded.verdict == "It is not in the prompt: its score has faded to 0.00 with age, below the threshold of 0.40."
     )
@@ -187,7 +187,7 @@ async def test_what_no_stage_finds_is_named_with_what_is_missing(
     async with small_library(tmp_path, "G4", UNFOUND, "0.8.4", embedder="hash:2" if has_vector else None) as library:
         library.embedder = Axis() if has_vector else None
         explanation = await why(library, key, "rust", settings={"search_mode": mode})
-    assert explanation.stopped_at == "candidates"
+    assert explanation.record.stopped_at == "candidates"
     assert explanation.verdict == f"It is not in the prompt: {words}."
 
 
@@ -196,7 +196,7 @@ async def test_what_the_fall_back_looks_for_is_named(tmp_path: Path, query: str)
     """The beginning of a word inside another is no match; the first eight words count, repeated ones too."""
     async with small_library(tmp_path, "G4", UNFOUND[:1], "0.8.4") as library:
         explanation = await why(library, "late", query)
-    assert explanation.stopped_at == "like"
+    assert explanation.record.stopped_at == "like"
     assert explanation.steps[-1].words.endswith("it contains none of the message's first 8 words")
     assert "limit" not in explanation.steps[-1].helps
 

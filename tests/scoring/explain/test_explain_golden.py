@@ -119,7 +119,7 @@ async def cases_of(version: str, name: str, part: str, folder: Path, *, most: in
             first = [scored.entry.handle for scored in (*result.results, *result.withheld)][: ROWS - 5]
             others = [handle for handle in rows if handle not in first]
             for handle in (*first, *chance.sample(others, min(len(others), ROWS - len(first)))):
-                explanation = await explained_by(gathered, rows[handle], trial)
+                explanation = explained_by(gathered, await gathered.record(trial, rows[handle]))
                 yield Case(library, trial, rows[handle], explanation, result, embedder, path)
 
 
@@ -130,12 +130,12 @@ def assert_agrees(case: Case) -> None:
     last = explanation.steps[-1]
     assert explanation.is_injected is (found is not None and found.injected), shown
     if found is None:
-        assert explanation.stopped_at in BEFORE_THE_ANSWER, shown
+        assert explanation.record.stopped_at in BEFORE_THE_ANSWER, shown
     elif found.injected:
         assert_place(explanation, found, result)
     else:
-        assert explanation.stopped_at == (found.stop.stage if found.stop is not None else None), shown
-    assert last.name == (explanation.stopped_at or "prompt"), shown
+        assert explanation.record.stopped_at == (found.stop.stage if found.stop is not None else None), shown
+    assert last.name == (explanation.record.stopped_at or "prompt"), shown
     assert [each.mark for each in explanation.steps].count("stopped") == (not explanation.is_injected), shown
     if found is not None and found.score is not None and last.name != "scanner":
         score = next((each.numbers["score"] for each in explanation.steps if each.name == "threshold"), None)
@@ -144,9 +144,9 @@ def assert_agrees(case: Case) -> None:
 
 def assert_place(explanation: Explanation, found: ScoredEntry, result: RecallResult) -> None:
     injected = [each.entry.id for each in result.results if each.injected]
-    assert explanation.place == injected.index(found.entry.id) + 1
-    assert explanation.injected == len(injected)
-    assert explanation.steps[-1].numbers == {"place": explanation.place, "of": len(injected)}
+    assert explanation.record.place == injected.index(found.entry.id) + 1
+    assert explanation.record.injected == len(injected)
+    assert explanation.steps[-1].numbers == {"place": explanation.record.place, "of": len(injected)}
 
 
 @pytest.mark.parametrize(("version", "name", "part"), RUNS)
@@ -154,7 +154,7 @@ async def test_the_verdict_agrees_with_what_recall_returned(version: str, name: 
     stops: Counter[str] = Counter()
     async for case in cases_of(version, name, part, tmp_path):
         assert_agrees(case)
-        stops[case.explanation.stopped_at or "prompt"] += 1
+        stops[case.explanation.record.stopped_at or "prompt"] += 1
     assert stops["prompt"]
     assert len(stops) > 3
 
@@ -171,7 +171,7 @@ async def test_the_verdict_agrees_in_every_recorded_run(version: str, name: str,
 
 def repaired(case: Case) -> tuple[Trial, dict[str, Any], bool]:
     """The trial, other values for the row, and whether it is left alone in its store, by which its stop is repaired."""
-    trial, entry, stage = case.trial, case.entry, case.explanation.stopped_at
+    trial, entry, stage = case.trial, case.entry, case.explanation.record.stopped_at
     settings = trial.settings
     match stage:
         case "query":
@@ -219,7 +219,7 @@ async def test_a_memory_passes_the_stage_that_was_repaired(version: str, tmp_pat
     for each, name, part in RUNS:
         if each == version:
             async for case in cases_of(version, name, part, tmp_path, most=MOST_RUNS):
-                stage = case.explanation.stopped_at
+                stage = case.explanation.record.stopped_at
                 if stage is not None and stages[stage] < OF_EACH_STAGE:
                     stages[stage] += 1
                     found.append(case)
@@ -236,5 +236,7 @@ async def test_a_memory_passes_the_stage_that_was_repaired(version: str, tmp_pat
             library.settings = trial.settings
             after = await explain(library, case.entry, trial)
         shown = (case.trial, case.entry.key, case.explanation.verdict, values, after.verdict)
-        assert after.stopped_at != case.explanation.stopped_at, shown
-        assert all(step.name != case.explanation.stopped_at or step.mark == "passed" for step in after.steps), shown
+        assert after.record.stopped_at != case.explanation.record.stopped_at, shown
+        assert all(step.name != case.explanation.record.stopped_at or step.mark == "passed" for step in after.steps), (
+            shown
+        )

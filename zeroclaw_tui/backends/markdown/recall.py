@@ -48,6 +48,12 @@ def recall_of_agents(
     return [replace(scored, rank=rank) for rank, scored in enumerate(merged[: request.limit], 1)]
 
 
+def threshold_meaning(profile: ScoringProfile, threshold: float) -> str:
+    """What the threshold means for the scores of lines."""
+    score = "Markdown's score is the share of the message's words that a line contains"
+    return f"{score}; the threshold is {threshold:.2f}."
+
+
 def _days_of(request: RecallRequest, profile: ScoringProfile) -> tuple[date | None, date | None]:
     """The first and the last day of a recall, as its bounds write them, in their own offset.
 

@@ -32,7 +32,7 @@ from zeroclaw_tui.backends.markdown.files import (
     signature,
     version_of_line,
 )
-from zeroclaw_tui.backends.markdown.recall import SCALE, STAGE, recall_lines, recall_of_agents
+from zeroclaw_tui.backends.markdown.recall import SCALE, STAGE, recall_lines, recall_of_agents, threshold_meaning
 from zeroclaw_tui.backends.markdown.write import NoteChanges
 from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.config.locations import CORE_NAME, notes_root
@@ -56,7 +56,7 @@ from zeroclaw_tui.memory.note_lines import in_one_line, is_line, line_of
 from zeroclaw_tui.memory.query import ENTRIES, EVERYTHING, OLDEST_STORED, MemoryFilter, Query
 from zeroclaw_tui.memory.recall import ScoredEntry
 from zeroclaw_tui.scoring.evidence import OwnEvidence, StoreRecall, depth_of, own_evidence
-from zeroclaw_tui.scoring.profiles import ScoringProfile, Trial
+from zeroclaw_tui.scoring.profiles import OwnRule, ScoringProfile, Trial
 
 if TYPE_CHECKING:
     import numpy as np
@@ -73,7 +73,11 @@ class MarkdownMemory(SearchedMemory, ReloadedMemory[Notes]):
     """
 
     name = "markdown"
-    about = About(keeps_deleted=None, keeps_lines=True)
+    about = About(
+        rule=OwnRule(reads_times=False, has_one_namespace=True, threshold_meaning=threshold_meaning),
+        keeps_deleted=None,
+        keeps_lines=True,
+    )
 
     def __init__(
         self,

@@ -14,13 +14,12 @@ from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE
 from zeroclaw_tui.scoring.evidence import StoreRecall, served
 from zeroclaw_tui.scoring.neighbours import Near, Neighbour
-from zeroclaw_tui.scoring.profiles import ScoringProfile, parse_version
+from zeroclaw_tui.scoring.profiles import ScoringProfile
 
 if TYPE_CHECKING:
     import numpy as np
 
 
-_FIRST_WITH_FULL_TEXT = (0, 5, 7)
 _STAGE = "postgres"
 _WORDS_SCALE = "ts_rank_cd"
 _NOT_STORABLE = "PostgreSQL stores Unicode text without NUL only, so this query matches nothing."
@@ -28,6 +27,23 @@ _WITHOUT_PGVECTOR = (
     "Nothing is recalled: the tutorial's recall needs pgvector, and this table was made without it. "
     "Find memories with `zeroclaw memory search TEXT`."
 )
+
+
+_WORD_IN_CONTENT = 0.1
+"""What ts_rank_cd gives for one word that a content has once; a key counts twice."""
+
+
+def needed_text(profile: ScoringProfile) -> str:
+    """What a memory must contain so that keywords find it."""
+    return "every word of the message" if profile.postgres_ranks else "the exact message"
+
+
+def threshold_meaning(profile: ScoringProfile, threshold: float) -> str:
+    """What the threshold means for the scores of keywords."""
+    if not profile.postgres_ranks:
+        return "PostgreSQL's hits have no score in this version, so the threshold excludes nothing."
+    ranks = f"PostgreSQL ranks a word in the content at {_WORD_IN_CONTENT:.2f} and in the key at twice that"
+    return f"{ranks}; a hit has to reach {threshold:.2f} to be injected."
 
 
 async def recall(
@@ -109,7 +125,7 @@ async def _by_keywords(
 ) -> StoreRecall:
     """Words from 0.5.7 on, one substring before: its score is of a type that ZeroClaw cannot read, so that its
     memories have a rank alone."""
-    has_full_text = parse_version(profile.version) >= _FIRST_WITH_FULL_TEXT
+    has_full_text = profile.postgres_ranks
     if has_full_text:
         words = f"plainto_tsquery('simple', {select.place(query)})"
         select.also(f"to_tsvector('simple', m.key || ' ' || m.content) @@ {words}")

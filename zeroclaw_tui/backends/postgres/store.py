@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.about import About, OwnRule
+from zeroclaw_tui.backends.about import About
 from zeroclaw_tui.backends.base import Entries, Memory, T, check_writable
 from zeroclaw_tui.backends.health import Health, StartCheck
 from zeroclaw_tui.backends.matching import TextSearch, has_patterns
@@ -45,7 +45,7 @@ from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, Refused, Usa
 from zeroclaw_tui.memory.query import EVERYTHING, MemoryFilter
 from zeroclaw_tui.scoring.evidence import OwnEvidence, depth_of, own_evidence
 from zeroclaw_tui.scoring.neighbours import Near
-from zeroclaw_tui.scoring.profiles import ScoringProfile, Trial
+from zeroclaw_tui.scoring.profiles import OwnRule, ScoringProfile, Trial
 
 if TYPE_CHECKING:
     import numpy as np
@@ -149,12 +149,17 @@ class PostgresMemory(SqlMemory):
         self._table = table
         self.why_not = {**self._asked_read_only, **table.why_not}
         if not table.is_tutorial:
-            rule = OwnRule("keyword only", takes_vector=False)
+            rule = OwnRule(
+                "keyword only",
+                takes_vector=False,
+                needed_text=search.needed_text,
+                threshold_meaning=search.threshold_meaning,
+            )
         elif table.keeps_vectors:
-            rule = OwnRule("cosine only")
+            rule = OwnRule("cosine only", finds_words=False)
         else:
-            rule = OwnRule("no recall without pgvector", takes_vector=False)
-        self.about = replace(self.about, rule=rule)
+            rule = OwnRule("no recall without pgvector", takes_vector=False, finds_words=False)
+        self.about = replace(self.about, rule=rule._replace(crosses_sessions=False))
 
     async def close(self) -> None:
         """Stop what runs and let go of every connection."""

@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from zeroclaw_tui.backends.about import About, Notice, OwnRule, key_and_content
+from zeroclaw_tui.backends.about import About, Notice, key_and_content
 from zeroclaw_tui.backends.base import SearchedMemory, check_writable
 from zeroclaw_tui.backends.fallback import ignored_parts
 from zeroclaw_tui.backends.loaded import Loaded, order_value
@@ -51,7 +51,7 @@ from zeroclaw_tui.memory.statistics import CountField, Counts
 from zeroclaw_tui.memory.text import WHITE_SPACE, is_unicode, one_line, unicode_text
 from zeroclaw_tui.scoring.evidence import OwnEvidence, depth_of
 from zeroclaw_tui.scoring.neighbours import Near, Neighbour
-from zeroclaw_tui.scoring.profiles import ScoringProfile, Trial, parse_version
+from zeroclaw_tui.scoring.profiles import OwnRule, ScoringProfile, Trial, parse_version
 
 if TYPE_CHECKING:
     import numpy as np
@@ -372,11 +372,18 @@ def _order_value(entry: MemoryEntry, field: SortField) -> tuple[Any, ...]:
     return order_value(entry, SortField.AGE if field is SortField.STORED else field)
 
 
+def _threshold_meaning(profile: ScoringProfile, threshold: float) -> str:
+    return f"Qdrant's score is the cosine between message and memory, at most 1.00; it has to reach {threshold:.2f}."
+
+
 class QdrantMemory(SearchedMemory, ReloadedMemory[Loaded]):
     """One collection. It embeds key and content together, and refuses to store without an embedder."""
 
     name = STAGE
     about = About(
+        rule=OwnRule(
+            takes_vector=False, finds_words=False, crosses_sessions=False, threshold_meaning=_threshold_meaning
+        ),
         embeds_itself=True,
         keeps_deleted="Qdrant keeps deleted points in its segments until it optimizes them, and in its log, snapshots "
         "and replicas, which this program cannot read.",
@@ -433,7 +440,8 @@ class QdrantMemory(SearchedMemory, ReloadedMemory[Loaded]):
         notices = [] if problem is None else [Notice(f"{problem.message} {problem.hint}")]
         if (points := await self.count()) > MAX_LOADED:
             notices.append(Notice(TooManyPoints(self._client.address.collection, points).message))
-        rule = OwnRule(f"{self._scale} only", takes_vector=False)
+        assert self.about.rule is not None
+        rule = self.about.rule._replace(name=f"{self._scale} only")
         self.about = replace(self.about, rule=rule, notices=tuple(notices))
 
     async def close(self) -> None:
