@@ -24,7 +24,7 @@ async def test_a_chosen_profile_scores_from_then_on_and_is_remembered(inspector:
         await press(pilot, ":scoring", "G", "end", "enter")
         assert "scoring 0.8.4 (chosen here)" in line(app, 1)
         assert saved_profile(inspector.configs[0].install) == "0.8.4"
-        recalled = browser(app).panes.recalled
+        recalled = browser(app).panes.page.recall
         assert recalled is not None
         assert recalled.profile == "0.8.4"
 

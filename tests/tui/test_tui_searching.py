@@ -110,13 +110,13 @@ async def test_a_superseded_search_is_called_off_and_never_paints(tmp_path: Path
         await until(pilot, lambda: [request.query for request in store.requests] == ["r", "ra"])
         assert store.called_off == ["r"]
         store.may_answer["ra"].set()
-        await until(pilot, lambda: browser(app).panes.recalled is not None)
-        shown = browser(app).panes.recalled
+        await until(pilot, lambda: browser(app).panes.page.recall is not None)
+        shown = browser(app).panes.page.recall
         assert shown is not None
         assert shown.request.query == "ra"
         store.may_answer["r"].set()
         await settled(pilot)
-        assert browser(app).panes.recalled is shown
+        assert browser(app).panes.page.recall is shown
 
 
 async def test_tab_changes_the_mode_for_the_same_text(inspector: Inspector) -> None:
@@ -185,7 +185,7 @@ async def test_resting_fingers_start_the_search_once(inspector: Inspector) -> No
         await pilot.press("slash")
         browser(app).query_one(SearchBar).input.value = "ram"
         browser(app).query_one(SearchBar).input.value = "ramen"
-        await until(pilot, lambda: browser(app).panes.recalled is not None)
+        await until(pilot, lambda: browser(app).panes.page.recall is not None)
         assert isinstance(inspector.store, SampleMemory)
         asked: list[Any] = [request.query for request in inspector.store.requests]
         assert asked == ["ramen"]

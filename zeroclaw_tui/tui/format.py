@@ -134,16 +134,6 @@ class Highlights:
         self._find = find
         self._times_over = 0
 
-    @classmethod
-    def of(cls, filter: MemoryFilter) -> Highlights:
-        """For what a filter looks for. Raises UsageError for a pattern that cannot be read."""
-        if not filter.looks_for_text:
-            return cls()
-        from zeroclaw_tui.backends.matching import TextSearch
-
-        search = TextSearch(filter)
-        return cls(lambda text, seconds: search.spans(text, seconds, _MOST_LIT))
-
     def spans(self, text: str, seconds: float = _SECONDS) -> Sequence[Span]:
         """The places of all matches in a shown text, from left to right, each of whole characters."""
         if self._find is None or self._times_over == _MOST_TIMES_OVER:
@@ -161,6 +151,17 @@ class Highlights:
 
 
 NO_HIGHLIGHTS = Highlights()
+
+
+@lru_cache(maxsize=4)
+def highlights_of_filter(filter: MemoryFilter) -> Highlights:
+    """For what a filter looks for. Raises UsageError for a pattern that cannot be read."""
+    if not filter.looks_for_text:
+        return NO_HIGHLIGHTS
+    from zeroclaw_tui.backends.matching import TextSearch
+
+    search = TextSearch(filter)
+    return Highlights(lambda text, seconds: search.spans(text, seconds, _MOST_LIT))
 
 
 @lru_cache(maxsize=4)

@@ -33,6 +33,7 @@ Part = Literal["category", "session", "agent", "namespace", "age", "superseded"]
 VALUE_PARTS: tuple[Part, ...] = ("category", "session", "agent", "namespace")
 _LONGEST_CHIP = 24
 EmptyWords = tuple[str, str, tuple[tuple[str, str], ...]]
+Scope = tuple[MemoryFilter, str | None, MemoryFilter]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +115,11 @@ class View:
     query: str = ""
     similar_to: MemoryEntry | None = None
     """In the mode "similar", the memory that others are compared with; None compares them with the query."""
+
+    @property
+    def scope(self) -> Scope:
+        """What the counts and the rows depend on, besides the moment."""
+        return self.filter, self.age, self.text_filter
 
     @property
     def is_recall(self) -> bool:

@@ -80,7 +80,7 @@ async def test_marks_outlive_filter_order_and_recall_and_d_takes_them(inspector:
         assert "● " not in screen_text(app)
         assert len(keys_in(inspector.store)) == 246
         await press(pilot, "slash", "=to eat", "enter", "asterisk")
-        shown = {result.entry.id for result in screen_of(pilot).panes.recalled.results}  # type: ignore[union-attr]
+        shown = {result.entry.id for result in screen_of(pilot).panes.page.recall.results}  # type: ignore[union-attr]
         assert shown
         assert len(rows_of(pilot).marked) == len(shown)
         assert all(one in rows_of(pilot).marked for one in shown)

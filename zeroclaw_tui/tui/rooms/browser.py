@@ -139,6 +139,7 @@ class BrowserRoom(Room[None]):
             self._panes = BrowserPanes(self.clock, self.pace, id="panes")
             await self.query("#opening").remove()
             await self.mount_all([self._panes, KeyLine()])
+            self.watch(self._panes, "view", self._keep_marks, init=False)
         self._copies = ()
         self.panes.show_library(library, view)
         self.refresh_bindings()
@@ -146,7 +147,6 @@ class BrowserRoom(Room[None]):
     def look_again(self) -> None:
         """Memories were changed here or in another room, or a change failed halfway: the same view, its place kept."""
         if self.library is not None:
-            self.panes.show_header()
             self.panes.look_again()
             self._ask_about_marks(self.rows.marked.resolve_again)
 
@@ -187,13 +187,13 @@ class BrowserRoom(Room[None]):
 
     def on_table_list_marks_changed(self) -> None:
         """Ask which version the marked rows have, and say how many there are."""
-        self.panes.paint_lines()
+        self.panes.show_marks()
         if self.rows.marked.is_waiting:
             self._ask_about_marks(self.rows.marked.resolve)
 
-    def on_browser_panes_view_changed(self) -> None:
+    def _keep_marks(self, before: View, view: View) -> None:
         """All that was shown stays marked wherever the list goes: the store is asked what that is."""
-        if self.rows.marked.every is not None:
+        if before.scope != view.scope and self.rows.marked.every is not None:
             self._ask_about_marks(self.rows.marked.expand)
 
     def say_failure(self, error: InspectorError) -> None:
@@ -202,7 +202,7 @@ class BrowserRoom(Room[None]):
         A store that does not answer has the banner, so that no heap of notices says so.
         """
         if isinstance(error, NotReachable):
-            self.panes.show_not_reachable(error)
+            self.panes.show_error(error)
         else:
             show_failure(self, error)
 
@@ -262,7 +262,6 @@ class BrowserRoom(Room[None]):
         version = await self.app.push_screen_wait(profile_question(current))
         if version is not None and self.library is not None:
             self.library.with_profile(version)
-            self.panes.show_header()
             self.panes.look_again()
             self.post_message(self.ProfileChosen(version))
 
@@ -356,7 +355,7 @@ class BrowserRoom(Room[None]):
 
     def action_mark_all(self) -> None:
         """Mark all that the view shows, also what is not loaded; where all of it is marked, unmark everything."""
-        marks, found = self.rows.marked, self.panes.recalled
+        marks, found = self.rows.marked, self.panes.page.recall
         if not self.view.is_recall:
             every, total = self.view.listing_filter(self.clock()), self.rows.row_count
             marks.clear() if marks.is_whole else marks.mark_every(every, total)

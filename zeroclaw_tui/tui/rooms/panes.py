@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import replace
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from textual.app import ComposeResult
 from textual.containers import Container, Horizontal, Vertical
-from textual.message import Message
 from textual.reactive import var
 from textual.worker import get_current_worker
 
@@ -20,19 +19,20 @@ from zeroclaw_tui.backends.lookup import count_facets, whole_entry
 from zeroclaw_tui.curation.recall import recall_steps
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, Locked, NotReachable, SearchInterrupted, UsageError
-from zeroclaw_tui.memory.query import EXCERPTS, HANDLES, MemoryFilter, Query
+from zeroclaw_tui.memory.query import EXCERPTS, HANDLES, Query
 from zeroclaw_tui.memory.recall import SIMILAR, RecallRequest, RecallResult, ScoredEntry
 from zeroclaw_tui.memory.statistics import Counts
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui import view as words
 from zeroclaw_tui.tui.commands import start_work
-from zeroclaw_tui.tui.format import NO_HIGHLIGHTS, Highlights, highlights_of_message
-from zeroclaw_tui.tui.view import Mode, Pace, Part, View
+from zeroclaw_tui.tui.format import NO_HIGHLIGHTS, Highlights, highlights_of_filter, highlights_of_message
+from zeroclaw_tui.tui.view import Mode, Pace, Part, Scope, View
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
 from zeroclaw_tui.tui.widgets.facets import FacetList
 from zeroclaw_tui.tui.widgets.header import Empty, StoreFacts, location_words
 from zeroclaw_tui.tui.widgets.lines import Banner, FactLine, SearchBar, StatusBar
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
+from zeroclaw_tui.tui.widgets.rows import ListingLook
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.base import Memory
@@ -51,49 +51,69 @@ _SCALES = {"vector": "cosine of vectors", "rare words": "shared rare words"}
 _LOADS = ("list", "rows", "entry", "poll")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Page:
+    """What the store has answered to a view so far, besides the rows of the list."""
+
+    now: datetime = datetime(1970, 1, 1, tzinfo=UTC)
+    """The moment that ages count to."""
+    is_answered: bool = False
+    """Whether the rows are those of this view, and not of the view before."""
+    recall: RecallResult | None = None
+    lights: Highlights = NO_HIGHLIGHTS
+    milliseconds: float | None = None
+    counts: Counts | None = None
+    other_counts: Mapping[Part, Counts] = field(default_factory=dict)
+    """For each part that narrows: the counts without it."""
+    scope: Scope | None = None
+    """What was counted."""
+    found: int | None = None
+    """How many memories contain the query of a recall."""
+    bad_pattern: UsageError | None = None
+    """Why a half typed pattern cannot be read: the rows are those of the search before."""
+    error: InspectorError | None = None
+
+    @property
+    def has_agents(self) -> bool:
+        """Whether the memories are of several agents."""
+        return self.counts is not None and len(self.counts.by.get("agent", ())) > 1
+
+
 class Shown(NamedTuple):
     """The memory under the cursor, an excerpt until the whole is here, with its part in a recall."""
 
     entry: MemoryEntry
     result: ScoredEntry | None
+    recall: RecallResult | None
+    lights: Highlights
 
 
 class BrowserPanes(Vertical):
     """Search line, facets, list and detail of one store; it loads and shows, and changes nothing."""
 
+    view: var[View] = var(View, init=False)
+    """What is looked at: the filter, the order and the search."""
+    page: var[Page] = var(Page, init=False)
+    """What is known of it."""
     shown: var[Shown | None] = var(None, init=False, always_update=True)
     """What the detail shows; None where the list is empty."""
-
-    class ViewChanged(Message):
-        """The filter or the search has changed."""
 
     def __init__(self, clock: Callable[[], datetime], pace: Pace, id: str | None = None) -> None:
         super().__init__(id=id, classes="-empty")
         self.library: Library | None = None
-        self.view = View()
-        self.facets: Counts | None = None
-        self.other_facets: Mapping[Part, Counts] = {}
-        self.recalled: RecallResult | None = None
         self._clock = clock
         self._pace = pace
-        self._is_loading = self._is_away = self._has_recalled = self._has_searched = False
+        self._is_loading = self._has_recalled = self._has_searched = False
         self._version: int | None = None
-        self._counted: tuple[object, ...] | None = None
-        self._found: int | None = None
-        self._milliseconds: float | None = None
-        self._bad_pattern = ""
-        self._text_filter: MemoryFilter | None = None
-        self.lights = NO_HIGHLIGHTS
         self.rows = MemoryList(id="list")
         self.detail = MemoryDetail(id="detail")
         self._facet_list = FacetList(id="facets")
-        self._failure = Banner(id="failure")
         self._search_bar = SearchBar(pace.debounce, id="search")
 
     def compose(self) -> ComposeResult:
         yield self._search_bar
         yield FactLine(id="facts")
-        yield self._failure
+        yield Banner(id="failure")
         panes = {"Filters": self._facet_list, "Memories": self.rows, "Memory": self.detail}
         for title, pane in panes.items():
             pane.border_title = title
@@ -126,20 +146,118 @@ class BrowserPanes(Vertical):
         """Whether tab means the next search mode: while one types, and where nothing was found to go to."""
         return self.is_typing or (self.is_searching and self.has_class("-empty"))
 
+    # What is shown.
+
+    def watch_page(self) -> None:
+        """Show what is known now; the rows of the list are shown by whoever loads them."""
+        view, page, rows = self.view, self.page, self.rows
+        self._facet_list.show(page.counts, page.other_counts, view)
+        rows.border_title = view.title
+        rows.set_look(ListingLook(view.sort, page.now, page.has_agents, page.lights))
+        self.detail.now = page.now
+        line = self.query_one(FactLine)
+        line.facts, line.chips, line.order = (
+            words.fact_words(page.counts, view),
+            view.chips,
+            words.order_words(view.sort),
+        )
+        self._search_bar.show_mode(view.mode, self._search_facts())
+        self.query_one(StatusBar).say(*self._status())
+        banner = self.query_one(Banner)
+        banner.hide() if page.error is None else banner.fail(page.error)
+        self._show_empty()
+        if not rows.row_count and rows.has_focus:
+            # Hidden with the focus on it, the list would hand that on to the search line, and never get it back.
+            self.screen.set_focus(None)
+        self.set_class(not rows.row_count, "-empty")
+        if rows.row_count and self.screen.focused is None:
+            rows.focus()
+
+    def show_marks(self) -> None:
+        """Draw the marks and their count again."""
+        self.rows.redraw()
+        self.query_one(StatusBar).say(*self._status())
+
+    def show_error(self, error: InspectorError) -> None:
+        """Say in the one banner that the store does not answer; what is on the screen stays."""
+        self._show(error=error, milliseconds=None)
+
+    def watch_shown(self, shown: Shown | None) -> None:
+        if shown is not None:
+            self.detail.show(*shown)
+
+    def _show(self, **parts: Any) -> None:
+        self.page = replace(self.page, **parts)
+
+    def _show_answer(self, **parts: Any) -> None:
+        """The rows are there: the failure before is over, and an empty list says why."""
+        self._show(is_answered=True, error=None, **parts)
+        if not self.rows.row_count:
+            self.shown = None
+
+    def _search_facts(self) -> tuple[str, ...]:
+        """What is at the right end of the search line."""
+        view, page = self.view, self.page
+        if page.bad_pattern is not None:
+            return (_pattern_words(page.bad_pattern),)
+        if self._waits_for_enter:
+            return ("enter to recall",)
+        counts = page.counts if page.scope == view.scope else None
+        return words.mode_facts(view, page.recall, counts, page.milliseconds)
+
+    def _status(self) -> tuple[str, ...]:
+        """What is in the line under the list."""
+        page = self.page
+        marked, hint = words.mark_words(len(self.rows.marked))
+        if page.bad_pattern is not None:
+            # A narrow search line has no room for it, and the rows look like an answer.
+            return marked, f"the pattern {_pattern_words(page.bad_pattern)}", "the list shows the previous search"
+        total = page.counts.total if page.counts is not None else None
+        if not self._has_searched and total:
+            hint = hint or FIRST_HINT
+        return marked, *(
+            words.search_summary(self.view, page.recall, total, page.found, self._vector_words()) or (hint,)
+        )
+
+    def _show_empty(self) -> None:
+        """Say why there are no rows."""
+        page, empty = self.page, self.query_one(Empty)
+        if page.bad_pattern is not None:
+            empty.show(page.bad_pattern.message, page.bad_pattern.hint or "", (("esc", "close the search"),))
+        elif page.error is not None and page.counts is None:
+            empty.show("The store does not answer.", "", (("r", "retry"), ("6", "choose another store")))
+        elif page.is_answered and not self.rows.row_count:
+            why_empty = words.why_empty(
+                self.view,
+                self._memory,
+                page.found,
+                notes=(*(page.recall.notes if page.recall else ()), self._vector_words()),
+                can_write=self._open_library.read_only_because is None,
+                hidden=page.counts.superseded if page.counts is not None else 0,
+            )
+            empty.show(*why_empty)
+
+    def _vector_words(self) -> str:
+        recall = self.page.recall
+        if self.library is None or recall is None or self.library.embedder is None:
+            return ""
+        is_fetched = self.library.waits_for(recall.request.query)
+        return words.vector_words(recall, self.library.embedding_host if is_fetched else None)
+
+    # What is looked at.
+
     def show_library(self, library: Library, view: View) -> None:
         """Show this store from now on."""
         self.stop_loading()
         self.library, self._is_loading = library, True
-        self.facets, self.other_facets = None, {}
-        self._counted = self._version = None
-        self._is_away = self._has_recalled = False
+        self._has_recalled, self._version = False, None
         library.on_first_request(partial(self.notify, markup=False))
         self.show_header()
-        self._failure.hide()
         self.query_one(Empty).show("Opening …")
         self.close_search()
         self.rows.show_page(())
         self.rows.marked.clear()
+        self.page = Page()
         self.look(view)
 
     def show_header(self) -> None:
@@ -156,7 +274,7 @@ class BrowserPanes(Vertical):
 
     def start_loading(self) -> None:
         """Ask the same store again from now on."""
-        self._is_loading, self._counted = True, None
+        self._is_loading = True
         self.look_again()
 
     def look_again(self, *, go_to: Handle | None = None, edited: MemoryEntry | None = None) -> None:
@@ -164,6 +282,9 @@ class BrowserPanes(Vertical):
 
         What was `edited` stays in sight of a recall, or is reported as no longer in this list.
         """
+        # It shows what was written just now, so that no poll has to.
+        self._version = None
+        self.show_header()
         self.look(self.view, keep_place=True, go_to=go_to, edited=edited)
 
     def look(
@@ -178,26 +299,13 @@ class BrowserPanes(Vertical):
         before, self.view = self.view, view
         if self.library is None or not self._is_loading:
             return
-        if _what_is_counted(before) != _what_is_counted(view):
-            self.post_message(self.ViewChanged())
-        now = self._clock()
-        if keep_place:
-            # It shows what was written just now, so that no poll has to.
-            self._version = None
-        self.recalled = self.recalled if view.is_recall else None
-        self._found, self._bad_pattern = None, ""
-        self.rows.set_look(sort=view.sort, now=now, show_agent=self._has_agents())
-        self.detail.now = now
-        self._facet_list.show(self.facets, self.other_facets, self.view)
-        self.paint_lines()
+        now, recall = self._clock(), self.page.recall if view.is_recall else None
+        self._show(now=now, recall=recall, found=None, bad_pattern=None, is_answered=False)
         self.workers.cancel_group(self, "rows")
-        if view.is_similar:
-            self._load("list", self._find_similar, view, now)
-        elif view.is_recall:
-            self._load("list", self._recall, view, now, edited)
+        if view.is_recall:
+            self._load("list", self._rank, view, now, keep_place, edited)
         else:
-            at_top = before.sort != view.sort
-            self._load("list", self._list, view, now, keep_place, at_top, go_to, edited)
+            self._load("list", self._list, view, now, keep_place, before.sort != view.sort, go_to, edited)
 
     def toggle(self, part: Part, value: str) -> None:
         """Narrow, or widen again."""
@@ -207,12 +315,23 @@ class BrowserPanes(Vertical):
         """Type a message to recall by; the text of the search before is selected, so that typing replaces it."""
         self.add_class("-searching")
         self._has_searched = True
-        view = replace(self.view, mode=Mode.RECALL, similar_to=None)
+        self._look_for_text(replace(self.view, mode=Mode.RECALL, similar_to=None))
+        self._search_bar.focus_to_replace()
+
+    def next_mode(self) -> None:
+        """Search the same text in the next mode."""
+        modes, typed = list(Mode), self._search_bar.input.value
+        mode = modes[(modes.index(self.view.mode) + 1) % len(modes)]
+        similar_to = self.view.similar_to if typed == self.view.query else None
+        self._look_for_text(replace(self.view, mode=mode, query=typed, similar_to=similar_to))
+
+    def _look_for_text(self, view: View) -> None:
+        """Show another way of searching; without a text to search for, the rows stay."""
         if view.query and view != self.view:
             self.look(view)
-        self.view = view
-        self.paint_lines()
-        self._search_bar.focus_to_replace()
+        else:
+            self.view = view
+            self._show()
 
     def find_similar(self, entry: MemoryEntry) -> None:
         """Search for memories similar to one; its text is in the search line, to be typed over."""
@@ -227,17 +346,6 @@ class BrowserPanes(Vertical):
         self._search_bar.put("")
         self.remove_class("-searching")
 
-    def next_mode(self) -> None:
-        """Search the same text in the next mode."""
-        modes, typed = list(Mode), self._search_bar.input.value
-        mode = modes[(modes.index(self.view.mode) + 1) % len(modes)]
-        similar_to = self.view.similar_to if typed == self.view.query else None
-        view = replace(self.view, mode=mode, query=typed, similar_to=similar_to)
-        if typed:
-            self.look(view)
-        self.view = view
-        self.paint_lines()
-
     def step_out(self) -> None:
         """Go from the search line or a pane to the list, then out of the search."""
         rows = self.rows
@@ -251,52 +359,12 @@ class BrowserPanes(Vertical):
         asked = self._request(self.view, self._clock())
         return replace(asked, query="" if self.view.mode in (Mode.REGEX, Mode.SIMILAR) else asked.query)
 
-    def show_marks(self) -> None:
-        """Draw the marks and their count again."""
-        self.rows.redraw()
-        self.paint_lines()
-
-    def show_not_reachable(self, error: InspectorError) -> None:
-        """Say in the one banner that the store does not answer; what is on the screen stays."""
-        self._failure.fail(error)
-        self._milliseconds = None
-        self._is_away = isinstance(error, GOES_BY)
-        self.paint_lines()
-        if self.facets is None and not self.rows.row_count:
-            self._show_rows(False)
-            keys = (("r", "retry"), ("6", "choose another store"))
-            self.query_one(Empty).show("The store does not answer.", "", keys)
-
-    def paint_lines(self) -> None:
-        """Show search line, facts and summary from what is known now."""
-        view, rows, total = self.view, self.rows, self.facets.total if self.facets else None
-        lines = self.query_one(FactLine)
-        lines.facts, lines.chips = words.fact_words(self.facets, view), view.chips
-        lines.order = words.order_words(view.sort)
-        counted = self.facets if self._counted == _what_is_counted(view) else None
-        facts = words.mode_facts(view, self.recalled, counted, self._milliseconds)
-        if self._bad_pattern or self._waits_for_enter:
-            facts = (self._bad_pattern or "enter to recall",)
-        self._search_bar.show_mode(view.mode, facts)
-        rows.border_title = view.title
-        summary = words.search_summary(view, self.recalled, total, self._found, self._vector_words())
-        marked, hint = words.mark_words(len(rows.marked))
-        if not self._has_searched and total:
-            hint = hint or FIRST_HINT
-        if self._bad_pattern:
-            # A narrow search line has no room for it, and the rows look like an answer.
-            summary = (f"the pattern {self._bad_pattern}", "the list shows the previous search")
-        self.query_one(StatusBar).say(marked, *(summary or (hint,)))
-
-    def watch_shown(self, shown: Shown | None) -> None:
-        if shown is not None:
-            self.detail.show(shown.entry, shown.result, self.recalled, self.lights)
-
     def on_prompt_line_asked(self, event: SearchBar.Asked) -> None:
         # What was typed last may come when the line is closed already.
         if self.is_searching and not self._waits_for_enter:
             self._search(event.text)
-        self.paint_lines()
+        else:
+            self._show()
 
     def on_search_bar_left(self) -> None:
         """What was typed last counts at once, for the keys that come next; the results stay."""
@@ -322,9 +390,23 @@ class BrowserPanes(Vertical):
         entry, result = self.rows.selected_entry, self.rows.selected_result
         self.workers.cancel_group(self, "entry")
         if entry is not None and self._is_loading:
-            self.shown = Shown(entry, result)
+            self.shown = Shown(entry, result, self.page.recall, self.page.lights)
             if entry.is_excerpt or entry.embedding_dimensions:
                 self._load("entry", self._read_entry, entry, result)
+
+    def _search(self, query: str) -> None:
+        if query != self.view.query:
+            self.look(replace(self.view, query=query, similar_to=None))
+
+    @property
+    def _waits_for_enter(self) -> bool:
+        """Whether what is in the search line is recalled only with Enter: the store is too big for every letter."""
+        if self.library is None or self.page.counts is None or self.view.mode is not Mode.RECALL:
+            return False
+        most, typed = self._memory.about.slow_recall_above, self._search_bar.input.value
+        return most is not None and self.page.counts.total > most and bool(typed.strip()) and typed != self.view.query
+
+    # How it is loaded.
 
     def _load(self, group: str, work: Callable[..., Awaitable[None]], *args: object, exclusive: bool = True) -> None:
         start_work(self, group, self._guarded, work, *args, exclusive=exclusive)
@@ -339,11 +421,9 @@ class BrowserPanes(Vertical):
         except InspectorError as error:
             if isinstance(error, UsageError) and self.view.mode is Mode.REGEX:
                 # Half typed, most patterns cannot be read: the list stays as it is.
-                self._bad_pattern = error.message.removeprefix("The pattern ").rstrip(".")
-                self.paint_lines()
-                self.query_one(Empty).show(error.message, error.hint or "", (("esc", "close the search"),))
+                self._show(bad_pattern=error)
             else:
-                self.show_not_reachable(error)
+                self.show_error(error)
 
     async def _list(
         self,
@@ -361,19 +441,12 @@ class BrowserPanes(Vertical):
             self._version = await memory.version()
         first = await memory.rows(Query(EXCERPTS, chosen, view.sort, limit=PAGE_ROWS))
         handles: Sequence[Handle] = [entry.handle for entry in first]
-        if not handles:
-            await self._count(view, now)
-        if self._text_filter != view.text_filter:
-            # Patterns that were too slow for one list are not tried again in the same.
-            self.lights = Highlights.of(view.text_filter)
-            rows.highlight(self.lights)
-            self._text_filter = view.text_filter
+        lights = highlights_of_filter(view.text_filter)
         if not keep_place:
-            self._milliseconds = self._since(started)
             rows.show_page(first)
             if at_top:
                 rows.action_top()
-            self._answered()
+            self._show_answer(lights=lights, milliseconds=self._since(started))
         if len(first) == PAGE_ROWS:
             handles = await memory.rows(Query(HANDLES, chosen, view.sort))
         rows.show_order(handles, first)
@@ -382,44 +455,43 @@ class BrowserPanes(Vertical):
             rows.go_to(go_to)
         if edited is not None and edited.handle not in handles:
             self.notify(f"{one_line(edited.key)[:60]} is no longer in this list.", markup=False)
-        self._answered()
+        self._show_answer(lights=lights)
         await self._scan(first)
-        if handles:
-            await self._count(view, now)
+        await self._count(view, now)
 
-    async def _recall(self, view: View, now: datetime, edited: MemoryEntry | None) -> None:
-        """Show what the agent would recall, then how many memories contain the query."""
-        library, started = self._open_library, self._pace.stopwatch()
-        # The first recall of a big store reads all its vectors.
-        is_big = self.facets is not None and self.facets.total > MANY_ROWS
-        words_first = is_big and not self._has_recalled and library.memory.about.rule is None
-        trial = library.trial(self._request(view, now))
-        async with aclosing(recall_steps(library, trial, words_first=words_first)) as steps:
+    async def _rank(self, view: View, now: datetime, keep_place: bool, edited: MemoryEntry | None) -> None:
+        """Show what the agent would recall or what is similar, then how many memories pass the filters."""
+        library, started, request = self._open_library, self._pace.stopwatch(), self._request(view, now)
+        if view.is_similar:
+            steps = self._similar(view, request)
+        else:
+            # The first recall of a big store reads all its vectors.
+            is_big = self.page.counts is not None and self.page.counts.total > MANY_ROWS
+            words_first = is_big and not self._has_recalled and library.memory.about.rule is None
+            steps = recall_steps(library, library.trial(request), words_first=words_first)
+        async with aclosing(steps):
             async for result in steps:
                 if get_current_worker().is_cancelled:
                     # A driver's thread may go on after its await was cancelled.
                     return
-                self._show_recall(result, self._since(started), edited)
-        self._has_recalled = True
+                self.rows.show_results(result, edited)
+                lights = NO_HIGHLIGHTS if view.is_similar else highlights_of_message(view.query)
+                self._show_answer(recall=result, lights=lights, milliseconds=self._since(started))
         await self._painted()
-        await self._count_again(view, now)
-        self._found = (await count_facets(library.memory, view.finding_filter(now), now.isoformat())).total
-        self._answered()
+        if keep_place or self.page.scope != view.scope:
+            await self._count(view, now)
+        if not view.is_similar:
+            self._has_recalled = True
+            containing = await count_facets(library.memory, view.finding_filter(now), now.isoformat())
+            self._show(found=containing.total)
 
-    async def _find_similar(self, view: View, now: datetime) -> None:
-        """Show the memories nearest to one of them, or to a text."""
+    async def _similar(self, view: View, request: RecallRequest) -> AsyncGenerator[RecallResult, None]:
+        """The memories nearest to one of them, or to a text, as a ranking."""
         from zeroclaw_tui.curation.similar import similar_memories
 
-        started, text = self._pace.stopwatch(), view.query if view.similar_to is None else ""
+        text = view.query if view.similar_to is None else ""
         found = await similar_memories(self._open_library, entry=view.similar_to, text=text, limit=_MAX_SIMILAR)
-        self._show_recall(_similar_ranking(found, self._request(view, now)), self._since(started), None)
-        await self._count_again(view, now)
-
-    def _show_recall(self, result: RecallResult, milliseconds: float, edited: MemoryEntry | None) -> None:
-        self.recalled, self._milliseconds, self._text_filter = result, milliseconds, None
-        self.lights = NO_HIGHLIGHTS if result.mode == SIMILAR else highlights_of_message(result.request.query)
-        self.rows.show_results(result, edited)
-        self._answered()
+        yield _similar_ranking(found, request)
 
     async def _read_rows(self, handles: Sequence[Handle]) -> None:
         """Load the rows that have come into sight."""
@@ -440,22 +512,14 @@ class BrowserPanes(Vertical):
         selected = self.rows.selected_entry
         # Its part in one recall has no place among the results of another.
         if selected is not None and (selected.handle, self.rows.selected_result) == (entry.handle, result):
-            self.shown = Shown(scanned, result)
+            self.shown = Shown(scanned, result, self.page.recall, self.page.lights)
 
     async def _count(self, view: View, now: datetime) -> None:
         """Count what the filter leaves, and for each part that narrows what would be left without it."""
         moment, parts = now.isoformat(), view.facet_filters(now).items()
-        facets = await count_facets(self._memory, view.listing_filter(now), moment)
+        counts = await count_facets(self._memory, view.listing_filter(now), moment)
         others: dict[Part, Counts] = {part: await count_facets(self._memory, wider, moment) for part, wider in parts}
-        self.facets, self.other_facets, self._counted = facets, others, _what_is_counted(view)
-        self._facet_list.show(self.facets, self.other_facets, self.view)
-        self.rows.set_look(sort=view.sort, now=self._clock(), show_agent=self._has_agents())
-        self.paint_lines()
-
-    async def _count_again(self, view: View, now: datetime) -> None:
-        """Count unless that is known for this view."""
-        if self._counted != _what_is_counted(view):
-            await self._count(view, now)
+        self._show(counts=counts, other_counts=others, scope=view.scope)
 
     def _poll(self) -> None:
         is_asking = any(worker.group == "poll" and not worker.is_finished for worker in self.workers)
@@ -464,14 +528,14 @@ class BrowserPanes(Vertical):
 
     async def _look_for_changes(self) -> None:
         """Show the view again where another process has written, or where the store answers again."""
-        memory = self._memory
+        memory, is_away = self._memory, isinstance(self.page.error, GOES_BY)
         # A cached version needs no server; of a store that was away the server must answer.
-        if self._is_away and not await memory.health_check():
+        if is_away and not await memory.health_check():
             return
         before, self._version = self._version, await memory.version()
         # Without an earlier version a listing is under way that is newer than any.
-        if self._is_away or (before is not None and self._version != before):
-            self._is_away = False
+        if is_away or (before is not None and self._version != before):
+            self._show(error=None)
             self.call_later(self.look_again)
 
     @property
@@ -483,56 +547,8 @@ class BrowserPanes(Vertical):
     def _memory(self) -> Memory:
         return self._open_library.memory
 
-    @property
-    def _waits_for_enter(self) -> bool:
-        """Whether what is in the search line is recalled only with Enter: the store is too big for every letter."""
-        if self.library is None or self.facets is None or self.view.mode is not Mode.RECALL:
-            return False
-        most, typed = self._memory.about.slow_recall_above, self._search_bar.input.value
-        return most is not None and self.facets.total > most and bool(typed.strip()) and typed != self.view.query
-
     def _request(self, view: View, now: datetime) -> RecallRequest:
         return view.request(now, self._open_library.config, self._memory.about.recall_limit)
-
-    def _search(self, query: str) -> None:
-        if query != self.view.query:
-            self.look(replace(self.view, query=query, similar_to=None))
-
-    def _answered(self) -> None:
-        """An answer is on the screen: the failure before it is over, and what is empty says why."""
-        has_rows = self.rows.row_count > 0
-        self._failure.hide()
-        self._show_rows(has_rows)
-        self.paint_lines()
-        if not has_rows:
-            why_empty = words.why_empty(
-                self.view,
-                self._memory,
-                self._found,
-                notes=(*(self.recalled.notes if self.recalled else ()), self._vector_words()),
-                can_write=self._open_library.read_only_because is None,
-                hidden=self.facets.superseded if self.facets is not None else 0,
-            )
-            self.query_one(Empty).show(*why_empty)
-            self.shown = None
-
-    def _vector_words(self) -> str:
-        if self.library is None or self.recalled is None or self.library.embedder is None:
-            return ""
-        is_fetched = self.library.waits_for(self.recalled.request.query)
-        return words.vector_words(self.recalled, self.library.embedding_host if is_fetched else None)
-
-    def _show_rows(self, has_rows: bool) -> None:
-        rows, screen = self.rows, self.screen
-        if not has_rows and rows.has_focus:
-            # Hidden with the focus on it, the list would hand that on to the search line, and never get it back.
-            screen.set_focus(None)
-        self.set_class(not has_rows, "-empty")
-        if has_rows and screen.focused is None:
-            rows.focus()
-
-    def _has_agents(self) -> bool:
-        return self.facets is not None and len(self.facets.by.get("agent", ())) > 1
 
     async def _painted(self) -> None:
         """Wait until what is shown now is painted."""
@@ -544,9 +560,8 @@ class BrowserPanes(Vertical):
         return (self._pace.stopwatch() - started) * 1000
 
 
-def _what_is_counted(view: View) -> tuple[object, ...]:
-    """What the counts and the rows of a view depend on, besides the moment."""
-    return (view.filter, view.age, view.text_filter)
+def _pattern_words(error: UsageError) -> str:
+    return error.message.removeprefix("The pattern ").rstrip(".")
 
 
 def _similar_ranking(found: SimilarResult, request: RecallRequest) -> RecallResult:

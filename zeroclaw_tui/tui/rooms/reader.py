@@ -71,8 +71,8 @@ class ReaderRoom(Room[None]):
         if shown is None:
             self.action_leave()
             return
-        panes, rows = self._browser.panes, self._browser.rows
-        self.query_one(MemoryDetail).show(shown.entry, shown.result, panes.recalled, panes.lights)
+        rows = self._browser.rows
+        self.query_one(MemoryDetail).show(*shown)
         place = f"{rows.place:,} of {rows.row_count:,}"
         marked = " · ● marked" if shown.entry.id in rows.marked else ""
         self.query_one("#place", Static).update(Content.styled(f"{place}{marked}", MUTED))

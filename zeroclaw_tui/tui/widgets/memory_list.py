@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
@@ -13,10 +13,10 @@ from textual.message import Message
 from textual.strip import Strip
 
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.query import NEWEST_STORED, Sort
+from zeroclaw_tui.memory.query import NEWEST_STORED
 from zeroclaw_tui.memory.recall import SIMILAR, RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.tui.format import ELLIPSIS, NO_HIGHLIGHTS, Highlights, fit, highlights_of_message, wrapped
+from zeroclaw_tui.tui.format import ELLIPSIS, NO_HIGHLIGHTS, fit, highlights_of_message, wrapped
 from zeroclaw_tui.tui.widgets.marks import Marks
 from zeroclaw_tui.tui.widgets.rows import (
     FELL_OUT,
@@ -191,15 +191,11 @@ class MemoryList(TableList[ListedRow]):
         if self._ranking is None and row is not None:
             self.cursor = row
 
-    def set_look(self, *, sort: Sort, now: datetime, show_agent: bool) -> None:
-        """What a listing is ordered by, the moment ages count to, and whether rows of several agents are mixed."""
-        self._look = replace(self._look, sort=sort, now=now, show_agent=show_agent)
-        self.redraw()
-
-    def highlight(self, lights: Highlights) -> None:
-        """Light up these matches in keys and memories of a listing."""
-        self._look = replace(self._look, lights=lights)
-        self.redraw()
+    def set_look(self, look: ListingLook) -> None:
+        """Draw the rows of a listing in another way."""
+        if look != self._look:
+            self._look = look
+            self.redraw()
 
     def toggle_mark(self) -> None:
         """Mark the memory under the cursor, or take its mark away, and move to the next."""
