@@ -220,19 +220,28 @@ class Inspector:
         self.library: Library | None = None
 
     def app(self, *, pace: Pace = STILL, options: OpenOptions | None = None) -> InspectorApp:
-        return InspectorApp(
-            options or OpenOptions(), clock=lambda: NOW, finder=self._find, opener=self._open, pace=pace
-        )
+        return SampleApp(self, options or OpenOptions(), pace)
 
-    def _find(self, options: OpenOptions) -> tuple[MemoryConfig, ...]:
-        return tuple(self.configs)
-
-    async def _open(self, config: MemoryConfig, profile: str | None) -> Library:
+    async def open(self, config: MemoryConfig) -> Library:
         if self.failure is not None:
             raise self.failure
         self.opened.append(config)
         self.library = sample_library(self.store, config, **self.library_parts)
         return self.library
+
+
+class SampleApp(InspectorApp):
+    """An inspector on the store of an `Inspector`."""
+
+    def __init__(self, inspector: Inspector, options: OpenOptions, pace: Pace) -> None:
+        super().__init__(options, clock=lambda: NOW, pace=pace)
+        self._inspector = inspector
+
+    def find_configs(self, options: OpenOptions) -> tuple[MemoryConfig, ...]:
+        return tuple(self._inspector.configs)
+
+    async def open_library(self, config: MemoryConfig) -> Library:
+        return await self._inspector.open(config)
 
 
 def keys(*pressed: str, query: str | None = None) -> Callable[[Pilot[Any]], Awaitable[None]]:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
-from functools import partial
+from functools import cached_property, partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -241,7 +241,11 @@ class StoreRoom(Room[bool]):
         self.clock = clock
         self.pace = pace
         self.has_changed = False
-        self.changes = Changes(self, clock, pace, library=lambda: self.library, after=self.after_change)
+
+    @cached_property
+    def changes(self) -> Changes:
+        """What changes the memories of the store."""
+        return Changes(self, self.clock, self.pace, library=lambda: self.library, after=self.after_change)
 
     async def after_change(self, outcome: Outcome | None) -> None:
         """Something was changed, or failed halfway: None when it is unknown what."""
@@ -265,18 +269,6 @@ class StoreRoom(Room[bool]):
         else:
             self.stop()
             self.dismiss(self.has_changed)
-
-    def begin(self, change: Change) -> None:
-        """Make a change, unless another one is under way."""
-        # The message of the previous change would contradict the new one.
-        self.app.clear_notifications()
-        self.changes.begin(change)
-
-    def action_undo(self) -> None:
-        self.begin(self.changes.undo)
-
-    def action_redo(self) -> None:
-        self.begin(self.changes.redo)
 
 
 def _sorted_rows(changes: Iterable[RowChange]) -> list[RowChange]:

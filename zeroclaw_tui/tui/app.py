@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -32,16 +31,12 @@ from zeroclaw_tui.tui.typeahead import TypeAhead
 from zeroclaw_tui.tui.view import Pace, View
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.config.locations import Install, OpenOptions
+    from zeroclaw_tui.config.locations import OpenOptions
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.curation.candidates import Candidate, StoreStatus
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.tui.rooms.stores import WayOn
 
-Finder = Callable[["OpenOptions"], "tuple[MemoryConfig, ...]"]
-Opener = Callable[["MemoryConfig", "str | None"], "Awaitable[Library]"]
-Lister = Callable[..., "Sequence[Candidate]"]
-Checker = Callable[["Candidate"], "Awaitable[StoreStatus]"]
 DEMO_WANTED = -1
 """What the inspector ends with when a person without an install wants to look at the demo."""
 
@@ -60,11 +55,7 @@ def run_inspector(options: OpenOptions, *, clock: Callable[[], datetime] | None 
 
 
 class InspectorApp(TypeAhead[int]):
-    """Opens a store after the first frame, and shows it or what is wrong with it.
-
-    `finder` and `opener` replace finding the configs and opening one, `lister` and `checker` for the stores one
-    config knows and the status of one of them; `pace` holds everything that depends on time.
-    """
+    """Opens a store after the first frame, and shows it or what is wrong with it."""
 
     TITLE = "zeroclaw"
     # Textual reads a screen's own sheet only when the screen is pushed; the first one is not.
@@ -78,24 +69,10 @@ class InspectorApp(TypeAhead[int]):
     """
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {RoomCommands}
 
-    def __init__(
-        self,
-        options: OpenOptions,
-        *,
-        clock: Callable[[], datetime],
-        finder: Finder | None = None,
-        opener: Opener | None = None,
-        lister: Lister | None = None,
-        checker: Checker | None = None,
-        pace: Pace | None = None,
-    ) -> None:
+    def __init__(self, options: OpenOptions, *, clock: Callable[[], datetime], pace: Pace | None = None) -> None:
         pace = pace or Pace()
         super().__init__(pace.overdue)
         self._options = options
-        self._finder = finder or _curation("config_choice:configs_for")
-        self._opener = opener or _curation("library:open_library")
-        self._lister = lister or _curation("candidates:candidates")
-        self._checker = checker or _curation("candidates:check_candidate")
         self._pace = pace
         self._browser = BrowserRoom(clock, self._pace)
         self._configs: tuple[MemoryConfig, ...] = ()
@@ -123,6 +100,32 @@ class InspectorApp(TypeAhead[int]):
     async def on_unmount(self) -> None:
         if self._library is not None:
             await self._library.close()
+
+    # These import what they need: behind the first frame.
+
+    def find_configs(self, options: OpenOptions) -> tuple[MemoryConfig, ...]:
+        """The installs that the options mean, the one to open first. Raises InspectorError kinds."""
+        from zeroclaw_tui.curation.config_choice import configs_for
+
+        return configs_for(options)
+
+    async def open_library(self, config: MemoryConfig) -> Library:
+        """Open the store of an install. Raises InspectorError kinds."""
+        from zeroclaw_tui.curation.library import open_library
+
+        return await open_library(config, self._options.profile)
+
+    def find_stores(self, current: MemoryConfig, started: MemoryConfig) -> Sequence[Candidate]:
+        """The stores that one config knows."""
+        from zeroclaw_tui.curation.candidates import candidates
+
+        return candidates(current, started=started)
+
+    async def check_store(self, candidate: Candidate) -> StoreStatus:
+        """Whether one of these stores answers, and what it can do."""
+        from zeroclaw_tui.curation.candidates import check_candidate
+
+        return await check_candidate(candidate)
 
     def open_store(self) -> None:
         """Open what the options mean now; of several installs the first."""
@@ -182,8 +185,8 @@ class InspectorApp(TypeAhead[int]):
         if self._configs:
             started = self._configs[0]
             current = self._library.config if self._library is not None else started
-            find = partial(self._lister, current, started=started)
-            room = StoresRoom(self._library, find, self._checker, self._options.profile, self._pace.patience)
+            find = partial(self.find_stores, current, started)
+            room = StoresRoom(self._library, find, self.check_store, self._options.profile, self._pace.patience)
             self.push_screen(room, self._use_store)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -195,11 +198,6 @@ class InspectorApp(TypeAhead[int]):
         """The commands of the room, found by any of their words."""
         if not isinstance(self.screen, Palette):
             self.push_screen(Palette())
-
-    def on_browser_room_profile_chosen(self, event: BrowserRoom.ProfileChosen) -> None:
-        from zeroclaw_tui.config.settings import save_profile
-
-        self._keep(partial(save_profile, version=event.version))
 
     async def action_quit(self) -> None:
         """Leave, once typed text may be discarded and the current write is complete."""
@@ -253,7 +251,7 @@ class InspectorApp(TypeAhead[int]):
 
     async def _open(self) -> None:
         try:
-            self._configs = await asyncio.to_thread(self._finder, self._options)
+            self._configs = await asyncio.to_thread(self.find_configs, self._options)
             self.sub_title = place_of(self._configs[0])
             library = await self._opened()
         except InspectorError as error:
@@ -262,8 +260,9 @@ class InspectorApp(TypeAhead[int]):
             # The reason why the store did not open is already shown.
             with suppress(InspectorError):
                 if isinstance(error, NothingYet):
-                    find = _curation("snapshot:snapshot_to_make_from")
-                    snapshot = await asyncio.to_thread(find, self._configs[0])
+                    from zeroclaw_tui.curation.snapshot import snapshot_to_make_from
+
+                    snapshot = await asyncio.to_thread(snapshot_to_make_from, self._configs[0])
             from zeroclaw_tui.tui.rooms.stores import ErrorScreen
 
             screen = ErrorScreen(error, knows_stores=bool(self._configs), snapshot=snapshot)
@@ -274,7 +273,7 @@ class InspectorApp(TypeAhead[int]):
 
     async def _opened(self) -> Library:
         """The store, where the agent that is asked for is known. Raises InspectorError kinds."""
-        library, agent = await self._opener(self._configs[0], self._options.profile), self._options.agent
+        library, agent = await self.open_library(self._configs[0]), self._options.agent
         try:
             if agent is not None:
                 await library.check_agents([agent])
@@ -306,7 +305,7 @@ class InspectorApp(TypeAhead[int]):
         words = f"Opening {one_line(candidate.name)} …"
         try:
             with saying(self, self._pace.patience, lambda: self.notify(words, markup=False)):
-                library = await self._opener(candidate.config, self._options.profile)
+                library = await self.open_library(candidate.config)
         except InspectorError as error:
             # The screen stays, and the previous store stays open.
             still_open = " The previous store is still open." if self._library else ""
@@ -366,22 +365,13 @@ class InspectorApp(TypeAhead[int]):
     def _keep_theme(self, theme: Theme) -> None:
         from zeroclaw_tui.config.settings import save_theme
 
-        if theme.name != self._own_theme:
-            self._own_theme = theme.name
-            self._keep(partial(save_theme, theme=theme.name))
-
-    def _keep(self, save: Callable[[Install], None]) -> None:
+        if theme.name == self._own_theme or not self._configs:
+            return
+        self._own_theme = theme.name
         try:
-            if self._configs:
-                save(self._configs[0].install)
+            save_theme(self._configs[0].install, theme.name)
         except InspectorError as error:
-            self.notify(str(error), title=error.title, severity="warning", markup=False)
-
-
-def _curation(name: str) -> Callable[..., Any]:
-    """A function of `curation`, whose module is imported by the first call: in a thread, behind the first frame."""
-    module, _, function = name.partition(":")
-    return lambda *args, **named: getattr(import_module(f"zeroclaw_tui.curation.{module}"), function)(*args, **named)
+            show_failure(self, error)
 
 
 def place_of(config: MemoryConfig) -> str:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 from rich.cells import cell_len
@@ -33,6 +33,7 @@ from zeroclaw_tui.tui.themes import ACCENT, LIT, MUTED, STRONG, STRONG_ACCENT, c
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.tui.actions import Changes
 
 Result = TypeVar("Result")
 Change = Callable[["Library"], Awaitable[object]]
@@ -240,6 +241,23 @@ class Room(Screen[Result], Generic[Result]):
         if because is not None:
             event.stop()
             warn(self, because, title="Not here")
+
+    @cached_property
+    def changes(self) -> Changes:
+        """What changes the memories of the store; only rooms of a store have it."""
+        raise NotImplementedError
+
+    def begin(self, change: Change) -> None:
+        """Make a change, unless another one is under way."""
+        # The message of the previous change would contradict the new one.
+        self.app.clear_notifications()
+        self.changes.begin(change)
+
+    def action_undo(self) -> None:
+        self.begin(self.changes.undo)
+
+    def action_redo(self) -> None:
+        self.begin(self.changes.redo)
 
     def action_keys(self) -> None:
         placeholder = "Keys: type to search, ⏎ runs one, ctrl+y copies its shell command"

@@ -24,14 +24,16 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from zeroclaw_tui.memory.change import ProgressCallback
-from zeroclaw_tui.memory.errors import UsageError
+from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.text import display_text
+from zeroclaw_tui.tui.commands import show_failure
 from zeroclaw_tui.tui.format import bar
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, WARNING
 from zeroclaw_tui.tui.widgets.growing_text import GrowingText
 from zeroclaw_tui.tui.widgets.text_fields import LineInput, OneOf, field_values
 
 if TYPE_CHECKING:
+    from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.setting_change import SettingChange
 
 DIALOG_CSS = Path(__file__).with_name("dialogs.tcss")
@@ -226,12 +228,22 @@ def choice(title: str, answers: Sequence[Answer[Value]], current: Value | None =
     return Question(title, None, None, answers, current=current)
 
 
-def profile_question(current: str) -> Question[str]:
-    """Ask for the ZeroClaw version whose scoring rules recall uses; each with its news."""
+async def choose_profile(app: App[Any], library: Library) -> bool:
+    """Ask for the ZeroClaw version whose scoring rules recall uses, and remember it; False when none is chosen."""
+    from zeroclaw_tui.config.settings import save_profile
     from zeroclaw_tui.scoring.profiles import rule_sets
 
+    current = library.profile.profile.version
     answers = [Answer("", version, version, news) for version, news in rule_sets(current)]
-    return choice("Scoring of which ZeroClaw version?", answers, current)
+    version = await app.push_screen_wait(choice("Scoring of which ZeroClaw version?", answers, current))
+    if version is None:
+        return False
+    library.with_profile(version)
+    try:
+        save_profile(library.config.install, version)
+    except InspectorError as error:
+        show_failure(app, error)
+    return True
 
 
 def review_question(change: SettingChange, effect: str = "") -> Question[bool]:

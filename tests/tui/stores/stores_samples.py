@@ -168,15 +168,7 @@ class Known:
         self.may_list.set()
 
     def app(self, options: OpenOptions | None = None) -> InspectorApp:
-        return InspectorApp(
-            options or OpenOptions(),
-            clock=lambda: NOW,
-            finder=lambda _: (self.config(next(iter(self.memories))),),
-            opener=self._open,
-            lister=self._list,
-            checker=self._check,
-            pace=self.pace,
-        )
+        return KnownApp(self, options or OpenOptions())
 
     def config(self, name: str) -> MemoryConfig:
         storage = {"db_url": f"postgres://zeroclaw:hunter2@db:5432/{name}", "schema": "public", "table": "memories"}
@@ -186,7 +178,7 @@ class Known:
             return sample_config(self.folder, backend=kind, storage=storage, read_only=True, sources=sources)
         return sample_config(self.folder, backend=kind, alias=alias or None, storage=storage, zeroclaw_backend=kind)
 
-    async def _open(self, config: MemoryConfig, profile: str | None) -> Library:
+    async def open(self, config: MemoryConfig) -> Library:
         name = f"{config.backend}.{config.alias}" if config.alias else config.backend
         if name in self.refusals:
             raise self.refusals[name]
@@ -203,7 +195,7 @@ class Known:
         library.trash = made.trash
         return library
 
-    def _list(self, config: MemoryConfig, started: MemoryConfig | None) -> Sequence[Candidate]:
+    def candidates(self, config: MemoryConfig) -> Sequence[Candidate]:
         self.may_list.wait()
         here = f"{config.backend}.{config.alias}" if config.alias else config.backend
         names = [here, *(name for name in [*self.memories, *self.refusals] if name != here)]
@@ -212,13 +204,33 @@ class Known:
             for name in dict.fromkeys(names)
         ]
 
-    async def _check(self, candidate: Candidate) -> StoreStatus:
+    async def check(self, candidate: Candidate) -> StoreStatus:
         self.asked.append(candidate.name)
         answer = self.answers.get(candidate.name, StoreStatus(count=12, badges=("keyword", "sessions", "write")))
         if answer is None:
             await asyncio.Event().wait()
         assert answer is not None
         return answer
+
+
+class KnownApp(InspectorApp):
+    """An inspector on such stores."""
+
+    def __init__(self, known: Known, options: OpenOptions) -> None:
+        super().__init__(options, clock=lambda: NOW, pace=known.pace)
+        self._known = known
+
+    def find_configs(self, options: OpenOptions) -> tuple[MemoryConfig, ...]:
+        return (self._known.config(next(iter(self._known.memories))),)
+
+    async def open_library(self, config: MemoryConfig) -> Library:
+        return await self._known.open(config)
+
+    def find_stores(self, current: MemoryConfig, started: MemoryConfig) -> Sequence[Candidate]:
+        return self._known.candidates(current)
+
+    async def check_store(self, candidate: Candidate) -> StoreStatus:
+        return await self._known.check(candidate)
 
 
 def sqlite() -> SampleMemory:

@@ -86,10 +86,10 @@ class Slow(Known):
         super().__init__(folder, memories)
         self._opens = opens
 
-    async def _open(self, config: Any, profile: str | None) -> Library:
+    async def open(self, config: Any) -> Library:
         if config.backend == "postgres":
             await self._opens.wait()
-        return await super()._open(config, profile)
+        return await super().open(config)
 
 
 async def test_a_day_in_a_name_is_an_age(tmp_path: Path) -> None:

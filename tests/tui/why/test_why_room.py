@@ -192,8 +192,9 @@ async def test_leaving_while_it_is_asked_leaves_nothing_behind(
 def browsing(kitchen: Kitchen) -> InspectorApp:
     """The whole inspector on the kitchen's database, with its embedder."""
 
-    async def opened(*_: Any) -> Any:
-        return await kitchen.open()
+    class KitchenApp(InspectorApp):
+        async def open_library(self, config: Any) -> Any:
+            return await kitchen.open()
 
     options = OpenOptions(config_dir=kitchen.config_dir, profile="0.7.5")
-    return InspectorApp(options, clock=lambda: NOW, opener=opened, pace=kitchen.pace)
+    return KitchenApp(options, clock=lambda: NOW, pace=kitchen.pace)

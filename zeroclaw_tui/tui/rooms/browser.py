@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
+from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from textual.app import ComposeResult
 from textual.content import Content
-from textual.message import Message
 from textual.screen import Screen
 
 from zeroclaw_tui.backends.lookup import row_with_id, versions_at, whole_entry, why_fixed
@@ -20,7 +20,6 @@ from zeroclaw_tui.memory.errors import InspectorError, NotFound, NotReachable
 from zeroclaw_tui.memory.query import SortField
 from zeroclaw_tui.memory.text import are, one_line, shell_word
 from zeroclaw_tui.tui.commands import (
-    Change,
     Palette,
     Room,
     changing,
@@ -67,18 +66,11 @@ class BrowserRoom(Room[None]):
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (10, "-low"), (18, "-high")]  # noqa: RUF012
     AUTO_FOCUS = "#list"
 
-    @dataclass
-    class ProfileChosen(Message):
-        """A person chose the scoring version for this store."""
-
-        version: str
-
     def __init__(self, clock: Callable[[], datetime], pace: Pace) -> None:
         super().__init__()
         self.pace = pace
         self.clock = clock
         self._panes: BrowserPanes | None = None
-        self._changes: Changes | None = None
         self._copies: Sequence[TextPlace] = ()
 
     def compose(self) -> ComposeResult:
@@ -102,23 +94,21 @@ class BrowserRoom(Room[None]):
     @property
     def is_changing(self) -> bool:
         """Whether a change is under way."""
-        return self._changes is not None and self._changes.is_under_way
+        return self.changes.is_under_way
 
-    @property
+    @cached_property
     def changes(self) -> Changes:
         """What changes memories, made when the first change is."""
-        if self._changes is None:
-            from zeroclaw_tui.tui.actions import Changes
+        from zeroclaw_tui.tui.actions import Changes
 
-            self._changes = Changes(
-                self,
-                self.clock,
-                self.pace,
-                library=lambda: self.library,
-                after=self._after_change,
-                fail=self.say_failure,
-            )
-        return self._changes
+        return Changes(
+            self,
+            self.clock,
+            self.pace,
+            library=lambda: self.library,
+            after=self._after_change,
+            fail=self.say_failure,
+        )
 
     @property
     def view(self) -> View:
@@ -256,14 +246,10 @@ class BrowserRoom(Room[None]):
             start_work(self, "change", self._choose_profile, self.library, exclusive=False)
 
     async def _choose_profile(self, library: Library) -> None:
-        from zeroclaw_tui.tui.dialogs import profile_question
+        from zeroclaw_tui.tui.dialogs import choose_profile
 
-        current = library.profile.profile.version
-        version = await self.app.push_screen_wait(profile_question(current))
-        if version is not None and self.library is not None:
-            self.library.with_profile(version)
+        if await choose_profile(self.app, library):
             self.panes.look_again()
-            self.post_message(self.ProfileChosen(version))
 
     def action_copy(self) -> None:
         self.run_worker(self._copy(), group="copy")
@@ -373,18 +359,6 @@ class BrowserRoom(Room[None]):
         module, _, name = room.partition(":")
         made: Screen[bool] = getattr(import_module(f"zeroclaw_tui.tui.rooms.{module}"), name)(*given)
         self.app.push_screen(made, lambda has_changed: self.look_again() if has_changed else None)
-
-    def begin(self, change: Change) -> None:
-        """Make a change, unless another one is under way."""
-        # The message of the previous change would contradict the new one.
-        self.app.clear_notifications()
-        self.changes.begin(change)
-
-    def action_undo(self) -> None:
-        self.begin(self.changes.undo)
-
-    def action_redo(self) -> None:
-        self.begin(self.changes.redo)
 
     @changing
     async def action_create(self, library: Library) -> None:

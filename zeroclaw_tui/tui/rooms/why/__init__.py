@@ -15,10 +15,10 @@ from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import shell_word
 from zeroclaw_tui.tui.actions import StoreRoom, re_embed, written_words
 from zeroclaw_tui.tui.commands import Command, changing, common_commands, inform, saying, start_work, warn
-from zeroclaw_tui.tui.dialogs import profile_question, review_question
+from zeroclaw_tui.tui.dialogs import choose_profile, review_question
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_words
-from zeroclaw_tui.tui.rooms.browser import BrowserRoom, why_dimmed
+from zeroclaw_tui.tui.rooms.browser import why_dimmed
 from zeroclaw_tui.tui.rooms.why.pane import Pane, PromptPane, StagesPane, Tab
 from zeroclaw_tui.tui.rooms.why.trial import Inquiry
 from zeroclaw_tui.tui.rooms.why.what_if import WhatIfPane
@@ -258,11 +258,8 @@ class WhyRoom(StoreRoom):
         start_work(self, "change", self._choose_profile, exclusive=False)
 
     async def _choose_profile(self) -> None:
-        version = await self.app.push_screen_wait(profile_question(self.library.profile.profile.version))
-        if version is not None:
-            self.library.with_profile(version)
+        if await choose_profile(self.app, self.library):
             self.has_changed = True
-            self.post_message(BrowserRoom.ProfileChosen(version))
             tried = self.inquiry.tried
             # The version is no longer a trial.
             self.inquiry.tried = tried._replace(now=tried.now._replace(profile=tried.before.profile))
