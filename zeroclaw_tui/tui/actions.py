@@ -6,14 +6,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
-from functools import cached_property, partial
+from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
 from textual.app import App
 from textual.content import Content
 from textual.geometry import Size
-from textual.screen import Screen
 
 from zeroclaw_tui.backends.lookup import whole_entry
 from zeroclaw_tui.memory.change import MEMORIES, NOTES_FILE
@@ -23,7 +22,7 @@ from zeroclaw_tui.memory.query import EXCERPTS, Query
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, cut, display_text, one_line, size_shown
 from zeroclaw_tui.memory.text_difference import diff_lines
-from zeroclaw_tui.tui.commands import Change, Room, inform, show_failure, store_options, warn
+from zeroclaw_tui.tui.commands import Change, ChangingRoom, inform, warn
 from zeroclaw_tui.tui.dialogs import (
     FEW_LINES,
     SIGN_LOOKS,
@@ -38,7 +37,6 @@ from zeroclaw_tui.tui.dialogs import (
 from zeroclaw_tui.tui.format import fit, relative_age, shown_line
 from zeroclaw_tui.tui.themes import MUTED
 from zeroclaw_tui.tui.typeahead import TypeAhead
-from zeroclaw_tui.tui.view import Pace
 from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, EMPTY_KEY
 
 # What a change needs is imported when one is made: none of it must delay the first frame.
@@ -78,26 +76,11 @@ class Changes:
     """Removes, undoes, redoes, and does whatever else it is given, one change at a time.
 
     What takes its time shows how far it is; what is in the way is asked about, and so is a repair that has to come
-    first. `library` gives the store, None while there is none. `after` gets what was done, or None where a change
-    failed, so that the room shows what is there; `fail` shows an error, by a notification where none is given.
+    first.
     """
 
-    def __init__(
-        self,
-        room: Screen[Any],
-        clock: Callable[[], datetime],
-        pace: Pace,
-        *,
-        library: Callable[[], Library | None],
-        after: Callable[[Outcome | None], Awaitable[None]],
-        fail: Callable[[InspectorError], None] | None = None,
-    ) -> None:
+    def __init__(self, room: ChangingRoom[Any]) -> None:
         self._room = room
-        self._clock = clock
-        self._pace = pace
-        self._library = library
-        self._after = after
-        self._fail = fail or partial(show_failure, room)
         self.is_under_way = False
         """Whether a change is being made, asked about or shown."""
 
@@ -107,7 +90,7 @@ class Changes:
         When a person quits, a change of the group "change" is stopped after the batch under way. One of another group
         asks nothing, so that it holds no keys, and is finished.
         """
-        library = self._library()
+        library = self._room.library
         if library is None:
             return
         if self.is_under_way:
@@ -127,16 +110,15 @@ class Changes:
         if not plan.count:
             warn(self._room, "No memories to delete.")
             return None
-        now = self._clock()
+        now = self._room.clock()
         if not await confirms_removal(self._room.app, library, plan):
             return None
-
         work = partial(remove_memories, library, plan, "forget" if plan.count == 1 else "purge")
         outcome = await self.run_change(f"Deleting {counted(plan.count)}", plan.count, work)
         key = plan.stamps[0].key if plan.count == 1 else None
         is_whole = outcome.count == plan.count
         (inform if is_whole else warn)(self._room, removed_words(outcome, key, now))
-        await self._after(outcome)
+        await self._room.after_change(outcome)
         return outcome
 
     async def undo(self, library: Library, number: int | None = None) -> Outcome | None:
@@ -144,41 +126,35 @@ class Changes:
 
         The last one is asked about where it was made in another session, or longer ago than AT_ONCE_FOR.
         """
-        from zeroclaw_tui.curation.changes import action_to_turn, undo
-
-        await library.trash.recover(library.memory)
-        try:
-            change = await action_to_turn(library, "undo", number)
-        except NotFound as nothing:
-            inform(self._room, nothing.message)
-            return None
-        if number is None and not await self._is_confirmed(library, change, "Undo"):
-            return None
-        reverse = partial(undo, library, expected=change.number, number=number)
-        return await self._reversed(f"Undoing {counted(change.open)}", change.open, reverse)
+        return await self._turn(library, "undo", number)
 
     async def redo(self, library: Library, number: int | None = None) -> Outcome | None:
         """Redo the change of a number, or the last undone one; None where none was redone."""
-        from zeroclaw_tui.curation.changes import action_to_turn, redo
+        return await self._turn(library, "redo", number)
+
+    async def _turn(self, library: Library, way: Literal["undo", "redo"], number: int | None) -> Outcome | None:
+        from zeroclaw_tui.curation import changes
 
         await library.trash.recover(library.memory)
-        change = await action_to_turn(library, "redo", number)
-        if number is None and not await self._is_confirmed(library, change, "Redo"):
+        try:
+            change = await changes.action_to_turn(library, way, number)
+        except NotFound as nothing:
+            inform(self._room, nothing.message)
             return None
-        count = change.count - change.open
-        reverse = partial(redo, library, expected=change.number, number=number)
-        return await self._reversed(f"Redoing {counted(count)}", count, reverse)
-
-    async def _reversed(self, sentence: str, count: int, reverse: Callable[..., Awaitable[Outcome]]) -> Outcome | None:
-        outcome = await self.settled(sentence, count, reverse)
+        count = change.open if way == "undo" else change.count - change.open
+        if number is None and not await self._is_confirmed(library, change, way, count):
+            return None
+        turn = changes.undo if way == "undo" else changes.redo
+        turned = partial(turn, library, expected=change.number, number=number)
+        outcome = await self.settled(f"{way.capitalize()}ing {counted(count)}", count, turned)
         if outcome is not None:
             inform(self._room, " ".join(outcome.sentences()))
-            await self._after(outcome)
+            await self._room.after_change(outcome)
         return outcome
 
     async def run_change(self, sentence: str, total: int, work: Work[Outcome]) -> Outcome:
         """Do what a person has agreed to, with a bar where it takes its time; `total` is in rows, 0 where unknown."""
-        return await with_progress(self._room.app, sentence, total, self._pace.patience, work)
+        return await with_progress(self._room.app, sentence, total, self._room.pace.patience, work)
 
     async def settled(self, sentence: str, total: int, attempt: Callable[..., Awaitable[Outcome]]) -> Outcome | None:
         """The same for a change that may conflict: then a person chooses the `on_conflict` rule.
@@ -201,17 +177,17 @@ class Changes:
             await change(library)
         except InspectorError as error:
             has_failed = True
-            self._fail(error)
+            self._room.say_failure(error)
             # Part of the change may be done. If the room cannot reload either, the first failure is enough.
             with suppress(InspectorError):
-                await self._after(None)
+                await self._room.after_change(None)
         finally:
             self.is_under_way = False
             if isinstance(self._room.app, TypeAhead):
                 self._room.app.release_keys(dropped=has_failed)
 
-    async def _is_confirmed(self, library: Library, change: Action, question: Literal["Undo", "Redo"]) -> bool:
-        """Whether this change is to be undone or redone."""
+    async def _is_confirmed(self, library: Library, change: Action, way: Literal["undo", "redo"], count: int) -> bool:
+        """Whether this change, of so many memories, is to be undone or redone."""
         from zeroclaw_tui.curation.outcome import undo_sentence
 
         trash = library.trash
@@ -219,56 +195,17 @@ class Changes:
         if is_ours and made is not None and now - made < AT_ONCE_FOR:
             return True
 
-        title = f"{question}: {change.title}, {time_words(change.at, now)}?"
-        numbers = await trash.numbers_to_turn(change.number, "undo" if question == "Undo" else "redo")
+        title = f"{way.capitalize()}: {change.title}, {time_words(change.at, now)}?"
+        numbers = await trash.numbers_to_turn(change.number, way)
         rows = await asyncio.to_thread(lambda: _sorted_rows(trash.changes_to_turn(numbers[:_ROWS_READ])))
         shown = [cut(display_text(undo_sentence(row)), _MAX_ROW_LENGTH) for row in rows[:_ROWS_NAMED]]
-        more = (change.open if question == "Undo" else change.count - change.open) - len(shown)
+        more = count - len(shown)
         body = Content.assemble(
             "\n".join(shown),
             (f"\n… {more:,} more" if more > 0 else "", MUTED),
             ("" if is_ours else "\n\nIt was made in an earlier session, or by another program.", MUTED),
         )
-        return await self._room.app.push_screen_wait(yes_or_no(title, body, question)) is True
-
-
-class StoreRoom(Room[bool]):
-    """A room of one store. Gives True when memories, files or settings were changed from it."""
-
-    def __init__(self, library: Library, clock: Callable[[], datetime], pace: Pace) -> None:
-        super().__init__()
-        self.library = library
-        self.clock = clock
-        self.pace = pace
-        self.has_changed = False
-
-    @cached_property
-    def changes(self) -> Changes:
-        """What changes the memories of the store."""
-        return Changes(self, self.clock, self.pace, library=lambda: self.library, after=self.after_change)
-
-    async def after_change(self, outcome: Outcome | None) -> None:
-        """Something was changed, or failed halfway: None when it is unknown what."""
-
-    def shell_facts(self) -> dict[str, str]:
-        """The store, for the lines of a shell."""
-        return {"store": store_options(self.library)}
-
-    @property
-    def is_writing(self) -> bool:
-        """Whether something is being written, which has to end before the room is left."""
-        return self.changes.is_under_way
-
-    def stop(self) -> None:
-        """Stop questions and checks, because the room closes."""
-
-    def action_leave(self) -> None:
-        """Back to where one came from, unless something is being written."""
-        if self.is_writing:
-            warn(self, "Wait until this is done.")
-        else:
-            self.stop()
-            self.dismiss(self.has_changed)
+        return await self._room.app.push_screen_wait(yes_or_no(title, body, way.capitalize())) is True
 
 
 def _sorted_rows(changes: Iterable[RowChange]) -> list[RowChange]:

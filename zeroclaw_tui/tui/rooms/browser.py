@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +19,8 @@ from zeroclaw_tui.memory.errors import InspectorError, NotFound, NotReachable
 from zeroclaw_tui.memory.query import SortField
 from zeroclaw_tui.memory.text import are, one_line, shell_word
 from zeroclaw_tui.tui.commands import (
+    ChangingRoom,
     Palette,
-    Room,
     changing,
     inform,
     saying,
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
     from zeroclaw_tui.memory.change import Row
     from zeroclaw_tui.memory.entry import MemoryEntry
     from zeroclaw_tui.memory.recall import ScoredEntry
-    from zeroclaw_tui.tui.actions import Changes
     from zeroclaw_tui.tui.rooms.panes import BrowserPanes
     from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
@@ -57,7 +55,7 @@ _UNKNOWN_OF_LUCID = frozenset({
 """What cannot be done to it."""
 
 
-class BrowserRoom(Room[None]):
+class BrowserRoom(ChangingRoom[None]):
     """Browse, search, filter, read and change one store."""
 
     CSS_PATH = "browser.tcss"
@@ -67,9 +65,8 @@ class BrowserRoom(Room[None]):
     AUTO_FOCUS = "#list"
 
     def __init__(self, clock: Callable[[], datetime], pace: Pace) -> None:
-        super().__init__()
-        self.pace = pace
-        self.clock = clock
+        super().__init__(clock, pace)
+        self.library: Library | None = None
         self._panes: BrowserPanes | None = None
         self._copies: Sequence[TextPlace] = ()
 
@@ -87,28 +84,9 @@ class BrowserRoom(Room[None]):
         return self._panes
 
     @property
-    def library(self) -> Library | None:
-        """The open store."""
-        return None if self._panes is None else self._panes.library
-
-    @property
     def is_changing(self) -> bool:
         """Whether a change is under way."""
         return self.changes.is_under_way
-
-    @cached_property
-    def changes(self) -> Changes:
-        """What changes memories, made when the first change is."""
-        from zeroclaw_tui.tui.actions import Changes
-
-        return Changes(
-            self,
-            self.clock,
-            self.pace,
-            library=lambda: self.library,
-            after=self._after_change,
-            fail=self.say_failure,
-        )
 
     @property
     def view(self) -> View:
@@ -130,7 +108,7 @@ class BrowserRoom(Room[None]):
             await self.query("#opening").remove()
             await self.mount_all([self._panes, KeyLine()])
             self.watch(self._panes, "view", self._keep_marks, init=False)
-        self._copies = ()
+        self.library, self._copies = library, ()
         self.panes.show_library(library, view)
         self.refresh_bindings()
 
@@ -140,7 +118,7 @@ class BrowserRoom(Room[None]):
             self.panes.look_again()
             self._ask_about_marks(self.rows.marked.resolve_again)
 
-    async def _after_change(self, _: Outcome | None) -> None:
+    async def after_change(self, outcome: Outcome | None) -> None:
         self.look_again()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -21,8 +21,7 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
 from zeroclaw_tui.memory.text import counted, display_text, mask_secrets
 from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
-from zeroclaw_tui.tui.actions import StoreRoom
-from zeroclaw_tui.tui.commands import Command, common_commands, guarded, inform, start_work, warn
+from zeroclaw_tui.tui.commands import Command, StoreRoom, common_commands, guarded, inform, start_work, warn
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_line
 from zeroclaw_tui.tui.rooms.listing import About, Listing

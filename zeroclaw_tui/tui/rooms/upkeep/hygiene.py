@@ -22,8 +22,8 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.text import counted, one_line, size_shown
-from zeroclaw_tui.tui.actions import StoreRoom, until_words
-from zeroclaw_tui.tui.commands import Command, changing, warn
+from zeroclaw_tui.tui.actions import until_words
+from zeroclaw_tui.tui.commands import Command, StoreRoom, changing, warn
 from zeroclaw_tui.tui.dialogs import yes_or_no
 from zeroclaw_tui.tui.format import shown_line
 from zeroclaw_tui.tui.rooms.listing import About

@@ -21,8 +21,8 @@ from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
 from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
-from zeroclaw_tui.tui.actions import StoreRoom, key_words
-from zeroclaw_tui.tui.commands import Command, changing, inform, mark_commands
+from zeroclaw_tui.tui.actions import key_words
+from zeroclaw_tui.tui.commands import Command, StoreRoom, changing, inform, mark_commands
 from zeroclaw_tui.tui.dialogs import Answer, Question
 from zeroclaw_tui.tui.format import shown_line, shown_words
 from zeroclaw_tui.tui.rooms.listing import About

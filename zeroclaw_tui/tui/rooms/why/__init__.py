@@ -13,8 +13,8 @@ from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, SearchInterrupted
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import shell_word
-from zeroclaw_tui.tui.actions import StoreRoom, re_embed, written_words
-from zeroclaw_tui.tui.commands import Command, changing, common_commands, inform, saying, start_work, warn
+from zeroclaw_tui.tui.actions import re_embed, written_words
+from zeroclaw_tui.tui.commands import Command, StoreRoom, changing, common_commands, inform, saying, start_work, warn
 from zeroclaw_tui.tui.dialogs import choose_profile, review_question
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_words
