@@ -12,7 +12,7 @@ from tui_samples import Inspector, SampleMemory, browser, hostile_memories
 
 from zeroclaw_tui.config.settings import save_theme, saved_profile, saved_theme
 from zeroclaw_tui.tui import external
-from zeroclaw_tui.tui.rooms.browser_commands import BROWSER_COMMANDS
+from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
 

@@ -59,7 +59,7 @@ class InspectorApp(TypeAhead[int]):
 
     TITLE = "zeroclaw"
     # Textual reads a screen's own sheet only when the screen is pushed; the first one is not.
-    CSS_PATH = "rooms/browser.tcss"
+    CSS_PATH = Path(__file__).with_name("rooms") / "browser.tcss"
     CSS = """
     * { scrollbar-size-vertical: 1; }
     CommandPalette SearchIcon { display: none; }

@@ -11,7 +11,7 @@ from support.settling import press, running, until
 from tui_samples import browser, entries_in
 
 from zeroclaw_tui.backends.in_memory import InMemory
-from zeroclaw_tui.tui.rooms.browser_commands import BROWSER_COMMANDS
+from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
 
 STORES = {

@@ -297,6 +297,9 @@ class BrowserPanes(Vertical):
     ) -> None:
         """Show another view, with the cursor on the row `go_to`."""
         before, self.view = self.view, view
+        if before.scope != view.scope and self.rows.marked.every is not None:
+            # What was marked was all that passed the filter before.
+            self.rows.marked.clear()
         if self.library is None or not self._is_loading:
             return
         now, recall = self._clock(), self.page.recall if view.is_recall else None

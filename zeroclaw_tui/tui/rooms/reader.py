@@ -18,7 +18,7 @@ from zeroclaw_tui.memory.days import absolute_time, moment
 from zeroclaw_tui.memory.text import display_text, mask_secrets
 from zeroclaw_tui.tui.commands import Command, Room, common_commands
 from zeroclaw_tui.tui.format import shown_line
-from zeroclaw_tui.tui.rooms.browser_commands import BROWSER_COMMANDS
+from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG, STRONG_ACCENT
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail, ReadingPane
 from zeroclaw_tui.tui.widgets.lines import KeyLine, TitleLine

@@ -81,8 +81,9 @@ class FacetList(OptionList):
 
     def show(self, facets: Counts | None, others: Mapping[Part, Counts], view: View) -> None:
         """Count; `others` has the counts of a part that narrows as they would be without it."""
-        if (facets, others, view) != (self._facets, self._others, self.view):
-            self._facets, self._others, self.view = facets, others, view
+        before = (self._facets, self._others, self.view.filter, self.view.age)
+        self._facets, self._others, self.view = facets, others, view
+        if before != (facets, others, view.filter, view.age):
             self._rebuild()
 
     def on_focus(self) -> None:

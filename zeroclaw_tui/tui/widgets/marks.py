@@ -131,10 +131,3 @@ class Marks:
             return [version for version in await versions(memory, self.every) if version.id not in self._handles]
         await self.resolve(memory)
         return [self._versions[one] for one in self._handles if one in self._versions]
-
-    async def expand(self, memory: Memory) -> None:
-        """Mark one by one what was marked by its filter."""
-        every, found = self.every, await self.chosen(memory)
-        if every is not None and self.every is every:
-            self.clear()
-            self.put(found)

@@ -193,8 +193,8 @@ class MemoryList(TableList[ListedRow]):
 
     def set_look(self, look: ListingLook) -> None:
         """Draw the rows of a listing in another way."""
-        if look != self._look:
-            self._look = look
+        before, self._look = self._look, look
+        if look != before and self._ranking is None:
             self.redraw()
 
     def toggle_mark(self) -> None:

@@ -12,7 +12,7 @@ from textual.dom import DOMNode
 
 from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.tui.commands import Command, StoreRoom, common_commands
-from zeroclaw_tui.tui.rooms.browser_commands import BROWSER_COMMANDS, NO_SNAPSHOT
+from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS, NO_SNAPSHOT
 from zeroclaw_tui.tui.rooms.upkeep.clean_up import CleanUp
 from zeroclaw_tui.tui.rooms.upkeep.health import Health
 from zeroclaw_tui.tui.rooms.upkeep.hygiene import Hygiene
