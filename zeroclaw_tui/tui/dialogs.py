@@ -51,11 +51,7 @@ Done = TypeVar("Done", covariant=True)
 
 
 class Dialog(ModalScreen[Result | None], Generic[Result]):
-    """A panel over the room, of a title, what it is about, what is answered, and its keys.
-
-    With `must_be_seen`, keys that were typed before it was drawn are ignored: what it asks for cannot be undone, or the
-    key that opens it only looks elsewhere.
-    """
+    """A panel over the room, of a title, what it is about, what is answered, and its keys."""
 
     CSS_PATH: ClassVar[CSSPathType | None] = DIALOG_CSS
     HORIZONTAL_BREAKPOINTS = [(0, "-slim"), (78, "-roomy")]  # noqa: RUF012
@@ -66,10 +62,11 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
     ]
     keys = "esc cancel"
     """The last line."""
+    must_be_seen = False
+    """Whether keys that were typed before it was drawn are ignored: what it asks for cannot be undone."""
 
-    def __init__(self, title: str, body: Content | None, *, must_be_seen: bool = False) -> None:
+    def __init__(self, title: str, body: Content | None) -> None:
         super().__init__()
-        self.must_be_seen = must_be_seen
         self._title = title
         self._body = None if body is None else VerticalScroll(Static(body, id="body"), id="about", can_focus=False)
 
@@ -157,9 +154,8 @@ class Question(Dialog[Value]):
         answers: Sequence[Answer[Value]],
         *,
         current: Value | None = None,
-        must_be_seen: bool = False,
     ) -> None:
-        super().__init__(title, body, must_be_seen=must_be_seen)
+        super().__init__(title, body)
         self._answers: list[Answer[Value | None]] = [Answer("n", keep, None)] if keep is not None else []
         self._answers += [Answer(answer.key, answer.words, answer.value, answer.remark) for answer in answers]
         self._is_choice = keep is None
@@ -206,21 +202,18 @@ class Question(Dialog[Value]):
         return lines
 
 
-def yes_or_no(title: str, body: Content | None, yes: str, *, must_be_seen: bool = False) -> Question[bool]:
+def yes_or_no(title: str, body: Content | None, yes: str) -> Question[bool]:
     """A question with two answers; gives True for yes, None for cancel."""
-    return Question(title, body, "Cancel", [Answer("y", yes, True)], must_be_seen=must_be_seen)
+    return Question(title, body, "Cancel", [Answer("y", yes, True)])
 
 
-def confirmation(
-    title: str, body: Content | None, count: int, verb: str, *, must_be_seen: bool = False
-) -> Dialog[bool]:
+def confirmation(title: str, body: Content | None, count: int, verb: str) -> Dialog[bool]:
     """Ask before an act on so many memories: up to ten are confirmed by `y`, more by typing their number."""
     from zeroclaw_tui.curation.purge_plan import TYPED_FROM
 
     if count >= TYPED_FROM:
-        ask = f"Type {count:,} to {verb}:"
-        return TypedConfirmation(title, body, str(count), ask, verb, must_be_seen=must_be_seen)
-    return yes_or_no(title, body, verb.capitalize(), must_be_seen=must_be_seen)
+        return TypedConfirmation(title, body, str(count), f"Type {count:,} to {verb}:", verb)
+    return yes_or_no(title, body, verb.capitalize())
 
 
 def choice(title: str, answers: Sequence[Answer[Value]], current: Value | None = None) -> Question[Value]:
@@ -267,10 +260,8 @@ class TypedConfirmation(Dialog[bool]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "step_out", "leave it", priority=True)]
 
-    def __init__(
-        self, title: str, body: Content | None, word: str, ask: str, does: str, *, must_be_seen: bool = False
-    ) -> None:
-        super().__init__(title, body, must_be_seen=must_be_seen)
+    def __init__(self, title: str, body: Content | None, word: str, ask: str, does: str) -> None:
+        super().__init__(title, body)
         self._word = word
         self._ask = ask
         self.keys = f"enter {does}   esc cancel"

@@ -157,7 +157,8 @@ class ChangesRoom(Listing, StoreRoom):
     async def action_empty(self, library: Library) -> None:
         count = len(await library.trash.numbers())
         title = f"Delete the whole trash of this store permanently: {counted(count)} and all earlier versions?"
-        dialog = confirmation(title, Content("This cannot be undone."), count, "delete", must_be_seen=True)
+        dialog = confirmation(title, Content("This cannot be undone."), count, "delete")
+        dialog.must_be_seen = True
         if await self.app.push_screen_wait(dialog):
             inform(self, f"{are(await library.trash.empty())} deleted permanently.")
             await self.load_now()

@@ -90,8 +90,9 @@ async def erase(
         await app.push_screen_wait(Page(plan.title, body))
         return None
     title = f"Found in {counted(len(plan.places), 'place')}; to be erased: {len(plan.taken):,}"
-    ask = f"Type {_WORD} to confirm:"
-    if not await app.push_screen_wait(TypedConfirmation(title, body, _WORD, ask, _WORD, must_be_seen=True)):
+    question = TypedConfirmation(title, body, _WORD, f"Type {_WORD} to confirm:", _WORD)
+    question.must_be_seen = True
+    if not await app.push_screen_wait(question):
         return None
     sentence = "Erasing, then searching every file again …"
     report = await with_progress(app, sentence, len(plan.taken), patience, partial(erase_texts, library, plan))

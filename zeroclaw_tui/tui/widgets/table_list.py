@@ -139,15 +139,14 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
         empty: str = "",
         key: Callable[[Row], object] | None = None,
         mark: Callable[[Row], Hashable | None] | None = None,
-        leaves_marked_out: bool = False,
         is_left_out: Callable[[Row], bool] | None = None,
         divider: Callable[[Row], str | None] | None = None,
         id: str | None = None,
     ) -> None:
         """`empty` is said where there are no rows. By the `key` of its row the cursor is put back when rows change.
 
-        By its `mark` a row is marked; None where it cannot be. With `leaves_marked_out` a mark says that a row is left
-        out. A row for which `divider` gives words is a line across the list, on which the cursor never is.
+        By its `mark` a row is marked; None where it cannot be. A row for which `divider` gives words is a line across
+        the list, on which the cursor never is.
         """
         super().__init__(id=id)
         self._columns = columns
@@ -155,7 +154,6 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
         self._empty = empty
         self._key = key
         self._mark = mark
-        self._leaves_marked_out = leaves_marked_out
         self._is_left_out = is_left_out
         self._divider = divider
         self._marks: dict[Any, None] = {}
@@ -196,7 +194,7 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
 
     def is_faint(self, row: Row) -> bool:
         """Whether a row is quiet: it is left out, or stays out of the prompt."""
-        return self._leaves_out(row)
+        return row is not None and self._is_left_out is not None and self._is_left_out(row)
 
     def columns_for(self, width: int) -> Sequence[Column[Row]]:
         """The columns that a list of this width has."""
@@ -331,11 +329,12 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
     def row_strips(self, at: int) -> list[Strip]:
         """All lines of a row as they are painted."""
         row = self._rows[at]
-        is_marked = row is not None and not self._leaves_marked_out and self.has_mark(row)
+        is_left_out = row is not None and self._is_left_out is not None and self._is_left_out(row)
+        is_marked = row is not None and not is_left_out and self.has_mark(row)
         if at == self.cursor and self.can_focus:
             signs, ground = (MARKED_CURSOR if is_marked else CURSOR, CURSOR), "list--cursor"
         else:
-            signs = (MARKED if is_marked else LEFT_OUT if self._leaves_out(row) else " ", " ")
+            signs = (MARKED if is_marked else LEFT_OUT if is_left_out else " ", " ")
             ground = "list--marked" if is_marked else ""
         # The sign of a mark is on the first line alone; that of the cursor runs along all of its lines.
         return [
@@ -407,13 +406,6 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
     def _is_divider(self, at: int) -> bool:
         row = self._rows[at]
         return row is not None and self._divider is not None and self._divider(row) is not None
-
-    def _leaves_out(self, row: Row) -> bool:
-        if row is None:
-            return False
-        if self._leaves_marked_out and self.has_mark(row):
-            return True
-        return self._is_left_out is not None and self._is_left_out(row)
 
     def _mark_of(self, row: Row | None) -> Hashable | None:
         return None if row is None or self._mark is None else self._mark(row)

@@ -66,7 +66,7 @@ class Hygiene(UpkeepTab):
             _COLUMNS,
             key=_id_of,
             mark=_id_of,
-            leaves_marked_out=True,
+            is_left_out=lambda line: self.table.has_mark(line),
             divider=lambda line: line if isinstance(line, str) else None,
         )
         super().__init__(room, self.items, id="hygiene")
