@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 from textual.app import App
 
 from support.screens import screen_lines, screen_words
-from zeroclaw_tui.tui.commands import RoomCommands, StoreRoom
+from zeroclaw_tui.tui.commands import RoomCommands
+from zeroclaw_tui.tui.store_room import StoreRoom
 from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, ZEROCLAW_LIGHT
 
 

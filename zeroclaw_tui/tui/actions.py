@@ -1,12 +1,10 @@
-"""The changes a room makes to memories, one at a time, with their questions and reports."""
+"""The questions and the reports of changes to memories."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,26 +15,21 @@ from textual.geometry import Size
 from zeroclaw_tui.backends.lookup import whole_entry
 from zeroclaw_tui.memory.change import MEMORIES, NOTES_FILE
 from zeroclaw_tui.memory.days import absolute_time, moment
-from zeroclaw_tui.memory.errors import InspectorError, NotFound
 from zeroclaw_tui.memory.query import EXCERPTS, Query
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, cut, display_text, one_line, size_shown
 from zeroclaw_tui.memory.text_difference import diff_lines
-from zeroclaw_tui.tui.commands import Change, ChangingRoom, inform, warn
 from zeroclaw_tui.tui.dialogs import (
     FEW_LINES,
     SIGN_LOOKS,
     Answer,
     Dialog,
     Question,
-    Work,
     confirmation,
-    with_progress,
     yes_or_no,
 )
 from zeroclaw_tui.tui.format import fit, relative_age, shown_line
 from zeroclaw_tui.tui.themes import MUTED
-from zeroclaw_tui.tui.typeahead import TypeAhead
 from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, EMPTY_KEY
 
 # What a change needs is imported when one is made: none of it must delay the first frame.
@@ -72,146 +65,34 @@ _REASONS = {
 }
 
 
-class Changes:
-    """Removes, undoes, redoes, and does whatever else it is given, one change at a time.
-
-    What takes its time shows how far it is; what is in the way is asked about, and so is a repair that has to come
-    first.
-    """
-
-    def __init__(self, room: ChangingRoom[Any]) -> None:
-        self._room = room
-        self.is_under_way = False
-        """Whether a change is being made, asked about or shown."""
-
-    def begin(self, change: Change, *, group: str = "change") -> None:
-        """Make a change, unless another one is under way; a failure is reported.
-
-        When a person quits, a change of the group "change" is stopped after the batch under way. One of another group
-        asks nothing, so that it holds no keys, and is finished.
-        """
-        library = self._room.library
-        if library is None:
-            return
-        if self.is_under_way:
-            warn(self._room, "Wait: the previous change is still running.")
-            return
-        self.is_under_way = True
-        if isinstance(self._room.app, TypeAhead) and group == "change":
-            # They are meant for the question, or for the screen after the change.
-            self._room.app.hold_keys()
-        # Never exclusive: a change is not to be cut off by the next.
-        self._room.run_worker(self._run_and_report(library, change), group=group)
-
-    async def remove(self, library: Library, plan: PurgePlan) -> Outcome | None:
-        """Move the memories of a plan to the trash, once a person confirms it; None when nothing is deleted."""
-        from zeroclaw_tui.curation.changes import remove_memories
-
-        if not plan.count:
-            warn(self._room, "No memories to delete.")
-            return None
-        now = self._room.clock()
-        if not await confirms_removal(self._room.app, library, plan):
-            return None
-        work = partial(remove_memories, library, plan, "forget" if plan.count == 1 else "purge")
-        outcome = await self.run_change(f"Deleting {counted(plan.count)}", plan.count, work)
-        key = plan.stamps[0].key if plan.count == 1 else None
-        is_whole = outcome.count == plan.count
-        (inform if is_whole else warn)(self._room, removed_words(outcome, key, now))
-        await self._room.after_change(outcome)
-        return outcome
-
-    async def undo(self, library: Library, number: int | None = None) -> Outcome | None:
-        """Undo the change of a number, or the last one; None where none was undone.
-
-        The last one is asked about where it was made in another session, or longer ago than AT_ONCE_FOR.
-        """
-        return await self._turn(library, "undo", number)
-
-    async def redo(self, library: Library, number: int | None = None) -> Outcome | None:
-        """Redo the change of a number, or the last undone one; None where none was redone."""
-        return await self._turn(library, "redo", number)
-
-    async def _turn(self, library: Library, way: Literal["undo", "redo"], number: int | None) -> Outcome | None:
-        from zeroclaw_tui.curation import changes
-
-        await library.trash.recover(library.memory)
-        try:
-            change = await changes.action_to_turn(library, way, number)
-        except NotFound as nothing:
-            inform(self._room, nothing.message)
-            return None
-        count = change.open if way == "undo" else change.count - change.open
-        if number is None and not await self._is_confirmed(library, change, way, count):
-            return None
-        turn = changes.undo if way == "undo" else changes.redo
-        turned = partial(turn, library, expected=change.number, number=number)
-        outcome = await self.settled(f"{way.capitalize()}ing {counted(count)}", count, turned)
-        if outcome is not None:
-            inform(self._room, " ".join(outcome.sentences()))
-            await self._room.after_change(outcome)
-        return outcome
-
-    async def run_change(self, sentence: str, total: int, work: Work[Outcome]) -> Outcome:
-        """Do what a person has agreed to, with a bar where it takes its time; `total` is in rows, 0 where unknown."""
-        return await with_progress(self._room.app, sentence, total, self._room.pace.patience, work)
-
-    async def settled(self, sentence: str, total: int, attempt: Callable[..., Awaitable[Outcome]]) -> Outcome | None:
-        """The same for a change that may conflict: then a person chooses the `on_conflict` rule.
-
-        None when nothing changes.
-        """
-        from zeroclaw_tui.memory.change import Conflicts
-
-        try:
-            return await self.run_change(sentence, total, partial(attempt, on_conflict="refuse"))
-        except Conflicts as conflicts:
-            on_conflict = await self._room.app.push_screen_wait(restore_question(conflicts, self._room.app.size.width))
-        if on_conflict is None:
-            return None
-        return await self.run_change(sentence, total, partial(attempt, on_conflict=on_conflict))
-
-    async def _run_and_report(self, library: Library, change: Change) -> None:
-        has_failed = False
-        try:
-            await change(library)
-        except InspectorError as error:
-            has_failed = True
-            self._room.say_failure(error)
-            # Part of the change may be done. If the room cannot reload either, the first failure is enough.
-            with suppress(InspectorError):
-                await self._room.after_change(None)
-        finally:
-            self.is_under_way = False
-            if isinstance(self._room.app, TypeAhead):
-                self._room.app.release_keys(dropped=has_failed)
-
-    async def _is_confirmed(self, library: Library, change: Action, way: Literal["undo", "redo"], count: int) -> bool:
-        """Whether this change, of so many memories, is to be undone or redone."""
-        from zeroclaw_tui.curation.outcome import undo_sentence
-
-        trash = library.trash
-        now, made, is_ours = trash.now(), moment(change.at), trash.was_begun_here(change.number)
-        if is_ours and made is not None and now - made < AT_ONCE_FOR:
-            return True
-
-        title = f"{way.capitalize()}: {change.title}, {time_words(change.at, now)}?"
-        numbers = await trash.numbers_to_turn(change.number, way)
-        rows = await asyncio.to_thread(lambda: _sorted_rows(trash.changes_to_turn(numbers[:_ROWS_READ])))
-        shown = [cut(display_text(undo_sentence(row)), _MAX_ROW_LENGTH) for row in rows[:_ROWS_NAMED]]
-        more = count - len(shown)
-        body = Content.assemble(
-            "\n".join(shown),
-            (f"\n… {more:,} more" if more > 0 else "", MUTED),
-            ("" if is_ours else "\n\nIt was made in an earlier session, or by another program.", MUTED),
-        )
-        return await self._room.app.push_screen_wait(yes_or_no(title, body, way.capitalize())) is True
-
-
 def _sorted_rows(changes: Iterable[RowChange]) -> list[RowChange]:
     """The changes, memories before what only comes along with them; notes files are left out."""
     rows = [change for change in changes if change.row.table != NOTES_FILE]
     return sorted(rows, key=lambda change: change.row.table != MEMORIES)
+
+
+async def confirms_turn(
+    app: App[Any], library: Library, change: Action, way: Literal["undo", "redo"], count: int
+) -> bool:
+    """Whether this change, of so many memories, is to be undone or redone."""
+    from zeroclaw_tui.curation.outcome import undo_sentence
+
+    trash = library.trash
+    now, made, is_ours = trash.now(), moment(change.at), trash.was_begun_here(change.number)
+    if is_ours and made is not None and now - made < AT_ONCE_FOR:
+        return True
+
+    title = f"{way.capitalize()}: {change.title}, {time_words(change.at, now)}?"
+    numbers = await trash.numbers_to_turn(change.number, way)
+    rows = await asyncio.to_thread(lambda: _sorted_rows(trash.changes_to_turn(numbers[:_ROWS_READ])))
+    shown = [cut(display_text(undo_sentence(row)), _MAX_ROW_LENGTH) for row in rows[:_ROWS_NAMED]]
+    more = count - len(shown)
+    body = Content.assemble(
+        "\n".join(shown),
+        (f"\n… {more:,} more" if more > 0 else "", MUTED),
+        ("" if is_ours else "\n\nIt was made in an earlier session, or by another program.", MUTED),
+    )
+    return await app.push_screen_wait(yes_or_no(title, body, way.capitalize())) is True
 
 
 def time_words(at: str, now: datetime) -> str:

@@ -7,8 +7,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 from rich.cells import cell_len
@@ -34,9 +33,6 @@ from zeroclaw_tui.tui.themes import ACCENT, LIT, MUTED, STRONG, STRONG_ACCENT, c
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.outcome import Outcome
-    from zeroclaw_tui.tui.actions import Changes
-    from zeroclaw_tui.tui.view import Pace
 
 Result = TypeVar("Result")
 Change = Callable[["Library"], Awaitable[object]]
@@ -260,75 +256,6 @@ class Room(Screen[Result], Generic[Result]):
         for node in self.walk_children(with_self=True):
             self.workers.cancel_node(node)
         return super().dismiss(result)
-
-
-class ChangingRoom(Room[Result]):
-    """A room in which memories are changed, one change at a time."""
-
-    library: Library | None
-    """The open store."""
-
-    def __init__(self, clock: Callable[[], datetime], pace: Pace) -> None:
-        super().__init__()
-        self.clock = clock
-        self.pace = pace
-
-    @cached_property
-    def changes(self) -> Changes:
-        """What changes memories, imported with the first change."""
-        from zeroclaw_tui.tui.actions import Changes
-
-        return Changes(self)
-
-    def begin(self, change: Change) -> None:
-        """Make a change, unless another one is under way."""
-        # The message of the previous change would contradict the new one.
-        self.app.clear_notifications()
-        self.changes.begin(change)
-
-    async def after_change(self, outcome: Outcome | None) -> None:
-        """Show what is there after a change; None where one failed halfway."""
-
-    def say_failure(self, error: InspectorError) -> None:
-        """One sentence and what to do next; nothing on the screen changes."""
-        show_failure(self, error)
-
-    def action_undo(self) -> None:
-        self.begin(self.changes.undo)
-
-    def action_redo(self) -> None:
-        self.begin(self.changes.redo)
-
-
-class StoreRoom(ChangingRoom[bool]):
-    """A room of one store. Gives True when memories, files or settings were changed from it."""
-
-    library: Library
-
-    def __init__(self, library: Library, clock: Callable[[], datetime], pace: Pace) -> None:
-        super().__init__(clock, pace)
-        self.library = library
-        self.has_changed = False
-
-    def shell_facts(self) -> dict[str, str]:
-        """The store, for the lines of a shell."""
-        return {"store": store_options(self.library)}
-
-    @property
-    def is_writing(self) -> bool:
-        """Whether something is being written, which has to end before the room is left."""
-        return self.changes.is_under_way
-
-    def stop(self) -> None:
-        """Stop questions and checks, because the room closes."""
-
-    def action_leave(self) -> None:
-        """Back to where one came from, unless something is being written."""
-        if self.is_writing:
-            warn(self, "Wait until this is done.")
-        else:
-            self.stop()
-            self.dismiss(self.has_changed)
 
 
 def changing(work: Callable[[Any, Library], Awaitable[object]]) -> Callable[[Any], None]:

@@ -19,7 +19,6 @@ from zeroclaw_tui.memory.errors import InspectorError, NotFound, NotReachable
 from zeroclaw_tui.memory.query import SortField
 from zeroclaw_tui.memory.text import are, one_line, shell_word
 from zeroclaw_tui.tui.commands import (
-    ChangingRoom,
     Command,
     Palette,
     changing,
@@ -32,6 +31,7 @@ from zeroclaw_tui.tui.commands import (
     warn,
 )
 from zeroclaw_tui.tui.format import shown_words
+from zeroclaw_tui.tui.store_room import ChangingRoom
 from zeroclaw_tui.tui.view import ORDERS, Pace, View, order_words
 from zeroclaw_tui.tui.widgets.header import Empty, StoreFacts
 

@@ -22,10 +22,11 @@ from zeroclaw_tui.memory.secret_text import excerpt_of, masked
 from zeroclaw_tui.memory.text import are, counted, mask_secrets, one_line
 from zeroclaw_tui.memory.text_difference import DiffLine, Sign, diff_lines
 from zeroclaw_tui.tui.actions import expiry_words, field_changes, key_words, time_words
-from zeroclaw_tui.tui.commands import Command, StoreRoom, changing, common_commands, inform, start_work
+from zeroclaw_tui.tui.commands import Command, changing, common_commands, inform, start_work
 from zeroclaw_tui.tui.dialogs import confirmation, yes_or_no
 from zeroclaw_tui.tui.format import relative_age
 from zeroclaw_tui.tui.rooms.listing import About, Listing
+from zeroclaw_tui.tui.store_room import StoreRoom
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.widgets.lines import KeyLine, TitleLine
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList, cut_key

@@ -11,13 +11,14 @@ from textual.app import ComposeResult
 from textual.dom import DOMNode
 
 from zeroclaw_tui.backends.factory import has_database
-from zeroclaw_tui.tui.commands import Command, StoreRoom, common_commands
+from zeroclaw_tui.tui.commands import Command, common_commands
 from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS, NO_SNAPSHOT
 from zeroclaw_tui.tui.rooms.upkeep.clean_up import CleanUp
 from zeroclaw_tui.tui.rooms.upkeep.health import Health
 from zeroclaw_tui.tui.rooms.upkeep.hygiene import Hygiene
 from zeroclaw_tui.tui.rooms.upkeep.snapshot import SnapshotTab
 from zeroclaw_tui.tui.rooms.upkeep.tab import UpkeepTab
+from zeroclaw_tui.tui.store_room import StoreRoom
 from zeroclaw_tui.tui.view import Pace
 from zeroclaw_tui.tui.widgets.lines import KeyLine, TabLine, TabName
 

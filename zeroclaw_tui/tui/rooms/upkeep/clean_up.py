@@ -31,11 +31,12 @@ from zeroclaw_tui.memory.change import RowVersion
 from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, one_line, size_shown
-from zeroclaw_tui.tui.commands import Command, StoreRoom, changing, mark_commands, warn
+from zeroclaw_tui.tui.commands import Command, changing, mark_commands, warn
 from zeroclaw_tui.tui.dialogs import Dialog, confirmation
 from zeroclaw_tui.tui.format import fit, relative_age, shown_line
 from zeroclaw_tui.tui.rooms.listing import About
 from zeroclaw_tui.tui.rooms.upkeep.tab import UpkeepTab
+from zeroclaw_tui.tui.store_room import StoreRoom
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.widgets.detail import MAX_SHOWN, origin_parts
 from zeroclaw_tui.tui.widgets.growing_text import GrowingText

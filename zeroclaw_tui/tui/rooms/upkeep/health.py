@@ -18,12 +18,13 @@ from zeroclaw_tui.curation.stats import StoreStats, store_stats
 from zeroclaw_tui.files.database import why_not_writable
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import counted, one_line, size_shown, with_tilde
-from zeroclaw_tui.tui.commands import Command, StoreRoom, inform, show_failure, warn
+from zeroclaw_tui.tui.commands import Command, inform, show_failure, warn
 from zeroclaw_tui.tui.dialogs import with_progress, yes_or_no
 from zeroclaw_tui.tui.format import shown_line, shown_words
 from zeroclaw_tui.tui.rooms.listing import About
 from zeroclaw_tui.tui.rooms.panes import BrowserPanes
 from zeroclaw_tui.tui.rooms.upkeep.tab import UpkeepTab
+from zeroclaw_tui.tui.store_room import StoreRoom
 from zeroclaw_tui.tui.themes import MUTED, STRONG, Look
 from zeroclaw_tui.tui.widgets.lines import TitleLine
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList

@@ -23,11 +23,12 @@ from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.text import counted, one_line, size_shown
 from zeroclaw_tui.tui.actions import until_words
-from zeroclaw_tui.tui.commands import Command, StoreRoom, changing, warn
+from zeroclaw_tui.tui.commands import Command, changing, warn
 from zeroclaw_tui.tui.dialogs import yes_or_no
 from zeroclaw_tui.tui.format import shown_line
 from zeroclaw_tui.tui.rooms.listing import About
 from zeroclaw_tui.tui.rooms.upkeep.tab import UpkeepTab
+from zeroclaw_tui.tui.store_room import StoreRoom
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.widgets.lines import TitleLine
 from zeroclaw_tui.tui.widgets.table_list import EMPTY_KEY, Column, TableList

@@ -22,11 +22,12 @@ from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
 from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
 from zeroclaw_tui.tui.actions import key_words
-from zeroclaw_tui.tui.commands import Command, StoreRoom, changing, inform, mark_commands
+from zeroclaw_tui.tui.commands import Command, changing, inform, mark_commands
 from zeroclaw_tui.tui.dialogs import Answer, Question
 from zeroclaw_tui.tui.format import shown_line, shown_words
 from zeroclaw_tui.tui.rooms.listing import About
 from zeroclaw_tui.tui.rooms.upkeep.tab import UpkeepTab
+from zeroclaw_tui.tui.store_room import StoreRoom
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.transfer import import_answers, plan_body
 from zeroclaw_tui.tui.widgets.lines import TitleLine

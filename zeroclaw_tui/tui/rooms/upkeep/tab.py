@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.containers import Vertical
 
-from zeroclaw_tui.tui.commands import Command, StoreRoom, bindings, inform, warn
+from zeroclaw_tui.tui.commands import Command, bindings, inform, warn
 from zeroclaw_tui.tui.rooms.listing import Listing
+from zeroclaw_tui.tui.store_room import StoreRoom
 from zeroclaw_tui.tui.widgets.lines import TitleLine
 from zeroclaw_tui.tui.widgets.table_list import TableList
 

@@ -14,7 +14,7 @@ from zeroclaw_tui.memory.errors import InspectorError, NotFound, SearchInterrupt
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import shell_word
 from zeroclaw_tui.tui.actions import re_embed, written_words
-from zeroclaw_tui.tui.commands import Command, StoreRoom, changing, common_commands, inform, saying, start_work, warn
+from zeroclaw_tui.tui.commands import Command, changing, common_commands, inform, saying, start_work, warn
 from zeroclaw_tui.tui.dialogs import choose_profile, review_question
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_words
@@ -22,6 +22,7 @@ from zeroclaw_tui.tui.rooms.browser import why_dimmed
 from zeroclaw_tui.tui.rooms.why.pane import Pane, PromptPane, StagesPane, Tab
 from zeroclaw_tui.tui.rooms.why.trial import Inquiry
 from zeroclaw_tui.tui.rooms.why.what_if import WhatIfPane
+from zeroclaw_tui.tui.store_room import StoreRoom
 from zeroclaw_tui.tui.view import Pace, View
 from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, PromptLine, StatusBar, TabLine, TabName
 
