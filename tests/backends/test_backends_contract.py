@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from support.recalls import keys, recalled
 
 from zeroclaw_tui.backends.about import About, sentences
 from zeroclaw_tui.backends.base import Entries, Memory, Scored
@@ -23,8 +24,8 @@ from zeroclaw_tui.memory.change import Change, Draft, NewVector, Vector
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused, Unreadable
 from zeroclaw_tui.memory.query import EXCERPTS, ROWS, MemoryFilter, Query, Sort
-from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
-from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, profile_for
+from zeroclaw_tui.memory.recall import ScoredEntry
+from zeroclaw_tui.scoring.profiles import NEWEST, profile_for
 from zeroclaw_tui.testing.contract import MemoryContract
 from zeroclaw_tui.testing.samples import NOW, sample_entries
 from zeroclaw_tui.testing.store_contract import CapabilityContract, StoreContract
@@ -32,7 +33,6 @@ from zeroclaw_tui.testing.tools import (
     JournalRecorder,
     create,
     delete,
-    recall_of,
     undo,
 )
 
@@ -122,12 +122,11 @@ async def test_memories_that_share_an_id_are_reported_before_anything_is_shown_o
     memory = Plain(SAMPLES)
     double: dict[str, Any] = {name: SAMPLES[1].id}
     memory.stored["other"] = replace(memory.stored[SAMPLES[1].key], **{"id": "x", "handle": "y", **double})
-    profile = profile_for(NEWEST)
     for deed in (
         lambda: memory.rows(Query(EXCERPTS, limit=5)),
         lambda: memory.rows(Query(EXCERPTS, handles=[SAMPLES[0].id])),
         lambda: versions(memory, MemoryFilter(contains="e")),
-        lambda: recall_of(memory, RecallRequest(SAMPLES[1].content), profile, ScoringSettings()),
+        lambda: recalled(memory, SAMPLES[1].content),
     ):
         with pytest.raises(Unreadable, match="to 2 memories, so they cannot be distinguished"):
             await deed()
@@ -160,8 +159,7 @@ async def test_where_nothing_is_remembered_every_verb_is_a_no_op_and_says_so():
     assert await memory.rows(Query(EXCERPTS, keys=["key"])) == []
     assert (await memory.count(), await memory.list(), await memory.get("key")) == (0, [], None)
     assert await memory.recall("content", 5) == []
-    found = await recall_of(memory, RecallRequest("content"), profile_for(NEWEST), ScoringSettings())
-    assert list(found.entries) == []
+    assert keys(await recalled(memory, "content")) == []
     assert not await memory.forget("key")
     assert (await memory.rows(Query(EXCERPTS, MemoryFilter(), Sort(), limit=5))) == []
     assert (await count_facets(memory, MemoryFilter(), NOW.isoformat())).total == 0

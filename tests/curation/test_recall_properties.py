@@ -9,6 +9,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.opened import opened_memory
 from support.replaying import FixedEmbedder, KnownEvidence, library_of, parts_of, recalled, trial
 from support.small_store import AGENT, blob, change, make
 
@@ -81,17 +82,13 @@ def test_what_is_gathered_once_decides_every_trial(store, tries, with_vectors):
     generation, rows = store
 
     async def compare(path):
-        memory = SqliteMemory(path)
-        await memory.open()
-        try:
+        async with opened_memory(SqliteMemory(path)) as memory:
             library = library_of(memory, FixedEmbedder(1, 0.5) if with_vectors else None)
             known = KnownEvidence(library)
             for tried in tries:
                 evidence = await known.serving(tried)
                 assert parts_of(await evidence.replay(tried)) == parts_of(await recalled(library, tried)), tried
                 await _assert_ways(memory, evidence, tried)
-        finally:
-            await memory.close()
 
     with tempfile.TemporaryDirectory() as folder:
         path = make(Path(folder) / "brain.db", generation, rows)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from support.opened import opened_memory
 from support.small_store import blob, make
 
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
@@ -33,13 +34,9 @@ DATES = (
 
 async def counted(path: Path) -> tuple[Counts, Counts]:
     """What SQLite counts, and what Python counts of the same rows."""
-    memory = SqliteMemory(path)
-    await memory.open()
-    try:
+    async with opened_memory(SqliteMemory(path)) as memory:
         wanted = MemoryFilter(superseded=Superseded.SHOW)
         return (await store_stats(memory, NOW)).counts, plain_counts(await entries_of(memory, wanted))
-    finally:
-        await memory.close()
 
 
 def rows_of_all_kinds() -> list[dict[str, Any]]:
@@ -94,10 +91,10 @@ async def test_what_a_backend_has_not_is_null(tmp_path):
 
 
 async def test_the_full_figures_of_the_sample_add_up(tmp_path):
-    memory = SqliteMemory(make_demo(tmp_path, datetime.fromisoformat(NOW)) / "data" / "memory" / "brain.db")
-    await memory.open()
-    full = await full_stats(memory, NOW)
-    await memory.close()
+    async with opened_memory(
+        SqliteMemory(make_demo(tmp_path, datetime.fromisoformat(NOW)) / "data" / "memory" / "brain.db")
+    ) as memory:
+        full = await full_stats(memory, NOW)
     assert json.loads(json.dumps(full)) == full
     total = full["total"]
     assert total == sum(full["by_session"].values()) == sum(full["by_agent"].values()) == sum(full["by_age"].values())

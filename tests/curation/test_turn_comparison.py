@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 from support.marks import plan_of_marked
+from support.opened import opened_memory
 from support.stand_in_agent import StandInAgent, make_store, store
 from support.traces import NOW, RecordingInstall, Sent
 
@@ -33,10 +34,8 @@ async def memory(install):
         at = BEFORE - timedelta(days=place)
         store(install.database, f"key{place}", text, at=at, session=session, category=category)
     store(install.database, "long", "language " * 300, at=BEFORE, session=SENDER)
-    memory = SqliteMemory(install.database)
-    await memory.open()
-    yield memory
-    await memory.close()
+    async with opened_memory(SqliteMemory(install.database)) as memory:
+        yield memory
 
 
 @pytest.fixture

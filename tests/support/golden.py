@@ -11,10 +11,16 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from support.test_embedder import embed
+from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.evidence import StoreRecall
+from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
+from zeroclaw_tui.testing.tools import recall_of
 
 FOLDER = Path(os.environ.get("ZEROCLAW_FIXTURES") or Path(__file__).parents[1] / "data" / "zeroclaw")
+DATABASES = {"none": "brain.db", "hash:64": "brain.db", "dense:64": "brain_dense.db"}
+"""The database of the runs of an embedder."""
 IS_WHOLE = "ZEROCLAW_FIXTURES" in os.environ
 
 
@@ -57,11 +63,17 @@ def database(version: str, name: str, folder: Path) -> Path:
     return path
 
 
-async def opened(path: Path) -> SqliteMemory:
-    """The store of a database, open."""
-    memory = SqliteMemory(path)
-    await memory.open()
-    return memory
+async def recalled(memory: Memory, version: str, run: dict[str, Any]) -> StoreRecall:
+    """A recorded recall, made again."""
+    embedder = run.get("embed") or "none"
+    vector = None if embedder == "none" else embed(embedder, run["query"])
+    return await recall_of(memory, request_of(run), profile_for(version), settings_of(run), vector)
+
+
+def settings_of(run: dict[str, Any]) -> ScoringSettings:
+    """The settings of a recorded recall."""
+    vector_weight, keyword_weight = run.get("weights") or (0.7, 0.3)
+    return ScoringSettings(vector_weight, keyword_weight, search_mode=run.get("search_mode") or "hybrid")
 
 
 def _sanitise_sessions(path: Path) -> None:

@@ -1,16 +1,29 @@
-"""Libraries that are opened as the commands open them, and closed again."""
+"""Stores, and libraries as the commands open them: opened, and closed again."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.library import Library, open_library
+
+Store = TypeVar("Store", bound=Memory)
+
+
+@asynccontextmanager
+async def opened_memory(memory: Store) -> AsyncIterator[Store]:
+    """The store itself, as long as it is open."""
+    await memory.open()
+    try:
+        yield memory
+    finally:
+        await memory.close()
 
 
 @asynccontextmanager

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from support.lucid_program import write_program
+from support.opened import opened_memory
 from support.small_store import add, make, row_of
 
 from zeroclaw_tui.backends.base import Memory
@@ -28,10 +29,8 @@ class TestReading(MemoryContract):
     async def memory(self, tmp_path, generation):
         """A program that has nothing relevant to say."""
         make(tmp_path / "brain.db", generation, map(row_of, sample_entries()))
-        memory = bridge(tmp_path, str(write_program(tmp_path / "bin").path))
-        await memory.open()
-        yield memory
-        await memory.close()
+        async with opened_memory(bridge(tmp_path, str(write_program(tmp_path / "bin").path))) as memory:
+            yield memory
 
 
 class TestWriting(StoreContract):
@@ -39,10 +38,8 @@ class TestWriting(StoreContract):
     async def memory(self, tmp_path):
         """No program at all: each new memory gets a note, and nothing else is different."""
         make(tmp_path / "brain.db", "G4", map(row_of, sample_entries()[:6]))
-        memory = bridge(tmp_path, str(tmp_path / "nowhere"))
-        await memory.open()
-        yield memory
-        await memory.close()
+        async with opened_memory(bridge(tmp_path, str(tmp_path / "nowhere"))) as memory:
+            yield memory
 
     async def another(self, memory: Memory) -> Memory:
         """A second bridge on the same file."""

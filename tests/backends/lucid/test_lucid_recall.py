@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
 import pytest
 from support.lucid_program import write_program, write_saying
+from support.recalls import contents, recalled
 
 from zeroclaw_tui.backends.lookup import whole_entry
-from zeroclaw_tui.backends.lucid import LucidMemory
 from zeroclaw_tui.memory.errors import NotFound
 from zeroclaw_tui.memory.query import EXCERPTS, Query
-from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.evidence import StoreRecall
-from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
-from zeroclaw_tui.testing.tools import recall_of
 
 TEA = [{"key": f"tea{number}", "content": f"tea of kind {number}"} for number in range(4)]
 LUCID = [("decision", "tea: green"), ("Visual, image", "tea cup"), ("bug", "tea spilt")]
 CONTEXT = "<lucid-context>\n- [decision] a\n- [bug] b\n- [context] c\n</lucid-context>\n"
 
 
-async def search(memory: LucidMemory, query: str = "tea", version: str = "0.7.5", **parts: Any) -> StoreRecall:
-    return await recall_of(memory, RecallRequest(query, **parts), profile_for(version), ScoringSettings())
-
-
-def contents(found: StoreRecall) -> list[str]:
-    return [row.entry.content for row in found.entries]
+search = partial(recalled, query="tea", version="0.7.5")
 
 
 async def test_lucid_adds_what_the_database_lacks(bridge, tmp_path):
@@ -89,9 +80,11 @@ async def test_the_newest_are_asked_for_with_an_empty_task_from_0_7_5_on(
     """The real program refuses an empty one, so it rests afterwards, in ZeroClaw as here."""
     program = write_program(tmp_path / "bin")
     memory = await bridge(program, TEA[:1])
-    assert len((await search(memory, query, version)).entries) == found
+    assert len((await search(memory, query=query, version=version)).entries) == found
     assert [call[1] for call in program.calls] == [given]
-    assert any("it rests" in note for note in (await search(memory, query, version)).notes) is (given == "")
+    assert any("it rests" in note for note in (await search(memory, query=query, version=version)).notes) is (
+        given == ""
+    )
 
 
 async def test_agents_of_0_8_recall_without_lucid(bridge, tmp_path):
@@ -136,7 +129,7 @@ async def test_lucid_s_rows_can_be_read_as_long_as_they_are_the_last_answer(brid
     assert (await whole_entry(memory, lucid.handle)).content == long
     first, second = await memory.rows(Query(EXCERPTS, handles=[lucid.handle, local.handle]))
     assert (first.is_excerpt, long.startswith(first.content), second.content) == (True, True, "tea of kind 0")
-    await search(memory, "something else")
+    await search(memory, query="something else")
     with pytest.raises(NotFound):
         await whole_entry(memory, lucid.handle)
     assert (await memory.rows(Query(EXCERPTS, handles=[lucid.handle]))) == []
@@ -147,4 +140,4 @@ async def test_lucid_s_rows_can_be_read_as_long_as_they_are_the_last_answer(brid
 async def test_a_copy_of_a_row_in_the_database_comes_once(bridge, tmp_path):
     """Where key and content are the same but for their case."""
     memory = await bridge(write_saying(tmp_path / "bin", CONTEXT), [{"key": "LUCID_1", "content": "B"}])
-    assert contents(await search(memory, "b")) == ["B", "a", "c"]
+    assert contents(await search(memory, query="b")) == ["B", "a", "c"]

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import pytest
 from support.lucid_program import write_program, write_saying
+from support.recalls import recalled
 
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.lookup import entry_with_id, row_with_id, versions_at
 from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import ROWS, Query
-from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
-from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, edit, recall_of, undo
+from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, edit, undo
 
 KEEPS = "Lucid keeps its own copy: its program has no command to delete."
 CONTEXT = "<lucid-context>\n- [decision] theirs\n</lucid-context>\n"
@@ -72,7 +71,7 @@ async def test_notes_say_what_lucid_does_not_get(bridge, tmp_path):
 async def test_lucid_s_own_memories_cannot_be_changed_here(bridge, tmp_path):
     """Marking is refused with the reason; rows of the database next to them can be marked."""
     memory = await bridge(write_saying(tmp_path / "bin", CONTEXT), [{"key": "tea", "content": "theirs not"}])
-    found = await recall_of(memory, RecallRequest("tea"), profile_for("0.7.5"), ScoringSettings())
+    found = await recalled(memory, "tea", "0.7.5")
     local, lucid = (row.entry for row in found.entries)
     with pytest.raises(Refused, match=r"lucid's own.*no command"):
         await versions_at(memory, [lucid.handle])

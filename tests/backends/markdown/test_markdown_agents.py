@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.recalls import keys, recalled
 
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.factory import create_memory
@@ -12,9 +13,7 @@ from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.memory.errors import NothingYet, Refused
-from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
-from zeroclaw_tui.testing.tools import recall_of
+from zeroclaw_tui.scoring.profiles import profile_for
 
 
 def config_of(folder: Path, text: str = "") -> MemoryConfig:
@@ -48,8 +47,7 @@ async def test_each_agent_has_its_folder_and_the_install_its_own(tmp_path):
         (None, "install tea"), ("ada", "green tea"), ("bob", "black tea"), ("cem", "no tea"), ("dan", "herbs"),
     }  # fmt: skip
     agents = config.readable_by(["ada"])
-    found = await recall_of(memory, RecallRequest("tea", agents=agents), profile_for("0.8.4"), ScoringSettings())
-    assert [scored.entry.key for scored in found.entries] == ["[ada] MEMORY:0", "[bob] MEMORY:0"]
+    assert keys(await recalled(memory, "tea", agents=agents)) == ["[ada] MEMORY:0", "[bob] MEMORY:0"]
 
 
 async def test_a_folder_zeroclaw_has_not_made_yet_can_be_made(tmp_path):

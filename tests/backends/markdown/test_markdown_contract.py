@@ -6,6 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 import pytest
+from support.opened import opened_memory
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
@@ -27,10 +28,8 @@ class TestReading(MemoryContract):
             name = "MEMORY.md" if entry.category == "core" else f"memory/{entry.timestamp[:10]}.md"
             with (tmp_path / name).open("a", encoding="utf-8", newline="") as file:
                 file.write(f"- {entry.content}\n\n")
-        memory = MarkdownMemory(tmp_path, read_only=True)
-        await memory.open()
-        yield memory
-        await memory.close()
+        async with opened_memory(MarkdownMemory(tmp_path, read_only=True)) as memory:
+            yield memory
 
 
 class TestWriting(StoreContract):
@@ -39,10 +38,8 @@ class TestWriting(StoreContract):
         (tmp_path / "memory").mkdir()
         (tmp_path / "MEMORY.md").write_text("# Long-Term Memory\n\n- **one**: core\nplain\n")
         (tmp_path / "memory" / "2026-01-02.md").write_text("# Daily Log — 2026-01-02\n\n- **two**: daily\n")
-        memory = MarkdownMemory(tmp_path)
-        await memory.open()
-        yield memory
-        await memory.close()
+        async with opened_memory(MarkdownMemory(tmp_path)) as memory:
+            yield memory
 
     async def another(self, memory: Memory) -> Memory:
         other = MarkdownMemory(Path(memory.about.location))
@@ -54,7 +51,5 @@ class TestReadOnly(CapabilityContract):
     @pytest.fixture
     async def memory(self, tmp_path):
         (tmp_path / "MEMORY.md").write_text("# Long-Term Memory\n\n- **one**: first\n- second\n")
-        memory = MarkdownMemory(tmp_path, read_only=True)
-        await memory.open()
-        yield memory
-        await memory.close()
+        async with opened_memory(MarkdownMemory(tmp_path, read_only=True)) as memory:
+            yield memory

@@ -9,19 +9,17 @@ from typing import Any
 
 import pytest
 from support.opened import opened_at
+from support.recalls import recalled
 
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.lookup import count_facets, entries_with_key, whole_entry
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.curation.hygiene import plan_hygiene
 from zeroclaw_tui.memory.query import EXCERPTS, MemoryFilter, Query, Sort
-from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
-from zeroclaw_tui.testing.tools import handles_of, recall_of
+from zeroclaw_tui.testing.tools import handles_of
 
 DATA = Path(__file__).parents[2] / "data" / "markdown"
 GOLDEN = json.loads((DATA / "runs.json").read_text("utf-8"))
-SETTINGS = ScoringSettings()
 
 
 async def opened(root: Path, **options: Any) -> MarkdownMemory:
@@ -39,8 +37,8 @@ def write(root: Path, **files: str | bytes) -> Path:
     return root
 
 
-async def recalled(memory: MarkdownMemory, version: str, query: str, limit: int, **rest: Any) -> list[tuple[str, Any]]:
-    found = await recall_of(memory, RecallRequest(query, limit, **rest), profile_for(version), SETTINGS)
+async def hits(memory: MarkdownMemory, version: str, query: str, limit: int, **rest: Any) -> list[tuple[str, Any]]:
+    found = await recalled(memory, query, version, limit=limit, **rest)
     assert [scored.rank for scored in found.entries] == list(range(1, len(found.entries) + 1))
     return [(scored.entry.key, scored.score) for scored in found.entries]
 
@@ -49,7 +47,7 @@ async def recalled(memory: MarkdownMemory, version: str, query: str, limit: int,
 async def test_recall_equals_the_real_one(version):
     memory = await opened(DATA)
     for query, limit, session, results in GOLDEN["runs"][version]:
-        found = await recalled(memory, version, query, limit, session_id=session)
+        found = await hits(memory, version, query, limit, session_id=session)
         assert found == [(key, score) for key, score in results], query
 
 
@@ -124,8 +122,8 @@ async def test_the_day_in_a_name_is_the_age_of_its_lines(tmp_path):
         (MemoryFilter(newer_than="2026-03-07T12:00:00Z"), 1),
     ):
         assert len(await handles_of(memory, wanted, Sort())) == count
-    hits = await recalled(memory, "0.8.4", "tea", 20, since="2026-04-01T00:00:00Z")
-    assert {key.rpartition(":")[0] for key, _ in hits} == {*entries} - {"2026-03-07", "2026-3-8"}
+    late = await hits(memory, "0.8.4", "tea", 20, since="2026-04-01T00:00:00Z")
+    assert {key.rpartition(":")[0] for key, _ in late} == {*entries} - {"2026-03-07", "2026-3-8"}
 
 
 async def test_a_file_that_is_not_utf_8_is_read_and_named(tmp_path):
@@ -138,7 +136,7 @@ async def test_a_file_that_is_not_utf_8_is_read_and_named(tmp_path):
     assert not health.ok
     assert health.findings == sentences(memory.about.notices)
     assert json.dumps((await whole_entry(memory, "2026-01-02:0")).as_json())
-    assert await recalled(memory, "0.8.4", "caf", 5) == [("2026-01-02:0", 1.0)]
+    assert await hits(memory, "0.8.4", "caf", 5) == [("2026-01-02:0", 1.0)]
 
 
 async def test_time_bounds_count_days_from_0_8_0_and_nothing_before(tmp_path):
@@ -151,12 +149,12 @@ async def test_time_bounds_count_days_from_0_8_0_and_nothing_before(tmp_path):
     )
     memory = await opened(tmp_path)
     window = {"since": "2026-01-03T00:00:00+00:00", "until": "2026-01-05T01:00:00+00:00"}
-    newer = [key for key, _ in await recalled(memory, "0.8.0", "tea", 9, **window)]
+    newer = [key for key, _ in await hits(memory, "0.8.0", "tea", 9, **window)]
     assert newer == ["MEMORY:0", "2026-01-05-trip:0", "2026-01-05:0"]
     for version in ("0.5.4", "0.7.5"):
-        assert len(await recalled(memory, version, "tea", 9, **window)) == 4
+        assert len(await hits(memory, version, "tea", 9, **window)) == 4
     late = {"since": "2026-01-05T23:30:00-05:00"}
-    assert "2026-01-05:0" in [key for key, _ in await recalled(memory, "0.8.4", "tea", 9, **late)]
+    assert "2026-01-05:0" in [key for key, _ in await hits(memory, "0.8.4", "tea", 9, **late)]
 
 
 async def test_agents_of_0_8_recall_their_own_lines_then_those_of_their_peers(tmp_path):
@@ -169,9 +167,9 @@ async def test_agents_of_0_8_recall_their_own_lines_then_those_of_their_peers(tm
     assert "agents" not in memory.why_not
     assert await memory.count() == 5
     assert (await count_facets(memory, MemoryFilter(), "2026-11-21T12:00:00Z")).by["agent"] == {"bob": 3, "ada": 1}
-    keys = [key for key, _ in await recalled(memory, "0.8.3", "tea", 2, agents=("bob", "ada"))]
+    keys = [key for key, _ in await hits(memory, "0.8.3", "tea", 2, agents=("bob", "ada"))]
     assert keys == ["[bob] MEMORY:0", "[bob] MEMORY:1"]
-    keys = [key for key, _ in await recalled(memory, "0.8.3", "green tea", 9, agents=("bob", "ada"))]
+    keys = [key for key, _ in await hits(memory, "0.8.3", "green tea", 9, agents=("bob", "ada"))]
     assert keys == ["[bob] MEMORY:0", "[bob] MEMORY:1", "[ada] MEMORY:0"]
     assert [entry.agent for entry in await entries_with_key(memory, "MEMORY:0", agent="ada")] == ["ada"]
     assert [entry.agent for entry in await entries_with_key(memory, "MEMORY:0")] == [None, "ada", "bob"]

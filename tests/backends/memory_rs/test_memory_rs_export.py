@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.opened import opened_memory
+from support.recalls import contents, recalled
 from support.warm_start import run_memory
 
 from zeroclaw_tui.backends.about import sentences
@@ -14,12 +16,10 @@ from zeroclaw_tui.backends.lookup import count_facets, entry_with_id
 from zeroclaw_tui.backends.memory_rs import MemoryRsExport, is_export
 from zeroclaw_tui.memory.errors import Unreadable
 from zeroclaw_tui.memory.query import MemoryFilter
-from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, profile_for
 from zeroclaw_tui.testing.contract import MemoryContract
 from zeroclaw_tui.testing.samples import sample_entries
 from zeroclaw_tui.testing.store_contract import CapabilityContract
-from zeroclaw_tui.testing.tools import raises, recall_of
+from zeroclaw_tui.testing.tools import raises
 
 TEA = {
     "id": "5f3c2d10-0000-4000-8000-000000000001", "user_id": "mila", "agent_id": None, "run_id": None,
@@ -47,12 +47,6 @@ async def opened(tmp_path: Path, document: Any) -> MemoryRsExport:
     memory = MemoryRsExport(file)
     await memory.open()
     return memory
-
-
-async def recalled(memory: MemoryRsExport, query: str, user: str | None = None) -> list[tuple[str, float]]:
-    """Contents and scores."""
-    found = await recall_of(memory, RecallRequest(query, namespace=user), profile_for(NEWEST), ScoringSettings())
-    return [(one.entry.content, one.score or 0.0) for one in found.entries]
 
 
 async def test_each_field_has_its_place(tmp_path):
@@ -108,10 +102,11 @@ async def test_any_other_file_is_refused_in_a_sentence(tmp_path, text, said):
 
 async def test_one_user_is_searched_at_a_time(tmp_path):
     memory = await opened(tmp_path, [TEA, {**CUP, "content": "User likes tea"}])
-    assert len(await recalled(memory, "User likes tea")) == 2
-    assert await recalled(memory, "User likes tea", "tom") == [("User likes tea", pytest.approx(1.0))]
-    assert await recalled(memory, "User likes tea", "nobody") == []
-    found = await recall_of(memory, RecallRequest("x"), profile_for(NEWEST), ScoringSettings())
+    assert len(contents(await recalled(memory, "User likes tea"))) == 2
+    (found,) = (await recalled(memory, "User likes tea", namespace="tom")).entries
+    assert (found.entry.content, found.score) == ("User likes tea", pytest.approx(1.0))
+    assert contents(await recalled(memory, "User likes tea", namespace="nobody")) == []
+    found = await recalled(memory, "x")
     assert any("2 users" in note for note in found.notes)
     assert any("the score says nothing" in note for note in found.notes)
 
@@ -155,10 +150,8 @@ async def memory(tmp_path):
     ]  # fmt: skip
     file = tmp_path / "export.json"
     file.write_text(json.dumps(items, indent=2))
-    memory = MemoryRsExport(file)
-    await memory.open()
-    yield memory
-    await memory.close()
+    async with opened_memory(MemoryRsExport(file)) as memory:
+        yield memory
 
 
 class TestReading(MemoryContract):

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shoe_box import ShoeBox
+from support.recalls import recalled
 
 from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, profile_for
-from zeroclaw_tui.testing.tools import fill, numbered, recall_of
+from zeroclaw_tui.testing.tools import fill, numbered
 
 
 class BatchBox(ShoeBox):
@@ -42,7 +41,7 @@ async def test_a_recall_may_return_plain_memories(tmp_path, monkeypatch):
     monkeypatch.setenv("SHOE_BOX", str(tmp_path / "box.json"))
     memory = PlainBox()
     await fill(memory, numbered(3))
-    found = await recall_of(memory, RecallRequest("same", limit=2), profile_for(NEWEST), ScoringSettings())
+    found = await recalled(memory, "same", limit=2)
     assert [(one.rank, one.score) for one in found.entries] == [(1, None), (2, None)]
 
 

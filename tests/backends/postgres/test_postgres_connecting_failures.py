@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import socket
 
 import asyncpg
 import pytest
@@ -16,19 +15,6 @@ from zeroclaw_tui.memory.errors import InspectorError, NothingYet, NotReachable,
 
 WRONG = "falsch-Klee-9"
 SECRETS = (PASSWORD, WRONG)
-
-
-@pytest.fixture(autouse=True)
-def no_name_server(monkeypatch):
-    """Names under .invalid are unknown without asking anybody outside this machine."""
-    real = socket.getaddrinfo
-
-    def answered(host, *arguments, **named):
-        if str(host).endswith(".invalid"):
-            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
-        return real(host, *arguments, **named)
-
-    monkeypatch.setattr(socket, "getaddrinfo", answered)
 
 
 @pytest.fixture

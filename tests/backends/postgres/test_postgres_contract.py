@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from support.opened import opened_memory
 from support.pgbouncer import running_pgbouncer
 from support.postgres_place import FORMS, PASSWORD, PostgresPlace
 from support.postgres_server import NO_DEBIAN, debian_programs, running_postgres
@@ -56,10 +57,8 @@ def pooled(filled):
 
 
 async def opened(url: str, schema: str, table: str = "memories") -> AsyncIterator[PostgresMemory]:
-    memory = PostgresMemory(read_url(url), schema=schema, table=table)
-    await memory.open()
-    yield memory
-    await memory.close()
+    async with opened_memory(PostgresMemory(read_url(url), schema=schema, table=table)) as memory:
+        yield memory
 
 
 class TestPostgresTables(MemoryContract):

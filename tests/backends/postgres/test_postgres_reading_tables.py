@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from support.opened import opened_memory
 from support.postgres_place import PASSWORD
 
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query, Sort
+from zeroclaw_tui.memory.query import MemoryFilter, Sort
 from zeroclaw_tui.testing.samples import sample_entries
 from zeroclaw_tui.testing.tools import entries_of, handles_of
 
@@ -39,15 +40,11 @@ async def test_a_table_of_any_name_in_any_schema_opens_as_the_config_says(place,
     place.make_table("agents", "Team_2", "Erinnerungen")
     place.fill("agents", schema="Team_2", table="Erinnerungen")
     config = memory_config(storage={"db_url": place.url, "schema": "Team_2", "table": "Erinnerungen"})
-    memory = PostgresMemory.from_config(config)
-    await memory.open()
-    try:
+    async with opened_memory(PostgresMemory.from_config(config)) as memory:
         assert await memory.count() == len(sample_entries())
         server = f"{place.user}@127.0.0.1:{place.server.port}/{place.database}"
         assert memory.about.location == f"postgres://{server}?schema=Team_2&table=Erinnerungen"
         assert PASSWORD not in memory.about.location
-    finally:
-        await memory.close()
 
 
 async def test_who_may_only_read_reads(place, opens):
@@ -95,28 +92,6 @@ async def test_data_version_changes_with_every_kind_of_write_and_not_without(pla
         place.run(statement)
         assert await memory.version() != version
     assert memory.table.has("note")
-
-
-async def test_a_page_looks_at_as_many_rows_as_it_shows(place, opens):
-    """The statement goes along ZeroClaw's index on updated_at."""
-    place.make_table("key")
-    place.run(
-        "INSERT INTO memories SELECT n::text, 'k' || n, repeat('c', 200), 'core', now(), '2026-01-01'::timestamptz + n "
-        "* interval '1 second' FROM generate_series(1, 20000) n; ANALYZE memories"
-    )
-    memory = await opens()
-    order = await handles_of(memory, MemoryFilter(), NEWEST_STORED)
-    place.run("SELECT pg_stat_force_next_flush()")
-    fetched = "SELECT idx_tup_fetch + seq_tup_read FROM pg_stat_user_tables WHERE relname = 'memories'"
-    async with memory.connections.reading() as connection:
-        await connection.execute("SELECT pg_stat_force_next_flush()")
-    before = int(place.run(fetched))
-    page = await memory.rows(Query(EXCERPTS, MemoryFilter(), NEWEST_STORED, limit=50))
-    assert [entry.handle for entry in page] == [str(number) for number in range(20000, 19950, -1)]
-    assert list(order[:50]) == [entry.handle for entry in page]
-    async with memory.connections.reading() as connection:
-        await connection.execute("SELECT pg_stat_force_next_flush()")
-    assert int(place.run(fetched)) - before < 500
 
 
 @pytest.fixture

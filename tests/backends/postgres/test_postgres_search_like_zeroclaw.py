@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 import asyncpg
 import pytest
+from support.recalls import ids, recalled
 
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.memory.errors import UsageError
-from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.evidence import StoreRecall
-from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
-from zeroclaw_tui.testing.tools import recall_of
 
 SUBSTRINGS = ("0.1.2", "0.5.6")
 WORDS = ("0.5.7", "0.6.2", "0.7.4", "0.7.5", "0.8.0", "0.8.4")
@@ -67,15 +63,6 @@ async def memory(place, opens):
         rows.append(f"('{row_id}', '{key}', '{content}', 'core', '{moment}', '{moment}', {owned})")
     place.run(f"INSERT INTO memories VALUES {', '.join(rows)}")
     return await opens()
-
-
-async def recalled(memory: PostgresMemory, query: str, version: str, **asked: Any) -> StoreRecall:
-    request = RecallRequest(query, asked.pop("limit", 10), **asked)
-    return await recall_of(memory, request, profile_for(version), ScoringSettings())
-
-
-def ids(found: StoreRecall) -> list[str]:
-    return [scored.entry.id for scored in found.entries]
 
 
 @pytest.mark.parametrize("version", SUBSTRINGS)

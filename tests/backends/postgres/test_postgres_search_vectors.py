@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-from typing import Any
 
 import numpy as np
 import pytest
 from support.postgres_place import PostgresPlace
+from support.recalls import keys, recalled
 from support.warm_start import run_memory
-
-from zeroclaw_tui.backends.postgres.store import PostgresMemory
-from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.evidence import StoreRecall
-from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
-from zeroclaw_tui.testing.tools import recall_of
 
 EAST = np.array([1, 0, 0], dtype=np.float32)
 ROWS = (
@@ -36,16 +30,8 @@ def fill(place: PostgresPlace, form: str) -> None:
     place.run(f"INSERT INTO memories (id, key, content, category, embedding, {times}{owner}) VALUES {', '.join(rows)}")
 
 
-async def recalled(memory: PostgresMemory, query: str, vector: Any) -> StoreRecall:
-    return await recall_of(memory, RecallRequest(query, 10), profile_for("0.8.4"), ScoringSettings(), vector)
-
-
 def command_recalls(place: PostgresPlace, query: str) -> subprocess.CompletedProcess[str]:
     return run_memory("recall", query, "--backend", "postgres", "--location", place.url)
-
-
-def keys(found: StoreRecall) -> list[str]:
-    return [scored.entry.key for scored in found.entries]
 
 
 @pytest.mark.parametrize("where", ["public", "extensions"])
@@ -55,7 +41,7 @@ async def test_the_tutorials_table_recalls_by_cosine(place, opens, where):
     if where != "public":
         place.run_as_superuser(f'CREATE SCHEMA extensions AUTHORIZATION "{place.user}"')
         place.run_as_superuser("ALTER EXTENSION vector SET SCHEMA extensions")
-    found = await recalled(await opens(), "anything", EAST)
+    found = await recalled(await opens(), "anything", vector=EAST)
     assert keys(found) == ["east", "north east", "north"]
     assert [scored.score for scored in found.entries] == pytest.approx([1.0, 0.6, 0.0], abs=1e-6)
     assert [scored.vector_rank for scored in found.entries] == [1, 2, 3]
@@ -65,7 +51,7 @@ async def test_the_tutorials_table_recalls_by_cosine(place, opens, where):
 
 async def test_without_an_embedder_nothing_comes_and_the_reason_is_reported(place, opens):
     fill(place, "uuid")
-    found = await recalled(await opens(), "anything", None)
+    found = await recalled(await opens(), "anything", vector=None)
     assert found.entries == ()
     assert any("Without an embedding provider" in note for note in found.notes)
 
@@ -88,7 +74,7 @@ async def test_without_pgvector_the_tutorials_table_recalls_nothing_and_one_sent
 
 async def test_zeroclaws_tables_recall_by_keywords_alone(place, opens):
     fill(place, "vector")
-    found = await recalled(await opens(), "north", EAST)
+    found = await recalled(await opens(), "north", vector=EAST)
     assert sorted(keys(found)) == ["north", "north east"]
     assert [scored.vector_score for scored in found.entries] == [None, None]
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.opened import opened_memory
 from support.postgres_place import FORMS, PostgresPlace
 from support.store_steps import Step, steps, take
 
@@ -63,9 +64,7 @@ def dump(place: PostgresPlace, schema: str, form: str) -> list[str]:
 async def there_and_back(place: PostgresPlace, form: str, taken: list[Step]) -> None:
     schema = odd_table(place, form)
     before = dump(place, schema, form)
-    memory = PostgresMemory(read_url(place.url), schema=schema)
-    await memory.open()
-    try:
+    async with opened_memory(PostgresMemory(read_url(place.url), schema=schema)) as memory:
         journal, undone = JournalRecorder(), JournalRecorder()
         for step in taken:
             await take(memory, step, journal)
@@ -74,8 +73,6 @@ async def there_and_back(place: PostgresPlace, form: str, taken: list[Step]) -> 
         assert dump(place, schema, form) == before
         await undo(memory, undone.changes[::-1])
         assert dump(place, schema, form) == after
-    finally:
-        await memory.close()
         # Many of them are more than one transaction can drop afterwards.
         place.run(f'DROP SCHEMA "{schema}" CASCADE')
 

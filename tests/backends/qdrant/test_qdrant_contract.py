@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 from qdrant_world import KEY, filled, memory_of, point
+from support.opened import opened_memory
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.memory.change import Draft
@@ -31,10 +32,8 @@ class TestReading(NearestInsteadOfHits, MemoryContract):
     @pytest.fixture(params=["points without an agent", "points of an agent"])
     async def memory(self, server, request):
         filled(server, sample_entries(), **({"agent_id": "default"} if request.param == "points of an agent" else {}))
-        memory = memory_of(server)
-        await memory.open()
-        yield memory
-        await memory.close()
+        async with opened_memory(memory_of(server)) as memory:
+            yield memory
 
 
 class TestReadingOnly(CapabilityContract):
@@ -43,10 +42,8 @@ class TestReadingOnly(CapabilityContract):
     @pytest.fixture
     async def memory(self, server):
         filled(server, sample_entries())
-        memory = memory_of(server, read_only=True)
-        await memory.open()
-        yield memory
-        await memory.close()
+        async with opened_memory(memory_of(server, read_only=True)) as memory:
+            yield memory
 
 
 class StoredAnew:
@@ -67,10 +64,8 @@ class TestWriting(StoredAnew, StoreContract):
     @pytest.fixture
     async def memory(self, server):
         self.points = filled(server, sample_entries()[:6])
-        memory = memory_of(server)
-        await memory.open()
-        yield memory
-        await memory.close()
+        async with opened_memory(memory_of(server)) as memory:
+            yield memory
 
     async def fill(self, memory: Memory, drafts: Sequence[Draft]) -> None:
         """By the store's own verb, which embeds each; many at once past the object."""
@@ -96,10 +91,8 @@ class TestGone(GoneContract):
     async def memory(self, server):
         self.server = server
         filled(server, sample_entries()[:6])
-        memory = memory_of(server)
-        await memory.open()
-        yield memory
-        await memory.close()
+        async with opened_memory(memory_of(server)) as memory:
+            yield memory
 
     async def take_down(self, memory: Memory) -> None:
         self.server.stop()

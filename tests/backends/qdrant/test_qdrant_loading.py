@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from qdrant_world import filled, memory_of, point
+from support.opened import opened_memory
 
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.lookup import count_facets, count_matching
@@ -56,19 +57,15 @@ def points(server):
 
 @pytest.fixture
 async def memory(server, points, clock):
-    memory = memory_of(server, clock=clock)
-    await memory.open()
-    yield memory
-    await memory.close()
+    async with opened_memory(memory_of(server, clock=clock)) as memory:
+        yield memory
 
 
 @pytest.fixture
 async def too_big(server, points, monkeypatch):
     monkeypatch.setattr(store, "MAX_LOADED", NUMBER - 1)
-    memory = memory_of(server)
-    await memory.open()
-    yield memory
-    await memory.close()
+    async with opened_memory(memory_of(server)) as memory:
+        yield memory
 
 
 async def keys(memory: QdrantMemory, text: str = "") -> set[str]:

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 from qdrant_world import DIMENSIONS, NAME, embedder, filled, memory_of, point
+from support.opened import opened_memory
 from support.qdrant_points import PointStore
+from support.recalls import ids, recalled
 
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.lookup import entries_with_key, entry_with_id, fill_vectors, row_with_id, versions
@@ -16,10 +18,9 @@ from zeroclaw_tui.memory.change import Draft, NewVector, Vector
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NothingYet, Refused
 from zeroclaw_tui.memory.query import EVERYTHING, ROWS, MemoryFilter, Query, Sort
-from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, profile_for
+from zeroclaw_tui.scoring.profiles import NEWEST, profile_for
 from zeroclaw_tui.testing.samples import sample_entries
-from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, edit, handles_of, recall_of, row_of, undo
+from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, edit, handles_of, row_of, undo
 
 ODD: tuple[dict[str, Any], ...] = (
     {"mood": {"joy": 0.25, "words": ["a", None]}, "rank": 2**60},
@@ -41,10 +42,8 @@ def points(server):
 
 @pytest.fixture
 async def memory(server, points):
-    memory = memory_of(server)
-    await memory.open()
-    yield memory
-    await memory.close()
+    async with opened_memory(memory_of(server)) as memory:
+        yield memory
 
 
 def state_of(points: PointStore) -> dict[Any, Any]:
@@ -113,7 +112,7 @@ async def test_a_key_is_one_agents(memory, points):
     order = await handles_of(memory, MemoryFilter(agent=("default",)), Sort())
     assert mine.handle not in order
     assert "42" in order
-    found = await recall_of(memory, RecallRequest("plan", agents=("ada",)), profile_for(NEWEST), ScoringSettings())
+    found = await recalled(memory, "plan", agents=("ada",))
     assert {scored.entry.agent for scored in found.entries} == {"ada"}
 
 
@@ -145,30 +144,30 @@ async def test_a_simultaneous_write_of_another_program_is_read_back(memory, serv
 
 
 async def test_without_an_embedder_nothing_is_stored_and_the_rest_works(server, points):
-    memory = memory_of(server, embedder=None, no_embedder_reason="keyword only: no embeddings configured; set it.")
-    await memory.open()
-    before, kept = state_of(points), JournalRecorder()
-    why = "Qdrant stores and finds nothing without an embedding: no embeddings configured"
-    assert why in memory.why_not["vectors"]
-    assert any(why in notice for notice in sentences(memory.about.notices))
-    row = await row_with_id(memory, "42")
-    assert row is not None
-    for deed in (
-        create(memory, Draft("new", "content"), kept),
-        memory.store("new", "content", "core"),
-        edit(memory, row, {"content": "new"}, kept),
-        memory.make(profile_for(NEWEST)),
-    ):
-        with pytest.raises(Refused, match=why):
-            await deed
-    assert kept.changes == []
-    found = await recall_of(memory, RecallRequest("anything"), profile_for(NEWEST), ScoringSettings())
-    assert (found.entries, found.notes[0][:28]) == ((), "ZeroClaw cannot search here.")
-    await edit(memory, row, {"category": "projects"}, kept)
-    await delete(memory, await versions(memory, EVERYTHING), kept)
-    await undo(memory, kept.changes[::-1], JournalRecorder())
-    assert state_of(points) == before
-    await memory.close()
+    async with opened_memory(
+        memory_of(server, embedder=None, no_embedder_reason="keyword only: no embeddings configured; set it.")
+    ) as memory:
+        before, kept = state_of(points), JournalRecorder()
+        why = "Qdrant stores and finds nothing without an embedding: no embeddings configured"
+        assert why in memory.why_not["vectors"]
+        assert any(why in notice for notice in sentences(memory.about.notices))
+        row = await row_with_id(memory, "42")
+        assert row is not None
+        for deed in (
+            create(memory, Draft("new", "content"), kept),
+            memory.store("new", "content", "core"),
+            edit(memory, row, {"content": "new"}, kept),
+            memory.make(profile_for(NEWEST)),
+        ):
+            with pytest.raises(Refused, match=why):
+                await deed
+        assert kept.changes == []
+        found = await recalled(memory, "anything")
+        assert (found.entries, found.notes[0][:28]) == ((), "ZeroClaw cannot search here.")
+        await edit(memory, row, {"category": "projects"}, kept)
+        await delete(memory, await versions(memory, EVERYTHING), kept)
+        await undo(memory, kept.changes[::-1], JournalRecorder())
+        assert state_of(points) == before
 
 
 async def test_make_does_what_zeroclaw_does_at_its_first_start(server):
@@ -188,22 +187,20 @@ async def test_make_does_what_zeroclaw_does_at_its_first_start(server):
 
 @pytest.mark.parametrize(("version", "count"), [("0.5.4", 4), ("0.5.5", 2), (NEWEST, 2)])
 async def test_a_blank_query_lists_by_id_and_once_ignored_the_limit(memory, version, count):
-    found = await recall_of(memory, RecallRequest(" \n", limit=2), profile_for(version), ScoringSettings())
-    ids = [scored.entry.id for scored in found.entries]
-    assert len(ids) == count
-    assert ids[0] == "42"
-    assert ids[1:] == sorted(ids[1:])
+    found = await recalled(memory, " \n", version, limit=2)
+    first, *others = ids(found)
+    assert (first, len(others)) == ("42", count - 1)
+    assert others == sorted(others)
     assert {scored.score for scored in found.entries} == {None}
 
 
 async def test_time_bounds_are_applied_to_the_results(memory):
     entries: list[MemoryEntry] = await memory.list()
     middle = entries[1].timestamp
-    request = RecallRequest("rust", until=middle)
-    found = await recall_of(memory, request, profile_for(NEWEST), ScoringSettings())
+    found = await recalled(memory, "rust", until=middle)
     assert {scored.entry.timestamp < middle for scored in found.entries} == {True}
     assert [scored.rank for scored in found.entries] == list(range(1, len(found.entries) + 1))
-    older = await recall_of(memory, request, profile_for("0.5.4"), ScoringSettings())
+    older = await recalled(memory, "rust", "0.5.4", until=middle)
     assert len(older.entries) == len(entries)
 
 

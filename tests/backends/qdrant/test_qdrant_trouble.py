@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from qdrant_world import DIMENSIONS, KEY, NAME, embedder, filled, memory_of
 from support.http_endpoints import always, self_signed, serving
+from support.opened import opened_memory
 
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.factory import create_memory
@@ -85,18 +86,16 @@ async def test_a_server_in_trouble_when_it_is_opened_and_later(server, mode, sen
     filled(server, sample_entries()[:3])
     # A short limit would take a slow machine for a server that hangs.
     seconds = 0.3 if mode == "hangs" else 8.0
-    memory = memory_of(server, seconds=seconds)
-    await memory.open()
-    server.mode = mode
-    error = await opened(server.base, seconds=seconds)
-    assert (error.exit_code, error.message) == (NOT_REACHABLE, sentence.format(server.base))
-    kept = JournalRecorder()
-    for deed in (memory.list(), memory.count(), memory.recall("rust", 3), create(memory, Draft("a", "b"), kept)):
-        assert (await raises(deed, NotReachable)).message == error.message
-    assert kept.changes == []
-    server.mode = "ok"
-    assert await memory.count() == 3
-    await memory.close()
+    async with opened_memory(memory_of(server, seconds=seconds)) as memory:
+        server.mode = mode
+        error = await opened(server.base, seconds=seconds)
+        assert (error.exit_code, error.message) == (NOT_REACHABLE, sentence.format(server.base))
+        kept = JournalRecorder()
+        for deed in (memory.list(), memory.count(), memory.recall("rust", 3), create(memory, Draft("a", "b"), kept)):
+            assert (await raises(deed, NotReachable)).message == error.message
+        assert kept.changes == []
+        server.mode = "ok"
+        assert await memory.count() == 3
 
 
 async def test_a_closed_port_and_an_unknown_host(closed_port, unknown_hosts):
@@ -129,36 +128,30 @@ async def test_other_programs_collections_are_left_alone(server):
 
 async def test_a_key_that_may_only_read_reads(server):
     filled(server, sample_entries()[:3])
-    memory = memory_of(server, str(server.read_only_key))
-    await memory.open()
-    assert len(await memory.list()) == 3
-    error = await raises(create(memory, Draft("a", "b"), JournalRecorder()), NotReachable)
-    assert "refuses the API key (HTTP 403)" in error.message
-    assert await memory.count() == 3
-    await memory.close()
+    async with opened_memory(memory_of(server, str(server.read_only_key))) as memory:
+        assert len(await memory.list()) == 3
+        error = await raises(create(memory, Draft("a", "b"), JournalRecorder()), NotReachable)
+        assert "refuses the API key (HTTP 403)" in error.message
+        assert await memory.count() == 3
 
 
 async def test_a_deleted_collection_is_reported(server):
     filled(server, sample_entries()[:3])
-    memory = memory_of(server)
-    await memory.open()
-    del server.collections[NAME]
-    assert "HTTP 404" in (await raises(memory.list(), NotReachable)).hint
-    await memory.close()
+    async with opened_memory(memory_of(server)) as memory:
+        del server.collections[NAME]
+        assert "HTTP 404" in (await raises(memory.list(), NotReachable)).hint
 
 
 async def test_vectors_of_another_length_are_reported_and_refused(server):
     filled(server, sample_entries()[:3])
-    memory = memory_of(server, embedder=embedder(8))
-    await memory.open()
-    assert "has vectors of 16 numbers, not of 8" in sentences(memory.about.notices)[0]
-    assert (await memory.health()).findings == sentences(memory.about.notices)
-    kept = JournalRecorder()
-    for deed in (create(memory, Draft("a", "b"), kept), memory.store("a", "b", "core"), memory.recall("rust", 3)):
-        error = await raises(deed, Refused)
-        assert "embedding_dimensions to 16" in error.hint
-    assert kept.changes == []
-    await memory.close()
+    async with opened_memory(memory_of(server, embedder=embedder(8))) as memory:
+        assert "has vectors of 16 numbers, not of 8" in sentences(memory.about.notices)[0]
+        assert (await memory.health()).findings == sentences(memory.about.notices)
+        kept = JournalRecorder()
+        for deed in (create(memory, Draft("a", "b"), kept), memory.store("a", "b", "core"), memory.recall("rust", 3)):
+            error = await raises(deed, Refused)
+            assert "embedding_dimensions to 16" in error.hint
+        assert kept.changes == []
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.opened import opened_memory
 from support.redis_server import NO_SERVER, running_redis, server_program
 
 from zeroclaw_tui.backends.redis import RedisMemory
@@ -28,7 +29,5 @@ def server(running):
 @pytest.fixture
 async def memory(server):
     """An open store on the empty server."""
-    memory = RedisMemory(server.url())
-    await memory.open()
-    yield memory
-    await memory.close()
+    async with opened_memory(RedisMemory(server.url())) as memory:
+        yield memory

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from support.opened import opened_memory
 from support.redis_server import PASSWORD, RedisServer
 
 from zeroclaw_tui.backends.base import Memory
@@ -36,10 +37,8 @@ class TestRedisReading(MemoryContract):
     @pytest.fixture
     async def memory(self, server):
         fill(server)
-        memory = RedisMemory(server.url(), read_only=True)
-        await memory.open()
-        yield memory
-        await memory.close()
+        async with opened_memory(RedisMemory(server.url(), read_only=True)) as memory:
+            yield memory
 
 
 class _Store:

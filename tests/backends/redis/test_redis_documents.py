@@ -9,15 +9,14 @@ from collections.abc import Callable, Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.recalls import recalled
 
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.lookup import row_with_id, versions_at
 from zeroclaw_tui.backends.redis import RedisMemory, parse_document
 from zeroclaw_tui.memory.change import Draft, Row, RowChange
 from zeroclaw_tui.memory.errors import Refused
-from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
-from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, edit, recall_of, undo
+from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, edit, undo
 
 EXTRA = (
     '{"tags": ["a",  "é"], "id":"id-1","key":"lang","content":"Prefers Rust","category":{"Custom":"work"},'
@@ -147,11 +146,10 @@ async def test_recall_finds_the_newest_that_contain_the_query_in_any_case(memory
     assert [found.entry.key for found in await memory.recall("", 2)] == ["z", "c"]
     window = ("2026-03-01T12:00:00Z", "2026-03-03T00:00:00Z")
     assert [found.entry.key for found in await memory.recall("tee", 9, None, *window)] == ["d"]
-    profile, settings = profile_for("0.8.4"), ScoringSettings()
-    answer = await recall_of(memory, RecallRequest("tee", session_id="s"), profile, settings)
+    answer = await recalled(memory, "tee", session_id="s")
     assert {found.stage for found in answer.entries} == {"redis"}
     assert "have no session" in answer.notes[0]
-    assert (await recall_of(memory, RecallRequest("tee", namespace="work"), profile, settings)).entries == ()
+    assert (await recalled(memory, "tee", namespace="work")).entries == ()
 
 
 @given(st.binary(max_size=60) | st.sampled_from([EXTRA.encode(), b"[" * 100_000, b'{"a":' * 50_000]))

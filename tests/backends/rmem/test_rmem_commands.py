@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
-from support.rmem_file import BEES, BEES_KEY, BREAD_KEY, mila
+from support.rmem_file import BEES_KEY, BREAD_KEY, mila
 from support.warm_start import run_memory
 
 Ask = Callable[..., Any]
-DATA = Path(__file__).resolve().parents[2] / "data" / "rmem"
 
 
 @pytest.fixture
@@ -72,32 +67,6 @@ def test_every_change_is_refused_with_one_sentence(file, change):
     assert (refused.returncode, refused.stdout) == (1, "")
     sentence = "R-Mem databases are read-only here, because R-Mem keeps each deleted text in its archive and history."
     assert refused.stderr.count(sentence) == 1
-    assert file.everything() == before
-
-
-def test_changes_of_0_2_0_stay_in_the_trash_and_come_out_as_json(file, tmp_path):
-    """That version could still delete and edit; its trash.db is read, and undone by nothing."""
-    file.delete(BEES)
-    (tmp_path / "config.toml").write_text('[memory]\nbackend = "rmem"\n\n[storage.rmem]\npath = "rustmem.db"\n')
-    own = tmp_path / "zeroclaw-tui"
-    own.mkdir(mode=0o700)
-    now = datetime.now(UTC)
-    with closing(sqlite3.connect(own / "trash.db")) as trash, trash:
-        trash.executescript((DATA / "trash_0.2.0.sql").read_text())
-        trash.execute("UPDATE actions SET at = ?, moment = ? + number", (now.isoformat(), now.timestamp() - 60))
-        trash.execute("UPDATE clock SET seen = ?", (now.timestamp(),))
-    before = file.everything()
-    place = ("--config-dir", str(tmp_path), "--location", str(file.path), "--backend", "rmem")
-    (entry,) = json.loads(run_memory("trash", "list", "--json", *place).stdout)["entries"]
-    assert (entry["key"], entry["content"], entry["category"], entry["namespace"], entry["verb"]) == (
-        BEES_KEY, "Mila keeps bees on the roof", "personal", "mila", "forget",
-    )  # fmt: skip
-    changes = json.loads(run_memory("undo", "--list", "--json", *place).stdout)["actions"]
-    assert [change["verb"] for change in changes] == ["edit", "forget"]
-    for verb in (("undo", "--yes"), ("trash", "restore", str(entry["number"]))):
-        refused = run_memory(*verb, *place)
-        assert refused.returncode == 1
-        assert "R-Mem databases are read-only here" in refused.stderr
     assert file.everything() == before
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 import pytest
+from support.opened import opened_memory
 from support.rmem_file import vector, with_contents
 
 from zeroclaw_tui.backends.rmem import RMemMemory
@@ -32,10 +33,8 @@ async def memory(tmp_path):
         ARCHIVED, vector(0, 0, 1),
     )  # fmt: skip
     file.relate("mila", "Mila", "sells", "Honey")
-    memory = RMemMemory(file.path)
-    await memory.open()
-    yield memory
-    await memory.close()
+    async with opened_memory(RMemMemory(file.path)) as memory:
+        yield memory
 
 
 class TestReading(MemoryContract):

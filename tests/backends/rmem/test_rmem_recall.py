@@ -7,15 +7,14 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from support import recalls
+from support.recalls import contents
 from support.rmem_file import BEES_KEY, BREAD_KEY, WHITE_KEY, RMemFile, mila, vector
 
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.rmem import RMemMemory, keyword_expression
-from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.evidence import StoreRecall
-from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, profile_for
 from zeroclaw_tui.scoring.vectors import plain_cosines
-from zeroclaw_tui.testing.tools import recall_of
 
 BREAD_VECTOR, NOBODYS_VECTOR = (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
@@ -29,17 +28,12 @@ async def recalled(
 ) -> StoreRecall:
     """What it recalls with this vector of the query."""
     asked = None if numbers is None else np.array(numbers, dtype=np.float32)
-    request = RecallRequest(query, limit, namespace=user, layer="store")
-    return await recall_of(memory, request, profile_for(NEWEST), ScoringSettings(), asked)
+    return await recalls.recalled(memory, query, vector=asked, limit=limit, namespace=user, layer="store")
 
 
 def shown(found: StoreRecall) -> list[tuple[str, float | None]]:
     """Keys and scores, in their order."""
     return [(one.entry.key, None if one.score is None else round(one.score, 3)) for one in found.entries]
-
-
-def contents(found: StoreRecall) -> list[str]:
-    return [one.entry.content for one in found.entries]
 
 
 async def test_only_what_the_keyword_stage_picks_is_ranked(memory):

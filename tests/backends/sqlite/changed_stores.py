@@ -1,13 +1,14 @@
-"""Stores to change, and everything they contain for comparing."""
+"""Databases to change, and everything they contain for comparing."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, closing
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager, closing
 from pathlib import Path
 from typing import Any
 
+from support.opened import opened_memory
 from support.whole_store import everything, hits
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
@@ -18,14 +19,9 @@ __all__ = ["GENERATIONS", "JournalRecorder", "everything", "hits", "opened", "se
 GENERATIONS = ("G1", "G2", "G3", "G4")
 
 
-@asynccontextmanager
-async def opened(path: Path, **given: Any) -> AsyncIterator[SqliteMemory]:
-    memory = SqliteMemory(path, **given)
-    await memory.open()
-    try:
-        yield memory
-    finally:
-        await memory.close()
+def opened(path: Path, **options: Any) -> AbstractAsyncContextManager[SqliteMemory]:
+    """The store of a database, open."""
+    return opened_memory(SqliteMemory(path, **options))
 
 
 def shape(path: Path) -> list[tuple[Any, ...]]:

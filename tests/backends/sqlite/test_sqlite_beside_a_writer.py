@@ -15,6 +15,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from support.opened import opened_memory
+from support.recalls import contents, recalled
 
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.lookup import count_facets, whole_entry
@@ -29,13 +31,9 @@ from zeroclaw_tui.memory.query import (
     Sort,
     SortField,
 )
-from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
-from zeroclaw_tui.testing.tools import handles_of, recall_of
+from zeroclaw_tui.testing.tools import handles_of
 
 LATER = "2026-12-31T00:00:00+00:00"
-RECALL = RecallRequest("left words", limit=5, layer="store", as_of=LATER)
-
 # Each commit stores a pair and renumbers an old one, so that a torn read would show halves.
 WRITER = """
 import itertools, sqlite3, sys
@@ -55,11 +53,6 @@ for at in itertools.count():
     if at % 50 == 49:
         connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 """
-
-
-async def _recalled(memory: SqliteMemory) -> list[str]:
-    found = await recall_of(memory, RECALL, profile_for("0.5.6"), ScoringSettings())
-    return [scored.entry.content for scored in found.entries]
 
 
 @pytest.fixture
@@ -91,15 +84,15 @@ async def test_browsing_next_to_a_writer_sees_new_rows_whole_and_never_locks(wri
             assert list(handles) == sorted(handles, reverse=True)
             facets = await count_facets(memory, MemoryFilter(contains="round"), LATER)
             assert facets.total % 2 == 0
-            found = await handles_of(memory, MemoryFilter(contains="round 1"), Sort(SortField.KEY))
-            assert len(found) % 2 == 0
+            renumbered = await handles_of(memory, MemoryFilter(contains="round 1"), Sort(SortField.KEY))
+            assert len(renumbered) % 2 == 0
             page = await memory.rows(Query(EXCERPTS, MemoryFilter(), NEWEST_STORED, limit=50))
             assert [entry.handle for entry in page] == sorted((entry.handle for entry in page), reverse=True)
             assert all(entry.content.count("words") > 0 and entry.embedding_dimensions is None for entry in page)
             assert len(await memory.rows(Query(EXCERPTS, handles=handles[:100]))) == min(100, len(handles))
-            recalled = await recall_of(memory, RECALL, profile_for("0.8.4"), ScoringSettings())
-            assert 0 < len(recalled.entries) <= 5
-            assert all("words" in scored.entry.content for scored in recalled.entries)
+            found = contents(await recalled(memory, "left words"))
+            assert 0 < len(found) <= 5
+            assert all("words" in content for content in found)
         assert counts == sorted(counts)
         assert counts[-1] > counts[0]
         assert await memory.health_check()
@@ -122,13 +115,13 @@ async def test_a_file_put_in_place_of_ours_counts_as_a_change_and_is_read(make_s
     other = make_store([{"content": "restored left words"}], generation="G2", name="restored.db")
     async with open_store(path) as memory:
         before = await memory.version()
-        assert await _recalled(memory) == ["the left words"]
+        assert contents(await recalled(memory, "left words", "0.5.6")) == ["the left words"]
         os.replace(other, path)
         after = await memory.version()
         assert after != before
         assert await memory.version() == after
         assert (await whole_entry(memory, 1)).content == "restored left words"
-        assert await _recalled(memory) == ["restored left words"]
+        assert contents(await recalled(memory, "left words", "0.5.6")) == ["restored left words"]
         assert memory.about.generation == "G2"
         assert "agents" in memory.why_not
 
@@ -196,13 +189,10 @@ def as_another_user(folder: str, queue: multiprocessing.Queue) -> None:
         os.setuid(65534)
 
     async def look() -> tuple[object, ...]:
-        memory = SqliteMemory(Path(folder) / "brain.db")
-        await memory.open()
-        keys = [entry.key for entry in await memory.list()]
-        handles = await handles_of(memory, MemoryFilter(), NEWEST_STORED)
-        sentence = (keys, len(handles), sentences(memory.about.notices), memory.why_not.get("write"))
-        await memory.close()
-        return sentence
+        async with opened_memory(SqliteMemory(Path(folder) / "brain.db")) as memory:
+            keys = [entry.key for entry in await memory.list()]
+            handles = await handles_of(memory, MemoryFilter(), NEWEST_STORED)
+            return keys, len(handles), sentences(memory.about.notices), memory.why_not.get("write")
 
     try:
         queue.put(asyncio.run(look()))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-import pytest
 from changed_stores import GENERATIONS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.databases import HYDRATED, create_database
+from support.databases import HYDRATED
+from support.opened import opened_memory
+from support.small_store import make
 
 from zeroclaw_tui.backends.lookup import count_matching
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
@@ -19,25 +19,6 @@ from zeroclaw_tui.memory.query import HANDLES, NEWEST_UPDATED, MemoryFilter, Que
 from zeroclaw_tui.testing.tools import handles_of
 
 CATEGORIES = ("core", "daily")
-WITH_AGENTS = ("G3", "G4")
-"""Generations whose rows belong to an agent."""
-
-
-def made(path: Path, generation: str, times: Sequence[int]) -> Path:
-    """A database with a memory for each time, a minute each, written by plain statements."""
-    create_database(path, generation, default_agent_id="agent-1")
-    own = (", agent_id", ", 'agent-1'") if generation in WITH_AGENTS else ("", "")
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.executemany(
-            f"INSERT INTO memories (id, key, content, category, created_at, updated_at{own[0]}) "
-            f"VALUES (?, ?, 'text', ?, ?, ?{own[1]})",
-            [
-                (f"id-{at}", f"key-{at}", CATEGORIES[at % 2], moment, moment)
-                for at, minute in enumerate(times)
-                for moment in [f"2026-03-01T10:{minute:02d}:00.000000001+00:00"]
-            ],
-        )
-    return path
 
 
 def as_zeroclaw_lists(path: Path, category: str | None) -> list[int]:
@@ -59,11 +40,11 @@ def as_zeroclaw_lists(path: Path, category: str | None) -> list[int]:
     size=st.integers(1, 7),
 )
 async def test_orders_pages_and_lists_are_those_of_the_statement(tmp_path_factory, generation, times, category, size):
-    path = made(tmp_path_factory.mktemp("order") / "brain.db", generation, times)
+    moments = [f"2026-03-01T10:{minute:02d}:00.000000001+00:00" for minute in times]
+    rows = [{"category": CATEGORIES[at % 2], "updated_at": moment} for at, moment in enumerate(moments)]
+    path = make(tmp_path_factory.mktemp("order") / "brain.db", generation, rows)
     expected = as_zeroclaw_lists(path, category)
-    memory = SqliteMemory(path)
-    await memory.open()
-    try:
+    async with opened_memory(SqliteMemory(path)) as memory:
         wanted = MemoryFilter(category=None if category is None else (category,))
         assert list(await handles_of(memory, wanted, NEWEST_UPDATED)) == expected
         assert [entry.handle for entry in await memory.list(category)] == expected
@@ -72,26 +53,3 @@ async def test_orders_pages_and_lists_are_those_of_the_statement(tmp_path_factor
         assert (list(part), total) == (expected[2 : 2 + size], len(expected))
         turned = Sort(SortField.UPDATED, descending=False)
         assert list(await handles_of(memory, wanted, turned)) == expected[::-1]
-    finally:
-        await memory.close()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("generation", ["G1", HYDRATED])
-async def test_paging_reaches_the_last_of_a_million_equal_times(tmp_path, generation):
-    path = made(tmp_path / "brain.db", generation, [])
-    million = 1_000_000
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute(
-            "WITH RECURSIVE n(at) AS (VALUES (1) UNION ALL SELECT at + 1 FROM n WHERE at < ?) "
-            "INSERT INTO memories (id, key, content, category, created_at, updated_at) "
-            "SELECT at, at, 'text', 'core', '2026-03-01T10:00:00+00:00', '2026-03-01T10:00:00+00:00' FROM n",
-            (million,),
-        )
-    memory = SqliteMemory(path)
-    await memory.open()
-    try:
-        found = list(await handles_of(memory, MemoryFilter(), NEWEST_UPDATED))
-        assert found == (list(range(million, 0, -1)) if generation == HYDRATED else list(range(1, million + 1)))
-    finally:
-        await memory.close()

@@ -1,4 +1,4 @@
-"""Pages joined, the order of all rows and plain Python agree, for every order and filter; counts too."""
+"""Pages, the order of all rows, scans, counts and plain Python agree, for every order, filter, text and pattern."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.databases import create_database
 
-from zeroclaw_tui.backends.lookup import count_facets, count_matching, entries_with_key
+from zeroclaw_tui.backends.lookup import count_facets, count_matching, entries_with_key, versions
 from zeroclaw_tui.backends.matching import age_group, matches
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.query import (
@@ -28,7 +28,23 @@ from zeroclaw_tui.memory.query import (
 from zeroclaw_tui.testing.tools import entries_of, handles_of
 
 NOW = "2026-03-20T12:00:00+00:00"
-TEXTS = st.text(st.sampled_from("aAbBzZ%_\\'\"é用\0\n 1"), max_size=12)
+TEXTS = st.text(st.sampled_from("aAbBzZ%_\\'\"é用\0\n 1kKßẞſКкΣσςİı花\u0301"), max_size=12)
+PATTERNS = [
+    "a",
+    "^a",
+    "z$",
+    r"\bb",
+    r"\p{Han}",
+    r"\x00",
+    "[aк]{2}",
+    "x*",
+    "ß",
+    r"(?s)a.b",
+    r"\w+\s",
+    r"\X{3}",
+    "(?=é)",
+    "^$",
+]
 INVALID = st.binary(min_size=1, max_size=4).map(lambda value: value.decode("utf-8", "surrogateescape"))
 CONTENTS = TEXTS | INVALID | st.just("long " * 200)
 DATES = st.sampled_from(
@@ -73,7 +89,8 @@ FILTERS = st.builds(
     namespace=several(st.sampled_from(["default", "work"])),
     older_than=st.none() | st.sampled_from(["2026-03-20T11:15:00+00:00", "2026-03-20T13:15:00+02:00", "2021-01-01"]),
     newer_than=st.none() | st.sampled_from(["2026-02-20T00:00:00+01:00", "2019-01-01"]),
-    contains=st.none() | TEXTS | INVALID,
+    contains=st.none() | TEXTS.map(lambda text: text or None) | INVALID,
+    regex=st.none() | st.sampled_from(PATTERNS),
     superseded=st.sampled_from(Superseded),
 )
 SORTS = st.builds(Sort, st.sampled_from(SortField), st.booleans())
@@ -128,6 +145,9 @@ def test_pages_order_counts_and_plain_python_agree(rows, filter, sort, limit, fi
             page = await memory.rows(Query(EXCERPTS, filter, sort, offset=1, limit=limit))
             assert [entry.handle for entry in page] == handles[1 : 1 + limit]
             assert {entry.handle for entry in (await entries_of(memory, filter))} == set(handles)
+            seen: list[object] = []
+            await memory.scan(lambda row: seen.append(row.handle), filter)
+            assert sorted(seen) == sorted(stamp.handle for stamp in await versions(memory, filter)) == sorted(handles)
             facets = await count_facets(memory, filter, NOW)
             assert facets.total == len(expected)
             assert facets.by["category"] == Counter(entry.category for entry in expected)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
+from changed_stores import opened
 from support import golden
-from support.test_embedder import embed
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.scoring.evidence import StoreRecall
-from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
-from zeroclaw_tui.testing.tools import recall_of
 
 VERSIONS = ("0.1.7", "0.7.5", "0.8.3", "0.8.4")
-DATABASES = {"none": "brain.db", "hash:64": "brain.db", "dense:64": "brain_dense.db"}
 MIGRATED = (
     ("0.7.5", "migrated_runs", "migrated_from_v017.db"),
     ("0.8.3", "migrated_runs", "migrated_from_v017.db"),
@@ -23,15 +21,6 @@ MIGRATED = (
 )
 # In 0.1.7 a tie cut before the session filter leaves to chance which rows come through.
 CHANCE_RUNS = 2
-
-
-async def _recalled(memory: SqliteMemory, version: str, run: dict[str, Any]) -> StoreRecall:
-    embedder = run.get("embed") or "none"
-    vector_weight, keyword_weight = run.get("weights") or (0.7, 0.3)
-    settings = ScoringSettings(vector_weight, keyword_weight, search_mode=run.get("search_mode") or "hybrid")
-    request = golden.request_of(run)
-    vector = None if embedder == "none" else embed(embedder, run["query"])
-    return await recall_of(memory, request, profile_for(version), settings, vector)
 
 
 def _pairs(found: StoreRecall) -> list[tuple[str, float | None]]:
@@ -50,14 +39,14 @@ def _equal_up_to_ties(found: list[tuple[str, Any]], recorded: list[tuple[str, An
 @pytest.mark.parametrize("version", [version for version in VERSIONS if golden.has(version, "brain.db")])
 async def test_recall_equals_the_recorded_runs(version, tmp_path):
     recorded = golden.runs(version, "recall_runs")["runs"]
-    memories: dict[str, SqliteMemory] = {}
     by_chance: list[dict[str, Any]] = []
-    try:
+    async with AsyncExitStack() as stack:
+        memories: dict[str, SqliteMemory] = {}
         for run in recorded:
-            name = DATABASES[run["embed"]]
+            name = golden.DATABASES[run["embed"]]
             if name not in memories:
-                memories[name] = await golden.opened(golden.database(version, name, tmp_path))
-            found = await _recalled(memories[name], version, run)
+                memories[name] = await stack.enter_async_context(opened(golden.database(version, name, tmp_path)))
+            found = await golden.recalled(memories[name], version, run)
             expected = [(entry_id, score) for entry_id, score in run["results"]]
             if version != "0.1.7":
                 assert _pairs(found) == expected, run
@@ -66,9 +55,6 @@ async def test_recall_equals_the_recorded_runs(version, tmp_path):
             assert any("refuses this query" in note for note in found.notes) == run["keyword_error"], run
             if found.mode == "like" and found.entries:
                 assert run["like_fallback"], run
-    finally:
-        for memory in memories.values():
-            await memory.close()
     assert len(by_chance) <= CHANCE_RUNS
     assert all(run["session"] and run["distinct_orders"] > 1 for run in by_chance)
 
@@ -77,42 +63,33 @@ async def test_recall_equals_the_recorded_runs(version, tmp_path):
 @pytest.mark.parametrize("version", VERSIONS[1:])
 async def test_agents_namespaces_windows_and_superseded_rows_equal_the_recorded_runs(version, part, tmp_path):
     recorded = golden.runs(version, "full_runs").get(part, [])
-    memory = await golden.opened(golden.database(version, "brain_full_superseded.db", tmp_path))
-    try:
+    async with opened(golden.database(version, "brain_full_superseded.db", tmp_path)) as memory:
         for run in recorded:
-            found = await _recalled(memory, version, run)
+            found = await golden.recalled(memory, version, run)
             assert _pairs(found) == [(result["id"], result["score"]) for result in run["results"]], run
-    finally:
-        await memory.close()
 
 
 async def test_the_parts_of_a_score_are_what_the_recorded_stages_returned(tmp_path):
-    memory = await golden.opened(golden.database("0.7.5", "brain.db", tmp_path))
-    try:
+    async with opened(golden.database("0.7.5", "brain.db", tmp_path)) as memory:
         for run in golden.runs("0.7.5", "recall_runs")["runs"]:
             if run["embed"] == "dense:64" or "keyword" not in run:
                 continue
             keyword, vector = dict(run["keyword"]), dict(run["vector"])
             best = max(keyword.values(), default=0.0)
-            for scored in (await _recalled(memory, "0.7.5", run)).entries:
+            for scored in (await golden.recalled(memory, "0.7.5", run)).entries:
                 if scored.keyword_rank:
                     assert scored.keyword_raw == keyword[scored.entry.id]
                     assert scored.keyword_score == pytest.approx(scored.keyword_raw / best)
                 if scored.vector_rank:
                     assert scored.vector_score == vector[scored.entry.id]
                 assert scored.keyword_rank or scored.vector_rank or scored.stage in ("like", "recent")
-    finally:
-        await memory.close()
 
 
 if golden.IS_WHOLE:
 
     @pytest.mark.parametrize(("version", "name", "database"), MIGRATED)
     async def test_migrated_databases_equal_the_recorded_runs(version, name, database, tmp_path):
-        memory = await golden.opened(golden.database(version, database, tmp_path))
-        try:
+        async with opened(golden.database(version, database, tmp_path)) as memory:
             for run in golden.runs(version, name)["runs"]:
-                found = await _recalled(memory, version, run)
+                found = await golden.recalled(memory, version, run)
                 assert _pairs(found) == [(result["id"], result["score"]) for result in run["results"]], run
-        finally:
-            await memory.close()

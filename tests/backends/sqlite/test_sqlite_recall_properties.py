@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support import golden
+from support.recalls import recalled
 from support.small_store import blob, make
 
 from zeroclaw_tui.backends.sqlite.recall import scope_of, search_keywords
 from zeroclaw_tui.backends.sqlite.schema import Schema, statements
+from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.keywords import match_expression
-from zeroclaw_tui.scoring.profiles import LANDMARKS, ScoringSettings, profile_for
-from zeroclaw_tui.testing.tools import recall_of
+from zeroclaw_tui.scoring.profiles import LANDMARKS, profile_for
 
 PROFILE = profile_for("0.7.5")
 ZEROCLAWS = """SELECT m.rowid, bm25(memories_fts) AS score FROM memories_fts f JOIN memories m ON m.rowid = f.rowid
@@ -59,7 +59,8 @@ def store(tmp_path_factory):
     path: Path = tmp_path_factory.mktemp("store") / "brain.db"
     make(path, "G4", [{"content": f"rust {at} 用户", "embedding": blob(at, 1), "session_id": "s"} for at in range(30)])
     with asyncio.Runner() as runner:
-        memory = runner.run(golden.opened(path))
+        memory = SqliteMemory(path)
+        runner.run(memory.open())
         yield runner, memory
         runner.run(memory.close())
 
@@ -77,9 +78,9 @@ def store(tmp_path_factory):
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_text_breaks_a_recall(store, query, version, limit, session, agents, namespace, since, with_vector):
     runner, memory = store
-    request = RecallRequest(query, limit, session, agents=agents, namespace=namespace, since=since)
+    request = {"session_id": session, "agents": agents, "namespace": namespace, "since": since}
     vector = np.array([1, 2], dtype=np.float32) if with_vector else None
-    found = runner.run(recall_of(memory, request, profile_for(version), ScoringSettings(), vector))
+    found = runner.run(recalled(memory, query, version, vector=vector, limit=limit, **request))
     assert len(found.entries) <= max(limit, 0)
     assert [scored.rank for scored in found.entries] == list(range(1, len(found.entries) + 1))
     assert found.mode in ("hybrid", "keyword", "vector", "like", "recent")

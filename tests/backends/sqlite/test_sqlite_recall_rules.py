@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import golden
+from changed_stores import opened
+from support import recalls
+from support.recalls import keys
 from support.small_store import MOMENT, change, make
 
-from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.evidence import StoreRecall
-from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
-from zeroclaw_tui.testing.tools import recall_of
 
 ROWS = [
     {"key": "lang", "content": "User prefers Rust"},
@@ -24,15 +23,8 @@ ROWS = [
 
 
 async def recalled(path: Path, query: str, version: str = "0.8.4", **parts: Any) -> StoreRecall:
-    memory = await golden.opened(path)
-    try:
-        return await recall_of(memory, RecallRequest(query, **parts), profile_for(version), ScoringSettings(), None)
-    finally:
-        await memory.close()
-
-
-def keys(found: StoreRecall) -> list[str]:
-    return [scored.entry.key for scored in found.entries]
+    async with opened(path) as memory:
+        return await recalls.recalled(memory, query, version, **parts)
 
 
 async def test_a_refused_query_is_said_and_words_are_found_by_like(tmp_path):

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
-from support import golden
+from changed_stores import opened
+from support import recalls
+from support.opened import opened_memory
+from support.recalls import keys
 from support.small_store import add, blob, change, make
 
 from zeroclaw_tui.backends.lookup import cached_vector
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.errors import SearchInterrupted
-from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.evidence import StoreRecall
-from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
-from zeroclaw_tui.testing.tools import recall_of
 
 EAST = np.array([1, 0], dtype=np.float32)
 ROWS = [
@@ -36,20 +36,11 @@ def path(tmp_path):
 
 @pytest.fixture
 async def memory(path):
-    opened = await golden.opened(path)
-    yield opened
-    await opened.close()
+    async with opened(path) as memory:
+        yield memory
 
 
-async def recalled(
-    memory: SqliteMemory, query: str = "zzz", version: str = "0.8.4", vector: Any = EAST, **parts: Any
-) -> StoreRecall:
-    settings = ScoringSettings(search_mode=parts.pop("search_mode", "hybrid"))
-    return await recall_of(memory, RecallRequest(query, **parts), profile_for(version), settings, vector)
-
-
-def keys(found: StoreRecall) -> list[str]:
-    return [scored.entry.key for scored in found.entries]
+recalled = partial(recalls.recalled, query="zzz", vector=EAST)
 
 
 async def test_rows_written_in_the_meantime_are_found(path, memory):
@@ -84,9 +75,8 @@ async def test_the_first_recall_reads_the_file_and_finds_what_later_ones_find_in
     ]
     path = make(tmp_path / "brain.db", "G4", rows)
     for version in ("0.8.3", "0.8.4"):
-        opened = await golden.opened(path)
-        first, second, third = [await recalled(opened, version=version, **parts) for _ in range(3)]
-        await opened.close()
+        async with opened(path) as memory:
+            first, second, third = [await recalled(memory, version=version, **parts) for _ in range(3)]
         assert first.entries == second.entries == third.entries
         assert first.entries
 
@@ -104,9 +94,8 @@ async def test_cached_vectors_are_found_by_the_hash_of_the_text(path, memory):
 
 async def test_closing_ends_searches_and_loading(tmp_path):
     rows = ({"content": f"rust {at % 97} word{at}", "embedding": blob(at, 1)} for at in range(4_000))
-    memory = await golden.opened(make(tmp_path / "brain.db", "G4", rows))
-    waiting = asyncio.ensure_future(recalled(memory, "rust"))
-    await asyncio.sleep(0)
-    await memory.close()
+    async with opened_memory(SqliteMemory(make(tmp_path / "brain.db", "G4", rows))) as memory:
+        waiting = asyncio.ensure_future(recalled(memory, query="rust"))
+        await asyncio.sleep(0)
     with pytest.raises(SearchInterrupted):
         await waiting

@@ -16,14 +16,6 @@ from zeroclaw_tui.testing.tools import delete, undo
 EVERY = MemoryFilter(superseded=Superseded.SHOW)
 
 
-async def test_a_memory_that_was_superseded_in_the_meantime_is_left(make_store):
-    path = make_store([{}])
-    async with opened(path) as memory:
-        stamps = await versions(memory, EVERY)
-        small_store.change(path, "UPDATE memories SET superseded_by = 'core_1'")
-        assert (await delete(memory, stamps, JournalRecorder())).skipped == ["id-000"]
-
-
 async def test_another_program_writes_between_two_batches(make_store):
     """It waits for the lock as ZeroClaw does, and never for longer than a batch takes."""
     path = make_store([{"content": f"text {at}"} for at in range(1600)])
@@ -39,16 +31,6 @@ async def test_another_program_writes_between_two_batches(make_store):
         removal = await delete(memory, await versions(memory, EVERY), JournalRecorder(), on_progress=write)
         assert (removal.written, removal.skipped) == (1599, ["id-1599"])
     assert len(written) > 2
-
-
-async def test_an_overwritten_text_is_nowhere_in_the_files(make_store):
-    secret = "correct horse battery staple " * 300
-    path = make_store([{"content": secret}, {"content": "something else"}])
-    async with opened(path) as memory:
-        await delete(memory, (await versions(memory, EVERY))[:1], JournalRecorder(), permanently=True)
-    files = [file.read_bytes() for file in path.parent.iterdir()]
-    assert not any(b"correct horse battery staple" in data for data in files)
-    assert any(b"something else" in data for data in files)
 
 
 async def test_a_row_whose_id_is_no_text_is_removed_and_comes_back(make_store):

@@ -11,7 +11,7 @@ from hygiene_world import NOW, Place, place_at, row
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support import small_store
-from support.opened import opened_at
+from support.opened import opened_at, opened_memory
 
 from zeroclaw_tui.backends.health import Budget, Retention
 from zeroclaw_tui.backends.lookup import require_database
@@ -205,12 +205,8 @@ async def test_the_plan_has_the_rows_that_zeroclaws_statements_delete(tmp_path_f
     path = small_store.make(tmp_path_factory.mktemp("rows") / "brain.db", "G4", rows)
     budgets = {"core": Budget(budget[0], budget[1]), "daily": Budget(budget[2])}
     retention = Retention(cutoffs, budgets, order="oldest" if oldest else "value")
-    memory = SqliteMemory(path)
-    await memory.open()
-    try:
+    async with opened_memory(SqliteMemory(path)) as memory:
         found = {row.stamp.id for row in await require_database(memory).expired(retention)}
-    finally:
-        await memory.close()
     everything = [{"id": f"id-{at:03d}", **values} for at, values in enumerate(rows)]
     assert found == {found["id"] for found in everything} - {found["id"] for found in rows_left(everything, retention)}
 

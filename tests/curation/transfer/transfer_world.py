@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from support.opened import opened_memory
+
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
@@ -53,12 +55,8 @@ async def opened(path: Path) -> AsyncIterator[Library]:
 @asynccontextmanager
 async def opened_notes(folder: Path) -> AsyncIterator[Library]:
     """The library of a folder of notes."""
-    memory = MarkdownMemory(folder)
-    await memory.open()
-    try:
+    async with opened_memory(MarkdownMemory(folder)) as memory:
         yield library_of(memory, folder.parent)
-    finally:
-        await memory.close()
 
 
 async def exported(path: Path, to: Path, format: ExportFormat = "jsonl", **given: Any) -> Path:

@@ -1,0 +1,42 @@
+"""A store's own recall, where a test names only what it is about, and short forms of what was found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.evidence import StoreRecall
+from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, profile_for
+from zeroclaw_tui.testing.tools import recall_of
+
+
+async def recalled(
+    memory: Memory,
+    query: str,
+    version: str = NEWEST,
+    *,
+    vector: np.ndarray | None = None,
+    settings: ScoringSettings | None = None,
+    **request: Any,
+) -> StoreRecall:
+    """The recall of an open store by the rules of a version; `request` has further fields of the request."""
+    asked = RecallRequest(query, **request)
+    return await recall_of(memory, asked, profile_for(version), settings or ScoringSettings(), vector)
+
+
+def keys(found: StoreRecall) -> list[str]:
+    """The keys, best first."""
+    return [scored.entry.key for scored in found.entries]
+
+
+def ids(found: StoreRecall) -> list[str]:
+    """The ids, best first."""
+    return [scored.entry.id for scored in found.entries]
+
+
+def contents(found: StoreRecall) -> list[str]:
+    """The contents, best first."""
+    return [scored.entry.content for scored in found.entries]
