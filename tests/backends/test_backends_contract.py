@@ -12,13 +12,7 @@ from support.recalls import keys, recalled
 from zeroclaw_tui.backends.about import About, sentences
 from zeroclaw_tui.backends.base import Entries, Memory, Scored
 from zeroclaw_tui.backends.in_memory import InMemory
-from zeroclaw_tui.backends.lookup import (
-    count_facets,
-    count_matching,
-    fill_vectors,
-    make_store,
-    versions,
-)
+from zeroclaw_tui.backends.lookup import count_facets, count_matching, fill_vectors, make_store, versions
 from zeroclaw_tui.backends.none import NoneMemory
 from zeroclaw_tui.memory.change import Change, Draft, NewVector, Vector
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -29,12 +23,7 @@ from zeroclaw_tui.scoring.profiles import NEWEST, profile_for
 from zeroclaw_tui.testing.contract import MemoryContract
 from zeroclaw_tui.testing.samples import NOW, sample_entries
 from zeroclaw_tui.testing.store_contract import CapabilityContract, StoreContract
-from zeroclaw_tui.testing.tools import (
-    JournalRecorder,
-    create,
-    delete,
-    undo,
-)
+from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, undo
 
 SAMPLES = sample_entries()[:6]
 

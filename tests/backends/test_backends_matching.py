@@ -9,11 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zeroclaw_tui.backends import matching
-from zeroclaw_tui.backends.matching import (
-    TextSearch,
-    compiled,
-    matches,
-)
+from zeroclaw_tui.backends.matching import TextSearch, compiled, matches
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.query import MemoryFilter
@@ -62,12 +58,7 @@ def test_a_text_is_found_exactly_where_its_spans_are(wanted, text):
 
 
 @pytest.mark.parametrize(
-    ("pattern", "place"),
-    [
-        ("(", "at its end"),
-        ("*a", "at character 1"),
-        (r"\p{Nonsense}x", "at character 13"),
-    ],
+    ("pattern", "place"), [("(", "at its end"), ("*a", "at character 1"), (r"\p{Nonsense}x", "at character 13")]
 )
 def test_a_pattern_that_cannot_be_read_says_where(pattern, place):
     with pytest.raises(UsageError) as caught:

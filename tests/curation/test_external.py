@@ -10,14 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from zeroclaw_tui.curation.external import (
-    apply,
-    database_row,
-    file_row,
-    link_target,
-    move,
-    read_file,
-)
+from zeroclaw_tui.curation.external import apply, database_row, file_row, link_target, move, read_file
 from zeroclaw_tui.memory.change import Row, RowChange
 from zeroclaw_tui.memory.errors import Refused
 

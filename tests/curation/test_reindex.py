@@ -147,10 +147,7 @@ async def test_a_vector_that_no_query_is_like_is_made_again(library, service, cl
 
 @pytest.mark.parametrize(
     ("status", "refused", "sentence", "filled"),
-    [
-        (429, "text number 20", "is rate limited (HTTP 429)", BATCH_SIZE),
-        (401, "text number 0", "wants an API key", 0),
-    ],
+    [(429, "text number 20", "is rate limited (HTTP 429)", BATCH_SIZE), (401, "text number 0", "wants an API key", 0)],
 )
 async def test_an_endpoint_that_keeps_failing_ends_the_run(
     library, service, clock, database, status, refused, sentence, filled

@@ -115,10 +115,7 @@ async def test_a_growing_trace_is_followed_through_all_zeroclaw_does_with_it(ins
 async def test_a_trace_of_any_bytes_is_read_without_a_fault(install):
     """Lines that are cut, twisted, filled with control characters or of other types, and a byte soup between."""
     chance = random.Random(20261201)
-    lines = [
-        call_line(CHANNEL),
-        inbound_line(CHANNEL),
-    ]
+    lines = [call_line(CHANNEL), inbound_line(CHANNEL)]
     with install.trace.open("wb") as file:
         for _ in range(600):
             raw = bytearray(chance.choice(lines).encode())

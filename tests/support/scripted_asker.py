@@ -8,10 +8,7 @@ from typing import Literal, TypeVar
 
 from zeroclaw_tui.onboard.answers import Answers
 from zeroclaw_tui.onboard.prompts import Line, Move
-from zeroclaw_tui.onboard.question import (
-    Choice,
-    Question,
-)
+from zeroclaw_tui.onboard.question import Choice, Question
 
 Result = TypeVar("Result")
 
@@ -47,11 +44,7 @@ Script = Callable[[Moment], Reply]
 def menu_name(values: Sequence[str]) -> str:
     """Which menu offers these values."""
     offered = set(values)
-    known = {
-        "bad test": {"keep"},
-        "review": {"leave"},
-        "what next": {"nothing"},
-    }
+    known = {"bad test": {"keep"}, "review": {"leave"}, "what next": {"nothing"}}
     for name, needed in known.items():
         if needed <= offered:
             return name

@@ -13,11 +13,7 @@ from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.secrets import KEY_FILE
 from zeroclaw_tui.onboard.answers import Answers, gather
-from zeroclaw_tui.onboard.plan import (
-    Plan,
-    apply_plan,
-    make_plan,
-)
+from zeroclaw_tui.onboard.plan import Plan, apply_plan, make_plan
 from zeroclaw_tui.onboard.situation import Situation, candidates, situation_at
 
 KEY = bytes(range(32)).hex()

@@ -9,14 +9,7 @@ from zeroclaw_tui.backends.lookup import entries_with_key, fill_vectors, row_wit
 from zeroclaw_tui.memory.change import Draft, NewVector, Vector
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import Sort, SortField
-from zeroclaw_tui.testing.tools import (
-    JournalRecorder,
-    create,
-    delete,
-    edit,
-    row_of,
-    undo,
-)
+from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, edit, row_of, undo
 
 OLD = "2026-01-01T00:00:00Z"
 ONE = Vector(np.array([1, 0, 0], dtype="<f4").tobytes(), "hash", "hash:3")

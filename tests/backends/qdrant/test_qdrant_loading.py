@@ -13,16 +13,7 @@ from zeroclaw_tui.backends.lookup import count_facets, count_matching
 from zeroclaw_tui.backends.qdrant import store
 from zeroclaw_tui.backends.qdrant.store import LOADED_SECONDS_PER_POINT, QdrantMemory
 from zeroclaw_tui.memory.errors import Refused
-from zeroclaw_tui.memory.query import (
-    ENTRIES,
-    EVERYTHING,
-    EXCERPTS,
-    HANDLES,
-    ROWS,
-    VERSIONS,
-    MemoryFilter,
-    Query,
-)
+from zeroclaw_tui.memory.query import ENTRIES, EVERYTHING, EXCERPTS, HANDLES, ROWS, VERSIONS, MemoryFilter, Query
 from zeroclaw_tui.testing.samples import NOW, sample_entries
 from zeroclaw_tui.testing.tools import delete
 

@@ -65,8 +65,7 @@ async def opened(url: str, key: str = KEY, seconds: float = 8.0) -> InspectorErr
 
 
 @pytest.mark.parametrize(
-    ("key", "sentence"),
-    [("wrong-key-8Zp2", "refuses the API key (HTTP 401)"), ("", "wants an API key (HTTP 401)")],
+    ("key", "sentence"), [("wrong-key-8Zp2", "refuses the API key (HTTP 401)"), ("", "wants an API key (HTTP 401)")]
 )
 async def test_a_wrong_or_missing_key(server, key, sentence):
     error = await opened(server.base, key)
@@ -155,8 +154,7 @@ async def test_vectors_of_another_length_are_reported_and_refused(server):
 
 
 @pytest.mark.parametrize(
-    "url",
-    ["", "localhost:6333", "ftp://h", "http://", "http://h:port", "http://h/?api-key=secret1234", "http://h/#x"],
+    "url", ["", "localhost:6333", "ftp://h", "http://", "http://h:port", "http://h/?api-key=secret1234", "http://h/#x"]
 )
 def test_a_url_that_is_none(url):
     with pytest.raises(UsageError) as caught:

@@ -53,11 +53,7 @@ def test_explain_goes_to_what_rmem_returns_and_no_further(ask):
     assert (returned["returned"], returned["place"], returned["of"]) == (True, 1, 1)
 
 
-CHANGES = (
-    ("forget", BREAD_KEY, "--yes"),
-    ("store", "tea", "Mila likes tea"),
-    ("erase", "rye bread", "--yes"),
-)
+CHANGES = (("forget", BREAD_KEY, "--yes"), ("store", "tea", "Mila likes tea"), ("erase", "rye bread", "--yes"))
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=" ".join)

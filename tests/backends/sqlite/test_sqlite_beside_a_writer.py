@@ -23,14 +23,7 @@ from zeroclaw_tui.backends.lookup import count_facets, whole_entry
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.files.database import connect_read_only_blocking
 from zeroclaw_tui.memory.errors import InspectorError, Unreadable
-from zeroclaw_tui.memory.query import (
-    EXCERPTS,
-    NEWEST_STORED,
-    MemoryFilter,
-    Query,
-    Sort,
-    SortField,
-)
+from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query, Sort, SortField
 from zeroclaw_tui.testing.tools import handles_of
 
 LATER = "2026-12-31T00:00:00+00:00"

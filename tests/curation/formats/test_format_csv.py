@@ -48,11 +48,7 @@ def test_another_table_states_only_its_full_cells(tmp_path):
         {"key": "b", "content": "Bees", "importance": 0.5, "pinned": 1, "created_at": "2026-03-01T10:00:00+00:00"},
         {"key": "w", "content": "Wax"},
     ]
-    assert lost == {
-        "column mood": 1,
-        "importance that cannot be read": 1,
-        "pinned that cannot be read": 1,
-    }
+    assert lost == {"column mood": 1, "importance that cannot be read": 1, "pinned that cannot be read": 1}
 
 
 def test_markdown_is_for_people_and_nothing_in_a_content_ends_its_fence():

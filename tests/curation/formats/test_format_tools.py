@@ -108,13 +108,7 @@ def _json(folder: Path, document: Any) -> Path:
         (
             "mem0.json",
             {"mem0_9a1b00000000": "hobbies: Mila keeps bees", "mem0_9a1b00000003": "core: Deploys on Fridays"},
-            {
-                "hash": 1,
-                "metadata": 1,
-                "role": 1,
-                "expired memories": 1,
-                "memories without text": 1,
-            },
+            {"hash": 1, "metadata": 1, "role": 1, "expired memories": 1, "memories without text": 1},
         ),
         (
             "rmem.json",
@@ -157,7 +151,7 @@ def test_owner_session_and_times_are_read():
         "session_id": "0b0e7c1e-0000-4000-8000-000000000002",
     }
     assert stated("openclaw", "openclaw_2026_03_01_0715_conversation_summary_4a6e85e8")[1] == {
-        "created_at": "2026-03-01T00:00:00+00:00",
+        "created_at": "2026-03-01T00:00:00+00:00"
     }
 
 
@@ -242,9 +236,7 @@ _NAMES = st.sampled_from(
 _TIMES = st.sampled_from(["0001-01-01", "9999-12-31 23:59:59", "0001-01-01T00:00:00+14:00", "2026-W01-1"])
 _LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=12) | _TIMES
 _VALUES = st.recursive(
-    _LEAVES,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_NAMES, inner, max_size=6),
-    max_leaves=25,
+    _LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_NAMES, inner, max_size=6), max_leaves=25
 )
 
 

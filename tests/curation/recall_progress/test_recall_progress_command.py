@@ -85,10 +85,7 @@ def test_a_broken_endpoint_costs_the_vector_and_not_the_keyword_hits(
     ("arguments", "wanted"),
     [
         (("store", "k", "Fresh leaves"), "the vector of a text: about 3 tokens; the text leaves"),
-        (
-            ("reindex", "--yes", "--id", "id-000", "--id", "id-001"),
-            "the vectors of 2 texts: about 15 tokens;",
-        ),
+        (("reindex", "--yes", "--id", "id-000", "--id", "id-001"), "the vectors of 2 texts: about 15 tokens;"),
     ],
     ids=["store", "reindex"],
 )

@@ -55,8 +55,7 @@ def test_what_is_lost_is_exactly_what_zeroclaw_reads_otherwise(rows):
 
 
 @pytest.mark.parametrize(
-    ("text", "because"),
-    [(OTHERS_FILE, "another program"), ("", "empty"), ("### `k`\n\ntext\n", "another program")],
+    ("text", "because"), [(OTHERS_FILE, "another program"), ("", "empty"), ("### `k`\n\ntext\n", "another program")]
 )
 def test_a_file_of_another_program_is_recognised(text, because):
     read = read_snapshot(text)

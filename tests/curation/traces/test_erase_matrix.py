@@ -5,17 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from erase_samples import (
-    LAYOUTS,
-    OTHERS,
-    STAYING,
-    TEXT,
-    Planted,
-    bytes_left,
-    plant,
-    rows,
-    words_left,
-)
+from erase_samples import LAYOUTS, OTHERS, STAYING, TEXT, Planted, bytes_left, plant, rows, words_left
 from support import left_texts
 
 from zeroclaw_tui.curation.traces.erase import erase_texts, plan_erase

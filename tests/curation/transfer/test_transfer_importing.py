@@ -131,10 +131,7 @@ async def test_a_key_or_an_id_that_a_file_repeats_loses_nothing_unseen(on_clash,
 @pytest.mark.parametrize("on_clash", ["skip", "overwrite", "rename"])
 async def test_what_another_agent_has_is_new_for_the_agent_that_was_named(tmp_path, on_clash):
     """With ids of its own, by which the other's are left alone and one names the other it was superseded by."""
-    rows = [
-        {"id": "1", "key": "k", "content": "one", "superseded_by": "2"},
-        {"id": "2", "key": "l", "content": "two"},
-    ]
+    rows = [{"id": "1", "key": "k", "content": "one", "superseded_by": "2"}, {"id": "2", "key": "l", "content": "two"}]
     here = make(tmp_path / "here.db", "G4", rows)
     change(here, "INSERT INTO agents (id, alias, created_at) VALUES ('w', 'writer', '2026')")
     file = await exported(here, tmp_path / "x.jsonl")
@@ -209,10 +206,7 @@ async def test_what_the_agent_stored_in_the_meantime_is_not_touched(tmp_path, mo
         plan = await plan_import(Target.of(library), file)
         monkeypatch.setattr(SqliteMemory, "apply", after_the_agent)
         outcome = await import_memories(Target.of(library), plan, "skip")
-        assert (outcome.count, outcome.notes) == (
-            1,
-            ("Left out 1 memory, because the key or the ID is taken.",),
-        )
+        assert (outcome.count, outcome.notes) == (1, ("Left out 1 memory, because the key or the ID is taken.",))
     assert await _contents(here) == {"a": "the agent's", "b": "file's"}
 
 
