@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import pytest
 from journal_world import opened_world
-from support.patient import Patient
+from patient import ROWS, Patient
+from support.installs import make_install
 
 
 @pytest.fixture
 def make_patient(tmp_path):
-    """Makes installs; the generation tells the layout unless one is said."""
+    """Makes installs, with an empty folder for a database where no generation is named."""
 
-    def make(generation="G2", layout="", more=""):
-        is_new = generation in ("G3", "G4")
-        head = "schema_version = 3\n" if is_new else "default_temperature = 0.7\n"
-        config = f'{head}[memory]\nbackend = "sqlite"\n{more}'
-        return Patient(tmp_path / "zc", generation, layout or ("data" if is_new else "workspace"), config)
+    def make(generation="G2", settings=""):
+        made = make_install(tmp_path / "zc", generation, ROWS, settings=settings)
+        return Patient(made.config_dir, made.root)
 
     return make
 

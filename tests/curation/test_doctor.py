@@ -9,10 +9,8 @@ from pathlib import Path
 
 import pytest
 from support import small_store
-from support.opened import opened_at
+from support.installs import make_install
 
-from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.doctor import examine
 from zeroclaw_tui.memory.errors import Corrupt
 
@@ -28,7 +26,7 @@ async def test_a_healthy_store_is_reported_check_by_check(make_patient):
         assert {"keyword-index", "triggers", "log-size", "pages", "index-words"} <= {one.id for one in report.findings}
         assert report.is_healthy
         assert report.is_deep
-        patient.folder.rename(patient.folder.with_name(generation))
+        patient.config_dir.rename(patient.config_dir.with_name(generation))
 
 
 @pytest.mark.parametrize(
@@ -48,7 +46,7 @@ async def test_a_healthy_store_is_reported_check_by_check(make_patient):
 )  # fmt: skip
 async def test_a_keyword_index_that_fell_behind_is_serious_and_rebuilt(make_patient, id, breaks):
     patient = make_patient()
-    patient.change(*breaks)
+    patient.run(*breaks)
     before = patient.rows()
     finding = await patient.finding(id)
     assert (finding.risk, finding.repair) == ("serious", "rebuild keyword index")
@@ -72,7 +70,7 @@ async def test_a_keyword_index_with_a_damaged_page_is_serious_and_rebuilt(make_p
     assert (await patient.report(deep=True)).is_healthy
     assert (patient.rows(), patient.made()) == (before, made)
     assert patient.found("harbour") == len(before)
-    patient.change("DELETE FROM memories WHERE rowid = 3")
+    patient.run("DELETE FROM memories WHERE rowid = 3")
     assert patient.found("harbour") == len(before) - 1
 
 
@@ -91,9 +89,8 @@ async def test_damage_beyond_the_keyword_index_is_not_repaired(make_patient):
 async def test_words_that_differ_are_found_by_the_deep_check_only(make_patient):
     """The counts agree, but the index holds the text of before."""
     patient = make_patient()
-    trigger = patient.database
-    small_store.change(trigger, "DROP TRIGGER memories_au")
-    patient.change(
+    patient.change("DROP TRIGGER memories_au")
+    patient.run(
         "UPDATE memories SET content = 'a lighthouse' WHERE rowid = 2",
         "CREATE TRIGGER memories_au AFTER UPDATE ON memories BEGIN INSERT INTO memories_fts(memories_fts, rowid, key, "
         "content) VALUES ('delete', old.rowid, old.key, old.content); INSERT INTO memories_fts(rowid, key, content) "
@@ -123,25 +120,25 @@ async def test_damaged_pages_are_found_on_the_copy(make_patient):
 
 
 async def test_vectors_of_a_wrong_length_are_measured_by_config_and_by_the_store(make_patient):
-    patient = make_patient("G4", more=EMBEDS)
-    small_store.change(patient.database, "UPDATE memories SET embedding = ?", [small_store.blob(1, 2, 3)])
+    patient = make_patient("G4", settings=EMBEDS)
+    patient.change("UPDATE memories SET embedding = ?", [small_store.blob(1, 2, 3)])
     finding = await patient.finding("vector-lengths")
     assert finding.risk == "serious", "all of them are wrong"
     assert finding.title.endswith("of another length than 4, by memory.embedding_dimensions.")
-    small_store.change(patient.database, "INSERT INTO memory_meta VALUES ('embedding_dimensions', '3')")
+    patient.change("INSERT INTO memory_meta VALUES ('embedding_dimensions', '3')")
     assert (await patient.finding("vector-lengths")).risk == "fine"
     assert (await patient.finding("vector-model")).risk == "worth knowing"
     half = small_store.blob(1, 2, 3, 4, 5)
-    small_store.change(patient.database, "UPDATE memories SET embedding = ? WHERE rowid = 1", [half])
+    patient.change("UPDATE memories SET embedding = ? WHERE rowid = 1", [half])
     finding = await patient.finding("vector-lengths")
     assert finding.title == "1 memory has a vector of another length than 3, by the store's own note."
     assert finding.repair is None, "the configured model would make others again"
 
 
 async def test_vectors_are_counted_where_a_provider_is_configured(make_patient):
-    patient = make_patient(more=EMBEDS)
+    patient = make_patient(settings=EMBEDS)
     daily = "UPDATE memories SET embedding = ? WHERE category = 'daily'"
-    small_store.change(patient.database, daily, [small_store.blob(1, 2, 3, 4)])
+    patient.change(daily, [small_store.blob(1, 2, 3, 4)])
     finding = await patient.finding("vectors")
     assert finding.title == "8 memories are without a vector, 4 with one."
     assert (finding.risk, finding.repair) == ("worth knowing", "fill vectors")
@@ -149,7 +146,7 @@ async def test_vectors_are_counted_where_a_provider_is_configured(make_patient):
 
 async def test_tables_of_another_shape_come_first(make_patient):
     patient = make_patient("G4")
-    patient.change("ALTER TABLE memories DROP COLUMN importance")
+    patient.run("ALTER TABLE memories DROP COLUMN importance")
     findings = (await patient.report()).findings
     assert (findings[0].id, findings[0].risk) == ("shape", "serious")
     assert "importance" in findings[0].title
@@ -185,7 +182,7 @@ async def test_a_log_nobody_has_open_is_folded_in(make_patient):
 
 
 async def not_open(patient) -> object:
-    report = await examine(patient.config, None)
+    report = await examine(patient.config(), None)
     assert not report.is_healthy
     return next(finding for finding in report.findings if finding.id == "not-open")
 
@@ -196,8 +193,8 @@ async def test_a_store_that_does_not_open_says_why_and_what_is_left(make_patient
     finding = await not_open(patient)
     assert "is not a SQLite database" in finding.title
     assert "hydrate" not in finding.by_hand
-    (patient.folder / "workspace" / "MEMORY_SNAPSHOT.md").write_text("# snapshot\n")
-    backup = patient.folder / "zeroclaw-tui" / "backups" / "brain.db.20260301T101010.000000Z.db"
+    patient.write("MEMORY_SNAPSHOT.md", "# snapshot\n")
+    backup = patient.config_dir / "zeroclaw-tui" / "backups" / "brain.db.20260301T101010.000000Z.db"
     backup.parent.mkdir(parents=True)
     backup.write_bytes(b"a backup")
     finding = await not_open(patient)
@@ -206,14 +203,12 @@ async def test_a_store_that_does_not_open_says_why_and_what_is_left(make_patient
 
 
 async def test_markdown_and_none_are_examined_as_far_as_that_goes(tmp_path):
-    root = tmp_path / "zc" / "workspace"
-    root.mkdir(parents=True)
-    (root / "MEMORY.md").write_text("# Long-Term Memory\n\n- **lang**: Rust\n")
+    install = make_install(tmp_path / "zc", None)
+    install.write("MEMORY.md", "# Long-Term Memory\n\n- **lang**: Rust\n")
     for backend in ("markdown", "none"):
-        (tmp_path / "zc" / "config.toml").write_text(f'default_temperature = 0.7\n[memory]\nbackend = "{backend}"\n')
-        config = configs_for(OpenOptions(config_dir=tmp_path / "zc"), {"HOME": str(tmp_path)})[0]
-        async with opened_at(config) as library:
-            report = await examine(config, library, deep=True)
+        install.configure(backend=backend)
+        async with install.opened() as library:
+            report = await examine(install.config(), library, deep=True)
         assert report.is_healthy
         assert "store" in {finding.id for finding in report.findings}
         assert report.notes

@@ -16,9 +16,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from patient import NOW
 from support import small_store
 from support.databases import HYDRATED, create_database
-from support.patient import NOW
 
 from zeroclaw_tui.backends.sqlite.schema import statements
 from zeroclaw_tui.curation.changes import remove_memories, store_memory, undo
@@ -44,7 +44,7 @@ def hydrated(patient, version: str) -> None:
     create_database(patient.database, HYDRATED)
     rows = [{"key": f"key {at}", "content": f"memory {at} of {version} about the harbour"} for at in range(40)]
     small_store.add(patient.database, rows)
-    patient.change("INSERT INTO memories_fts(memories_fts) VALUES ('rebuild')")
+    patient.run("INSERT INTO memories_fts(memories_fts) VALUES ('rebuild')")
 
 
 def made(database: Path) -> dict[str, str]:
@@ -56,7 +56,7 @@ def made(database: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("version", VERSIONS)
 async def test_it_is_repaired_to_all_that_zeroclaw_makes_and_then_written_to(make_patient, version):
-    patient = make_patient("", "workspace")
+    patient = make_patient(None)
     hydrated(patient, version)
     before = patient.rows()
     finding = await patient.finding("hydrated")
@@ -66,7 +66,7 @@ async def test_it_is_repaired_to_all_that_zeroclaw_makes_and_then_written_to(mak
     report = await patient.report(deep=True)
     assert report.is_healthy, [finding.title for finding in report.findings if finding.risk == "serious"]
     assert patient.rows() == before
-    async with patient.library() as library:
+    async with patient.opened() as library:
         assert library.read_only_because is None
         assert library.memory.about.generation == "G1"
         await store_memory(library, Draft("new", "a word of its own: zanzibar"))
@@ -78,7 +78,7 @@ async def test_it_is_repaired_to_all_that_zeroclaw_makes_and_then_written_to(mak
     assert patient.rows() == before
     assert patient.found("zanzibar") == 0
     # ZeroClaw runs its statements with IF NOT EXISTS: the names and columns they need are there.
-    empty = patient.folder / "empty.db"
+    empty = patient.config_dir / "empty.db"
     create_database(empty, "G1")
     ours, theirs = made(patient.database), made(empty)
     assert theirs.keys() <= ours.keys()
@@ -95,12 +95,12 @@ async def test_it_is_repaired_to_all_that_zeroclaw_makes_and_then_written_to(mak
 
 
 async def test_the_backup_is_the_database_of_before_for_its_owner_only(make_patient):
-    patient = make_patient("", "workspace")
+    patient = make_patient(None)
     hydrated(patient, "0.7.5")
     before = made(patient.database)
     repaired = await patient.repair("hydrated")
     assert repaired.backup is not None
-    assert repaired.backup.parent == patient.folder / "zeroclaw-tui" / "backups"
+    assert repaired.backup.parent == patient.config_dir / "zeroclaw-tui" / "backups"
     assert repaired.backup.stat().st_mode & 0o777 == 0o600
     assert made(repaired.backup) == before
     again = hashlib.sha256(repaired.backup.read_bytes()).hexdigest()
@@ -134,7 +134,7 @@ def left_open(database: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 def make_holes(patient) -> None:
     """Rows deleted again leave free pages, and gaps between the rowids."""
-    patient.change(
+    patient.run(
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900) "
         "INSERT INTO memories (id, key, content, created_at, updated_at) SELECT 'gone' || i, 'gone' || i, "
         "replace(hex(zeroblob(800)), '00', 'gone '), '2026-01-01', '2026-01-01' FROM n",
@@ -150,12 +150,12 @@ def has_journal_mode(database: Path) -> str:
 @pytest.mark.parametrize("mode", ["wal", "delete"])
 async def test_it_gets_small_and_every_memory_is_as_it_was(make_patient, mode):
     patient = make_patient()
-    patient.change(f"PRAGMA journal_mode = {mode}")
+    patient.run(f"PRAGMA journal_mode = {mode}")
     make_holes(patient)
     before, size, words = patient.rows(), patient.database.stat().st_size, patient.found("harbour")
     finding = await patient.finding("free-space")
     assert (finding.risk, finding.repair) == ("worth knowing", "compact")
-    done = await compact(patient.config, NOW)
+    done = await compact(patient.config(), NOW)
     assert patient.database.stat().st_size < size / 4
     assert patient.rows() == before
     assert patient.found("harbour") == words
@@ -176,11 +176,11 @@ async def test_not_while_another_program_has_it_open(make_patient, monkeypatch, 
         monkeypatch.setattr(whole_database, "_PROCESSES", Path("/nowhere"))
     with left_open(patient.database) as child:
         with pytest.raises(Locked) as refused:
-            await compact(patient.config, NOW)
+            await compact(patient.config(), NOW)
         assert (f"process {child.pid}" in refused.value.message) == can_tell
         assert patient.database.stat().st_size == size
-        assert not (patient.folder / "zeroclaw-tui" / "backups").exists()
-    await compact(patient.config, NOW)
+        assert not (patient.config_dir / "zeroclaw-tui" / "backups").exists()
+    await compact(patient.config(), NOW)
     assert patient.database.stat().st_size < size
 
 
@@ -188,10 +188,10 @@ async def test_as_a_repair_the_open_library_steps_aside_and_goes_on(make_patient
     patient = make_patient()
     make_holes(patient)
     size = patient.database.stat().st_size
-    async with patient.library() as library:
-        report = await examine(patient.config, library)
+    async with patient.opened() as library:
+        report = await examine(patient.config(), library)
         (finding,) = [finding for finding in report.findings if finding.id == "free-space"]
-        await repair_finding(patient.config, library, finding, NOW)
+        await repair_finding(patient.config(), library, finding, NOW)
         assert patient.database.stat().st_size < size
         page = await library.memory.rows(Query(EXCERPTS, MemoryFilter(), NEWEST_STORED, limit=50))
         assert len(page) == len(patient.rows())
@@ -202,7 +202,7 @@ async def test_what_is_only_in_the_log_is_in_the_backup(make_patient):
     with closing(sqlite3.connect(patient.database, isolation_level=None)) as writer:
         writer.execute("PRAGMA wal_autocheckpoint = 0")
         writer.execute("UPDATE memories SET content = 'only in the log' WHERE rowid = 1")
-        backup = await back_up(patient.config, NOW)
+        backup = await back_up(patient.config(), NOW)
         writer.execute("UPDATE memories SET content = 'later' WHERE rowid = 1")
     with closing(sqlite3.connect(backup)) as connection:
         content = connection.execute("SELECT content FROM memories WHERE rowid = 1").fetchone()[0]
@@ -214,17 +214,17 @@ async def test_what_is_only_in_the_log_is_in_the_backup(make_patient):
 
 async def test_the_last_five_stay(make_patient):
     patient = make_patient()
-    made = [await back_up(patient.config, NOW + timedelta(minutes=at)) for at in range(7)]
-    assert backups_of(patient.config) == made[:1:-1]
+    made = [await back_up(patient.config(), NOW + timedelta(minutes=at)) for at in range(7)]
+    assert backups_of(patient.config()) == made[:1:-1]
     assert sorted(path.name for path in made[0].parent.iterdir()) == [path.name for path in made[2:]]
-    clock_put_back = await back_up(patient.config, NOW - timedelta(days=1))
-    assert backups_of(patient.config) == [*made[:2:-1], clock_put_back]
+    clock_put_back = await back_up(patient.config(), NOW - timedelta(days=1))
+    assert backups_of(patient.config()) == [*made[:2:-1], clock_put_back]
 
 
 async def test_no_room_is_said_and_nothing_is_left(make_patient, monkeypatch):
     patient = make_patient()
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=1000))
-    backups = patient.folder / "zeroclaw-tui" / "backups"
+    backups = patient.config_dir / "zeroclaw-tui" / "backups"
     with pytest.raises(Unreadable, match=f"There is no room in {re.escape(str(backups))}: "):
-        await back_up(patient.config, NOW)
+        await back_up(patient.config(), NOW)
     assert list(backups.iterdir()) == []

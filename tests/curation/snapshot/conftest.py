@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from snapshot_samples import make_install, opened
+from support.installs import make_install
 from support.small_store import blob
 
 ROWS = (
@@ -18,7 +18,6 @@ ROWS = (
 @pytest.fixture
 async def library(request, tmp_path):
     """Four core memories, one of them superseded, and one of a day."""
-    make_install(tmp_path / "zc", getattr(request, "param", "G4"), ROWS)
-    found = await opened(tmp_path / "zc")
-    yield found
-    await found.close()
+    install = make_install(tmp_path / "zc", getattr(request, "param", "G4"), ROWS)
+    async with install.opened() as library:
+        yield library

@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 # Everything is imported before the first fork: what a child imports would count as its system calls.
-from snapshot_samples import config_of, make_install, opened, rows_in
+from snapshot_samples import rows_in
 from support import kill_points, killing
+from support.installs import Install, make_install
 
 from zeroclaw_tui.backends.sqlite import store as _store
 from zeroclaw_tui.curation import changes
@@ -34,24 +36,21 @@ EARLIER = b"### \xf0\x9f\x94\x91 `earlier`\n\nan earlier snapshot\n"
 
 def prepare(folder: Path, action: str) -> None:
     if action == "snapshot":
-        root = make_install(folder, "G2", ROWS)
-        (root / NAME).write_bytes(EARLIER)
+        make_install(folder, "G2", ROWS).write(NAME, EARLIER)
         return
-    root = make_install(folder, None)
     entries = "".join(f"### 🔑 `{row['key']}`\n\n{row['content']}\n\n" for row in ROWS)
-    (root / NAME).write_text(entries)
+    make_install(folder, None).write(NAME, entries)
 
 
-async def write(folder: Path) -> None:
-    library = await opened(folder)
-    kill_points.mark()
-    await write_snapshot(library)
-    kill_points.mark()
-    await library.close()
+async def write(install: Install) -> None:
+    async with install.opened() as library:
+        kill_points.mark()
+        await write_snapshot(library)
+        kill_points.mark()
 
 
-async def make(folder: Path) -> None:
-    config = config_of(folder)
+async def make(install: Install) -> None:
+    config = install.config()
     target = await Target.at(config, "0.1.7")
     plan = await plan_hydrate(target, config.install.root / NAME)
     kill_points.mark()
@@ -64,30 +63,29 @@ def loses_nothing(snapshot: Snapshot) -> bool:
     return any("loses nothing" in note for note in snapshot.notes)
 
 
-async def check_written(folder: Path) -> None:
+async def check_written(install: Install) -> None:
     """The old file or the new one, whole; the copy next to it is used only where it says the same; an undo restores."""
-    library = await opened(folder)
-    file = place_of(library.config)
-    is_old = file.read_bytes() == EARLIER
-    loaded = load(file)
-    assert len(loaded.rows) == (1 if is_old else len(ROWS)), "half a snapshot"
-    assert loses_nothing(loaded) != is_old, "the copy beside is not taken for what it is"
-    await library.trash.recover(library.memory)
-    while await library.trash.last() is not None:
-        await changes.undo(library)
-    assert file.read_bytes() == EARLIER, "the earlier snapshot is lost"
-    assert not file.with_name(SIDE_CAR).exists(), "an undo left the copy beside"
-    await write_snapshot(library)
-    assert loses_nothing(load(file)), "doing it again did not finish it"
-    await library.close()
+    async with install.opened() as library:
+        file = place_of(library.config)
+        is_old = file.read_bytes() == EARLIER
+        loaded = load(file)
+        assert len(loaded.rows) == (1 if is_old else len(ROWS)), "half a snapshot"
+        assert loses_nothing(loaded) != is_old, "the copy beside is not taken for what it is"
+        await library.trash.recover(library.memory)
+        while await library.trash.last() is not None:
+            await changes.undo(library)
+        assert file.read_bytes() == EARLIER, "the earlier snapshot is lost"
+        assert not file.with_name(SIDE_CAR).exists(), "an undo left the copy beside"
+        await write_snapshot(library)
+        assert loses_nothing(load(file)), "doing it again did not finish it"
 
 
-async def check_made(folder: Path) -> None:
+async def check_made(install: Install) -> None:
     """No database, an empty one, or a whole one; doing it again finishes it."""
-    config = config_of(folder)
+    config = install.config()
     if file_size(config.database):
         assert len(rows_in(config.database)) in (0, len(ROWS)), "half a database"
-    await make(folder)
+    await make(install)
     assert len(rows_in(config.database)) == len(ROWS), "doing it again did not finish it"
 
 
@@ -102,8 +100,9 @@ def main() -> int:
     return killing.kill_at_points(given.action, place, given.points, act, check, holds="every file whole")
 
 
-def _on(work: Callable[[Path], object], folder: Path) -> Callable[[], None]:
-    return lambda: asyncio.run(work(folder))
+def _on(work: Callable[[Install], Coroutine[Any, Any, None]], folder: Path) -> Callable[[], None]:
+    install = Install(folder, folder / "workspace")
+    return lambda: asyncio.run(work(install))
 
 
 if __name__ == "__main__":

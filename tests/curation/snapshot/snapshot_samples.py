@@ -1,4 +1,4 @@
-"""Installs with a store, real snapshots, and texts that are hard on ZeroClaw's format."""
+"""Real snapshots, and texts that are hard on ZeroClaw's format."""
 
 from __future__ import annotations
 
@@ -6,17 +6,13 @@ import gzip
 import json
 import sqlite3
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from support import golden, small_store
+from support import golden
 
-from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.config_choice import configs_for
-from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.memory.entry import MemoryEntry
 
 VERSIONS = [version for version in ("0.1.7", "0.7.5", "0.8.3", "0.8.4") if golden.has(version, "MEMORY_SNAPSHOT.md")]
@@ -49,28 +45,6 @@ def really_hydrated(version: str) -> list[tuple[str, str]]:
         database.write_bytes(whole.read_bytes() if whole.exists() else gzip.decompress(packed.read_bytes()))
         with closing(sqlite3.connect(database)) as connection:
             return connection.execute("SELECT key, content FROM memories ORDER BY rowid").fetchall()
-
-
-def make_install(folder: Path, generation: str | None, rows: Iterable[dict[str, Any]] = ()) -> Path:
-    """A config dir, with a database unless `generation` is None; gives the workspace or data folder."""
-    is_new = generation in ("G3", "G4")
-    root = folder / ("data" if is_new else "workspace")
-    (root / "memory").mkdir(parents=True)
-    words = "schema_version = 3\n" if is_new else "default_temperature = 0.7\n"
-    (folder / "config.toml").write_text(f'{words}[memory]\nbackend = "sqlite"\nauto_save = true\n')
-    if generation is not None:
-        small_store.make(root / "memory" / "brain.db", generation, rows)
-    return root
-
-
-def config_of(folder: Path, **options: Any) -> MemoryConfig:
-    """What the program reads of an install."""
-    return configs_for(OpenOptions(config_dir=folder, **options), {"HOME": str(folder)})[0]
-
-
-async def opened(folder: Path, **options: Any) -> Library:
-    """An install, open."""
-    return await open_library(config_of(folder, **options))
 
 
 def rows_in(database: Path, columns: Sequence[str] = ("*",)) -> list[tuple[Any, ...]]:

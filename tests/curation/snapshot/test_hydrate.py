@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from snapshot_samples import config_of, make_install, opened, real_snapshot, really_hydrated, rows_in
+from snapshot_samples import real_snapshot, really_hydrated, rows_in
+from support.installs import Install, make_install
 
 from zeroclaw_tui.backends.lookup import entries_with_key
 from zeroclaw_tui.curation import changes
@@ -36,12 +35,11 @@ Green tea at four
 """
 
 
-async def _made(folder: Path, version: str | None = None) -> Outcome:
+async def _made(install: Install, version: str | None = None) -> Outcome:
     """The database of an install without one, made of the snapshot in its place."""
-    config = config_of(folder)
-    target = await Target.at(config, version)
+    target = await Target.at(install.config(), version)
     try:
-        return await import_memories(target, await plan_hydrate(target, place_of(config)), "skip")
+        return await import_memories(target, await plan_hydrate(target, place_of(install.config())), "skip")
     finally:
         await target.close()
 
@@ -67,34 +65,30 @@ async def test_new_memories_become_core_with_the_dates_of_the_file(library, hand
 
 
 async def test_a_store_that_is_not_sqlite_is_refused(tmp_path, hand_made):
-    make_install(tmp_path / "zc", "G2", [])
-    notes = await opened(tmp_path / "zc", backend="markdown")
-    with pytest.raises(Refused, match="hydrates only"):
-        await plan_hydrate(Target.of(notes), hand_made)
-    await notes.close()
+    async with make_install(tmp_path / "zc", "G2").opened(backend="markdown") as notes:
+        with pytest.raises(Refused, match="hydrates only"):
+            await plan_hydrate(Target.of(notes), hand_made)
 
 
 async def test_a_real_snapshot_becomes_a_store_of_what_zeroclaw_hydrates(tmp_path):
     """But one that opens, with the dates of the file, and with a keyword index in step."""
-    root = make_install(tmp_path / "zc", None)
-    (root / NAME).write_bytes(real_snapshot("0.1.7").encode())
-    config = config_of(tmp_path / "zc")
-    assert (await _made(tmp_path / "zc", "0.1.7")).count == 679
-    assert sorted(rows_in(config.database, ("key", "content"))) == sorted(really_hydrated("0.1.7"))
-    dates = {(found.key, found.values["created_at"], found.values["updated_at"]) for found in load(root / NAME).rows}
-    assert set(rows_in(config.database, ("key", "created_at", "updated_at"))) == dates
-    library = await opened(tmp_path / "zc")
-    again = await plan_hydrate(Target.of(library), root / NAME)
-    assert (again.new, again.same, again.taken) == (0, 679, 0)
-    await changes.undo(library)
-    assert await library.memory.count() == 0
-    await library.close()
+    install = make_install(tmp_path / "zc", None)
+    file = install.write(NAME, real_snapshot("0.1.7"))
+    assert (await _made(install, "0.1.7")).count == 679
+    assert sorted(rows_in(install.database, ("key", "content"))) == sorted(really_hydrated("0.1.7"))
+    dates = {(found.key, found.values["created_at"], found.values["updated_at"]) for found in load(file).rows}
+    assert set(rows_in(install.database, ("key", "created_at", "updated_at"))) == dates
+    async with install.opened() as library:
+        again = await plan_hydrate(Target.of(library), file)
+        assert (again.new, again.same, again.taken) == (0, 679, 0)
+        await changes.undo(library)
+        assert await library.memory.count() == 0
 
 
 async def test_a_log_without_its_database_is_not_touched(tmp_path):
-    root = make_install(tmp_path / "zc", None)
-    (root / NAME).write_text(HAND_MADE)
-    (root / "memory" / "brain.db-wal").write_bytes(b"writes")
+    install = make_install(tmp_path / "zc", None)
+    install.write(NAME, HAND_MADE)
+    log = install.write("memory/brain.db-wal", b"writes")
     with pytest.raises(InspectorError):
-        await _made(tmp_path / "zc")
-    assert [path.name for path in (root / "memory").iterdir()] == ["brain.db-wal"]
+        await _made(install)
+    assert [path.name for path in log.parent.iterdir()] == ["brain.db-wal"]

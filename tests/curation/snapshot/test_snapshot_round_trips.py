@@ -9,8 +9,9 @@ from typing import Any
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from snapshot_samples import PIECES, config_of, make_install, opened, rows_in
+from snapshot_samples import PIECES, rows_in
 from support import small_store
+from support.installs import make_install
 
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.formats.snapshot import SIDE_CAR, load, read_snapshot
@@ -27,24 +28,23 @@ _rows = st.lists(st.tuples(_keys, _contents), min_size=1, max_size=5, unique_by=
 
 
 async def _there_and_back(folder: Path, rows: list[dict[str, Any]]) -> None:
-    root = make_install(folder, "G1", rows)
-    database = root / "memory" / "brain.db"
+    install = make_install(folder, "G1", rows)
+    database = install.database
     before = rows_in(database)
-    library = await opened(folder)
-    await write_snapshot(library)
-    file = place_of(library.config)
-    assert {difference.where for difference in await compare(library, load(file))} == {"same"}
-    small_store.change(database, "DELETE FROM memories")
-    await _hydrate(Target.of(library), file)
-    assert sorted(rows_in(database)) == sorted(before)
-    await changes.undo(library)
-    assert rows_in(database) == []
-    await library.close()
+    async with install.opened() as library:
+        await write_snapshot(library)
+        file = place_of(library.config)
+        assert {difference.where for difference in await compare(library, load(file))} == {"same"}
+        small_store.change(database, "DELETE FROM memories")
+        await _hydrate(Target.of(library), file)
+        assert sorted(rows_in(database)) == sorted(before)
+        await changes.undo(library)
+        assert rows_in(database) == []
     # Without the copy next to it comes back what ZeroClaw itself would read.
     file.with_name(SIDE_CAR).unlink()
     for name in ("brain.db", "brain.db-wal", "brain.db-shm"):
         (database.parent / name).unlink(missing_ok=True)
-    target = await Target.at(config_of(folder), "0.1.7")
+    target = await Target.at(install.config(), "0.1.7")
     await _hydrate(target, file)
     await target.close()
     read = {(found.key, found.values["content"]) for found in read_snapshot(file.read_bytes().decode()).rows}

@@ -6,8 +6,8 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from snapshot_samples import make_install, opened
 from support import small_store
+from support.installs import make_install
 
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation import snapshot as snapshots
@@ -21,13 +21,12 @@ async def test_memories_of_one_moment_are_in_the_order_sqlite_gives_zeroclaw(tmp
     """ZeroClaw's own statement orders by the moment only, in descending text order."""
     moments = ("2026-03-01T10:00:00+00:00", "2026-03-01T09:59:59.999999999+00:00", "2026-03-01T10:00:00+01:00")
     rows = [{"key": f"k{at}", "content": f"c{at}", "updated_at": moments[at % 3]} for at in range(3000)]
-    root = make_install(tmp_path / "zc", "G1", rows)
-    library = await opened(tmp_path / "zc")
-    await write_snapshot(library)
-    await library.close()
-    with closing(sqlite3.connect(root / "memory" / "brain.db")) as connection:
+    install = make_install(tmp_path / "zc", "G1", rows)
+    async with install.opened() as library:
+        await write_snapshot(library)
+    with closing(sqlite3.connect(install.database)) as connection:
         found = connection.execute("SELECT key FROM memories WHERE category = 'core' ORDER BY updated_at DESC")
-        assert [read.key for read in read_snapshot((root / NAME).read_text()).rows] == [key for (key,) in found]
+        assert [read.key for read in read_snapshot((install.root / NAME).read_text()).rows] == [key for (key,) in found]
 
 
 async def test_a_snapshot_zeroclaw_wrote_since_stays_when_ours_is_undone(library):
@@ -42,31 +41,27 @@ async def test_a_snapshot_zeroclaw_wrote_since_stays_when_ours_is_undone(library
 
 
 async def test_without_core_memories_nothing_is_written(tmp_path):
-    root = make_install(tmp_path / "zc", "G2", [{"category": "daily"}])
-    (root / NAME).write_text("### 🔑 `k`\n\nan earlier snapshot\n")
-    library = await opened(tmp_path / "zc")
-    with pytest.raises(Refused, match="no core memories"):
-        await write_snapshot(library)
-    await library.close()
-    assert "an earlier snapshot" in (root / NAME).read_text()
+    install = make_install(tmp_path / "zc", "G2", [{"category": "daily"}])
+    install.write(NAME, "### 🔑 `k`\n\nan earlier snapshot\n")
+    async with install.opened() as library:
+        with pytest.raises(Refused, match="no core memories"):
+            await write_snapshot(library)
+    assert "an earlier snapshot" in (install.root / NAME).read_text()
 
 
 async def test_a_lone_store_a_read_only_one_and_other_backends_are_refused(tmp_path):
-    make_install(tmp_path / "zc", "G2", [{}])
+    install = make_install(tmp_path / "zc", "G2", [{}])
     lone = small_store.make(tmp_path / "lone.db", "G2", [{}])
-    library = await opened(tmp_path / "zc", location=str(lone))
-    with pytest.raises(Refused, match="lone store"):
-        await plan_snapshot(library)
-    await library.close()
-    library = await opened(tmp_path / "zc", read_only=True)
-    assert (await plan_snapshot(library)).count == 1
-    with pytest.raises(Refused, match="read-only"):
-        await write_snapshot(library)
-    await library.close()
-    library = await opened(tmp_path / "zc", backend="markdown")
-    with pytest.raises(Refused, match="only for the backends sqlite and lucid"):
-        await plan_snapshot(library)
-    await library.close()
+    async with install.opened(location=str(lone)) as library:
+        with pytest.raises(Refused, match="lone store"):
+            await plan_snapshot(library)
+    async with install.opened(read_only=True) as library:
+        assert (await plan_snapshot(library)).count == 1
+        with pytest.raises(Refused, match="read-only"):
+            await write_snapshot(library)
+    async with install.opened(backend="markdown") as library:
+        with pytest.raises(Refused, match="only for the backends sqlite and lucid"):
+            await plan_snapshot(library)
 
 
 async def test_too_many_vectors_are_left_out_with_a_note(library, monkeypatch):

@@ -9,14 +9,12 @@ import json
 import sqlite3
 import unicodedata
 from collections.abc import Callable, Iterator
-from contextlib import AbstractAsyncContextManager, closing
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from support import left_texts, small_store
-from support.opened import opened
-
-from zeroclaw_tui.curation.library import Library
+from support.installs import Install
 
 TEXT = "Zebediah Quill-Strauß"
 OTHERS = tuple(f"Memory {at} about the harbour, its cranes and the tide" for at in range(40))
@@ -62,17 +60,8 @@ EVERYTHING = Layout("as it is", "folded in", "everything", "G4")
 ALONE = Layout("as it is", "folded in", "store alone", "G4")
 
 
-@dataclass(frozen=True)
-class Planted:
-    """An install: its config dir, its database and the contents of the memories that must stay."""
-
-    config_dir: Path
-    root: Path
-    database: Path
-
-    def opened(self) -> AbstractAsyncContextManager[Library]:
-        """Its library."""
-        return opened(config_dir=self.config_dir)
+class Planted(Install):
+    """An install, and the contents of the memories that must stay."""
 
     def contents(self) -> list[str]:
         """Every memory of the store, in order."""
@@ -102,7 +91,7 @@ def plant(config_dir: Path, layout: Layout) -> Planted:
     database = root / "memory" / "brain.db"
     database.parent.mkdir(parents=True, exist_ok=True)
     _plant_store(database, layout)
-    return Planted(config_dir, root, database)
+    return Planted(config_dir, root)
 
 
 def _plant_store(database: Path, layout: Layout) -> None:

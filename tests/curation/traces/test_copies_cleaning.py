@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 import stat
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from copies_samples import OTHER, SECRET, Place
+from support.installs import Install, make_install
 from support.left_texts import SESSIONS, snapshot
 
 from zeroclaw_tui.curation.changes import preview_turn, undo
@@ -20,16 +19,17 @@ from zeroclaw_tui.curation.traces.copies import clean_copies, find_copies
 from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.memory.change import Conflicts
 
-Make = Callable[..., Place]
+SECRET = "The door code is 4711, tell nobody"
+OTHER = "Prefers Rust for tools and Python for plots"
 
 
 async def _clean(library: Library, *contents: str) -> Any:
     return await clean_copies(library, await find_copies(library, contents or (SECRET,)))
 
 
-async def test_cleaning_removes_only_those_lines_and_undo_restores_the_bytes(make_place):
+async def test_cleaning_removes_only_those_lines_and_undo_restores_the_bytes(tmp_path):
     """Line ends, bytes that are no UTF-8, blanks and the mode of every file stay."""
-    place = make_place("G4", ({"key": "lang", "content": OTHER},))
+    place = make_install(tmp_path / "zeroclaw", "G4", [{"key": "lang", "content": OTHER}])
     files = {
         place.write("MEMORY_SNAPSHOT.md", snapshot(("lang", OTHER), ("door", SECRET))): snapshot(
             ("lang", OTHER)
@@ -75,7 +75,7 @@ async def test_a_file_that_changes_in_the_meantime_is_left_alone(place, monkeypa
     assert notes.read_text() == f"- **door**: {SECRET}\n- **new**: from the agent\n"
 
 
-def _chats(place: Place, *contents: str) -> Path:
+def _chats(place: Install, *contents: str) -> Path:
     """A sessions.db with these messages."""
     path = place.write("sessions/sessions.db", b"")
     with closing(sqlite3.connect(path)) as connection, connection:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from copies_samples import SECRET, Place
 from support import small_store
+from support.installs import Install
 
 from zeroclaw_tui.curation.traces.copies import find_copies
 from zeroclaw_tui.curation.traces.files import TextPlace
 
-Make = Callable[..., Place]
+SECRET = "The door code is 4711, tell nobody"
 
 
-async def _found(place: Place, *contents: str) -> dict[str, list[TextPlace]]:
+async def _found(place: Install, *contents: str) -> dict[str, list[TextPlace]]:
     async with place.opened() as library:
         by_kind: dict[str, list[TextPlace]] = {}
         for copy in await find_copies(library, contents or (SECRET,)):
@@ -46,9 +44,9 @@ async def test_an_unindexed_log_is_not_read(place):
     assert not backup.with_name("discord.db-shm").exists()
 
 
-async def test_notes_of_the_store_itself_are_no_copies(make_place):
+async def test_notes_of_the_store_itself_are_no_copies(place):
     """Where memory is Markdown, the same text on another line is another memory; agents' folders are the store too."""
-    place = make_place(backend="markdown")
+    place.configure(backend="markdown")
     place.database.unlink()
     place.write("MEMORY.md", f"{SECRET}\n")
     place.write("memory/archive/2026-01-01.md", f"{SECRET}\n")

@@ -3,40 +3,24 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
+from contextlib import closing
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from support import small_store
-from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.config_choice import configs_for
+from support.installs import Install
+
 from zeroclaw_tui.curation.doctor import DoctorFinding, DoctorReport, examine, repair_finding
-from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.repairs import RepairOutcome
 
 NOW = datetime(2026, 11, 22, 7, 0, tzinfo=UTC)
 ROWS = [{"content": f"memory {at} about the harbour", "category": "core" if at % 3 else "daily"} for at in range(12)]
 
 
-class Patient:
-    """An install in a folder of its own; `database` may be damaged before anything is asked."""
+class Patient(Install):
+    """An install; `database` may be damaged before anything is asked."""
 
-    def __init__(self, folder: Path, generation: str, layout: str, config: str) -> None:
-        self.folder = folder
-        self.database = folder / layout / "memory" / "brain.db"
-        self.database.parent.mkdir(parents=True)
-        (folder / "config.toml").write_text(config)
-        if generation:
-            small_store.make(self.database, generation, ROWS)
-
-    @property
-    def config(self) -> MemoryConfig:
-        return configs_for(OpenOptions(config_dir=self.folder), {"HOME": str(self.folder)})[0]
-
-    def change(self, *statements: str) -> None:
+    def run(self, *statements: str) -> None:
         with closing(sqlite3.connect(self.database, isolation_level=None)) as connection:
             for statement in statements:
                 connection.execute(statement)
@@ -62,17 +46,9 @@ class Patient:
             statement = "SELECT count(*) FROM memories_fts WHERE memories_fts MATCH ?"
             return int(connection.execute(statement, (word,)).fetchone()[0])
 
-    @asynccontextmanager
-    async def library(self) -> AsyncIterator[Library]:
-        library = await open_library(self.config)
-        try:
-            yield library
-        finally:
-            await library.close()
-
     async def report(self, *, deep: bool = False) -> DoctorReport:
-        async with self.library() as library:
-            return await examine(self.config, library, deep=deep)
+        async with self.opened() as library:
+            return await examine(self.config(), library, deep=deep)
 
     async def finding(self, id: str, *, deep: bool = False) -> DoctorFinding:
         found = [finding for finding in (await self.report(deep=deep)).findings if finding.id == id]
@@ -80,8 +56,8 @@ class Patient:
         return found[0]
 
     async def repair(self, id: str, *, deep: bool = False) -> RepairOutcome:
-        async with self.library() as library:
-            report = await examine(self.config, library, deep=deep)
+        async with self.opened() as library:
+            report = await examine(self.config(), library, deep=deep)
             (finding,) = [finding for finding in report.findings if finding.id == id]
             assert finding.repair_steps, "a repair says its steps first"
-            return await repair_finding(self.config, library, finding, NOW)
+            return await repair_finding(self.config(), library, finding, NOW)
