@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support import small_store
 from support.chat_files import write_chat
-from support.opened import opened_at
+from support.installs import make_install
 
-from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.conversations import MAX_MESSAGE_LENGTH, around
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -36,12 +34,7 @@ def memory(content: str, created: str, session: str | None = None, key: str = "n
 
 @pytest.fixture
 async def library(tmp_path):
-    config_dir = tmp_path / "install"
-    database = config_dir / "data" / "memory" / "brain.db"
-    database.parent.mkdir(parents=True)
-    (config_dir / "config.toml").write_text('schema_version = 3\n[memory]\nbackend = "sqlite"\n')
-    small_store.make(database, "G4", [])
-    async with opened_at(OpenOptions(config_dir=config_dir)) as library:
+    async with make_install(tmp_path / "install").opened() as library:
         yield library
 
 

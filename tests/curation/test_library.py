@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
-
 import pytest
-from support.databases import create_database
+from support import small_store
+from support.installs import make_install
 from support.opened import opened_at
 from support.small_store import make
 
 from zeroclaw_tui.backends.lookup import entries_with_key
-from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.settings import save_profile
-from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.library import profile_to_make
 from zeroclaw_tui.memory.errors import BeforeFirstStart, NothingYet
 from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query
@@ -27,21 +23,11 @@ PAGE = Query(EXCERPTS, MemoryFilter(), NEWEST_STORED, limit=10)
 def config(tmp_path, monkeypatch):
     """An install with an empty database of ZeroClaw 0.5.7 to 0.7.5, and no ZeroClaw on PATH."""
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
-    database = tmp_path / "install" / "workspace" / "memory" / "brain.db"
-    database.parent.mkdir(parents=True)
-    create_database(database, "G2")
-    (tmp_path / "install" / "config.toml").write_text('[memory]\nbackend = "sqlite"\nauto_save = true\n')
-    return configs_for(OpenOptions(config_dir=tmp_path / "install"))[0]
-
-
-def write(config: MemoryConfig, statement: str, *values: object) -> None:
-    with closing(sqlite3.connect(config.database)) as connection, connection:
-        connection.execute(statement, values)
+    return make_install(tmp_path / "install", "G2").config()
 
 
 def add(config: MemoryConfig, key: str, content: str) -> None:
-    statement = "INSERT INTO memories (id, key, content, created_at, updated_at) VALUES (?1, ?1, ?2, '', '')"
-    write(config, statement, key, content)
+    small_store.add(config.database, [{"id": key, "key": key, "content": content}])
 
 
 async def choice(config: MemoryConfig, option: str | None = None) -> tuple[str, str]:
@@ -84,7 +70,7 @@ async def test_memories_are_scanned_by_their_full_content_if_the_version_scans(c
     add(config, "deleted", "y" * 1000)
     async with opened_at(config, "0.8.4") as library:
         page = await library.memory.rows(PAGE)
-        write(config, "DELETE FROM memories WHERE id = 'deleted'")
+        small_store.change(config.database, "DELETE FROM memories WHERE id = 'deleted'")
         marked = {entry.key: entry.withheld for entry in await library.scanned(page)}
         assert marked == {"plain": None, "flagged": "exfil_curl", "far": "exfil_curl", "deleted": None}
         library.with_profile("0.8.3")

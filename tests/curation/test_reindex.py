@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Mapping
-from contextlib import asynccontextmanager, closing
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,10 @@ import numpy as np
 import pytest
 from support import small_store
 from support.http_endpoints import Answer, serving
+from support.installs import make_install
 from support.slept_clock import Clock
 from support.test_embedder import embed
 
-from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.config_choice import configs_for
-from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.curation.reindex import BATCH_SIZE, plan_reindex, reindex
 from zeroclaw_tui.embeddings.endpoint import BACKGROUND, RetryPolicy
 from zeroclaw_tui.memory.errors import Refused
@@ -54,41 +52,28 @@ def service():
 
 
 @pytest.fixture
-def database(tmp_path):
+def install(tmp_path):
     """Forty memories; the first has a right vector, the second a wrong one, the third no text."""
-    path = tmp_path / "zc" / "data" / "memory" / "brain.db"
-    path.parent.mkdir(parents=True)
     rows: list[dict[str, Any]] = [{"content": f"text number {at}"} for at in range(ROWS)]
     rows[0]["embedding"] = embed("dense:8", "text number 0").astype("<f4").tobytes()
     rows[1]["embedding"] = small_store.blob(1, 2, 3)
     rows[2]["content"] = "  "
-    return small_store.make(path, "G4", rows)
+    return make_install(tmp_path / "zc", "G4", rows)
 
 
 @pytest.fixture
-def open_store(database):
-    """Opens it with an embeddings service at an address."""
-
-    @asynccontextmanager
-    async def opened(base, model="dense"):
-        folder = database.parent.parent.parent
-        provider = f'embedding_provider = "{base}"\nembedding_model = "{model}"\nembedding_dimensions = 8\n'
-        (folder / "config.toml").write_text(f'schema_version = 3\n[memory]\nbackend = "sqlite"\n{provider}')
-        config = configs_for(OpenOptions(config_dir=folder), {"HOME": str(folder)})[0]
-        library = await open_library(config)
-        try:
-            yield library
-        finally:
-            await library.close()
-
-    return opened
+def database(install):
+    return install.database
 
 
 @pytest.fixture
-async def library(service, open_store):
+async def library(service, install):
     """The store, opened with that service."""
     with serving(service) as endpoint:
-        async with open_store(f"custom:{endpoint.base}") as library:
+        install.configure(
+            f'embedding_provider = "custom:{endpoint.base}"\nembedding_model = "dense"\nembedding_dimensions = 8\n'
+        )
+        async with install.opened() as library:
             yield library
 
 

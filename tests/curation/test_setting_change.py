@@ -10,13 +10,11 @@ from typing import Any
 
 import pytest
 import tomlkit
+from support.installs import make_install
 from support.opened import opened_at
-from support.small_store import make
 
 from zeroclaw_tui.config.load import load_config
-from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.recall import recall_memories
 from zeroclaw_tui.curation.setting_change import plan_settings_change, save_settings_change
@@ -69,15 +67,10 @@ opened = partial(opened_at, version="0.8.3")
 def made(tmp_path):
     """Make an install with this config.toml and a small database, and load it as the commands do."""
 
-    def make_config(text=FIRST, environ=None, *, read_only=False):
-        folder = tmp_path / "zc"
-        is_third = "schema_version = 3" in text
-        database = folder / ("data" if is_third else "workspace") / "memory" / "brain.db"
-        database.parent.mkdir(parents=True)
-        make(database, "G4" if is_third else "G2", ROWS)
-        (folder / "config.toml").write_bytes(text.encode())
-        options = OpenOptions(config_dir=folder, read_only=read_only)
-        return configs_for(options, {"HOME": str(tmp_path), **(environ or {})})[0]
+    def make_config(text=FIRST, environ=None):
+        install = make_install(tmp_path / "zc", "G4" if "schema_version = 3" in text else "G2", ROWS)
+        (install.config_dir / "config.toml").write_bytes(text.encode())
+        return install.config(environ)
 
     return make_config
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from recall_progress_world import CONTENTS, Service
-from support import small_store
 from support.http_endpoints import serving
+from support.installs import make_install
 from support.test_embedder import embed
 
 
@@ -32,12 +32,9 @@ def endpoint(service):
 
 @pytest.fixture
 def folder(tmp_path):
-    """An install without its config.toml."""
-    path = tmp_path / "zc" / "data" / "memory" / "brain.db"
-    path.parent.mkdir(parents=True)
+    """An install whose config.toml a test writes."""
     rows = [
         {"key": f"row{at}", "content": content, "embedding": embed("dense:8", content).astype("<f4").tobytes()}
         for at, content in enumerate(CONTENTS)
     ]
-    small_store.make(path, "G4", rows)
-    return tmp_path / "zc"
+    return make_install(tmp_path / "zc", "G4", rows).config_dir

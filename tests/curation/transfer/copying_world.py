@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, closing
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager, closing
 from pathlib import Path
 from typing import Any
 
-from support.small_store import make
+from support.installs import Install, make_install
 
-from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.config_choice import configs_for
-from zeroclaw_tui.curation.library import Library, open_library
+from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer.copy import CopyOutcome, copy_memories, open_target, plan_copy
 from zeroclaw_tui.curation.transfer.plan import OnClash, Plan
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
@@ -23,25 +21,15 @@ COLUMNS = "id, key, content, category, created_at, updated_at, session_id, names
 
 def install_in(folder: Path, rows: Sequence[dict[str, Any]], generation: str = "G2") -> Path:
     """A config dir whose database has these rows; gives the database."""
-    config_dir = folder / "zc"
-    database = config_dir / "workspace" / "memory" / "brain.db"
-    database.parent.mkdir(parents=True)
-    (config_dir / "config.toml").write_text('[memory]\nbackend = "sqlite"\n')
-    return make(database, generation, rows)
+    return make_install(folder / "zc", generation, rows).database
 
 
-@asynccontextmanager
-async def opened(
+def opened(
     folder: Path, backend: str | None = None, location: str | Path | None = None
-) -> AsyncIterator[Library]:
+) -> AbstractAsyncContextManager[Library]:
     """A store of the install in that folder."""
-    place = None if location is None else str(location)
-    options = OpenOptions(config_dir=folder / "zc", backend=backend, location=place)
-    library = await open_library(configs_for(options, {"HOME": str(folder)})[0], "0.7.5")
-    try:
-        yield library
-    finally:
-        await library.close()
+    install = Install(folder / "zc", folder / "zc" / "workspace")
+    return install.opened("0.7.5", backend=backend, location=None if location is None else str(location))
 
 
 async def planned(source: Library, backend: str, place: str | Path | None, profile: str = "0.7.5") -> Plan:
