@@ -1,4 +1,4 @@
-"""An embeddings service and a Qdrant on the loopback, which behave in every good and bad way."""
+"""Services on the loopback, one for embeddings among them, which behave in every good and bad way."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class HttpEndpoint(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, answering: Answering) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+    def __init__(self, answering: Answering, port: int = 0, handler: type[Handler] | None = None) -> None:
+        super().__init__(("127.0.0.1", port), handler or Handler)
         self.answering = answering
         self.ended = threading.Event()
         self.scheme = "http"
@@ -44,19 +44,37 @@ class HttpEndpoint(ThreadingHTTPServer):
         """Its address without a path."""
         return f"{self.scheme}://127.0.0.1:{self.server_address[1]}"
 
+    def answer(self, method: str, path: str, headers: dict[str, str], asked: Any) -> Answer:
+        """The answer to a request. What a proxy is asked before TLS is refused."""
+        self.requests.append((path, headers, asked))
+        return (502, b"") if method == "CONNECT" else self.answering(path, headers, asked)
+
+    def start(self) -> threading.Thread:
+        """Serve from a thread of its own until `end`."""
+        thread = threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        return thread
+
+    def end(self, thread: threading.Thread) -> None:
+        """Stop listening, and let whoever waits for `ended` go on."""
+        self.ended.set()
+        self.shutdown()
+        thread.join()
+        self.server_close()
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Nothing on stderr for a client that hung up."""
 
 
-class _Handler(BaseHTTPRequestHandler):
+class Handler(BaseHTTPRequestHandler):
+    """One request after the other of a connection."""
+
     server: HttpEndpoint
 
-    def do_POST(self) -> None:
+    def _do(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        asked = json.loads(body) if body else None
-        self.server.requests.append((self.path, headers, asked))
-        answered = self.server.answering(self.path, headers, asked)
+        answered = self.server.answer(self.command, self.path, headers, json.loads(body) if body else None)
         if isinstance(answered, BrokenOff):
             self.wfile.write(answered.sent)
             self.close_connection = True
@@ -69,15 +87,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(answer)
 
-    do_GET = do_POST
-
-    def do_CONNECT(self) -> None:
-        """What a proxy is asked before TLS: kept, and refused."""
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        self.server.requests.append((self.path, headers, None))
-        self.send_response(502)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
+    do_GET = do_POST = do_PUT = do_CONNECT = _do
 
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing on stderr."""
@@ -93,15 +103,11 @@ def serving(answering: Answering, certificate: tuple[Path, Path] | None = None) 
         # The handshake is left to the handler's thread, so that a client that stalls it stalls nobody else.
         endpoint.socket = context.wrap_socket(endpoint.socket, server_side=True, do_handshake_on_connect=False)
         endpoint.scheme = "https"
-    thread = threading.Thread(target=endpoint.serve_forever, args=(0.01,))
-    thread.start()
+    thread = endpoint.start()
     try:
         yield endpoint
     finally:
-        endpoint.ended.set()
-        endpoint.shutdown()
-        thread.join()
-        endpoint.server_close()
+        endpoint.end(thread)
 
 
 def always(status: int, answer: bytes | Any) -> Answering:
@@ -151,23 +157,6 @@ def embeddings(dimensions: int, key: str | None = None) -> Answering:
             return 404, b"{}"
         vectors = [{"embedding": [0.5] * dimensions, "index": at} for at, _ in enumerate(asked["input"])]
         return 200, json.dumps({"data": vectors}).encode()
-
-    return answer
-
-
-def qdrant(collections: Mapping[str, Any], key: str | None = None) -> Answering:
-    """A Qdrant with these collections, each with its `vectors` parameters, and 3 points in each."""
-
-    def answer(path: str, headers: Mapping[str, str], asked: Any) -> Answer:
-        if key is not None and headers.get("api-key") != key:
-            return 401, b"Must provide an API key or an Authorization bearer token"
-        result: Any = {"collections": [{"name": name} for name in collections]}
-        if path != "/collections":
-            name = path.removeprefix("/collections/")
-            if name not in collections:
-                return 404, json.dumps({"status": {"error": f"Not found: {name}"}, "time": 0.1}).encode()
-            result = {"points_count": 3, "config": {"params": {"vectors": collections[name]}}}
-        return 200, json.dumps({"result": result, "status": "ok", "time": 0.1}).encode()
 
     return answer
 

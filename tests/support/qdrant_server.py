@@ -10,13 +10,12 @@ import re
 import socket
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal
 from urllib.parse import unquote, urlsplit
 
+from support.http_endpoints import Answer, BrokenOff, Handler, HttpEndpoint, always
 from support.qdrant_points import PointId, PointStore, Wrong, checked_id
 
 Mode = Literal["ok", "hangs", "garbage", "error", "breaks off"]
@@ -37,10 +36,8 @@ class QdrantServer:
         self.before: Callable[[str, str], None] = lambda method, path: None
         """Told of each request before it is answered; may change the points, as another program would."""
         self.lock = threading.RLock()
-        self.ended = threading.Event()
         self._port = 0
         self._http: _Http | None = None
-        self._thread: threading.Thread | None = None
 
     @property
     def base(self) -> str:
@@ -54,19 +51,14 @@ class QdrantServer:
 
     def start(self) -> None:
         """Begin to listen, on the same port as before."""
-        self.ended.clear()
-        self._http = _Http(("127.0.0.1", self._port), self)
+        self._http = _Http(self, self._port)
         self._port = self._http.server_address[1]
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
-        self._thread.start()
+        self._thread = self._http.start()
 
     def stop(self) -> None:
-        """Go away at once: the port is closed, and so is every connection."""
-        self.ended.set()
-        if self._http is not None and self._thread is not None:
-            self._http.shutdown()
-            self._thread.join()
-            self._http.server_close()
+        """End at once: the port is closed, and so is every connection."""
+        if self._http is not None:
+            self._http.end(self._thread)
             self._http.hang_up()
         self._http = None
 
@@ -161,12 +153,10 @@ def _record(points: PointStore, name: PointId, asked: Mapping[str, Any], *, payl
     return record
 
 
-class _Http(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def __init__(self, address: tuple[str, int], server: QdrantServer) -> None:
-        super().__init__(address, _Handler)
-        self.qdrant = server
+class _Http(HttpEndpoint):
+    def __init__(self, qdrant: QdrantServer, port: int) -> None:
+        super().__init__(always(404, b""), port, _Handler)
+        self._qdrant = qdrant
         self._connections: set[socket.socket] = set()
 
     def get_request(self) -> tuple[socket.socket, Any]:
@@ -181,80 +171,44 @@ class _Http(ThreadingHTTPServer):
             with suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Nothing on stderr for a client that hung up."""
+    def answer(self, method: str, path: str, headers: dict[str, str], asked: Any) -> Answer:
+        qdrant, path_alone = self._qdrant, urlsplit(path).path
+        refused = self._refused(method, path_alone, headers.get("api-key"))
+        if refused is not None:
+            return refused, _NO_KEY
+        if qdrant.mode != "ok":
+            return self._trouble(qdrant.mode)
+        try:
+            qdrant.requests.append((method, path, asked or {}))
+            return 200, json.dumps({"result": qdrant.answer(method, path_alone, asked or {}), "status": "ok"}).encode()
+        except Wrong as wrong:
+            error = {"status": {"error": wrong.reason}}
+            return wrong.status, json.dumps(error).encode() if wrong.reason else b""
+
+    def _refused(self, method: str, path: str, key: str | None) -> int | None:
+        if self._qdrant.api_key in (None, key):
+            return None
+        if key is None or key != self._qdrant.read_only_key:
+            return 401
+        return 403 if method == "PUT" or path.endswith("/points/delete") else None
+
+    def _trouble(self, mode: Mode) -> Answer:
+        match mode:
+            case "hangs":
+                self.ended.wait(30)
+                return BrokenOff()
+            case "garbage":
+                return 200, b"<html>not here</html>"
+            case "error":
+                return 500, b'{"status": {"error": "Service internal error: disk"}}'
+            case _:
+                return BrokenOff(b'HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{"result": ')
 
 
-class _Handler(BaseHTTPRequestHandler):
-    server: _Http
+class _Handler(Handler):
     protocol_version = "HTTP/1.1"
     wbufsize = -1
     disable_nagle_algorithm = True
-
-    def _do(self) -> None:
-        began, qdrant = time.perf_counter(), self.server.qdrant
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        path = urlsplit(self.path).path
-        refused = self._refused(path)
-        if refused is not None:
-            self._send(refused, _NO_KEY, "text/plain")
-            return
-        if qdrant.mode != "ok":
-            self._misbehave(qdrant)
-            return
-        try:
-            asked = json.loads(body) if body else {}
-            qdrant.requests.append((self.command, self.path, asked))
-            result, status = qdrant.answer(self.command, path, asked), 200
-        except Wrong as wrong:
-            if not wrong.reason:
-                self._send(404, b"", "text/plain")
-                return
-            result, status = wrong.reason, wrong.status
-        except (ValueError, KeyError) as error:
-            result, status = f"Format error in JSON body: {error}", 400
-        taken = time.perf_counter() - began
-        answer = {"result": result, "status": "ok", "time": taken}
-        if status != 200:
-            answer = {"status": {"error": result}, "time": taken}
-        self._send(status, json.dumps(answer).encode(), "application/json")
-
-    do_GET = do_PUT = do_POST = _do
-
-    def _refused(self, path: str) -> int | None:
-        qdrant, key = self.server.qdrant, self.headers.get("api-key")
-        if qdrant.api_key is None or key == qdrant.api_key:
-            return None
-        if key is None or key != qdrant.read_only_key:
-            return 401
-        writes = self.command == "PUT" or path.endswith("/points/delete")
-        return 403 if writes else None
-
-    def _misbehave(self, qdrant: QdrantServer) -> None:
-        match qdrant.mode:
-            case "hangs":
-                qdrant.ended.wait(30)
-                self.close_connection = True
-            case "garbage":
-                self._send(200, b"<html>not here</html>", "text/html")
-            case "error":
-                self._send(500, b'{"status": {"error": "Service internal error: disk"}, "time": 0.1}', "text/plain")
-            case _:
-                self.send_response(200)
-                self.send_header("Content-Length", "1000")
-                self.end_headers()
-                self.wfile.write(b'{"result": ')
-                self.close_connection = True
-
-    def _send(self, status: int, body: bytes, kind: str) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Nothing on stderr."""
 
 
 @contextmanager

@@ -4,44 +4,31 @@ from __future__ import annotations
 
 import random
 import uuid
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import httpx
 import pytest
 from qdrant_client import QdrantClient, models
 from qdrant_world import KEY
-from support.qdrant_server import QdrantServer
 
 NAME = "both"
 SIZE = 6
-FILTERS: tuple[dict[str, Any], ...] = (
-    {"must": [{"key": "category", "match": {"any": ["core", "daily"]}}]},
-    {"must": [{"key": "category", "match": {"any": ["core"]}}, {"is_empty": {"key": "session_id"}}]},
-    {"should": [{"key": "session_id", "match": {"any": ["s1"]}}, {"is_empty": {"key": "session_id"}}]},
-    {"must": [{"should": [{"key": "session_id", "match": {"any": ["s2"]}}, {"is_empty": {"key": "session_id"}}]}]},
-    {"must_not": [{"is_empty": {"key": "agent_id"}}]},
-    {"must_not": [{"is_empty": {"key": "session_id"}}, {"key": "category", "match": {"any": ["core"]}}]},
-    {"must": [{"has_id": [1, 7, "00000000-0000-0000-0000-000000000003"]}]},
-    {"must": [{"has_id": []}]},
-)
-
-
-class Http:
-    """The stand-in, by plain requests."""
-
-    def __init__(self, server: QdrantServer) -> None:
-        self._url = f"{server.base}/collections/{NAME}"
-        self._client = httpx.Client(headers={"api-key": KEY})
-
-    def ask(self, method: str, path: str, body: Any) -> Any:
-        answer = self._client.request(method, f"{self._url}{path}", json=body)
-        assert answer.status_code == 200, answer.text
-        document = answer.json()
-        assert (set(document), document["status"]) == ({"result", "status", "time"}, "ok")
-        return document["result"]
-
-    def close(self) -> None:
-        self._client.close()
+CONDITIONS: dict[str, dict[str, Any] | None] = {
+    "all": None,
+    "any of two": {"must": [{"key": "category", "match": {"any": ["core", "daily"]}}]},
+    "both": {"must": [{"key": "category", "match": {"any": ["core"]}}, {"is_empty": {"key": "session_id"}}]},
+    "either": {"should": [{"key": "session_id", "match": {"any": ["s1"]}}, {"is_empty": {"key": "session_id"}}]},
+    "nested": {
+        "must": [{"should": [{"key": "session_id", "match": {"any": ["s2"]}}, {"is_empty": {"key": "session_id"}}]}]
+    },
+    "not empty": {"must_not": [{"is_empty": {"key": "agent_id"}}]},
+    "neither": {"must_not": [{"is_empty": {"key": "session_id"}}, {"key": "category", "match": {"any": ["core"]}}]},
+    "ids": {"must": [{"has_id": [1, 7, "00000000-0000-0000-0000-000000000003"]}]},
+    "no ids": {"must": [{"has_id": []}]},
+}
+Ask = Callable[[str, str, Any], Any]
 
 
 def some_points() -> list[dict[str, Any]]:
@@ -65,77 +52,72 @@ def some_points() -> list[dict[str, Any]]:
 
 @pytest.fixture
 def both(server):
-    http, local = Http(server), QdrantClient(":memory:")
-    http.ask("PUT", "", {"vectors": {"size": SIZE, "distance": "Cosine"}})
-    local.create_collection(NAME, models.VectorParams(size=SIZE, distance=models.Distance.COSINE))
-    points = some_points()
-    http.ask("PUT", "/points?wait=true", {"points": points})
-    local.upsert(NAME, [models.PointStruct(**point) for point in points])
-    yield http, local
-    http.close()
-    local.close()
+    """The stand-in, asked by plain requests, and the client's local mode, with the same points."""
+    with httpx.Client(headers={"api-key": KEY}) as client:
+
+        def ask(method, path, body):
+            answer = client.request(method, f"{server.base}/collections/{NAME}{path}", json=body)
+            assert (answer.status_code, answer.json()["status"]) == (200, "ok"), answer.text
+            return answer.json()["result"]
+
+        local = QdrantClient(":memory:")
+        ask("PUT", "", {"vectors": {"size": SIZE, "distance": "Cosine"}})
+        local.create_collection(NAME, models.VectorParams(size=SIZE, distance=models.Distance.COSINE))
+        ask("PUT", "/points?wait=true", {"points": some_points()})
+        local.upsert(NAME, [models.PointStruct(**point) for point in some_points()])
+        yield ask, local
+        local.close()
 
 
-def scrolled(http: Http, condition: Any, limit: int) -> list[dict[str, Any]]:
-    found, offset = [], None
-    while True:
-        body = {"limit": limit, "with_payload": True, "with_vector": True, "offset": offset}
-        result = http.ask("POST", "/points/scroll", body | ({"filter": condition} if condition else {}))
-        assert len(result["points"]) <= limit
-        found += result["points"]
-        offset = result["next_page_offset"]
-        if offset is None:
-            return found
-
-
-def local_scrolled(local: QdrantClient, condition: Any, limit: int) -> list[models.Record]:
-    found, offset = [], None
+def assert_same_points(ask: Ask, local: QdrantClient, condition: dict[str, Any] | None) -> int:
+    """Scroll both through what a condition leaves, in small pages; how many points that is."""
     wanted = models.Filter(**condition) if condition else None
+    body = {"limit": 7, "with_payload": True, "with_vector": True, **({"filter": condition} if condition else {})}
+    scroll = partial(local.scroll, NAME, wanted, limit=7, with_payload=True, with_vectors=True)
+    offset, count = None, 0
     while True:
-        page, offset = local.scroll(NAME, wanted, limit=limit, offset=offset, with_payload=True, with_vectors=True)
-        found += page
+        page = ask("POST", "/points/scroll", body | {"offset": offset})
+        records, local_offset = scroll(offset=offset)
+        assert [(one["id"], one["payload"]) for one in page["points"]] == [(one.id, one.payload) for one in records]
+        for one, other in zip(page["points"], records, strict=True):
+            assert one["vector"] == pytest.approx(other.vector, abs=1e-6)
+        count += len(records)
+        offset = page["next_page_offset"]
+        assert offset == local_offset
         if offset is None:
-            return found
+            return count
 
 
-def same(mine: list[dict[str, Any]], theirs: list[models.Record]) -> None:
-    assert [record["id"] for record in mine] == [record.id for record in theirs]
-    assert [record["payload"] for record in mine] == [record.payload for record in theirs]
-    for record, other in zip(mine, theirs, strict=True):
-        assert record["vector"] == pytest.approx(other.vector, abs=1e-6)
-
-
-@pytest.mark.parametrize("condition", [None, *FILTERS], ids=range(len(FILTERS) + 1))
+@pytest.mark.parametrize("condition", CONDITIONS.values(), ids=CONDITIONS)
 def test_filters_leave_the_same_points_in_the_same_order(both, condition):
-    http, local = both
-    mine = scrolled(http, condition, 7)
-    same(mine, local_scrolled(local, condition, 7))
-    counted = local.count(NAME, models.Filter(**condition) if condition else None, exact=True).count
+    ask, local = both
+    count = assert_same_points(ask, local, condition)
     body = {"exact": True} | ({"filter": condition} if condition else {})
-    assert http.ask("POST", "/points/count", body)["count"] == counted == len(mine)
+    counted = local.count(NAME, models.Filter(**condition) if condition else None, exact=True).count
+    assert ask("POST", "/points/count", body)["count"] == counted == count
 
 
-@pytest.mark.parametrize("condition", [None, *FILTERS[:6]], ids=range(7))
+@pytest.mark.parametrize("condition", CONDITIONS.values(), ids=CONDITIONS)
 def test_searches_give_the_same_scores(both, condition):
-    http, local = both
+    ask, local = both
     query = [0.3, -0.2, 0.9, 0.1, -0.5, 2.0]
     body = {"vector": query, "limit": 10, "with_payload": True} | ({"filter": condition} if condition else {})
-    mine = http.ask("POST", "/points/search", body)
+    ours = ask("POST", "/points/search", body)
     wanted = models.Filter(**condition) if condition else None
     theirs = local.query_points(NAME, query, query_filter=wanted, limit=10, with_payload=True).points
-    assert [hit["id"] for hit in mine] == [hit.id for hit in theirs]
-    assert [hit["score"] for hit in mine] == pytest.approx([hit.score for hit in theirs], abs=1e-6)
-    assert [hit["payload"] for hit in mine] == [hit.payload for hit in theirs]
+    assert [(hit["id"], hit["payload"]) for hit in ours] == [(hit.id, hit.payload) for hit in theirs]
+    assert [hit["score"] for hit in ours] == pytest.approx([hit.score for hit in theirs], abs=1e-6)
 
 
 def test_deleting_overwriting_and_new_vectors_leave_the_same_points(both):
-    http, local = both
-    http.ask("POST", "/points/delete?wait=true", {"points": [1, 3, str(uuid.UUID(int=3)), 999]})
-    local.delete(NAME, models.PointIdsList(points=[1, 3, str(uuid.UUID(int=3)), 999]))
+    ask, local = both
+    ids = [1, 3, str(uuid.UUID(int=3)), 999]
+    ask("POST", "/points/delete?wait=true", {"points": ids})
+    local.delete(NAME, models.PointIdsList(points=ids))
     point = {"id": 7, "payload": {"key": "seven"}, "vector": [1.0, 0, 0, 0, 0, 0]}
-    http.ask("PUT", "/points?wait=true", {"points": [point]})
+    ask("PUT", "/points?wait=true", {"points": [point]})
     local.upsert(NAME, [models.PointStruct(**point)])
     vectors = {"id": 9, "vector": [0.0, 3.0, 4.0, 0, 0, 0]}
-    http.ask("PUT", "/points/vectors?wait=true", {"points": [vectors]})
+    ask("PUT", "/points/vectors?wait=true", {"points": [vectors]})
     local.update_vectors(NAME, [models.PointVectors(**vectors)])
-    same(scrolled(http, None, 100), local_scrolled(local, None, 100))
+    assert_same_points(ask, local, None)
