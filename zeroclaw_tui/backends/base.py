@@ -16,8 +16,8 @@ from zeroclaw_tui.backends.about import About, sentences
 from zeroclaw_tui.backends.matching import require_unique_ids
 from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import Refused
-from zeroclaw_tui.memory.query import ENTRIES, EVERYTHING, OLDEST_STORED, MemoryFilter, Query
+from zeroclaw_tui.memory.errors import InspectorError, Refused
+from zeroclaw_tui.memory.query import ENTRIES, EVERYTHING, OLDEST_STORED, VERSIONS, MemoryFilter, Query
 
 if TYPE_CHECKING:
     import numpy as np
@@ -285,6 +285,37 @@ class Memory(ABC):
         from zeroclaw_tui.backends.fallback import TraitWriter
 
         return TraitWriter(self)
+
+
+class RowMemory(Memory):
+    """A store whose verbs follow from `rows` and `apply`."""
+
+    async def health_check(self) -> bool:
+        """True when it answers; every other verb says why it does not."""
+        try:
+            await self.rows(Query(ENTRIES, limit=1))
+        except InspectorError:
+            return False
+        return True
+
+    async def get(self, key: str) -> MemoryEntry | None:
+        return next(iter(await self.rows(Query(ENTRIES, keys=[key]))), None)
+
+    async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
+        """Write one memory of the usual agent; an existing key is overwritten as ZeroClaw's store does it."""
+        from zeroclaw_tui.memory.change import Change, Draft
+
+        await self.apply([Change(None, Draft(key, content, category, session_id))], None, on_conflict="overwrite")
+
+    async def forget(self, key: str) -> bool:
+        """Delete the memories of that key; like ZeroClaw's own verb, those of all agents that have one."""
+        from zeroclaw_tui.memory.change import Change
+
+        while True:
+            versions = await self.rows(Query(VERSIONS, keys=[key]))
+            result = await self.apply([Change(version, None) for version in versions], None)
+            if not result.skipped:
+                return result.written > 0
 
 
 class SearchedMemory(Memory):

@@ -6,17 +6,14 @@ from abc import abstractmethod
 from asyncio import Lock
 from typing import Generic, TypeVar
 
-from zeroclaw_tui.backends.base import Entries, Memory
+from zeroclaw_tui.backends.base import Entries, RowMemory
 from zeroclaw_tui.backends.loaded import Loaded
-from zeroclaw_tui.memory.change import Change, Draft
-from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import InspectorError
-from zeroclaw_tui.memory.query import ENTRIES, NEWEST_UPDATED, VERSIONS, MemoryFilter, Query
+from zeroclaw_tui.memory.query import ENTRIES, NEWEST_UPDATED, MemoryFilter, Query
 
 Contents = TypeVar("Contents", bound=Loaded)
 
 
-class LoadedMemory(Memory):
+class LoadedMemory(RowMemory):
     """A store whose memories are all loaded at once.
 
     A subclass supplies `_loaded`, and `_writer` unless it has `store` and `forget` of its own.
@@ -26,16 +23,6 @@ class LoadedMemory(Memory):
     async def _loaded(self) -> Loaded:
         """The memories as they are now."""
 
-    async def health_check(self) -> bool:
-        try:
-            await self._loaded()
-        except InspectorError:
-            return False
-        return True
-
-    async def get(self, key: str) -> MemoryEntry | None:
-        return next(iter((await self._loaded()).by_key.get(key, ())), None)
-
     async def list(self, category: str | None = None, session_id: str | None = None) -> Entries:
         """All memories that none has replaced, the last stored first."""
         wanted = MemoryFilter(
@@ -43,13 +30,6 @@ class LoadedMemory(Memory):
             session=(session_id,) if session_id is not None and "sessions" not in self.why_not else None,
         )
         return [*await self.rows(Query(ENTRIES, wanted, NEWEST_UPDATED))]
-
-    async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
-        await self.apply([Change(None, Draft(key, content, category, session_id))], None, on_conflict="overwrite")
-
-    async def forget(self, key: str) -> bool:
-        deleting = [Change(version, None) for version in await self.rows(Query(VERSIONS, keys=[key]))]
-        return (await self.apply(deleting, None)).written > 0
 
     async def count(self) -> int:
         return len((await self._loaded()).entries)

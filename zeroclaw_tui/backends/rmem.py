@@ -427,6 +427,7 @@ class RMemMemory(ForeignFile[Contents]):
         await self._reads.stop()
 
     async def history(self, id: str) -> Sequence[ContentRevision]:
+        """The changes of a memory that R-Mem recorded, the oldest first."""
         statement = "SELECT action, old_text, new_text, created_at FROM history WHERE memory_id = ? ORDER BY rowid"
 
         def read(connection: sqlite3.Connection) -> Sequence[ContentRevision]:

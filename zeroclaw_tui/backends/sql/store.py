@@ -1,4 +1,4 @@
-"""Reading a store that is a table: `rows`, `get`, `count` and `count_up` for every engine."""
+"""Reading a store that is a table: `rows`, `count` and `count_up` for every engine."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from zeroclaw_tui.backends.base import SearchedMemory
+from zeroclaw_tui.backends.base import RowMemory, SearchedMemory
 from zeroclaw_tui.backends.sql.select import Select
 from zeroclaw_tui.files.database import as_text
-from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import InspectorError
-from zeroclaw_tui.memory.query import ENTRIES, EVERYTHING, HANDLES, VERSIONS, MemoryFilter, Query, Superseded
+from zeroclaw_tui.memory.entry import Handle
+from zeroclaw_tui.memory.query import EVERYTHING, HANDLES, MemoryFilter, Query, Superseded
 
 if TYPE_CHECKING:
     from zeroclaw_tui.memory.change import Row, RowVersion
@@ -25,7 +24,7 @@ NAMES_AT_ONCE = 2000
 """The most ids or keys that one statement looks for."""
 
 
-class SqlMemory(SearchedMemory):
+class SqlMemory(RowMemory, SearchedMemory):
     """A store whose memories are the rows of a table."""
 
     @abstractmethod
@@ -53,9 +52,6 @@ class SqlMemory(SearchedMemory):
     @abstractmethod
     async def agent_aliases(self) -> Mapping[str, str]:
         """The aliases of the agents by id."""
-
-    async def get(self, key: str) -> MemoryEntry | None:
-        return next(iter(await self.rows(Query(ENTRIES, keys=[key]))), None)
 
     async def count(self) -> int:
         return (await self.count_up(EVERYTHING, "")).total
@@ -111,31 +107,6 @@ class SqlMemory(SearchedMemory):
             ):
                 by_name.setdefault(found if column == "handle" else as_text(found), []).append(row)
         return [row for name in names for row in by_name.get(name, ())]
-
-    async def health_check(self) -> bool:
-        """True when it answers; every other verb says why it does not."""
-        try:
-            select = await self.select(EVERYTHING)
-            await self.fetch_records(select, select.statement(select.reading("entry")[0], "LIMIT 1"), tuple)
-        except InspectorError:
-            return False
-        return True
-
-    async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
-        """Write one memory of the usual agent; an existing key is overwritten as ZeroClaw's store does it."""
-        from zeroclaw_tui.memory.change import Change, Draft
-
-        await self.apply([Change(None, Draft(key, content, category, session_id))], None, on_conflict="overwrite")
-
-    async def forget(self, key: str) -> bool:
-        """Delete the memories of that key; like ZeroClaw's own verb, those of all agents that have one."""
-        from zeroclaw_tui.memory.change import Change
-
-        while True:
-            versions = await self.rows(Query(VERSIONS, keys=[key]))
-            result = await self.apply([Change(version, None) for version in versions], None)
-            if not result.skipped:
-                return result.written > 0
 
     async def count_up(self, filter: MemoryFilter, now: str, by: Sequence[CountField] = ()) -> Counts:
         from zeroclaw_tui.backends.sql.counts import Counting

@@ -360,33 +360,46 @@ class SqliteMemory(SqlMemory):
         return await self.write(work, zero=zero)
 
     async def check_pages(self) -> Pages:
-        """SQLite's and FTS5's own checks, on a copy made with the backup API; cancelling the await stops them."""
+        """Run SQLite's and FTS5's own checks on a copy made with the backup API; cancelling the await stops them.
+
+        Raises Unreadable without room for the copy.
+        """
         from zeroclaw_tui.backends.sqlite.repair import check_pages
 
         return await run_cancellable(check_pages, self.path, self.schema)
 
     async def compact(self) -> int:
-        """The keyword index rebuilt, VACUUM, and the log folded in."""
+        """Rewrite the file without its free space, and refill its keyword index; for a closed store.
+
+        Gives the number of its memories. Raises Locked if anybody has it open, Unreadable without room.
+        """
         from zeroclaw_tui.backends.sqlite.repair import compact_database
 
         return await run_cancellable(compact_database, self.path)
 
     async def expired(self, retention: Retention) -> Sequence[ExpiredRow]:
-        """As ZeroClaw's hygiene counts; a column that is missing counts as after migration."""
+        """The rows that ZeroClaw's hygiene would delete, in its order; a missing column counts as after migration."""
         from zeroclaw_tui.backends.sqlite.hygiene import expired_rows
 
         schema = self.schema
         return await self._reads.run(lambda connection: expired_rows(connection, schema, retention))
 
     def create_from_rows(self, generation: str, rows: Sequence[Row], now: str) -> None:
-        """An empty file in its place is replaced."""
+        """Make the file with these rows, stored in that order, whole in one step. Blocks.
+
+        `generation` says which tables ("G1" to "G4"). Rows name their table and have every value; `now` dates the
+        tables. An empty file in its place is replaced. Raises Refused if there is another, and what writing raises.
+        """
         from zeroclaw_tui.backends.sqlite.repair import make_database
 
         self._refuse_read_only()
         make_database(self.path, generation, rows, now)
 
     async def repair(self, what: Repair = "rebuild keyword index") -> None:
-        """Each by ZeroClaw's own statements; the file is opened again afterwards."""
+        """Repair one thing by ZeroClaw's own statements, in one transaction, and open the file again.
+
+        Works in a store that is read-only because of what it repairs. Raises Locked, Refused.
+        """
         from zeroclaw_tui.backends.sqlite.repair import fold_log, repair_hydrated
         from zeroclaw_tui.backends.sqlite.write import SqliteWriter
 
@@ -410,7 +423,7 @@ class SqliteMemory(SqlMemory):
                 await run_cancellable(replace_index, self.path)
 
     async def check_model(self, provider: str, model: str, dimensions: int) -> None:
-        """As ZeroClaw >= 0.8.3 notes the model in memory_meta."""
+        """Raise Refused if the store names another model as that of its vectors (memory_meta, ZeroClaw >= 0.8.3)."""
         from zeroclaw_tui.backends.sqlite.write import another_model, other_model
 
         schema = self.schema
@@ -419,17 +432,14 @@ class SqliteMemory(SqlMemory):
             raise another_model(theirs)
 
     async def cached_vector(self, text: str) -> np.ndarray | None:
+        """The vector that ZeroClaw's cache in the database has of exactly this text."""
         if "embedding_cache" not in self.schema.tables:
             return None
         statement = "SELECT embedding FROM embedding_cache WHERE content_hash = ?"
-        found = await self._fetch(statement, [_content_hash(text)])
+        # ZeroClaw's key is the first eight bytes of the SHA-256, in hexadecimal.
+        found = await self._fetch(statement, [hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]])
         if not found or not isinstance(found[0][0], bytes) or not found[0][0]:
             return None
         from zeroclaw_tui.backends.sqlite.vectors import numbers_of
 
         return numbers_of(found[0][0])
-
-
-def _content_hash(content: str) -> str:
-    """ZeroClaw's key of a content: the first eight bytes of the SHA-256, in hexadecimal."""
-    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
