@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -278,48 +278,35 @@ _NOT_FROM_QUERY = ("SQLITE_INTERRUPT", "SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_N
 """Errors of SQLite that the query does not cause; R-Mem takes all others for an answer without hits."""
 
 
-@dataclass(slots=True)
-class UserRecall:
-    """What R-Mem returns for one user, best first, and how it found that."""
+class UserRecall(NamedTuple):
+    """What R-Mem returns for one user, best first; `error` is SQLite's message if the keyword index fails."""
 
-    user: str
-    limit: int
-    expression: str = ""
-    """The query as the keyword index gets it."""
-    error: str | None = None
-    """SQLite's message if the keyword index does not understand the query."""
-    picked: Collection[int] | None = None
-    """The rowids that the keyword stage picks; None if it picks none, because then all memories are ranked."""
-    results: Sequence[ScoredEntry] = ()
+    results: Sequence[ScoredEntry]
+    error: str | None
 
 
 def recall_for_user(
     connection: sqlite3.Connection, contents: Contents, user: str, query: str, vector: np.ndarray | None, limit: int
 ) -> UserRecall:
     """Answer a query as R-Mem does for one user; `vector` is that of the query, if there is one."""
-    query = query.encode("utf-8", "replace").decode()
-    found = UserRecall(user, max(0, min(limit, _MAX_LIMIT)))
-    memories = contents.of("memories", user)
+    query, limit = query.encode("utf-8", "replace").decode(), max(0, min(limit, _MAX_LIMIT))
+    memories, picked, error = contents.of("memories", user), None, None
     if contents.has_archive:
-        found.expression = keyword_expression(query)
-        _pick_by_keywords(connection, found, memories)
-    if found.picked is not None:
-        memories = [row for row in memories if row.rowid in found.picked]
+        picked, error = _pick_by_keywords(connection, memories, keyword_expression(query), limit)
     if vector is not None:
         # R-Mem skips rows whose date it cannot read.
-        results = _rank(found, [row for row in memories if row.entry.timestamp], vector, "active")
+        results = _rank([row for row in picked or memories if row.entry.timestamp], vector, limit, "active")
         best = (results[0].score or 0.0) if results else 0.0
         if contents.has_archive and best < float32(_ARCHIVE_BELOW):
-            results += _rank(found, contents.of("archive", user), vector, "archive")
+            results += _rank(contents.of("archive", user), vector, limit, "archive")
     else:
-        results = [_result(row.entry, None, "active") for row in memories if found.picked is not None]
+        results = [_result(row.entry, None, "active") for row in picked or ()]
     results = best_first(results + _find_relations(connection, contents.of("relations", user), query))
     if contents.has_archive:
         # A text that follows itself is dropped.
         contents_before = [None, *(one.entry.content for one in results)]
         results = [one for one, before in zip(results, contents_before, strict=False) if one.entry.content != before]
-    found.results = results[: found.limit]
-    return found
+    return UserRecall(results[:limit], error)
 
 
 def best_first(results: Sequence[ScoredEntry]) -> list[ScoredEntry]:
@@ -333,28 +320,29 @@ def keyword_expression(query: str) -> str:
     return " OR ".join(word for word in query.translate(_SPACES).split(" ") if len(word.encode()) >= _MIN_WORD_BYTES)
 
 
-def _pick_by_keywords(connection: sqlite3.Connection, found: UserRecall, memories: Sequence[Row]) -> None:
-    """Set the rowids that the keyword stage picks: the oldest ones, three for each wanted result."""
-    if not found.expression:
-        return
+def _pick_by_keywords(
+    connection: sqlite3.Connection, memories: Sequence[Row], expression: str, limit: int
+) -> tuple[Sequence[Row] | None, str | None]:
+    """The memories that the keyword stage picks, the oldest ones, three for each wanted result; None if it picks none,
+    because then all are ranked. Also SQLite's message if the keyword index does not understand the query."""
+    if not expression:
+        return None, None
     statement = "SELECT rowid FROM memories_fts WHERE memories_fts MATCH ? ORDER BY rowid"
     try:
-        hits = {rowid for (rowid,) in connection.execute(statement, (found.expression,))}
+        hits = {rowid for (rowid,) in connection.execute(statement, (expression,))}
     except sqlite3.DatabaseError as error:
         if getattr(error, "sqlite_errorname", "").startswith(_NOT_FROM_QUERY):
             raise
-        found.error = cut(one_line(str(error)), 80)
-        return
-    rowids = [row.rowid for row in memories if row.rowid in hits]
-    found.picked = frozenset(rowids[: found.limit * _PICKED_PER_RESULT]) or None
+        return None, cut(one_line(str(error)), 80)
+    return [row for row in memories if row.rowid in hits][: limit * _PICKED_PER_RESULT] or None, None
 
 
-def _rank(found: UserRecall, rows: Sequence[Row], vector: np.ndarray, source: str) -> list[ScoredEntry]:
+def _rank(rows: Sequence[Row], vector: np.ndarray, limit: int, source: str) -> list[ScoredEntry]:
     """The best rows by cosine; a vector of another length scores 0, and a row without one is left out."""
     scores = cosines(rows, vector)
     entries = [row.entry for row in rows if row.vector is not None]
     ordered = sorted(entries, key=lambda entry: -scores.get(entry.handle, 0.0))
-    return [_result(entry, scores.get(entry.handle, 0.0), source) for entry in ordered[: found.limit]]
+    return [_result(entry, scores.get(entry.handle, 0.0), source) for entry in ordered[:limit]]
 
 
 def _find_relations(connection: sqlite3.Connection, rows: Sequence[Row], query: str) -> list[ScoredEntry]:

@@ -230,10 +230,8 @@ def _refusals(scope: SqlScope) -> Iterator[list[str]]:
             raise
 
 
-def gather(
-    scope: SqlScope, vectors: Hits, known: KnownRows | None, version: int, connection: sqlite3.Connection
-) -> tuple[StageEvidence, KnownRows | None]:
-    """Gather the whole evidence for a query, and the table of all rows where that is known now."""
+def gather(scope: SqlScope, vectors: Hits, rows: RowTable | None, connection: sqlite3.Connection) -> StageEvidence:
+    """Gather the whole evidence for a query; `rows` is the table of all rows where that is known."""
     import numpy as np
 
     nothing = np.zeros(0, dtype=np.int64)
@@ -242,13 +240,9 @@ def gather(
     recent = _newest(connection, SqliteSelect(scope.schema), -1) if is_listing else nothing
     like, like_facts = _like(connection, scope)
     (store_rows,) = connection.execute(_COUNT).fetchone()
-    if known is None or known.version != version:
-        rows = _rows(connection, scope.schema, (keyword.handles, vectors.handles, like, recent))
-        known = KnownRows(version, rows) if len(rows.handles) == store_rows else None
-    else:
-        rows = known.rows
+    rows = rows or _rows(connection, scope.schema, (keyword.handles, vectors.handles, like, recent))
     durable_order, agent_order = _scan_orders(connection, scope)
-    evidence = replace(
+    return replace(
         _evidence(replace(scope, store_rows=store_rows), keyword, vectors, rows, recent),
         like=like,
         like_facts=like_facts,
@@ -256,7 +250,6 @@ def gather(
         agent_order=agent_order,
         word_hits=word_hits,
     )
-    return evidence, known
 
 
 def gather_cut(
@@ -388,14 +381,6 @@ def _any_word(select: SqliteSelect, search: keywords.LikeSearch, patterns: Seque
     escape = r" ESCAPE '\'" if search.escapes else ""
     places = map(select.place, patterns)
     return " OR ".join(f"(m.content LIKE {place}{escape} OR m.key LIKE {place}{escape})" for place in places)
-
-
-@dataclass(frozen=True, slots=True)
-class KnownRows:
-    """All rows at one state of the database."""
-
-    version: int
-    rows: RowTable
 
 
 def _read_rows(schema: Schema, rowids: Sequence[int], connection: sqlite3.Connection) -> list[MemoryEntry]:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from zeroclaw_tui.backends.cancellation import ReadWorkerPool
 from zeroclaw_tui.backends.sqlite.recall import (
     Hits,
-    KnownRows,
     gather,
     gather_cut,
     one_state,
@@ -21,7 +20,7 @@ from zeroclaw_tui.backends.sqlite.recall import (
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.sqlite.vectors import SqliteVectors
 from zeroclaw_tui.memory.entry import Handle
-from zeroclaw_tui.scoring.evidence import StageEvidence
+from zeroclaw_tui.scoring.evidence import RowTable, StageEvidence
 from zeroclaw_tui.scoring.keywords import lists_recent, words
 from zeroclaw_tui.scoring.neighbours import Near
 from zeroclaw_tui.scoring.profiles import Trial, mode_in
@@ -42,7 +41,8 @@ class SqliteSearch:
         self._schema = schema
         self._vectors = SqliteVectors(schema)
         self._one_at_a_time = asyncio.Lock()
-        self._known: KnownRows | None = None
+        self._all_rows: RowTable | None = None
+        self._version_of_rows: int | None = None
 
     async def gathered(
         self, trial: Trial, query_vector: np.ndarray | None, version: int, *, deep: bool
@@ -77,7 +77,10 @@ class SqliteSearch:
             vectors = Hits.from_pairs()
             if vector is not None and len(vector):
                 vectors = self._vectors.search_all(vector, version, connection)
-            evidence, self._known = gather(scope, vectors, self._known, version, connection)
+            known = self._all_rows if version == self._version_of_rows else None
+            evidence = gather(scope, vectors, known, connection)
+        self._all_rows = evidence.rows if len(evidence.rows.handles) == evidence.store_rows else None
+        self._version_of_rows = version
         return evidence
 
     def _gather_cut(
