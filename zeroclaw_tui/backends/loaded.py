@@ -35,6 +35,11 @@ def order_value(entry: MemoryEntry, field: SortField) -> tuple[Any, ...]:
     return sort_key(entry, Sort(field))
 
 
+def order_by_time(entry: MemoryEntry, field: SortField) -> tuple[Any, ...]:
+    """The same where memories have no order of storing: then their times are used."""
+    return order_value(entry, SortField.AGE if field is SortField.STORED else field)
+
+
 @dataclass(frozen=True)
 class Loaded:
     """The memories of one reading, whole.

@@ -26,14 +26,14 @@ from redis.backoff import NoBackoff
 from zeroclaw_tui.backends.about import About, Notice
 from zeroclaw_tui.backends.base import Scored, T
 from zeroclaw_tui.backends.fallback import ignored_parts
-from zeroclaw_tui.backends.loaded import Loaded, order_value
+from zeroclaw_tui.backends.loaded import Loaded, order_by_time
 from zeroclaw_tui.backends.loaded_memory import ReloadedMemory
 from zeroclaw_tui.backends.tables import local_now
 from zeroclaw_tui.backends.writing import Operation, OwnedKey, RowWriter, Work, WriteConflict
 from zeroclaw_tui.memory.change import Draft, Edit, Row, RowVersion, Value
 from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, MemoryEntry, column_text
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NotReachable, Refused, UsageError
-from zeroclaw_tui.memory.query import ENTRIES, NEWEST_STORED, MemoryFilter, Query, SortField
+from zeroclaw_tui.memory.query import ENTRIES, NEWEST_STORED, MemoryFilter, Query
 from zeroclaw_tui.memory.recall import ScoredEntry
 from zeroclaw_tui.memory.text import cut, one_line, unicode_text
 from zeroclaw_tui.scoring.evidence import OwnEvidence, StoreRecall, depth_of, own_evidence
@@ -175,11 +175,6 @@ def _parse_url(url: str) -> dict[str, Any]:
     raise UsageError("The Redis URL cannot be used.", hint=f"Write it as {_URL}.")
 
 
-def _order_value(entry: MemoryEntry, field: SortField) -> tuple[Any, ...]:
-    """The order of storing is that of the timestamps, as keys have no order."""
-    return order_value(entry, SortField.AGE if field is SortField.STORED else field)
-
-
 class RedisMemory(ReloadedMemory[Loaded]):
     """The memories of one server. A write is done completely or not at all."""
 
@@ -278,7 +273,7 @@ class RedisMemory(ReloadedMemory[Loaded]):
                 values += await client.mget(names[start : start + 500])
         entries, findings = await asyncio.to_thread(_read, names, values)
         self.about = replace(self.about, notices=tuple(Notice(sentence, is_minor=True) for sentence in findings))
-        return Loaded(tuple(entries), order_value=_order_value)
+        return Loaded(tuple(entries), order_value=order_by_time)
 
     async def recall(
         self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 from zeroclaw_tui.curation.journal_records import SCHEMA, VERSION, RowCodec, wipe
 from zeroclaw_tui.curation.old_trash import BACKUP, BACKUP_DAYS, convert
 from zeroclaw_tui.files.database import is_for_want_of_room, transaction, wal_file
-from zeroclaw_tui.files.disk import FULL, MAKE_ROOM, file_size, locked_or_closed, make_folder, new_file
+from zeroclaw_tui.files.disk import MAKE_ROOM, file_size, locked_or_closed, make_folder, new_file
 from zeroclaw_tui.memory.errors import DiskFull, InspectorError, Locked, Unreadable
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ class JournalFile:
             kind: type[InspectorError] = Unreadable
             why = getattr(error, "strerror", None) or str(error)
             hint = "Check the permissions of the directory and the free space."
-            if is_for_want_of_room(self.path, name) or (isinstance(error, OSError) and error.errno in FULL):
+            if is_for_want_of_room(self.path.parent, error):
                 kind, why, hint = DiskFull, "the disk is full", MAKE_ROOM
             elif name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
                 why, hint = "it is damaged", _DAMAGED

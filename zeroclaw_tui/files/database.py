@@ -350,7 +350,7 @@ def explain_sqlite_error(path: Path, name: str, error: sqlite3.Error) -> Inspect
             f"A program ended in the middle of a write to {path}.",
             hint="Start ZeroClaw once, or open the file here without --read-only: both roll the write back.",
         )
-    if is_for_want_of_room(path, name):
+    if is_for_want_of_room(path.absolute().parent, error):
         return DiskFull(f"{path} cannot be read because the disk is full.", hint=MAKE_ROOM)
     return Unreadable(
         f"SQLite cannot read {path}: {error}.",
@@ -358,9 +358,12 @@ def explain_sqlite_error(path: Path, name: str, error: sqlite3.Error) -> Inspect
     )
 
 
-def is_for_want_of_room(path: Path, name: str) -> bool:
-    """Whether a result code of SQLite means that the disk is full. Blocks."""
-    return name == "SQLITE_FULL" or (name.startswith(_FULL_DISK_ERRORS) and is_full(path.absolute().parent))
+def is_for_want_of_room(folder: Path, error: OSError | sqlite3.Error) -> bool:
+    """Whether an error means that the disk of a folder is full. Blocks."""
+    if isinstance(error, OSError):
+        return error.errno in FULL
+    name = getattr(error, "sqlite_errorname", None) or ""
+    return name == "SQLITE_FULL" or (name.startswith(_FULL_DISK_ERRORS) and is_full(folder))
 
 
 def connect_to_write(path: Path, *, zero: bool = False) -> sqlite3.Connection:
@@ -400,13 +403,12 @@ def why_not_writable(path: Path) -> str | None:
 
 def could_not_be_made(path: Path, error: OSError | sqlite3.Error) -> InspectorError:
     """Explain why a database could not be created. Blocks."""
-    name = getattr(error, "sqlite_errorname", None) or ""
     folder = next(folder for folder in path.parents if folder.is_dir())
-    if isinstance(error, OSError) and error.errno not in FULL:
+    if is_for_want_of_room(folder, error) or (isinstance(error, sqlite3.Error) and is_full(folder)):
+        return DiskFull(f"{path} cannot be created because the disk is full.", hint=f"No file was created. {MAKE_ROOM}")
+    if isinstance(error, OSError):
         hint = f"Check the permissions of {folder}, or run this as the user that runs ZeroClaw."
         return Refused(f"{path} could not be made: {error.strerror or error}.", hint=hint, title="Not written")
-    if isinstance(error, OSError) or name == "SQLITE_FULL" or is_full(folder):
-        return DiskFull(f"{path} cannot be created because the disk is full.", hint=f"No file was created. {MAKE_ROOM}")
     return Unreadable(f"{path} cannot be created: {error}.", hint="No file was created. Check the disk.")
 
 

@@ -19,7 +19,7 @@ from zeroclaw_tui.files.database import (
     translate_sqlite_errors,
     wal_file,
 )
-from zeroclaw_tui.files.disk import FULL, MAKE_ROOM, file_size, is_unfinished, new_file
+from zeroclaw_tui.files.disk import MAKE_ROOM, file_size, is_unfinished, new_file
 from zeroclaw_tui.memory.errors import DiskFull, Locked, Unreadable
 from zeroclaw_tui.memory.text import one_line
 
@@ -159,10 +159,7 @@ def _shown_folder(target: Path) -> Path:
 
 
 def _not_copied(path: Path, target: Path, error: sqlite3.Error | OSError) -> Unreadable:
-    if isinstance(error, OSError):
-        is_full, reason = error.errno in FULL, error.strerror or str(error)
-    else:
-        is_full, reason = is_for_want_of_room(target, getattr(error, "sqlite_errorname", "")), str(error)
-    if is_full:
-        return DiskFull(f"{path} could not be copied to {_shown_folder(target)}: the disk is full.", hint=MAKE_ROOM)
-    return Unreadable(f"{path} could not be copied to {_shown_folder(target)}: {reason}.", hint="Check the disk.")
+    failed = f"{path} could not be copied to {_shown_folder(target)}"
+    if is_for_want_of_room(target.parent, error):
+        return DiskFull(f"{failed}: the disk is full.", hint=MAKE_ROOM)
+    return Unreadable(f"{failed}: {getattr(error, 'strerror', None) or error}.", hint="Check the disk.")

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from zeroclaw_tui.backends.about import About, Notice, key_and_content
 from zeroclaw_tui.backends.base import SearchedMemory, check_writable
 from zeroclaw_tui.backends.fallback import ignored_parts
-from zeroclaw_tui.backends.loaded import Loaded, order_value
+from zeroclaw_tui.backends.loaded import Loaded, order_by_time
 from zeroclaw_tui.backends.loaded_memory import ReloadedMemory
 from zeroclaw_tui.backends.matching import matches, sort_key
 from zeroclaw_tui.backends.qdrant.client import (
@@ -367,11 +367,6 @@ class TooManyPoints(Refused):
         )
 
 
-def _order_value(entry: MemoryEntry, field: SortField) -> tuple[Any, ...]:
-    """Points have no order of storing, so their times are used."""
-    return order_value(entry, SortField.AGE if field is SortField.STORED else field)
-
-
 def _threshold_meaning(profile: ScoringProfile, threshold: float) -> str:
     return f"Qdrant's score is the cosine between message and memory, at most 1.00; it has to reach {threshold:.2f}."
 
@@ -493,7 +488,7 @@ class QdrantMemory(SearchedMemory, ReloadedMemory[Loaded]):
         entries = [self._entry(row_of_point(point)) async for point in self._client.scroll()]
         oldest = Sort(SortField.AGE, descending=False)
         ordered = await asyncio.to_thread(sorted, entries, key=lambda entry: sort_key(entry, oldest))
-        return Loaded(ordered, backend=self.name, order_value=_order_value)
+        return Loaded(ordered, backend=self.name, order_value=order_by_time)
 
     async def rows(self, query: Query[T]) -> Sequence[T]:
         if query.read is not VERSIONS:

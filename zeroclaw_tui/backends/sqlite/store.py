@@ -74,9 +74,9 @@ class SqliteMemory(SqlMemory):
     name = "sqlite"
     about = About(rule=None, keeps_deleted=None)
 
-    def __init__(self, path: Path, *, location: str | None = None, read_only: bool = False) -> None:
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
-        self.about = replace(self.about, location=location or str(path), path=path)
+        self.about = replace(self.about, location=str(path), path=path)
         self._asked_read_only = read_only
         self._connection: ReadOnlyConnection | None = None
         self._file: FileIdentity | None = None

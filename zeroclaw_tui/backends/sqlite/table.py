@@ -211,7 +211,7 @@ def explain_failed_write(path: Path, error: sqlite3.Error | OverflowError) -> In
         )
     if name.startswith("SQLITE_CONSTRAINT"):
         return Refused(f"The database refuses this change: {error}.", hint="A rule of its tables forbids it.")
-    if is_for_want_of_room(path, name):
+    if is_for_want_of_room(path.absolute().parent, error):
         return DiskFull(f"{path} cannot be written because the disk is full.", hint=MAKE_ROOM)
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH")):
         return Refused(
