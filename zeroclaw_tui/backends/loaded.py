@@ -9,21 +9,9 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
-from zeroclaw_tui.backends.matching import (
-    count_entries,
-    filter_entries_async,
-    require_unique_ids,
-    sort_key,
-)
+from zeroclaw_tui.backends.matching import count_entries, filter_entries_async, require_unique_ids, sort_key
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.query import (
-    NEWEST_UPDATED,
-    MemoryFilter,
-    Query,
-    Sort,
-    SortField,
-    Superseded,
-)
+from zeroclaw_tui.memory.query import NEWEST_UPDATED, MemoryFilter, Query, Sort, SortField, Superseded
 from zeroclaw_tui.memory.statistics import CountField, Counts
 
 _Ordered = Sequence[tuple[tuple[Any, ...], MemoryEntry]]

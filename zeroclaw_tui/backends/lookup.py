@@ -6,15 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.memory.errors import NotFound, Refused
-from zeroclaw_tui.memory.query import (
-    ENTRIES,
-    EVERYTHING,
-    OLDEST_STORED,
-    ROWS,
-    VERSIONS,
-    MemoryFilter,
-    Query,
-)
+from zeroclaw_tui.memory.query import ENTRIES, EVERYTHING, OLDEST_STORED, ROWS, VERSIONS, MemoryFilter, Query
 from zeroclaw_tui.memory.statistics import FACET_FIELDS, Counts
 
 if TYPE_CHECKING:

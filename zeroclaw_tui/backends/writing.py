@@ -15,15 +15,7 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from zeroclaw_tui.backends.cancellation import wait_until_done
-from zeroclaw_tui.memory.change import (
-    Change,
-    Draft,
-    Edit,
-    NewVector,
-    Row,
-    RowChange,
-    RowVersion,
-)
+from zeroclaw_tui.memory.change import Change, Draft, Edit, NewVector, Row, RowChange, RowVersion
 from zeroclaw_tui.memory.errors import Refused
 
 T = TypeVar("T")

@@ -18,16 +18,7 @@ from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring import keywords
 from zeroclaw_tui.scoring.decide import rank
-from zeroclaw_tui.scoring.evidence import (
-    DURABLE,
-    Hit,
-    LikeEvidence,
-    RowTable,
-    ScanOrder,
-    Scope,
-    StageEvidence,
-    served,
-)
+from zeroclaw_tui.scoring.evidence import DURABLE, Hit, LikeEvidence, RowTable, ScanOrder, Scope, StageEvidence, served
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, ScoringSettings, mode_in, profile_for
 
 if TYPE_CHECKING:

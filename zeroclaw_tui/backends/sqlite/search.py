@@ -9,14 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.cancellation import ReadWorkerPool
-from zeroclaw_tui.backends.sqlite.recall import (
-    Hits,
-    gather,
-    gather_cut,
-    one_state,
-    scope_of,
-    search_keywords,
-)
+from zeroclaw_tui.backends.sqlite.recall import Hits, gather, gather_cut, one_state, scope_of, search_keywords
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.sqlite.vectors import SqliteVectors
 from zeroclaw_tui.memory.entry import Handle

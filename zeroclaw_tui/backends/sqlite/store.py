@@ -42,13 +42,7 @@ from zeroclaw_tui.scoring.profiles import ScoringProfile, generation_made_by
 if TYPE_CHECKING:
     import numpy as np
 
-    from zeroclaw_tui.backends.health import (
-        ExpiredRow,
-        Health,
-        Pages,
-        Repair,
-        Retention,
-    )
+    from zeroclaw_tui.backends.health import ExpiredRow, Health, Pages, Repair, Retention
     from zeroclaw_tui.backends.sqlite.search import SqliteSearch
     from zeroclaw_tui.backends.sqlite.write import SqliteWriter
     from zeroclaw_tui.backends.writing import Work

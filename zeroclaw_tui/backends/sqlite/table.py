@@ -23,13 +23,7 @@ from zeroclaw_tui.files.database import (
 )
 from zeroclaw_tui.files.disk import MAKE_ROOM
 from zeroclaw_tui.memory.change import AGENTS, EMBEDDING_CACHE, MEMORIES, Row, TriggersMissing, Value
-from zeroclaw_tui.memory.errors import (
-    Corrupt,
-    DiskFull,
-    InspectorError,
-    Refused,
-    Unreadable,
-)
+from zeroclaw_tui.memory.errors import Corrupt, DiskFull, InspectorError, Refused, Unreadable
 from zeroclaw_tui.scoring.profiles import ALL_COLUMNS
 
 Answer = TypeVar("Answer")
