@@ -97,11 +97,7 @@ BACKENDS: tuple[BackendInfo, ...] = (
         schemes=("postgres", "postgresql"),
     ),
     BackendInfo("markdown", "Markdown: plain files that people can read and edit", has_notes=True),
-    BackendInfo(
-        "qdrant",
-        "Qdrant: a vector database, reached by URL",
-        within=("collection",),
-    ),
+    BackendInfo("qdrant", "Qdrant: a vector database, reached by URL", within=("collection",)),
     BackendInfo(
         "redis",
         "Redis: a server, reached by URL; ZeroClaw itself does not know it",

@@ -86,11 +86,7 @@ class Loaded:
         return [entry for _, entry in reversed(ordered[max(last - count, 0) : last])]
 
     async def count_up(
-        self,
-        filter: MemoryFilter,
-        now: str,
-        by: Sequence[CountField],
-        missing: Container[str],
+        self, filter: MemoryFilter, now: str, by: Sequence[CountField], missing: Container[str]
     ) -> Counts:
         """Count the memories that a filter selects; `missing` names what the store does not have."""
         found = await filter_entries_async(self.entries, filter)

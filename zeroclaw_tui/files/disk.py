@@ -262,10 +262,7 @@ def replace_bytes(
         else:
             make_folder(target.parent)
             new_mode = mode if expected is None else None
-            with (
-                write_temp_file(target, data, mode=new_mode, mtime_ns=mtime_ns) as new,
-                _locked_folder(target.parent),
-            ):
+            with write_temp_file(target, data, mode=new_mode, mtime_ns=mtime_ns) as new, _locked_folder(target.parent):
                 _check_unchanged(target, expected)
                 try:
                     if expected is None:

@@ -116,12 +116,7 @@ def _select(table: Table, request: RecallRequest) -> PostgresSelect:
 
 
 async def _by_keywords(
-    connections: Connections,
-    select: PostgresSelect,
-    query: str,
-    limit: int,
-    profile: ScoringProfile,
-    notes: list[str],
+    connections: Connections, select: PostgresSelect, query: str, limit: int, profile: ScoringProfile, notes: list[str]
 ) -> StoreRecall:
     """Words from 0.5.7 on, one substring before: its score is of a type that ZeroClaw cannot read, so that its
     memories have a rank alone."""

@@ -227,12 +227,7 @@ class PostgresMemory(SqlMemory):
         return ids
 
     async def fetch_records(
-        self,
-        select: Select,
-        statement: str,
-        make: Callable[[Any], T],
-        *,
-        takes_long: bool = False,
+        self, select: Select, statement: str, make: Callable[[Any], T], *, takes_long: bool = False
     ) -> Sequence[T]:
         seconds = LONG_SECONDS if takes_long else STATEMENT_SECONDS
         records = await self.connections.fetch(statement, select.values, seconds=seconds)

@@ -141,8 +141,7 @@ class PostgresWriter(TableWriter):
         if not parts:
             return row
         changed = await self._fetch(
-            f"UPDATE {select.source} SET {', '.join(parts)} {select.where} RETURNING {table.stored_columns}",
-            select,
+            f"UPDATE {select.source} SET {', '.join(parts)} {select.where} RETURNING {table.stored_columns}", select
         )
         return changed[0]
 

@@ -33,12 +33,7 @@ class SqlMemory(RowMemory, SearchedMemory):
 
     @abstractmethod
     async def fetch_records(
-        self,
-        select: Select,
-        statement: str,
-        make: Callable[[Any], T],
-        *,
-        takes_long: bool = False,
+        self, select: Select, statement: str, make: Callable[[Any], T], *, takes_long: bool = False
     ) -> Sequence[T]:
         """What `make` gives for each record of a statement.
 
@@ -100,10 +95,7 @@ class SqlMemory(RowMemory, SearchedMemory):
             some = select.named(column, names[start : start + NAMES_AT_ONCE])
             statement = some.statement(f"{columns}, {name} AS name", f"ORDER BY {some.stored_order}")
             for found, row in await self.fetch_records(
-                some,
-                statement,
-                lambda record: (record[-1], make(record)),
-                takes_long=query.filter.looks_for_text,
+                some, statement, lambda record: (record[-1], make(record)), takes_long=query.filter.looks_for_text
             ):
                 by_name.setdefault(found if column == "handle" else as_text(found), []).append(row)
         return [row for name in names for row in by_name.get(name, ())]

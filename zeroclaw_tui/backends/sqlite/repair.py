@@ -104,11 +104,7 @@ def compact_database(path: Path, task: CancellableTask) -> int:
     Unreadable without room.
     """
     check_room(path.parent, 3 * _size(path))
-    with (
-        translate_sqlite_errors(path),
-        exclusive_connection(path) as connection,
-        task.interrupting(connection),
-    ):
+    with translate_sqlite_errors(path), exclusive_connection(path) as connection, task.interrupting(connection):
         has_index = bool(connection.execute(_HAS_INDEX).fetchone()[0])
         if has_index:
             # First, so that what the index sheds is not left as free pages.

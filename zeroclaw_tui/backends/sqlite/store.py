@@ -198,12 +198,7 @@ class SqliteMemory(SqlMemory):
         return SqliteSelect(self.schema, filter)
 
     async def fetch_records(
-        self,
-        select: Select,
-        statement: str,
-        make: Callable[[Any], T],
-        *,
-        takes_long: bool = False,
+        self, select: Select, statement: str, make: Callable[[Any], T], *, takes_long: bool = False
     ) -> Sequence[T]:
         if not takes_long:
             return [make(record) for record in await self._fetch(statement, select.values)]
