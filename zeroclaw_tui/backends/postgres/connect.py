@@ -42,6 +42,12 @@ _IDLE_SECONDS = 60.0
 _GRACE_SECONDS = 5.0
 _ROLLBACK_SECONDS = 2.0
 _LOCK_SECONDS = 10
+# In one message; behind a pooler nothing may be set for longer than one transaction.
+_BEGIN = (
+    "{begin}; SET LOCAL statement_timeout = {milliseconds:.0f}; SET LOCAL lock_timeout = '{lock}s'; "
+    "SET LOCAL cursor_tuple_fraction = 1; SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO, YMD'; "
+    "SET LOCAL IntervalStyle = 'postgres'; SET LOCAL extra_float_digits = 3; SET LOCAL bytea_output = 'hex'"
+)
 
 _DRIVER_ERRORS = (asyncpg.InterfaceError, asyncpg.InternalClientError)
 _ERRORS = (asyncpg.PostgresError, *_DRIVER_ERRORS, OSError)
@@ -155,7 +161,7 @@ class Connections:
         try:
             async with interrupted:
                 self._readings.add(interrupted)
-                async with self._connection() as connection, _transaction(connection, "BEGIN READ ONLY", seconds):
+                async with self._transaction("BEGIN READ ONLY", seconds) as connection:
                     yield connection
         except TimeoutError:
             raise SearchInterrupted from None
@@ -178,7 +184,7 @@ class Connections:
         """
         is_committing = False
         try:
-            async with self._connection() as connection, _transaction(connection, "BEGIN", STATEMENT_SECONDS):
+            async with self._transaction("BEGIN", STATEMENT_SECONDS) as connection:
                 yield connection
                 is_committing = True
         except NotReachable as error:
@@ -188,8 +194,11 @@ class Connections:
             raise
 
     @asynccontextmanager
-    async def _connection(self) -> AsyncIterator[asyncpg.Connection]:
-        """Lend a connection of the pool, and turn errors of the driver into InspectorErrors."""
+    async def _transaction(self, begin: str, seconds: float) -> AsyncIterator[asyncpg.Connection]:
+        """Lend a connection in a transaction, and turn errors of the driver into InspectorErrors.
+
+        Once COMMIT is sent its answer is awaited, even if the task is cancelled in the meantime.
+        """
         if self._pool is None:
             raise self._failure(_STATEMENT_ERRORS, "08")
         pool = self._pool
@@ -200,7 +209,13 @@ class Connections:
         except _ERRORS as error:
             raise self._failure(_CONNECT_ERRORS, _connect_reason(error, self.address), error) from None
         try:
-            yield connection
+            try:
+                await connection.execute(_BEGIN.format(begin=begin, milliseconds=seconds * 1000, lock=_LOCK_SECONDS))
+                yield connection
+            except BaseException:
+                await _roll_back(connection)
+                raise
+            await wait_until_done(asyncio.ensure_future(connection.execute("COMMIT")), lambda: None)
         except asyncpg.PostgresError as error:
             raise self._failure(_STATEMENT_ERRORS, str(error.sqlstate), error) from None
         except TimeoutError:
@@ -257,24 +272,6 @@ class Connections:
             "detail": f": {shown(str(detail))}" if detail else "",
         }
         return kind(sentence.format(**values), hint=hint.format(**values))
-
-
-@asynccontextmanager
-async def _transaction(connection: asyncpg.Connection, begin: str, seconds: float) -> AsyncIterator[None]:
-    """Once COMMIT is sent its answer is awaited, even if the task is cancelled in the meantime."""
-    try:
-        # In one message; behind a pooler nothing may be set for longer than one transaction.
-        await connection.execute(
-            f"{begin}; SET LOCAL statement_timeout = {seconds * 1000:.0f}; "
-            f"SET LOCAL lock_timeout = '{_LOCK_SECONDS}s'; SET LOCAL cursor_tuple_fraction = 1; "
-            "SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO, YMD'; SET LOCAL IntervalStyle = 'postgres'; "
-            "SET LOCAL extra_float_digits = 3; SET LOCAL bytea_output = 'hex'"
-        )
-        yield
-    except BaseException:
-        await _roll_back(connection)
-        raise
-    await wait_until_done(asyncio.ensure_future(connection.execute("COMMIT")), lambda: None)
 
 
 async def _roll_back(connection: asyncpg.Connection) -> None:

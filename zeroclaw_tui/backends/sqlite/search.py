@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
+from zeroclaw_tui.backends.base import T
 from zeroclaw_tui.backends.cancellation import ReadWorkerPool
 from zeroclaw_tui.backends.sqlite.recall import Hits, gather, gather_cut, one_state, scope_of, search_keywords
 from zeroclaw_tui.backends.sqlite.schema import Schema
@@ -41,52 +42,47 @@ class SqliteSearch:
         self, trial: Trial, query_vector: np.ndarray | None, version: int, *, deep: bool
     ) -> StageEvidence:
         """The hits of the stages and what the filters look at: all, or cut as ZeroClaw's statements cut them."""
-        mode = mode_in(trial.settings, trial.profile)
+        mode, is_listing = mode_in(trial.settings, trial.profile), lists_recent(trial.request.query, trial.profile)
         vector = None if mode == "bm25" else query_vector
-        work = partial(self._gather if deep else self._gather_cut, trial, vector, version)
-        async with self._one_at_a_time:
-            evidence = await self._reads.run(work)
-        return replace(
-            evidence,
-            dimensions=None if vector is None else len(vector),
-            vector_asked=mode != "bm25" and not (deep and lists_recent(trial.request.query, trial.profile)),
-        )
-
-    async def near(self, to: Handle | np.ndarray, count: int, version: int) -> Near | None:
-        """Find the rows nearest to the vector of the row at a handle, or to a vector; None without a vector."""
-
-        def nearest(connection: sqlite3.Connection) -> Near | None:
-            with one_state(connection):
-                return self._vectors.nearest(to, count, version, connection)
-
-        async with self._one_at_a_time:
-            return await self._reads.run(nearest)
-
-    def _gather(
-        self, trial: Trial, vector: np.ndarray | None, version: int, connection: sqlite3.Connection
-    ) -> StageEvidence:
         scope = scope_of(trial.request, trial.profile, self._schema, vector_live=vector is not None)
-        with one_state(connection):
+
+        def gather_all(connection: sqlite3.Connection) -> StageEvidence:
             vectors = Hits.from_pairs()
             if vector is not None and len(vector):
                 vectors = self._vectors.search_all(vector, version, connection)
             known = self._all_rows if version == self._version_of_rows else None
             evidence = gather(scope, vectors, known, connection)
-        self._all_rows = evidence.rows if len(evidence.rows.handles) == evidence.store_rows else None
-        self._version_of_rows = version
-        return evidence
+            self._all_rows = evidence.rows if len(evidence.rows.handles) == evidence.store_rows else None
+            self._version_of_rows = version
+            return evidence
 
-    def _gather_cut(
-        self, trial: Trial, vector: np.ndarray | None, version: int, connection: sqlite3.Connection
-    ) -> StageEvidence:
-        scope = scope_of(trial.request, trial.profile, self._schema, vector_live=vector is not None)
-        keyword = vectors = Hits.from_pairs()
-        with one_state(connection):
-            scope = scope.with_agents(connection)
-            if words(trial.request.query) and not lists_recent(trial.request.query, trial.profile):
-                if mode_in(trial.settings, trial.profile) != "embedding":
-                    keyword = search_keywords(scope, connection)
+        def gather_some(connection: sqlite3.Connection) -> StageEvidence:
+            narrowed, keyword, vectors = scope.with_agents(connection), Hits.from_pairs(), Hits.from_pairs()
+            if words(trial.request.query) and not is_listing:
+                if mode != "embedding":
+                    keyword = search_keywords(narrowed, connection)
                 if vector is not None and len(vector):
-                    select = scope.vector_select()
-                    vectors = self._vectors.search(vector, scope.stage_limit, select, version, connection)
-            return gather_cut(scope, trial.settings, keyword, vectors, connection)
+                    select, most = narrowed.vector_select(), narrowed.stage_limit
+                    vectors = self._vectors.search(vector, most, select, version, connection)
+            return gather_cut(narrowed, trial.settings, keyword, vectors, connection)
+
+        evidence = await self._run(gather_all if deep else gather_some)
+        return replace(
+            evidence,
+            dimensions=None if vector is None else len(vector),
+            vector_asked=mode != "bm25" and not (deep and is_listing),
+        )
+
+    async def near(self, to: Handle | np.ndarray, count: int, version: int) -> Near | None:
+        """Find the rows nearest to the vector of the row at a handle, or to a vector; None without a vector."""
+        return await self._run(lambda connection: self._vectors.nearest(to, count, version, connection))
+
+    async def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Work on one state of the database, after every earlier search."""
+
+        def run(connection: sqlite3.Connection) -> T:
+            with one_state(connection):
+                return work(connection)
+
+        async with self._one_at_a_time:
+            return await self._reads.run(run)
