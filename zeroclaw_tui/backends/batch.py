@@ -101,8 +101,8 @@ class Batch:
         self._by_key: dict[OwnedKey, dict[str, Row]] = {key: {} for key in keys}
         self._displaced: dict[str, Row] = {}
         """Where the key is the identity: rows whose key another row has taken before they have left it."""
-        self._touched: dict[str, bool] = {}
-        """The identities of rows that change, and whether their time of change becomes now."""
+        self._changed: dict[str, None] = {}
+        """The identities of rows that change, in order."""
         self._placed: set[str] = set()
         """The identities of rows that this batch has written already."""
         self._add(present)
@@ -169,7 +169,7 @@ class Batch:
         for other in holders[1:]:
             self._do(other, None)
         existing = holders[0] if holders else None
-        self._do(existing, self.writer.new_row(draft, existing, owner), change, touch=True)
+        self._do(existing, self.writer.new_row(draft, existing, owner), change)
 
     async def _plan_edit(self, before: RowVersion | Row, edit: Edit, change: Change) -> None:
         row = self._current(before)
@@ -184,7 +184,7 @@ class Batch:
         elif holders:
             self._conflict(new, holders[0], "key exists", change)
         else:
-            self._do(row, new, change, touch=True)
+            self._do(row, new, change)
 
     def _plan_delete(self, before: RowVersion | Row, change: Change) -> None:
         row = self._current(before)
@@ -288,7 +288,6 @@ class Batch:
         new: Row | None,
         change: Change | None = None,
         *,
-        touch: bool = False,
         replaces: bool = False,
     ) -> None:
         """Put a row in place of another; `change` is what asks for it."""
@@ -300,10 +299,9 @@ class Batch:
             self._put(new)
             self._placed.add(self.writer.identity(new))
             self.tally.rows.append(new)
-        for identity in [self.writer.identity(row) for row in (existing, new) if row is not None]:
-            self._touched[identity] = touch or self._touched.get(identity, False)
-            if self.policy.dry_run:
-                self.handled.add(identity)
+        changed = dict.fromkeys(self.writer.identity(row) for row in (existing, new) if row is not None)
+        self._changed |= changed
+        self.handled |= changed.keys() if self.policy.dry_run else set()
 
     def _leave(self, change: Change, row: Row | None) -> None:
         """Write nothing. A change that is undone already is still journaled, so that the trash counts it as undone and
@@ -327,8 +325,8 @@ class Batch:
 
     def operations(self) -> list[Operation]:
         """What the changes come to together, one operation for each row."""
-        rows = ((self._before.get(name), self._now.get(name), touch) for name, touch in self._touched.items())
-        return [Operation(before, now, touch) for before, now, touch in rows if before or now]
+        rows = ((self._before.get(name), self._now.get(name)) for name in self._changed)
+        return [Operation(before, now) for before, now in rows if before or now]
 
     def adopt(self, rows: Mapping[str, Row]) -> None:
         """Take new rows as the store completed or wrote them; one that was replaced later stays as it was meant."""

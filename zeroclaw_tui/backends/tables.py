@@ -104,8 +104,8 @@ class TableWriter(RowWriter):
         """Delete rows."""
 
     @abstractmethod
-    async def change(self, row: Row, values: Mapping[str, Value], *, touch: bool) -> Row:
-        """Give a row these values, and return it as it then is; `touch` as in `Operation`."""
+    async def change(self, row: Row, values: Mapping[str, Value]) -> Row:
+        """Give a row these values, where they differ, and return it as it then is."""
 
     @abstractmethod
     async def insert(self, rows: Sequence[Row]) -> Sequence[Row]:
@@ -227,10 +227,9 @@ class TableWriter(RowWriter):
 
         taken = {place(one.existing) for one in operations if one.existing is not None}
         deleted: list[Row] = []
-        changed: list[Operation] = []
+        changed: list[tuple[Row, Row]] = []
         inserted: list[Row] = []
-        for operation in operations:
-            existing, new = operation.existing, operation.new
+        for existing, new in ((one.existing, one.new) for one in operations):
             if new is None:
                 deleted += [] if existing is None else [existing]
             elif existing is None:
@@ -238,14 +237,12 @@ class TableWriter(RowWriter):
             elif place(new) in taken and place(new) != place(existing):
                 deleted.append(existing)
                 inserted.append(dataclasses.replace(new, handle=existing.handle))
-            elif operation.touch or existing.values != new.values:
-                changed.append(operation)
+            else:
+                changed.append((existing, new))
         await self.delete(deleted)
         written: dict[str, Row] = {}
-        for operation in changed:
-            assert operation.existing is not None
-            assert operation.new is not None
-            row = await self.change(operation.existing, operation.new.values, touch=operation.touch)
+        for existing, new in changed:
+            row = await self.change(existing, new.values)
             written[self.identity(row)] = row
         for meant, row in zip(inserted, await self.insert(inserted) if inserted else (), strict=True):
             written[self.identity(meant)] = row

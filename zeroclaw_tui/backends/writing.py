@@ -35,14 +35,10 @@ class WriteConflict(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A row to put in place of another: no `new` deletes, no `existing` inserts.
-
-    With `touch` the row's time of change becomes now.
-    """
+    """A row to put in place of another: no `new` deletes, no `existing` inserts."""
 
     existing: Row | None
     new: Row | None
-    touch: bool = False
 
 
 class RowWriter(ABC):

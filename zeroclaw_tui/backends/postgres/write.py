@@ -128,7 +128,7 @@ class PostgresWriter(TableWriter):
             select = PostgresSelect(self.table).named("id", [row.id for row in rows])
             await self._connection.execute(f"DELETE FROM {select.source} {select.where}", *select.values)
 
-    async def change(self, row: Row, values: Mapping[str, Value], *, touch: bool) -> Row:
+    async def change(self, row: Row, values: Mapping[str, Value]) -> Row:
         """Only what differs."""
         table = self.table
         select = PostgresSelect(table).named("id", [row.id])

@@ -239,7 +239,7 @@ class SqliteWriter(TableWriter):
     async def delete(self, rows: Sequence[Row]) -> None:
         self.memories.delete([row.handle for row in rows])
 
-    async def change(self, row: Row, values: Mapping[str, Value], *, touch: bool) -> Row:
+    async def change(self, row: Row, values: Mapping[str, Value]) -> Row:
         return self.memories.change(row, values)
 
     async def insert(self, rows: Sequence[Row]) -> Sequence[Row]:
