@@ -305,16 +305,15 @@ class LucidMemory(SqliteMemory):
         Raises Refused for the rows and versions of lucid's answer alone: they cannot be changed.
         """
         found: Sequence[Any] = await super().rows(query)
-        answered = [entry for entry in self._last_answer if _is_named(entry, query)]
-        if answered and query.read.name in ("row", "version"):
-            if not found:
-                raise Refused(NOT_CHANGEABLE, hint="Its program has no command for that.")
-        elif answered:
+        named, is_to_change = query.handles or query.ids or (), query.read.name in ("row", "version")
+        answered = [entry for entry in self._last_answer if entry.handle in named or entry.id in named]
+        if answered and is_to_change and not found:
+            raise Refused(NOT_CHANGEABLE, hint="Its program has no command for that.")
+        if answered and query.handles is not None and not is_to_change:
             is_whole = query.read.name == "entry"
             by_handle = {entry.handle: entry if is_whole else entry.excerpt() for entry in answered}
             by_handle |= {entry.handle: entry for entry in found}
-            order = list(by_handle) if query.handles is None else [each for each in query.handles if each in by_handle]
-            found = [by_handle[handle] for handle in order]
+            found = [by_handle[handle] for handle in query.handles if handle in by_handle]
         read: Sequence[T] = found
         return read
 
@@ -344,10 +343,3 @@ class LucidMemory(SqliteMemory):
         settings, kind = self._settings, _TYPES.get(draft.category, "learning")
         arguments = ["store", f"{draft.key}: {draft.content}", f"--type={kind}", self._project]
         await run_program(settings.binary_path, arguments, settings.store_timeout_ms)
-
-
-def _is_named(entry: MemoryEntry, query: Query[Any]) -> bool:
-    if query.handles is not None:
-        return entry.handle in query.handles
-    # By id only the database is read; an id of lucid's answer is refused to a change.
-    return query.ids is not None and entry.id in query.ids and query.read.name in ("row", "version")

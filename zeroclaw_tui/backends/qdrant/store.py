@@ -142,11 +142,6 @@ def new_point_row(id: str, values: Mapping[str, Value], agent: str | None) -> Ro
     return Row(id, {**usual, **values, "id": id}, id, owner)
 
 
-def entry_of_row(row: Row, dimensions: int) -> MemoryEntry:
-    """The memory of a row of a collection whose vectors have this length."""
-    return replace(row.entry(), embedding_dimensions=dimensions)
-
-
 def converted(row: Row, dimensions: int) -> Row:
     """A row of any store as a collection would have it; a vector of another length is left out."""
     vector = row.values.get("embedding")
@@ -199,7 +194,7 @@ class QdrantWriter(RowWriter):
         return sorted(found.values(), key=lambda row: (str(row.values["created_at"]), row.id))
 
     def identity(self, row: RowVersion | Row) -> str:
-        return row.id if isinstance(row, RowVersion) else self._converted(row).id
+        return row.id if isinstance(row, RowVersion) else converted(row, self._dimensions).id
 
     def owner(self, row: Row) -> str | None:
         return row.agent or DEFAULT_AGENT
@@ -208,10 +203,12 @@ class QdrantWriter(RowWriter):
         return row.agent or DEFAULT_AGENT, None
 
     def same(self, one: Row, other: Row) -> bool:
-        return _same_payload(self._converted(one), self._converted(other))
+        """Whether they are equal except for their vectors."""
+        left, right = (converted(row, self._dimensions).values for row in (one, other))
+        return all(left.get(name) == right.get(name) for name in ("id", *_FIELDS, _OTHER_FIELDS))
 
     def state_of(self, row: Row) -> str:
-        return Row.of(entry_of_row(row, self._dimensions)).fingerprint
+        return Row.of(replace(row.entry(), embedding_dimensions=self._dimensions)).fingerprint
 
     def new_row(self, draft: Draft, existing: Row | None, owner: str | None) -> Row:
         self.notes |= {WHY_NOT[name]: None for name in draft.named}
@@ -242,7 +239,7 @@ class QdrantWriter(RowWriter):
         if _OTHER_FIELDS not in row.values:
             lost = [name for name in WHY_NOT if row.values.get(name) not in (None, *_UNNOTICED.get(name, ()))]
             self.notes |= {WHY_NOT[name]: None for name in lost}
-        row = self._converted(row)
+        row = converted(row, self._dimensions)
         _require_unicode(row.key, row.values.values())
         return new_point_row(str(uuid.uuid4()), row.values, row.agent) if new_id else row
 
@@ -276,9 +273,6 @@ class QdrantWriter(RowWriter):
         vectors = [(row.id, self._vector_data(new.vector)) for row, new in rows]
         points = [{"id": parse_id(id), "vector": unpack_vector(data)} for id, data in vectors]  # noqa: A001
         await self._client.write("/points/vectors", points)
-
-    def _converted(self, row: Row) -> Row:
-        return converted(row, self._dimensions)
 
     def _session(self, session: Value) -> str | None:
         """A session id as ZeroClaw writes it, with a note if that is another."""
@@ -331,11 +325,6 @@ def parse_id(id: str) -> int | str | None:
         return id if str(uuid.UUID(id)) == id else None
     except ValueError:
         return None
-
-
-def _same_payload(one: Row, other: Row) -> bool:
-    """Whether two rows are equal except for their vectors."""
-    return all(one.values.get(name) == other.values.get(name) for name in ("id", *_FIELDS, _OTHER_FIELDS))
 
 
 def _require_unicode(key: str, texts: Iterable[Value]) -> None:
@@ -534,7 +523,7 @@ class QdrantMemory(SearchedMemory, ReloadedMemory[Loaded]):
         return await asyncio.to_thread(lambda: [converted(row, self._dimensions) for row in rows])
 
     def _entry(self, row: Row) -> MemoryEntry:
-        return entry_of_row(row, self._dimensions)
+        return replace(row.entry(), embedding_dimensions=self._dimensions)
 
     async def _stored(self, handles: Sequence[Handle], *, vectors: bool = True) -> list[Row]:
         """The rows of these handles, read from the server."""
@@ -553,7 +542,7 @@ class QdrantMemory(SearchedMemory, ReloadedMemory[Loaded]):
         notes, conditions = ignored_parts(request, WHY_NOT), _recall_filter(request)
         depth, is_limited = depth_of(request, deep=deep), True
         points: list[Point] = []
-        if _is_blank(request.query):
+        if not request.query.strip(WHITE_SPACE):
             is_limited = parse_version(profile.version) >= _LIMITS_BLANK_QUERIES_SINCE
             most = min(depth, _MAX_LISTED) if is_limited else _MAX_LISTED
             points = (await self._client.scroll_page(conditions, most))[0] if most > 0 else []
@@ -634,11 +623,6 @@ class QdrantMemory(SearchedMemory, ReloadedMemory[Loaded]):
     @property
     def _scale(self) -> str:
         return "cosine" if self._distance == _COSINE else f"qdrant's {self._distance.lower()} distance"
-
-
-def _is_blank(query: str) -> bool:
-    """Whether ZeroClaw lists memories for this query instead of searching."""
-    return not query.strip(WHITE_SPACE)
 
 
 def _recall_filter(request: RecallRequest) -> Filter | None:
