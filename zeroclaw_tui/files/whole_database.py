@@ -106,7 +106,12 @@ def copy_database(path: Path, target: Path, check: Callable[..., object]) -> Non
     try:
         os.close(new_file(target))
         try:
-            _copy(path, target, check)
+            with (
+                closing(connect_read_only_blocking(path)) as source,
+                closing(sqlite3.connect(target, isolation_level=None, check_same_thread=False)) as copy,
+            ):
+                back_up(path, source, copy, check)
+            check()
         except BaseException:
             remove_database(target)
             raise
@@ -114,6 +119,16 @@ def copy_database(path: Path, target: Path, check: Callable[..., object]) -> Non
         raise
     except (OSError, sqlite3.Error) as error:
         raise _not_copied(path, target, error) from error
+
+
+def back_up(path: Path, source: sqlite3.Connection, copy: sqlite3.Connection, check: Callable[..., object]) -> None:
+    """Copy the open database of a path while other programs use it; `check` is called now and then."""
+    with translate_sqlite_errors(path):
+        # Without an open read, every write of another program would restart the copy.
+        source.execute("BEGIN")
+        source.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    source.backup(copy, pages=_PAGES_AT_ONCE, progress=check)
+    source.execute("ROLLBACK")
 
 
 def check_room(folder: Path, needed: int) -> None:
@@ -138,19 +153,6 @@ def free_bytes(connection: sqlite3.Connection) -> int:
     ((pages,),) = connection.execute("PRAGMA freelist_count")
     ((size,),) = connection.execute("PRAGMA page_size")
     return int(pages) * int(size)
-
-
-def _copy(path: Path, target: Path, check: Callable[..., object]) -> None:
-    with (
-        closing(connect_read_only_blocking(path)) as source,
-        closing(sqlite3.connect(target, isolation_level=None, check_same_thread=False)) as copy,
-    ):
-        with translate_sqlite_errors(path):
-            # Without an open read, every write of another program would restart the copy.
-            source.execute("BEGIN")
-            source.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        source.backup(copy, pages=_PAGES_AT_ONCE, progress=check)
-    check()
 
 
 def _shown_folder(target: Path) -> Path:

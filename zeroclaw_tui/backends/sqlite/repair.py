@@ -35,7 +35,7 @@ from zeroclaw_tui.files.disk import (
     sync_folder,
     work_folder,
 )
-from zeroclaw_tui.files.whole_database import check_room, exclusive_connection, require_unused
+from zeroclaw_tui.files.whole_database import back_up, check_room, exclusive_connection, require_unused
 from zeroclaw_tui.memory.change import AGENTS, Row
 from zeroclaw_tui.memory.errors import Corrupt, Locked, Refused
 from zeroclaw_tui.scoring.profiles import COLUMNS
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
 
 _HAS_INDEX = "SELECT count(*) FROM sqlite_master WHERE name = 'memories_fts' AND sql LIKE '%fts5%'"
-_PAGES_AT_ONCE = 4096
 _REBUILD = "INSERT INTO memories_fts(memories_fts) VALUES ('rebuild')"
 _MADE = re.compile(r"CREATE (?:INDEX|TABLE) (idx_\w+|embedding_cache)\b")
 # The 1 has FTS5 compare its words with the table they come from, in every SQLite version.
@@ -53,15 +52,11 @@ _COMPARE = "INSERT INTO memories_fts(memories_fts, rank) VALUES ('integrity-chec
 
 
 @contextmanager
-def _private_copy(source: sqlite3.Connection, task: CancellableTask) -> Iterator[sqlite3.Connection]:
+def _private_copy(path: Path, source: sqlite3.Connection, task: CancellableTask) -> Iterator[sqlite3.Connection]:
     """Copy a database into a temporary one, which SQLite deletes when it is closed, and nobody else can open."""
     with closing(sqlite3.connect("", isolation_level=None, check_same_thread=False)) as copy:
         copy.text_factory = any_text
-        # Without an open read, every write of another program would restart the copy.
-        source.execute("BEGIN")
-        source.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        source.backup(copy, pages=_PAGES_AT_ONCE, progress=task.check)
-        source.execute("ROLLBACK")
+        back_up(path, source, copy, task.check)
         with task.interrupting(copy):
             yield copy
 
@@ -71,7 +66,7 @@ def check_pages(path: Path, schema: Schema, task: CancellableTask) -> Pages:
     with (
         translate_sqlite_errors(path),
         closing(connect_read_only_blocking(path)) as source,
-        _private_copy(source, task) as copy,
+        _private_copy(path, source, task) as copy,
     ):
         return Pages(_faults(copy), _is_in_step(copy) if schema.has_fts else None)
 
@@ -180,7 +175,7 @@ def replace_index(path: Path, task: CancellableTask) -> None:
     with (
         translate_sqlite_errors(path),
         exclusive_connection(path) as connection,
-        _private_copy(connection, task) as copy,
+        _private_copy(path, connection, task) as copy,
     ):
         try:
             _make_new_index(copy)
