@@ -209,10 +209,24 @@ def create_memory(config: MemoryConfig) -> Memory:
     or package is not usable, UsageError for a name nobody knows, and what the backend's `from_config` raises.
     """
     profile = backend_info(config.backend)
-    if profile is None:
-        return _from_plugin(config)
-    backend: type[Memory] = _imported(CLASSES[profile.key], profile.key)
-    return backend.from_config(config)
+    if profile is not None:
+        backend: type[Memory] = _imported(CLASSES[profile.key], profile.key)
+        return backend.from_config(config)
+    name = config.backend.strip().lower()
+    found = [plugin for plugin in installed_plugins() if plugin.name == name]
+    if len(found) == 1:
+        return found[0].create(config)
+    if found:
+        raise Refused(
+            f"Several packages offer a backend {name!r}: {', '.join(plugin.package for plugin in found)}.",
+            hint="Uninstall all but one of them.",
+        )
+    known = ", ".join((*(profile.key for profile in BACKENDS), *plugin_names()))
+    raise UsageError(
+        f"There is no memory backend {config.backend!r}.",
+        hint=f"Known are {known}. ZeroClaw itself would use Markdown here, which --backend markdown opens.",
+        title="Unknown backend",
+    )
 
 
 async def probe_server(config: MemoryConfig, seconds: float) -> StartCheck:
@@ -225,12 +239,18 @@ async def probe_server(config: MemoryConfig, seconds: float) -> StartCheck:
 
 
 def _imported(place: str, key: str) -> Any:
-    """The class or function at a place "module:name". Raises DriverMissing."""
+    """The class or function at a place "module:name". Raises DriverMissing if its library is not installed."""
     module, name = place.split(":")
     try:
         return getattr(import_module(module), name)
     except ModuleNotFoundError as error:
-        raise _without_driver(key, error) from error
+        missing = (error.name or "").partition(".")[0]
+        if missing in ("", "zeroclaw_tui") or key not in _WITH_DRIVER:
+            raise
+        raise DriverMissing(
+            f"The backend {key} needs {missing}, which is not installed.",
+            hint=f"`{shlex.quote(sys.executable)} -m pip install {missing}` brings it.",
+        ) from error
 
 
 def empty_store(store: Memory) -> Memory:
@@ -251,36 +271,3 @@ def backend_of_file(path: Path) -> str | None:
     from zeroclaw_tui.backends.rmem import is_rmem
 
     return "rmem" if is_rmem(file) else None
-
-
-def _without_driver(key: str, error: ModuleNotFoundError) -> DriverMissing:
-    """The sentence for a library that is not installed. Raises what is no library's fault again."""
-    missing = (error.name or "").partition(".")[0]
-    if missing in ("", "zeroclaw_tui") or key not in _WITH_DRIVER:
-        raise error
-    return DriverMissing(
-        f"The backend {key} needs {missing}, which is not installed.",
-        hint=f"`{shlex.quote(sys.executable)} -m pip install {missing}` brings it.",
-    )
-
-
-def _from_plugin(config: MemoryConfig) -> Memory:
-    name = config.backend.strip().lower()
-    found = [plugin for plugin in installed_plugins() if plugin.name == name]
-    if not found:
-        raise _unknown_backend(config)
-    if len(found) > 1:
-        raise Refused(
-            f"Several packages offer a backend {name!r}: {', '.join(plugin.package for plugin in found)}.",
-            hint="Uninstall all but one of them.",
-        )
-    return found[0].create(config)
-
-
-def _unknown_backend(config: MemoryConfig) -> UsageError:
-    known = ", ".join((*(profile.key for profile in BACKENDS), *plugin_names()))
-    return UsageError(
-        f"There is no memory backend {config.backend!r}.",
-        hint=f"Known are {known}. ZeroClaw itself would use Markdown here, which --backend markdown opens.",
-        title="Unknown backend",
-    )

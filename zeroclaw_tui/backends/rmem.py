@@ -98,11 +98,6 @@ class Contents(Loaded):
         return self._groups[table, user]
 
     @cached_property
-    def row_by_handle(self) -> Mapping[Handle, Row]:
-        """The rows by the handles of their memories."""
-        return {row.entry.handle: row for row in self.rows}
-
-    @cached_property
     def _groups(self) -> Mapping[tuple[str, str], Sequence[Row]]:
         groups: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)
         for row in self.rows:
@@ -428,7 +423,8 @@ class RMemMemory(ForeignFile[Contents]):
         """The other versions of a memory and the relations whose source or destination it names; for a relation, the
         memories that name one of the two."""
         contents = await self._loaded()
-        row, user = contents.row_by_handle.get(entry.handle), entry.namespace or ""
+        user = entry.namespace or ""
+        row = next((row for row in contents.rows if row.entry.handle == entry.handle), None)
         if row is None:
             return []
         if row.table == "relations":
