@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from zeroclaw_tui.backends.cancellation import CancellableTask
 from zeroclaw_tui.backends.factory import forwards_writes
 from zeroclaw_tui.curation import external
 from zeroclaw_tui.curation.changes import refuse_read_only, run_change
@@ -15,8 +14,8 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.purge_plan import PurgePlan
 from zeroclaw_tui.curation.running_action import RunningAction
-from zeroclaw_tui.curation.traces.databases import PACKED, rows_with_texts, search
-from zeroclaw_tui.curation.traces.files import PlacedFile, PlacedFiles, TextPlace, not_read
+from zeroclaw_tui.curation.traces.databases import rows_with_texts, scan_files
+from zeroclaw_tui.curation.traces.files import PlacedFile, TextPlace, not_read
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
 from zeroclaw_tui.curation.traces.text_files import without_texts
 from zeroclaw_tui.memory.change import MEMORIES, Journal, ProgressCallback, RowChange
@@ -94,28 +93,14 @@ def cleaned_sentence(cleaned: Outcome) -> str:
 async def find_copies(library: Library, contents: Sequence[str]) -> list[TextPlace]:
     """Every place besides the store itself where one of these contents still is.
 
-    Only the first contents of at least SHORT characters are searched for, and not in the free pages of databases. Reads
-    only, in threads that end soon when this is cancelled. A place that cannot be read says that by itself.
+    Only the first contents of at least SHORT characters are searched for, and not in the free pages of databases. A
+    place that cannot be read says that by itself.
     """
-    copies: list[TextPlace] = []
-    if wanted := _long(contents):
-        task = CancellableTask()
-        copies = await task.run(lambda: list(_in_files(library, TextMatcher(wanted), task.check)))
+    wanted = _long(contents)
+    copies = (await scan_files(library, TextMatcher(wanted), everything=False)).places if wanted else []
     if contents and forwards_writes(library.config.backend, library.config.zeroclaw_backend):
         copies.append(TextPlace("lucid", "lucid", None, why=_LUCID))
     return copies
-
-
-def _in_files(library: Library, matcher: TextMatcher, check: Callable[[], None]) -> Iterator[TextPlace]:
-    """What the files of the table of places have of the texts, and which could not be searched. Blocks."""
-    found = PlacedFiles(library.config, library.memory.name, everything=False)
-    for file, count, why in search(found, matcher, check):
-        if why and why != PACKED:
-            yield TextPlace(file.kind, str(file.path), None, why=f"{why} It may contain the text.")
-        elif count:
-            remark = f"{file.place.remark} {matcher.remark}".rstrip()
-            yield TextPlace(file.kind, str(file.path), count, file.place.can_clean, remark, file, matcher)
-    yield from found.unread
 
 
 async def clean_copies(library: Library, copies: Sequence[TextPlace]) -> Outcome:
@@ -177,7 +162,7 @@ def _change_of_file(file: PlacedFile, matcher: TextMatcher) -> list[RowChange]:
 def _changes_of_rows(file: PlacedFile, matcher: TextMatcher) -> list[RowChange]:
     """The changes of rows of a database to their values without the texts, in columns that allow it."""
     changes: list[RowChange] = []
-    for row in rows_with_texts(file.path, matcher, lambda: None):
+    for row in rows_with_texts(file.path, matcher):
         names = file.place.columns.get(row.table, ())
         values = {name: value for name, value in row.values.items() if name in names}
         after = {name: matcher.out_of(value) if isinstance(value, str) else value for name, value in values.items()}

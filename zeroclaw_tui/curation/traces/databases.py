@@ -6,12 +6,14 @@ import hashlib
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from zeroclaw_tui.backends.cancellation import CancellableTask
 from zeroclaw_tui.curation.external import keyword_indexes
-from zeroclaw_tui.curation.traces.files import PlacedFile, PlacedFiles, not_read
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.traces.files import PlacedFile, PlacedFiles, TextPlace, not_read
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
 from zeroclaw_tui.files.database import (
     as_text,
@@ -32,8 +34,7 @@ from zeroclaw_tui.memory.errors import InspectorError
 
 PACKED = "It is packed, so its content was not searched: unpack it, or delete it."
 _DAMAGED = "It should be a SQLite database, but it is none: delete it while ZeroClaw is stopped, or restore a backup."
-_AT_ONCE = 200
-"""How many rows one write has, so that a running ZeroClaw never waits long for its turn."""
+_LINES = "Every line that contains it is deleted."
 _GONE_WITH = {
     "memories": ("id", "key", "content"),
     "nodes": ("title", "content", "tags"),
@@ -57,40 +58,84 @@ class FoundRow:
     values: dict[str, Any]
 
 
-def search(
-    found: PlacedFiles, matcher: TextMatcher, check: Callable[[], object], *, free_pages: bool = False
-) -> Iterator[tuple[PlacedFile, int | None, str]]:
-    """Search every file: those that have a text, with how often, and those that could not be searched, with the reason.
+@dataclass(slots=True)
+class Scan:
+    """What a search of the known places of an install found or could not read, and which places say nothing."""
 
-    It blocks; `check` may end it by raising.
+    places: list[TextPlace] = field(default_factory=list)
+    skipped: list[TextPlace] = field(default_factory=list)
+    files: int = 0
+
+    @property
+    def hits(self) -> int:
+        return sum(place.count or 0 for place in self.places)
+
+    def as_json(self) -> dict[str, Any]:
+        skipped = [place.as_json() for place in self.skipped]
+        return {"not_looked_at": skipped, "scanned": {"files": self.files, "hits": self.hits}}
+
+
+async def scan_files(library: Library, matcher: TextMatcher, *, everything: bool) -> Scan:
+    """Search the rows of databases and the bytes of files, in a thread that ends soon when this is cancelled.
+
+    `everything` includes the store itself, what only `erase` looks at, and the free pages of databases.
     """
-    for file in found.files:
-        check()
-        try:
-            if file.is_packed():
-                yield file, None, PACKED
-            elif count := count_hits(file, matcher, check, free_pages=free_pages):
-                yield file, count, ""
-            elif file.form == "rows" and file_size(file.path) and not file.is_database():
-                yield file, None, _DAMAGED
-            elif not free_pages and file.is_database():
-                with open_immutable(file.path) as (_, notice):
-                    pass
-                if notice:
-                    yield file, None, notice.strip()
-        except (OSError, InspectorError) as error:
-            yield file, None, not_read(error)
+    task, scan = CancellableTask(), Scan()
+
+    def look() -> None:
+        found = PlacedFiles(library.config, library.memory.name, everything=everything)
+        scan.files = len(found.files)
+        for file in found.files:
+            task.check()
+            try:
+                count, why = _look_at(file, matcher, task.check, free_pages=everything)
+            except (OSError, InspectorError) as error:
+                count, why = 0, not_read(error)
+            name = str(file.path)
+            if why:
+                place = TextPlace(
+                    file.kind, name, None, why=why if why == PACKED else f"{why} It may contain the text."
+                )
+                (scan.skipped if why == PACKED else scan.places).append(place)
+            elif count and everything:
+                stays = file.place.stays or (file.kind == "store" and library.read_only_because) or ""
+                why = stays or (_LINES if file.form == "notes" else "")
+                scan.places.append(TextPlace(file.kind, name, count, not stays, why))
+            elif count:
+                remark = f"{file.place.remark} {matcher.remark}".rstrip()
+                scan.places.append(TextPlace(file.kind, name, count, file.place.can_clean, remark, file, matcher))
+        scan.places += found.unread
+
+    await task.run(look)
+    return scan
 
 
-def count_hits(file: PlacedFile, matcher: TextMatcher, check: Callable[[], object], *, free_pages: bool = False) -> int:
+def _look_at(
+    file: PlacedFile, matcher: TextMatcher, check: Callable[[], object], *, free_pages: bool
+) -> tuple[int, str]:
+    """How often a file has a text, or why that cannot be told."""
+    if file.is_packed():
+        return 0, PACKED
+    if count := count_hits(file, matcher, check, free_pages=free_pages):
+        return count, ""
+    if file.form == "rows" and file_size(file.path) and not file.is_database():
+        return 0, _DAMAGED
+    if not free_pages and file.is_database():
+        with open_immutable(file.path) as (_, notice):
+            return 0, notice.strip()
+    return 0, ""
+
+
+def count_hits(
+    file: PlacedFile, matcher: TextMatcher, check: Callable[[], object] | None = None, *, free_pages: bool = False
+) -> int:
     """How many rows of a database have a text, or how often the texts occur in the bytes of a file.
 
-    With `free_pages` also in those of a database, if no row has one. `check` may end it by raising. It blocks. Raises
+    With `free_pages` also in those of a database, if no row has one. `check` may end it by raising. Blocks. Raises
     OSError and InspectorError kinds.
     """
-    if not file.is_database():
-        return count_in_bytes(file, matcher)
-    return len(rows_with_texts(file.path, matcher, check)) or (count_in_bytes(file, matcher) if free_pages else 0)
+    rows = rows_with_texts(file.path, matcher, check) if file.is_database() else []
+    return len(rows) or (count_in_bytes(file, matcher) if free_pages or not file.is_database() else 0)
 
 
 def count_in_bytes(file: PlacedFile, matcher: TextMatcher) -> int:
@@ -98,28 +143,23 @@ def count_in_bytes(file: PlacedFile, matcher: TextMatcher) -> int:
     return sum(matcher.count_in(iter_raw_chunks(part)) for part in file.parts())
 
 
-def rows_with_texts(path: Path, matcher: TextMatcher, check: Callable[[], object]) -> list[FoundRow]:
+def rows_with_texts(path: Path, matcher: TextMatcher, check: Callable[[], object] | None = None) -> list[FoundRow]:
     """The rows of all tables that have a text. Creates no files; blocks. Raises InspectorError kinds."""
     with open_immutable(path) as (connection, _):
         tables = tables_of_rows(connection)
-        return [row for table in tables for row in _found_rows(connection, table, matcher, check)]
+        return [row for table in tables for row in _rows_of_table(connection, table, matcher, check)]
 
 
-def _found_rows(
-    connection: sqlite3.Connection,
-    table: str,
-    matcher: TextMatcher,
-    check: Callable[[], object],
-    number: int | None = None,
+def _rows_of_table(
+    connection: sqlite3.Connection, table: str, matcher: TextMatcher, check: Callable[[], object] | None = None
 ) -> Iterator[FoundRow]:
-    """The rows of a table that have a text, or only the row of this number."""
-    query = f"SELECT rowid, * FROM {quoted(table)}"
-    rows = connection.execute(query if number is None else f"{query} WHERE rowid = {number:d}")
+    rows = connection.execute(f"SELECT rowid, * FROM {quoted(table)}")
     names = [name for name, *_ in rows.description[1:]]
-    for rowid, *values in rows:
-        check()
+    for number, *values in rows:
+        if check is not None:
+            check()
         if found := _values_with_texts(table, dict(zip(names, values, strict=True)), matcher):
-            yield FoundRow(table, rowid, found)
+            yield FoundRow(table, number, found)
 
 
 def _values_with_texts(table: str, values: dict[str, Any], matcher: TextMatcher) -> dict[str, Any]:
@@ -139,7 +179,7 @@ def _values_with_texts(table: str, values: dict[str, Any], matcher: TextMatcher)
 
 
 def erase_rows(path: Path, matcher: TextMatcher, *, prunes: bool = False) -> str:
-    """Delete or cut the rows that have a text, in short transactions; gives why some stay, or "". Blocks.
+    """Delete or cut the rows that have a text, table by table; gives why some stay, or "". Blocks.
 
     Freed bytes are overwritten with zeros. The vectors of no memory leave the embedding cache if anything was erased,
     or with `prunes`. Raises InspectorError kinds.
@@ -148,13 +188,11 @@ def erase_rows(path: Path, matcher: TextMatcher, *, prunes: bool = False) -> str
     with translate_sqlite_errors(path), closing(connect_to_write(path, zero=True)) as connection:
         connection.execute("PRAGMA foreign_keys = ON")
         for table in tables_of_rows(connection):
-            numbers = [row.number for row in _found_rows(connection, table, matcher, lambda: None)]
-            for start in range(0, len(numbers), _AT_ONCE):
+            if list(_rows_of_table(connection, table, matcher)):
                 with transaction(connection):
-                    for number in numbers[start : start + _AT_ONCE]:
-                        # As the row is within the transaction.
-                        for row in list(_found_rows(connection, table, matcher, lambda: None, number)):
-                            staying[_erase_row(connection, row, matcher)] = None
+                    # As the rows are within the transaction.
+                    for row in list(_rows_of_table(connection, table, matcher)):
+                        staying[_erase_row(connection, row, matcher)] = None
         if prunes or connection.total_changes:
             _prune_cache(connection)
     return " ".join(filter(None, staying))

@@ -18,12 +18,12 @@ from zeroclaw_tui.curation.export import header_for
 from zeroclaw_tui.curation.formats.jsonl import line_of
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.traces.databases import (
-    PACKED,
+    Scan,
     count_hits,
     count_in_bytes,
     erase_rows,
     has_keyword_index,
-    search,
+    scan_files,
     wipe,
 )
 from zeroclaw_tui.curation.traces.files import PlacedFile, PlacedFiles, TextPlace, not_read
@@ -43,24 +43,6 @@ _STILL = (
     "program wrote it again (stop that program, then erase once more)."
 )
 _PAGES = "No row has it any more, but its bytes stay in the file or its log: "
-_LINES = "Every line that contains it is deleted."
-
-
-@dataclass(slots=True)
-class Scan:
-    """What a search of the known places of an install found or could not read, and which places say nothing."""
-
-    places: list[TextPlace] = field(default_factory=list)
-    skipped: list[TextPlace] = field(default_factory=list)
-    files: int = 0
-
-    @property
-    def hits(self) -> int:
-        return sum(place.count or 0 for place in self.places)
-
-    def as_json(self) -> dict[str, Any]:
-        skipped = [place.as_json() for place in self.skipped]
-        return {"not_looked_at": skipped, "scanned": {"files": self.files, "hits": self.hits}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +145,7 @@ class EraseReport:
 async def plan_erase(library: Library, matcher: TextMatcher, marked: Iterable[str] = ()) -> ErasePlan:
     """Search every place of the install for the texts, and find the memories of the ids `marked`; changes nothing."""
     ids, trash, memory = frozenset(marked), library.trash, library.memory
-    scan = await _scan(library, matcher)
+    scan = await scan_files(library, matcher, everything=True)
     memories = await _memories(library, matcher, ids)
     # The journal knows how many of its rows have a text.
     places = [place for place in scan.places if place.place != str(trash.file)]
@@ -209,13 +191,13 @@ async def erase_texts(library: Library, plan: ErasePlan, on_progress: ProgressCa
         versions = await _memories(library, matcher, ids)
     if versions:
         await memory.apply([Change(version, None) for version in versions], None, permanently=True)
-    run = _Run(library, matcher, on_progress, has_deleted=bool(versions))
+    run = _Run(library, matcher, on_progress, bool(versions))
     task = CancellableTask()
     database = memory.upkeep.database
     async with nullcontext() if database is None else database.disconnected():
         await task.run(partial(run.clean, task.check))
         await library.trash.erase(_goes(library, matcher, ids), matcher.found_in)
-    scan = await _scan(library, matcher)
+    scan = await scan_files(library, matcher, everything=True)
     location = memory.about.location
     if not _is_in_files(library):
         try:
@@ -228,76 +210,57 @@ async def erase_texts(library: Library, plan: ErasePlan, on_progress: ProgressCa
     return _report(library, plan, run, scan)
 
 
-async def _scan(library: Library, matcher: TextMatcher) -> Scan:
-    """Search the known files of the install: the rows of databases, and all bytes."""
-    task, scan = CancellableTask(), Scan()
-
-    def look() -> None:
-        found = PlacedFiles(library.config, library.memory.name, everything=True)
-        scan.files = len(found.files)
-        for file, count, why in search(found, matcher, task.check, free_pages=True):
-            stays = file.place.stays or (file.kind == "store" and library.read_only_because) or ""
-            why = why or stays or (_LINES if file.form == "notes" else "")
-            place = TextPlace(file.kind, str(file.path), count, count is not None and not stays, why)
-            (scan.skipped if why == PACKED else scan.places).append(place)
-        scan.places += found.unread
-
-    await task.run(look)
-    return scan
-
-
+@dataclass(slots=True)
 class _Run:
-    """One run: which files it changed, and by path why it left others."""
+    """One run: which files it changed, and by path why it left others. `deletes` says that it deleted memories."""
 
-    def __init__(
-        self, library: Library, matcher: TextMatcher, on_progress: ProgressCallback | None, *, has_deleted: bool
-    ) -> None:
-        self._library, self._matcher = library, matcher
-        self._on_progress, self._has_deleted = on_progress, has_deleted
-        self.reasons: dict[str, str] = {}
-        self.changed: set[str] = set()
+    library: Library
+    matcher: TextMatcher
+    on_progress: ProgressCallback | None
+    deletes: bool
+    reasons: dict[str, str] = field(default_factory=dict)
+    changed: set[str] = field(default_factory=set)
 
     def clean(self, check: Callable[[], object]) -> None:
         """Clean the store first, then databases, then other files. Raises Locked where the store is locked. Blocks."""
-        found = PlacedFiles(self._library.config, self._library.memory.name, everything=True).files
+        found = PlacedFiles(self.library.config, self.library.memory.name, everything=True).files
         files = [file for file in found if file.form != "trash" and not file.place.stays]
-        for done, file in enumerate(sorted(files, key=lambda file: (file.kind != "store", not _is_database(file)))):
+        for done, file in enumerate(sorted(files, key=lambda file: (file.kind != "store", not file.is_database()))):
             check()
-            if self._on_progress is not None:
-                self._on_progress(done)
+            if self.on_progress is not None:
+                self.on_progress(done)
             try:
-                self._clean(file)
+                self._clean(file, str(file.path))
             except (OSError, InspectorError) as error:
                 if isinstance(error, Locked) and file.kind == "store":
                     raise
                 self.reasons[str(file.path)] = not_read(error)
 
-    def _clean(self, file: PlacedFile) -> None:
-        name, is_database = str(file.path), file.is_database()
-        prunes = is_database and self._has_deleted and file.kind == "store"
-        if not file.is_packed() and (prunes or count_hits(file, self._matcher, lambda: None)):
+    def _clean(self, file: PlacedFile, name: str) -> None:
+        is_database = file.is_database()
+        prunes = is_database and self.deletes and file.kind == "store"
+        if not file.is_packed() and (prunes or count_hits(file, self.matcher)):
             if is_database:
                 self.changed.add(name)
-                if reason := erase_rows(file.path, self._matcher, prunes=prunes):
+                if reason := erase_rows(file.path, self.matcher, prunes=prunes):
                     self.reasons[name] = reason
-            elif retry_if_changed(partial(_rewrite, file, self._matcher), file.path):
+            elif retry_if_changed(partial(_rewrite, file, self.matcher), file.path):
                 self.changed.add(name)
             else:
                 self.reasons[name] = _UNCUTTABLE
         if is_database:
-            self._wipe(file)
+            try:
+                self._wipe(file, name)
+            except (OSError, InspectorError) as error:
+                self.reasons.setdefault(name, f"{_PAGES}{not_read(error)}")
 
-    def _wipe(self, file: PlacedFile) -> None:
+    def _wipe(self, file: PlacedFile, name: str) -> None:
         """Rewrite a database that rows went from, that still has the bytes, or whose keyword index may."""
-        name = str(file.path)
-        try:
-            has_bytes = count_in_bytes(file, self._matcher) > 0
-            if has_bytes or name in self.changed or has_keyword_index(file.path):
-                wipe(file.path)
-            if has_bytes:
-                self.changed.add(name)
-        except (OSError, InspectorError) as error:
-            self.reasons.setdefault(name, f"{_PAGES}{not_read(error)}")
+        has_bytes = count_in_bytes(file, self.matcher) > 0
+        if has_bytes or name in self.changed or has_keyword_index(file.path):
+            wipe(file.path)
+        if has_bytes:
+            self.changed.add(name)
 
 
 def _rewrite(file: PlacedFile, matcher: TextMatcher) -> bool:
@@ -338,13 +301,6 @@ def _report(library: Library, plan: ErasePlan, run: _Run, scan: Scan) -> EraseRe
         scan=scan,
         remark=plan.matcher.remark,
     )
-
-
-def _is_database(file: PlacedFile) -> bool:
-    try:
-        return file.is_database()
-    except OSError:
-        return False
 
 
 def _is_in_files(library: Library) -> bool:

@@ -51,8 +51,11 @@ class PlacedFile:
         return "lines" if self.path.suffix in (".jsonl", ".ndjson", ".migrated", ".log") else "anything"
 
     def is_database(self) -> bool:
-        """Whether it is a SQLite database, other than this program's trash. Raises OSError."""
-        return self.form != "trash" and is_database(self.path)
+        """Whether it is a SQLite database that can be read, other than this program's trash."""
+        try:
+            return self.form != "trash" and is_database(self.path)
+        except OSError:
+            return False
 
     def parts(self) -> list[Path]:
         """The file, and the log and the journal of a database, if they are there."""
