@@ -23,7 +23,7 @@ from support import kill_points, killing, small_store
 from support.databases import HYDRATED, create_database
 
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation import doctor, repairs
+from zeroclaw_tui.curation import doctor
 from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.library import open_library
 
@@ -60,7 +60,7 @@ async def act(folder: Path, action: str) -> None:
     config = configs_for(OpenOptions(config_dir=folder), {"HOME": str(folder)})[0]
     if action == "compact":
         kill_points.mark()
-        await repairs.compact(config, NOW)
+        await doctor.compact(config, NOW)
         kill_points.mark()
         return
     library = await open_library(config)

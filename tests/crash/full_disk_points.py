@@ -27,7 +27,7 @@ from zeroclaw_tui.backends.sqlite import search as _search
 from zeroclaw_tui.backends.sqlite import store as _store
 from zeroclaw_tui.cli import main as program
 from zeroclaw_tui.cli import verbs as _verbs
-from zeroclaw_tui.curation import repairs as _repairing
+from zeroclaw_tui.curation import doctor as _repairing
 from zeroclaw_tui.curation.transfer import copy as _copying
 
 ROWS = 14

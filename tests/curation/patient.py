@@ -10,8 +10,7 @@ from typing import Any
 from support import small_store
 from support.installs import Install
 
-from zeroclaw_tui.curation.doctor import DoctorFinding, DoctorReport, examine, repair_finding
-from zeroclaw_tui.curation.repairs import RepairOutcome
+from zeroclaw_tui.curation.doctor import DoctorFinding, DoctorReport, RepairOutcome, examine, repair_finding
 
 NOW = datetime(2026, 11, 22, 7, 0, tzinfo=UTC)
 ROWS = [{"content": f"memory {at} about the harbour", "category": "core" if at % 3 else "daily"} for at in range(12)]

@@ -22,9 +22,8 @@ from support.databases import HYDRATED, create_database
 
 from zeroclaw_tui.backends.sqlite.schema import statements
 from zeroclaw_tui.curation.changes import remove_memories, store_memory, undo
-from zeroclaw_tui.curation.doctor import examine, repair_finding
+from zeroclaw_tui.curation.doctor import back_up, backups_of, compact, examine, repair_finding
 from zeroclaw_tui.curation.purge_plan import plan_purge
-from zeroclaw_tui.curation.repairs import back_up, backups_of, compact
 from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.files import whole_database
 from zeroclaw_tui.memory.change import Draft

@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from zeroclaw_tui.config.memory_config import MemoryConfig
-    from zeroclaw_tui.curation.doctor import DoctorFinding, DoctorReport, Risk
+    from zeroclaw_tui.curation.doctor import DoctorFinding, DoctorReport, RepairOutcome, Risk
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.repairs import RepairOutcome
 
 
 _GLYPHS: dict[Risk, tuple[str, str]] = {"serious": ("✗", RED), "worth knowing": ("!", YELLOW), "fine": ("✓", GREEN)}
@@ -195,7 +194,7 @@ async def _compact(config: MemoryConfig, given: argparse.Namespace, now: datetim
 
     Exit code 3 while another program has the database open.
     """
-    from zeroclaw_tui.curation.repairs import compact, plan_compact
+    from zeroclaw_tui.curation.doctor import compact, plan_compact
 
     if not given.dry_run:
         plans.check_can_ask("zeroclaw memory doctor --compact", yes=given.yes)

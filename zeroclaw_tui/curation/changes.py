@@ -20,11 +20,11 @@ from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.schema import MEMORY_KEYS, fits
 from zeroclaw_tui.curation import external
+from zeroclaw_tui.curation.journal import RunningAction, Turn
 from zeroclaw_tui.curation.journal_records import Action, Verb
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.purge_plan import PurgePlan
-from zeroclaw_tui.curation.running_action import RunningAction, Turn
 from zeroclaw_tui.files.disk import names_in, remove_stale_temp_files
 from zeroclaw_tui.memory.change import (
     CONFLICTS_LISTED,
@@ -341,7 +341,10 @@ async def _run(
         except BaseException as error:
             await action.abandon()
             with suppress(InspectorError):
-                await _recover(library, action, error)
+                if not (isinstance(error, InspectorError) and error.is_unsure):
+                    await library.trash.recover(library.memory)
+                    if isinstance(error, InspectorError) and ((done := await action.what_is_done()) or error.so_far):
+                        error.add_progress(done or "Nothing was changed.")
             raise
         try:
             return replace(outcome, action=await action.finish())
@@ -350,17 +353,6 @@ async def _run(
             return replace(outcome, notes=(*outcome.notes, f"{_NOT_FINISHED} {error.message}"))
 
     return await wait_until_done(asyncio.ensure_future(run()), stop.set)
-
-
-async def _recover(library: Library, action: RunningAction, error: BaseException) -> None:
-    """End an action that failed, and say in its error what of it is done, as the store shows it."""
-    if isinstance(error, InspectorError) and error.is_unsure:
-        return
-    await library.trash.recover(library.memory)
-    if isinstance(error, InspectorError):
-        sentence = await action.what_is_done()
-        if sentence or error.so_far:
-            error.add_progress(sentence or "Nothing was changed.")
 
 
 async def _embedded(library: Library, content: str) -> tuple[Vector | None, tuple[str, ...]]:

@@ -11,10 +11,11 @@ import hashlib
 import os
 import sqlite3
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from zeroclaw_tui.files.database import (
     UnfinishedWrite,
@@ -26,7 +27,6 @@ from zeroclaw_tui.files.database import (
     connect_to_write,
     quoted,
     roll_back_hot_journal,
-    transaction,
     translate_sqlite_errors,
 )
 from zeroclaw_tui.files.disk import read_bytes, replace_bytes, retry_if_changed
@@ -47,7 +47,6 @@ from zeroclaw_tui.memory.text import counted
 LARGEST_FILE = 200_000_000
 """Larger files are not changed: the journal has the bytes of both sides."""
 
-_NEW_FILE_MODE = 0o600
 _MOVED_FROM = "moved_from"
 _DATABASE, _TABLE = "audit_file", "of_table"
 """The values of a row that name its database and its table; the other values are columns."""
@@ -176,7 +175,6 @@ class _Run:
     overwrite: bool
     is_dry: bool
     result: ApplyResult = field(default_factory=ApplyResult)
-    has_recorded: bool = False
     skipped_files: set[str] = field(default_factory=set)
     """The fingerprints of new files that were skipped: a move must not remove the old one."""
 
@@ -199,9 +197,10 @@ class _Run:
         def attempt() -> None:
             due = self._change_to_write(change, read_file(path))
             if due is not None and not self.is_dry:
-                with self._withdrawing():
-                    self._record([due])
-                    _write_file(path, due.before, due.after)
+                with self._recorded([due]):
+                    facts: Mapping[str, Any] = {} if due.after is None else due.after.values
+                    old, new = _bytes_of(due.before), _bytes_of(due.after)
+                    replace_bytes(path, old, new, mode=facts.get("mode"), mtime_ns=facts.get("mtime_ns"))
             self.result.written += due is not None
 
         if change.after is None and change.row.fingerprint in self.skipped_files:
@@ -214,16 +213,14 @@ class _Run:
             self.result.note(error.message)
 
     def _apply_rows(self, database: Path, batch: Sequence[RowChange]) -> None:
-        with (
-            translate_sqlite_errors(database),
-            closing(connect_to_write(database, zero=True)) as connection,
-            self._withdrawing(),
-            transaction(connection),
-        ):
+        with translate_sqlite_errors(database), closing(connect_to_write(database, zero=True)) as connection:
+            # Closing rolls back.
+            connection.execute("BEGIN IMMEDIATE")
             changes = self._changes_to_write(connection, batch)
-            self._record(changes)
-            for change in changes:
-                _write_row(connection, change)
+            with self._recorded(changes):
+                for change in changes:
+                    _write_row(connection, change)
+                connection.execute("COMMIT")
 
     def _changes_to_write(self, connection: sqlite3.Connection, batch: Sequence[RowChange]) -> list[RowChange]:
         """Compare the rows of a batch; give the changes that are due, with the present row as `before`."""
@@ -252,20 +249,17 @@ class _Run:
         if change.after is not None and change.after.table == FILE:
             self.skipped_files.add(change.after.fingerprint)
 
-    def _record(self, changes: Sequence[RowChange]) -> None:
-        if self.journal is not None and changes:
-            self.journal.record(changes)
-            self.has_recorded = True
-
     @contextmanager
-    def _withdrawing(self) -> Iterator[None]:
-        """Withdraw what was recorded inside if it was not written."""
-        self.has_recorded = False
+    def _recorded(self, changes: Sequence[RowChange]) -> Iterator[None]:
+        """Record changes that are written inside, and withdraw them if they are not."""
+        journal = self.journal if changes else None
+        if journal is not None:
+            journal.record(changes)
         try:
             yield
         except BaseException:
-            if self.journal is not None and self.has_recorded:
-                self.journal.withdraw()
+            if journal is not None:
+                journal.withdraw()
             raise
 
 
@@ -289,19 +283,6 @@ def _path_of(row: Row) -> Path:
 
 def _fingerprint(row: Row | None) -> str | None:
     return None if row is None else row.fingerprint
-
-
-def _write_file(path: Path, present: Row | None, after: Row | None) -> None:
-    """Replace or remove a file. Raises FileChangedError if it is not `present` any more, Refused, DiskFull."""
-    facts = {} if after is None else after.values
-    mode, mtime_ns = facts.get("mode"), facts.get("mtime_ns")
-    replace_bytes(
-        path,
-        _bytes_of(present),
-        _bytes_of(after),
-        mode=mode if isinstance(mode, int) else _NEW_FILE_MODE,
-        mtime_ns=mtime_ns if isinstance(mtime_ns, int) else None,
-    )
 
 
 def _bytes_of(row: Row | None) -> bytes | None:

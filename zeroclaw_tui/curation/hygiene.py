@@ -20,6 +20,7 @@ from typing import Any, Literal, get_args
 from zeroclaw_tui.backends.cancellation import read_in_thread
 from zeroclaw_tui.backends.health import Retention
 from zeroclaw_tui.backends.lookup import require_database
+from zeroclaw_tui.config.schema import fits
 from zeroclaw_tui.curation import external
 from zeroclaw_tui.curation.changes import refuse_read_only, run_change
 from zeroclaw_tui.curation.hygiene_rules import (
@@ -33,9 +34,9 @@ from zeroclaw_tui.curation.hygiene_rules import (
     is_file_rule,
     rules_for,
 )
+from zeroclaw_tui.curation.journal import RunningAction
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
-from zeroclaw_tui.curation.running_action import RunningAction
 from zeroclaw_tui.files.database import as_text, columns_of
 from zeroclaw_tui.files.disk import read_bytes, replace_bytes, retry_if_changed
 from zeroclaw_tui.memory.change import ApplyResult, Change, ProgressCallback, Row, RowChange, RowVersion
@@ -113,7 +114,8 @@ def read_state(root: Path, version: str, now: datetime) -> HygieneState:
         found = None
     values = found if isinstance(found, dict) else {}
     counts, ran = values.get("last_report"), values.get("last_run_at")
-    report = {name: value for name, value in counts.items() if _is_count(value)} if isinstance(counts, dict) else {}
+    counts = counts if isinstance(counts, dict) else {}
+    report = {name: value for name, value in counts.items() if fits("count", value)}
     last_run = zeroclaw_moment(ran) if isinstance(ran, str) else None
     if last_run is None or not set(counts_of(version)) <= set(report):
         wrong = f"{STATE_FILE} is not what ZeroClaw {version} writes, so hygiene runs at the next start of the agent."
@@ -128,10 +130,6 @@ def state_bytes(version: str, now: datetime, report: Mapping[str, int]) -> bytes
     ran = f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond:06d}000+00:00"
     counts = {name: report.get(name, 0) for name in counts_of(version)}
     return json.dumps({"last_run_at": ran, "last_report": counts}, indent=2).encode()
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def local_time(moment: datetime, now: datetime, *, short: bool = False) -> str:

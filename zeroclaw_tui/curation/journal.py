@@ -9,7 +9,9 @@ import asyncio
 import json
 import os
 import sqlite3
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -33,17 +35,31 @@ from zeroclaw_tui.curation.journal_records import (
     contents_of,
     delete_changes,
     delete_empty_actions,
+    delete_old,
     end_action,
     find_actions,
     find_versions,
+    forget,
     ids_move,
+    insert_changes,
     numbers,
     numbers_in_trash,
     text_of,
     versions_where,
+    wipe,
 )
-from zeroclaw_tui.curation.running_action import PermanentDeletion, RunningAction, Turn
-from zeroclaw_tui.memory.change import FILE, MEMORIES, NOTES_FILE, OTHER_ROW, Row, RowChange
+from zeroclaw_tui.files.database import transaction
+from zeroclaw_tui.memory.change import (
+    AGENTS,
+    EMBEDDING_CACHE,
+    FILE,
+    MEMORIES,
+    NOTES_FILE,
+    OTHER_ROW,
+    Journal,
+    Row,
+    RowChange,
+)
 from zeroclaw_tui.memory.entry import column_text
 from zeroclaw_tui.memory.errors import NotFound
 
@@ -51,7 +67,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.backends.base import Memory
     from zeroclaw_tui.config.locations import Install
 
-Running = TypeVar("Running", bound=RunningAction)
+Running = TypeVar("Running", bound="RunningAction")
 Name = tuple[str, str]
 """The table and the id of a row."""
 
@@ -76,9 +92,8 @@ class Trash:
     """
 
     def __init__(self, install: Install, store: str, clock: Callable[[], datetime]) -> None:
-        self.store = store
-        self.now = clock
-        self._file = JournalFile(install)
+        self.store, self.now = store, clock
+        self._file = JournalFile(install, store, clock)
         self._codec = self._file.codec
         self._begun_here: set[int] = set()
 
@@ -92,16 +107,16 @@ class Trash:
     async def begin(self, verb: Verb, summary: str, *, permanently: bool = False) -> RunningAction:
         """Begin an action. Raises Locked while another process changes something of this config dir."""
         kind = PermanentDeletion if permanently else RunningAction
-        return await self._begun(partial(kind, verb=verb, summary=summary))
+        return await self._begun(lambda descriptor: kind(self._file, descriptor, verb, summary))
 
     async def turn(self, verb: Verb, numbers: Sequence[int]) -> Turn:
         """Begin an undo, redo or restore of these changes. Raises Locked."""
-        return await self._begun(partial(Turn, verb=verb, numbers=numbers))
+        return await self._begun(lambda descriptor: Turn(self._file, descriptor, verb, numbers))
 
-    async def _begun(self, make: Callable[[JournalFile, int, str, Callable[[], datetime]], Running]) -> Running:
+    async def _begun(self, make: Callable[[int], Running]) -> Running:
         descriptor = await self._file.lock()
         try:
-            action = await asyncio.to_thread(make, self._file, descriptor, self.store, self.now)
+            action = await asyncio.to_thread(make, descriptor)
         except BaseException:
             os.close(descriptor)
             raise
@@ -123,15 +138,18 @@ class Trash:
         if descriptor is None:
             return
         try:
+            recorded = "SELECT number FROM changes WHERE action = ? ORDER BY number"
             for action in await self._numbers(begun, self.store):
-                recorded = await self._numbers("SELECT number FROM changes WHERE action = ? ORDER BY number", action)
-                done = await _find_done(await self.versions(recorded), memory)
-                undone = [number for number in recorded if not done.get(number, True)]
+                done = await self._find_done(recorded, action, memory)
+                undone = [number for number, is_done in done.items() if not is_done]
                 await self._file.write(partial(_complete_action, action=action, undone=undone))
-            done = await _find_done(await self.versions(await self._numbers(turning, self.store)), memory)
+            done = await self._find_done(turning, self.store, memory)
             await self._file.write(partial(_complete_turns, store=self.store, done=done))
         finally:
             os.close(descriptor)
+
+    async def _find_done(self, query: str, value: int | str, memory: Memory) -> dict[int, bool]:
+        return await _find_done(await self.versions(await self._numbers(query, value)), memory)
 
     # Actions
 
@@ -295,7 +313,7 @@ class Trash:
         """Return the changes with such a row, each with the action of this store that it is a part of and that is not
         undone, and the actions with such a summary."""
         found: dict[int, int | None] = {}
-        for version in find_versions(connection, self._codec, numbers(connection, "SELECT number FROM changes")):
+        for version in versions_where(connection, self._codec, "1"):
             if any(map(contains, version.rows)):
                 is_open = version.store == self.store and not version.is_undone
                 found[version.number] = version.action if is_open else None
@@ -325,6 +343,215 @@ def _complete_turns(connection: sqlite3.Connection, store: str, done: dict[int, 
     bits = [(not is_done, number) for number, is_done in done.items()]
     connection.executemany("UPDATE changes SET undone = ? WHERE number = ?", bits)
     connection.execute(f"UPDATE changes SET turning = 0 WHERE turning > 0 AND {OF_STORE}", (store,))
+
+
+# Actions under way
+
+
+class RunningAction(Journal):
+    """An action under way. It has the lock until it is finished or abandoned.
+
+    `record` and `withdraw` block, for the thread that changes a store. Raises Unreadable, DiskFull and Locked.
+    """
+
+    ending = "Undo reverses them."
+
+    def __init__(self, file: JournalFile, descriptor: int, verb: Verb, summary: str) -> None:
+        self._file, self._descriptor, self._verb = file, descriptor, verb
+        self._guard = threading.Lock()
+        self._has_begun = False
+        self._recorded: list[int] = []
+        self._connection = file.open_to_write()
+        try:
+            with self._transaction() as connection:
+                self.number = self._begin(connection, summary)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _begin(self, connection: sqlite3.Connection, summary: str) -> int:
+        """Insert the action and return its number."""
+        now = self._file.now()
+        query = "INSERT INTO actions (store, verb, at, moment, summary) VALUES (?, ?, ?, ?, ?)"
+        values = (self._file.store, self._verb, now.isoformat(), now.timestamp(), bindable(summary))
+        return connection.execute(query, values).lastrowid or 0
+
+    def record(self, changes: Sequence[RowChange]) -> None:
+        """Save what a store is about to change; one durable transaction."""
+        with self._transaction() as connection:
+            self._record(connection, changes)
+        self._has_begun |= bool(changes)
+
+    def _record(self, connection: sqlite3.Connection, changes: Sequence[RowChange]) -> None:
+        self._recorded = [*insert_changes(connection, self._file.codec, self.number, changes)]
+
+    def withdraw(self) -> None:
+        """Delete what the last `record` saved."""
+        with self._transaction() as connection:
+            delete_changes(connection, self._recorded)
+
+    async def set_summary(self, summary: str) -> None:
+        """Change its summary."""
+
+        def write() -> None:
+            with self._transaction() as connection:
+                values = (bindable(summary), self.number)
+                connection.execute("UPDATE actions SET summary = ? WHERE number = ?", values)
+
+        await asyncio.to_thread(write)
+
+    async def finish(self) -> Action | None:
+        """Mark it as done, delete old actions, and release the lock; return None if it changed nothing."""
+
+        def finish() -> Action | None:
+            try:
+                with self._guard, self._file.explained("written further"):
+                    with transaction(self._connection):
+                        self._end(self._connection)
+                        delete_empty_actions(self._connection)
+                    return self._ended(self._connection)
+            finally:
+                self._release()
+
+        return await asyncio.to_thread(finish)
+
+    async def abandon(self) -> None:
+        """Release the lock because it failed. `Trash.recover` finds out what of it was done."""
+        await asyncio.to_thread(self._release)
+
+    def _release(self) -> None:
+        """Close the file and release the lock."""
+        try:
+            with self._guard:
+                self._connection.close()
+        finally:
+            os.close(self._descriptor)
+
+    def _end(self, connection: sqlite3.Connection) -> None:
+        end_action(connection, self.number)
+
+    def _ended(self, connection: sqlite3.Connection) -> Action | None:
+        found = find_actions(connection, "a.number = ?", self.number)
+        if found:
+            delete_old(connection, self._file.now())
+            self._file.delete_old_backup()
+        return next(iter(found), None)
+
+    async def what_is_done(self) -> str:
+        """Say how much of an abandoned action is done, once it is recovered; "" for nothing."""
+        count = await self._file.read(self._count_done) or 0
+        return f"{count:,} {'was' if count == 1 else 'were'} changed before that. {self.ending}" if count else ""
+
+    def _count_done(self, connection: sqlite3.Connection) -> int:
+        query = "SELECT sum(is_counted) FROM changes WHERE action = ?"
+        return connection.execute(query, (self.number,)).fetchone()[0] or 0
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """One transaction; the sentence of its errors says that nothing changed only before the first batch."""
+        verb = "written further" if self._has_begun else "written"
+        with self._guard, self._file.explained(verb), transaction(self._connection):
+            yield self._connection
+
+
+class PermanentDeletion(RunningAction):
+    """Deletes memories permanently: in place of a record of them, their earlier changes leave the trash."""
+
+    def _record(self, connection: sqlite3.Connection, changes: Sequence[RowChange]) -> None:
+        forget(connection, self._file.codec, self._file.store, [change.row for change in changes])
+
+    def withdraw(self) -> None:
+        """Earlier changes stay deleted."""
+
+    async def what_is_done(self) -> str:
+        """Say that the trash has lost earlier versions, where anything was deleted."""
+        sentence = "Earlier versions have left the trash. `zeroclaw memory list` shows which memories still exist."
+        return sentence if self._has_begun else ""
+
+    def _ended(self, connection: sqlite3.Connection) -> Action | None:
+        wipe(connection)
+        return None
+
+
+class Turn(RunningAction):
+    """An undo, redo or restore of journaled changes.
+
+    The bits of its changes are set before each batch is written; after a kill `Trash.recover` sets them by what the
+    store shows. Rows that were replaced become an action of their own.
+    """
+
+    ending = "Run it again to continue."
+
+    def __init__(self, file: JournalFile, descriptor: int, verb: Verb, numbers: Sequence[int]) -> None:
+        self._numbers, self._undone = json.dumps(numbers), verb != "redo"
+        self._replaced: int | None = None
+        self._turned: list[int] = []
+        self.is_cancelled = False
+        super().__init__(file, descriptor, verb, "")
+
+    def _begin(self, connection: sqlite3.Connection, summary: str) -> int:
+        if self._undone:
+            # The next number, so that what is done later has a higher one.
+            connection.execute("UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'actions'")
+            place = "(SELECT seq FROM sqlite_sequence WHERE name = 'actions')"
+            actions = f"number IN (SELECT action FROM changes WHERE number IN {LISTED})"
+            connection.execute(f"UPDATE actions SET turned = {place} WHERE {actions}", (self._numbers,))
+        query = f"SELECT max(action) FROM changes WHERE number IN {LISTED}"
+        return connection.execute(query, (self._numbers,)).fetchone()[0] or 0
+
+    def _record(self, connection: sqlite3.Connection, changes: Sequence[RowChange]) -> None:
+        """Set the bits of the changes that are turned, and save rows that are replaced."""
+        self._recorded, self._turned = [], []
+        for change in changes:
+            if change.reverses is not None:
+                self._turn(connection, change, change.reverses)
+            if change.reverses is None or change.replaces:
+                self._recorded += self._save(connection, change)
+
+    def withdraw(self) -> None:
+        """Delete what the last `record` saved, and put the bits back."""
+        with self._transaction() as connection:
+            delete_changes(connection, self._recorded)
+            query = f"UPDATE changes SET turning = 0, undone = ? WHERE number IN {LISTED}"
+            connection.execute(query, (not self._undone, json.dumps(self._turned)))
+
+    def _turn(self, connection: sqlite3.Connection, change: RowChange, number: int) -> None:
+        """Set the bit of a change, and save both rows as they are now: a row may come back under another key, and of a
+        new row the journal had the key alone. What replaces a row stays as it was recorded."""
+        self._turned.append(number)
+        connection.execute("UPDATE changes SET turning = 1, undone = ? WHERE number = ?", (self._undone, number))
+        if not change.replaces or change.row.table == NOTES_FILE:
+            rows = (change.after, change.before) if self._undone else (change.before, change.after)
+            connection.execute(
+                "UPDATE changes SET after_state = NULL, before = ?, after = ? WHERE number = ?",
+                (*map(self._file.codec.pack, rows), number),
+            )
+
+    def _save(self, connection: sqlite3.Connection, change: RowChange) -> Iterable[int]:
+        codec = self._file.codec
+        if change.row.table in (AGENTS, EMBEDDING_CACHE, NOTES_FILE):
+            # It comes along with a memory: a part of what is turned.
+            turned = RowChange(change.after, change.before) if self._undone else change
+            return insert_changes(connection, codec, self.number, [turned], undone=self._undone)
+        if self._replaced is None:
+            self._replaced = super()._begin(connection, f"replaced by {self._verb} of change {self.number}")
+        return insert_changes(connection, codec, self._replaced, [change])
+
+    def _end(self, connection: sqlite3.Connection) -> None:
+        if not self.is_cancelled:
+            # Rows that were as wanted before count as turned too; they would be tried again forever.
+            query = f"UPDATE changes SET undone = ? WHERE number IN {LISTED}"
+            connection.execute(query, (self._undone, self._numbers))
+        connection.execute(f"UPDATE changes SET turning = 0 WHERE number IN {LISTED}", (self._numbers,))
+        connection.execute("UPDATE actions SET is_done = 1 WHERE number = ?", (self._replaced,))
+
+    def _ended(self, connection: sqlite3.Connection) -> Action | None:
+        # A turn deletes nothing: what it undid may be wanted again.
+        return None
+
+    def _count_done(self, connection: sqlite3.Connection) -> int:
+        query = f"SELECT sum(undone = ?) FROM changes WHERE number IN {LISTED}"
+        return connection.execute(query, (self._undone, self._numbers)).fetchone()[0] or 0
 
 
 # What the store and the files show of changes whose program was stopped

@@ -39,12 +39,13 @@ _DAMAGED = (
 
 
 class JournalFile:
-    """The trash.db of a config dir. Nothing is created on disk before the first change.
+    """The trash.db of a config dir, opened by one of its stores. Nothing is created on disk before the first change.
 
     The trash of an earlier version is converted when it is opened. Raises Unreadable, DiskFull and Locked.
     """
 
-    def __init__(self, install: Install) -> None:
+    def __init__(self, install: Install, store: str, clock: Callable[[], datetime]) -> None:
+        self.store, self.now = store, clock
         self.path = install.own_dir / NAME
         self.codec = RowCodec(install.config_dir)
         self._home = install.config_dir
@@ -53,11 +54,11 @@ class JournalFile:
         """Return the bytes of the file and of its write-ahead log."""
         return file_size(self.path) + file_size(wal_file(self.path))
 
-    def delete_old_backup(self, now: datetime) -> None:
+    def delete_old_backup(self) -> None:
         """Delete the trash of an earlier version after its days. Blocks."""
         backup = self.path.with_name(BACKUP)
         with contextlib.suppress(OSError):
-            if backup.stat().st_mtime < (now - timedelta(days=BACKUP_DAYS)).timestamp():
+            if backup.stat().st_mtime < (self.now() - timedelta(days=BACKUP_DAYS)).timestamp():
                 backup.unlink()
 
     async def lock(self) -> int:
@@ -152,7 +153,10 @@ class JournalFile:
 
     def _open_to_read(self) -> sqlite3.Connection:
         with contextlib.ExitStack() as undo:
-            connection = undo.enter_context(closing(_connect(self.path, _reading_mode(self.path))))
+            # Only a connection that could write rolls back what a killed writer left; else the file is read as it is.
+            can_write = os.access(self.path.parent, os.W_OK) and os.access(self.path, os.W_OK)
+            mode = "mode=rw" if can_write else "mode=ro&immutable=1"
+            connection = undo.enter_context(closing(_connect(self.path, mode)))
             connection.execute("PRAGMA query_only = ON")
             if self._version(connection) in (0, VERSION):
                 undo.pop_all()
@@ -225,12 +229,3 @@ def _make_private(file: Path) -> None:
 def _connect(file: Path, mode: str) -> sqlite3.Connection:
     name = f"{file.absolute().as_uri()}?{mode}"
     return sqlite3.connect(name, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-
-
-def _reading_mode(file: Path) -> str:
-    """Return how to open the file for reading.
-
-    Only a connection that could write rolls back what a writer left that was killed. Where that is not possible, the
-    file is read as it is.
-    """
-    return "mode=rw" if os.access(file.parent, os.W_OK) and os.access(file, os.W_OK) else "mode=ro&immutable=1"

@@ -70,6 +70,9 @@ _CHANGES = """SELECT c.number, c.action, a.verb, a.at, a.store, c.before, c.afte
 _ACTIONS = """SELECT a.number, a.verb, a.at, a.summary, coalesce(sum(c.is_counted), 0),
     coalesce(sum(c.is_counted AND NOT c.undone), 0), a.store
   FROM actions a LEFT JOIN changes c ON c.action = a.number"""
+_BYTES_USED = (
+    "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
+)
 _LONGEST_SUMMARY = 400
 _DAY = 24 * 60 * 60
 
@@ -316,7 +319,7 @@ def delete_old(connection: sqlite3.Connection, now: datetime) -> None:
             is_behind = any(moment > now.timestamp() + _DAY for _, moment in older)
             for number, moment in older:
                 is_old = not is_behind and moment < now.timestamp() - TRASH_DAYS * _DAY
-                if is_old or bytes_used(connection) > TRASH_BYTES:
+                if is_old or connection.execute(_BYTES_USED).fetchone()[0] > TRASH_BYTES:
                     connection.execute("DELETE FROM changes WHERE action = ?", (number,))
                     has_deleted = True
             delete_empty_actions(connection)
@@ -351,10 +354,3 @@ def wipe(connection: sqlite3.Connection) -> None:
     # `execute` would take one step of it, which is one page.
     connection.executescript("PRAGMA incremental_vacuum")
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-
-
-def bytes_used(connection: sqlite3.Connection) -> int:
-    """Return the bytes of the pages of the file that are in use."""
-    names = ("page_count", "freelist_count", "page_size")
-    pages, free, size = (int(connection.execute(f"PRAGMA {name}").fetchone()[0]) for name in names)
-    return (pages - free) * size

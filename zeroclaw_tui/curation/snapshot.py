@@ -27,9 +27,9 @@ from zeroclaw_tui.curation.formats.snapshot import (
     missing_file,
     snapshot_text,
 )
+from zeroclaw_tui.curation.journal import RunningAction
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
-from zeroclaw_tui.curation.running_action import RunningAction
 from zeroclaw_tui.curation.transfer.imports import ImportPlan, plan_import
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.files.disk import read_bytes

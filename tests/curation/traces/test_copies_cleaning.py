@@ -13,8 +13,8 @@ from support.installs import Install, make_install
 from support.left_texts import SESSIONS, snapshot
 
 from zeroclaw_tui.curation.changes import preview_turn, undo
+from zeroclaw_tui.curation.journal import RunningAction
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.running_action import RunningAction
 from zeroclaw_tui.curation.traces.copies import clean_copies, find_copies
 from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.memory.change import Conflicts

@@ -19,7 +19,7 @@ from upkeep_samples import NOW, go_to, room_app
 
 from zeroclaw_tui.config.locations import Install, OpenOptions
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
-from zeroclaw_tui.curation import reindex, repairs
+from zeroclaw_tui.curation import doctor, reindex
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.reindex import ReindexOutcome, ReindexPlan
 from zeroclaw_tui.memory.change import RowVersion
@@ -125,7 +125,7 @@ async def test_where_compacting_fails_the_store_is_open_again(tmp_path: Path, mo
     async def compact(*_: Any) -> Any:
         raise Locked("The agent (process 4711) has the database open.", hint="Stop it first.")
 
-    monkeypatch.setattr(repairs, "compact", compact)
+    monkeypatch.setattr(doctor, "compact", compact)
     async with running(app_of(with_empty_pages(made(tmp_path)))) as (app, pilot):
         await go_to(pilot, app, "compact")
         await press(pilot, "enter", "y")

@@ -10,10 +10,10 @@ from dataclasses import replace
 from zeroclaw_tui.backends.factory import forwards_writes
 from zeroclaw_tui.curation import external
 from zeroclaw_tui.curation.changes import refuse_read_only, run_change
+from zeroclaw_tui.curation.journal import RunningAction
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.purge_plan import PurgePlan
-from zeroclaw_tui.curation.running_action import RunningAction
 from zeroclaw_tui.curation.traces.databases import rows_with_texts, scan_files
 from zeroclaw_tui.curation.traces.files import PlacedFile, TextPlace, not_read
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
@@ -155,8 +155,7 @@ def _change_of_file(file: PlacedFile, matcher: TextMatcher) -> list[RowChange]:
     new = without_texts(data, file.form, matcher)
     if new is None or new == data:
         return []
-    mode = before.values.get("mode")
-    return [RowChange(before, external.file_row(path, new, mode=mode if isinstance(mode, int) else None))]
+    return [RowChange(before, external.file_row(path, new))]
 
 
 def _changes_of_rows(file: PlacedFile, matcher: TextMatcher) -> list[RowChange]:

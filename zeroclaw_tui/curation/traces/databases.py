@@ -225,17 +225,15 @@ def _prune_cache(connection: sqlite3.Connection) -> None:
     """
     if "content_hash" not in columns_of(connection, "embedding_cache"):
         return
-    staying = {_cache_hash(as_text(content)) for (content,) in connection.execute("SELECT content FROM memories")}
+    found = connection.execute("SELECT content FROM memories")
+    contents = (as_text(content).encode("utf-8", "surrogateescape") for (content,) in found)
+    # The name is 8 bytes of a content's SHA-256 in hexadecimal.
+    staying = {hashlib.sha256(content).hexdigest()[:16] for content in contents}
     names = connection.execute("SELECT content_hash FROM embedding_cache").fetchall()
     unused = [(name,) for (name,) in names if as_text(name) not in staying]
     if unused:
         with transaction(connection):
             connection.executemany("DELETE FROM embedding_cache WHERE content_hash = ?", unused)
-
-
-def _cache_hash(content: str) -> str:
-    """The name of a content in ZeroClaw's embedding cache: 8 bytes of its SHA-256 in hexadecimal."""
-    return hashlib.sha256(content.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 def has_keyword_index(path: Path) -> bool:

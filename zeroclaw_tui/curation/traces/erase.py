@@ -199,7 +199,8 @@ async def erase_texts(library: Library, plan: ErasePlan, on_progress: ProgressCa
         await library.trash.erase(_goes(library, matcher, ids), matcher.found_in)
     scan = await scan_files(library, matcher, everything=True)
     location = memory.about.location
-    if not _is_in_files(library):
+    # Other stores are in files, which the scan has searched.
+    if not (has_database(memory.name) or memory.about.keeps_lines or memory.about.program is not None):
         try:
             remaining = await _memories(library, matcher, frozenset())
             scan.places += [TextPlace("store", location, len(remaining), can_clean=True)] if remaining else []
@@ -301,12 +302,6 @@ def _report(library: Library, plan: ErasePlan, run: _Run, scan: Scan) -> EraseRe
         scan=scan,
         remark=plan.matcher.remark,
     )
-
-
-def _is_in_files(library: Library) -> bool:
-    """Whether the store is in files that a search of files finds."""
-    about = library.memory.about
-    return has_database(library.memory.name) or about.keeps_lines or about.program is not None
 
 
 def _goes(library: Library, matcher: TextMatcher, ids: frozenset[str]) -> Callable[[Row], bool]:

@@ -186,7 +186,9 @@ class PlacedFiles:
         for base, inner, names in os.walk(folder, onerror=note):
             inner.sort()
             for path in (Path(base, name) for name in sorted(names)):
-                if not path.is_symlink() and not _is_sidecar(path):
+                database = path.with_name(path.name.rpartition("-")[0] or path.name)
+                is_sidecar = path.name.endswith(_SIDECARS) and database.exists()
+                if not path.is_symlink() and not is_sidecar:
                     yield path
 
     def _agents(self) -> list[Path]:
@@ -240,8 +242,3 @@ def _around(database: Path) -> Path | None:
     if database.name == "memory.db":
         return database.parent
     return database.parent.parent if database.parent.name == "memory" else None
-
-
-def _is_sidecar(path: Path) -> bool:
-    """Whether it is a file of SQLite for a database that exists."""
-    return path.name.endswith(_SIDECARS) and path.with_name(path.name.rpartition("-")[0]).exists()

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from uuid import uuid4
 
 from zeroclaw_tui.curation.changes import refuse_read_only, run_change
+from zeroclaw_tui.curation.journal import RunningAction
 from zeroclaw_tui.curation.journal_records import Verb
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
-from zeroclaw_tui.curation.running_action import RunningAction
 from zeroclaw_tui.curation.transfer.comparison import Compared, Comparison
 from zeroclaw_tui.curation.transfer.plan import OnClash, short_key
 from zeroclaw_tui.curation.transfer.supply import Stopped, Supply

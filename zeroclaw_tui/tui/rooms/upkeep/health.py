@@ -10,10 +10,9 @@ from typing import ClassVar
 
 from textual.content import Content
 
-from zeroclaw_tui.curation import doctor, reindex, repairs
-from zeroclaw_tui.curation.doctor import GLYPHS, DoctorFinding, DoctorReport
+from zeroclaw_tui.curation import doctor, reindex
+from zeroclaw_tui.curation.doctor import GLYPHS, DoctorFinding, DoctorReport, RepairOutcome
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.repairs import RepairOutcome
 from zeroclaw_tui.curation.stats import StoreStats, store_stats
 from zeroclaw_tui.files.database import why_not_writable
 from zeroclaw_tui.memory.errors import InspectorError
@@ -157,7 +156,7 @@ class Health(UpkeepTab):
         try:
             async with database.disconnected():
                 try:
-                    done = await repairs.compact(library.config, now)
+                    done = await doctor.compact(library.config, now)
                 except InspectorError as error:
                     done = error
         except InspectorError as error:
@@ -181,7 +180,7 @@ class Health(UpkeepTab):
         if not await self.app.push_screen_wait(question):
             return
         if library.memory.about.path is not None:
-            await repairs.back_up(library.config, self.room.clock())
+            await doctor.back_up(library.config, self.room.clock())
         fill = partial(reindex.reindex, library, plan)
         done = await with_progress(self.app, "Creating embeddings", plan.count, self.room.pace.patience, fill)
         stopped = "Stopped. Press ⏎ on the finding to create the others." if done.stopped else ""
