@@ -5,18 +5,16 @@ Run `python tests/house/make_help_pages.py` after a key or a verb has changed.
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Iterable, Sequence
-from importlib import import_module
 from pathlib import Path
 
 from zeroclaw_tui.cli.verbs import GROUPS, every_verb
 from zeroclaw_tui.tui.commands import ROOM_COMMANDS, Command
-from zeroclaw_tui.tui.rooms import upkeep
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 from zeroclaw_tui.tui.rooms.changes import ChangesRoom
 from zeroclaw_tui.tui.rooms.live import LiveRoom
 from zeroclaw_tui.tui.rooms.stores import StoresRoom
+from zeroclaw_tui.tui.rooms.upkeep import UpkeepRoom
 from zeroclaw_tui.tui.rooms.why import WhyRoom
 
 FOLDER = Path(__file__).parents[2] / "zeroclaw_tui" / "help"
@@ -26,7 +24,6 @@ _SIGNS = {
     "plus": "+", "equals_sign": "=",
     "less_than_sign": "<", "greater_than_sign": ">", "left": "←", "right": "→", "down": "↓", "up": "↑",
 }  # fmt: skip
-_TAB_NAMES = {"CleanUp": "Clean up", "SnapshotTab": "Snapshot"}
 _EVERYWHERE = {"keys", "command_palette", "step_out", "leave", "move", *(command.id for command in ROOM_COMMANDS)}
 
 
@@ -35,8 +32,9 @@ def keys_page() -> str:
     rooms: list[tuple[str, Sequence[Command]]] = [
         ("Memories", BrowserRoom.KEYS),
         ("Why", WhyRoom.KEYS),
-        ("Upkeep", upkeep.UpkeepRoom.KEYS),
-        *((f"Upkeep: {_TAB_NAMES.get(tab.__name__, tab.__name__)}", tab.KEYS) for tab in _tabs()),
+        *((f"Why: {tab.NAME.words}", tab.KEYS) for tab in WhyRoom.TABS),
+        ("Upkeep", UpkeepRoom.KEYS),
+        *((f"Upkeep: {tab.NAME.words}", tab.KEYS) for tab in UpkeepRoom.TABS),
         ("Changes", ChangesRoom.KEYS),
         ("Live", LiveRoom.KEYS),
         ("Stores", StoresRoom.KEYS),
@@ -54,12 +52,6 @@ def keys_page() -> str:
         if names:
             lines += ["", "By name, after `:`", "", *(f"- {name}" for name in names)]
     return "\n".join(lines) + "\n"
-
-
-def _tabs() -> list[type[upkeep.UpkeepTab]]:
-    for module in pkgutil.iter_modules(upkeep.__path__, f"{upkeep.__name__}."):
-        import_module(module.name)
-    return sorted(upkeep.UpkeepTab.__subclasses__(), key=lambda tab: tab.__module__)
 
 
 def _rows(commands: Iterable[Command]) -> list[str]:

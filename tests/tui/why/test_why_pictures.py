@@ -29,4 +29,4 @@ def test_one_enters_and_another_leaves(snap_compare: Snap, aged: Kitchen, size: 
 def test_a_prompt(snap_compare: Snap, kitchen: Kitchen) -> None:
     """By the rule of the channels, which cuts what is long."""
     kitchen.meal("long_list", "What does she like to eat? " * 40 + "Dumplings.", (1.0, 0.0, 0.0, 0.0))
-    assert snap_compare(kitchen.room("prompt"), terminal_size=SIZE, run_before=pressing("tab"))
+    assert snap_compare(kitchen.room("prompt"), terminal_size=SIZE, run_before=pressing())

@@ -1,4 +1,4 @@
-"""What rooms and tabs with one list share: it is loaded, and all about the row under the cursor is shown."""
+"""What rooms and tabs share: they are loaded in the background; a list shows all about the row under the cursor."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.worker import Worker
 
-from zeroclaw_tui.memory.errors import InspectorError
+from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
 from zeroclaw_tui.memory.text_difference import DiffLine
 from zeroclaw_tui.tui.commands import start_work
 from zeroclaw_tui.tui.format import shown_words
@@ -27,14 +27,60 @@ else:
     Base = object
 
 
-class Listing(Base):
+class Loaded(Base):
+    """Is loaded in the background. A failure is in its banner, remarks on what is shown are in its status bar."""
+
+    _loading: Worker[None] | None = None
+
+    async def load(self) -> None:
+        """Read the store and show the result. Raises InspectorError."""
+        raise NotImplementedError
+
+    def status(self) -> Sequence[str]:
+        """The line below what is shown."""
+        return ()
+
+    def show_loaded(self) -> None:
+        """Show what `load` has found, or what was there before it failed."""
+        self.query_one(StatusBar).say(*map(shown_words, self.status()))
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether it loads now."""
+        return self._loading is not None and not self._loading.is_finished
+
+    def stop_loading(self) -> None:
+        """Cancel what loads now."""
+        if self._loading is not None:
+            self._loading.cancel()
+
+    def reload(self) -> None:
+        """Load again; what is shown stays until then."""
+        self._loading = start_work(self, "load", self.load_now)
+
+    async def load_now(self) -> None:
+        """Load, and show why where that fails."""
+        banner = self.query_one(Banner)
+        try:
+            await self.load()
+        except SearchInterrupted:
+            # The store is being closed.
+            return
+        except InspectorError as error:
+            banner.fail(error)
+        else:
+            banner.hide()
+        self.show_loaded()
+        self.screen.refresh_bindings()
+
+
+class Listing(Loaded):
     """A title, a list, all about the row under the cursor, and a line below; a failure is in a banner."""
 
     TITLES: ClassVar[tuple[str, str]] = ("Findings", "Finding")
     """The titles of the list and of the detail."""
     table: TableList[Any]
     """The list that has the focus first."""
-    _loading: Worker[None] | None = None
 
     def compose(self) -> ComposeResult:
         yield TitleLine()
@@ -49,39 +95,16 @@ class Listing(Base):
         yield self.table
 
     def on_mount(self) -> None:
-        self.reload()
-
-    async def load(self) -> None:
-        """Read the store and show the result. Raises InspectorError."""
-        raise NotImplementedError
+        if self.display:
+            self.reload()
 
     async def about(self) -> About:
         """Everything about the row under the cursor. Raises InspectorError."""
         raise NotImplementedError
 
-    def status(self) -> Sequence[str]:
-        """The line below the list."""
-        return ()
-
-    def reload(self) -> None:
-        """Load again; what is shown stays until then."""
-        self._loading = start_work(self, "load", self.load_now)
-
-    async def load_now(self) -> None:
-        """Load, and show why where that fails."""
-        banner = self.query_one(Banner)
-        try:
-            await self.load()
-        except InspectorError as error:
-            banner.fail(error)
-        else:
-            banner.hide()
-        self.show_row()
-        self.screen.refresh_bindings()
-
-    def show_row(self) -> None:
+    def show_loaded(self) -> None:
         """Show everything about the row under the cursor, and the line below the list."""
-        self.query_one(StatusBar).say(*self.status())
+        super().show_loaded()
         start_work(self, "about", self._show_about)
 
     async def _show_about(self) -> None:
@@ -93,7 +116,7 @@ class Listing(Base):
 
     def on_table_list_row_highlighted(self, event: TableList.RowHighlighted) -> None:
         event.stop()
-        self.show_row()
+        self.show_loaded()
         self.screen.refresh_bindings()
 
     def go(self, step: int) -> bool:

@@ -189,7 +189,7 @@ class StoresRoom(Listing, Room["Candidate | None"]):
         answering = sum(status.problem is None for status in self._statuses.values())
         self.query_one(TitleLine).say(f"{counted(len(self.table.rows), 'store')} configured: {answering} answering")
         self.table.redraw()
-        self.show_row()
+        self.show_loaded()
         self.refresh_bindings()
 
     def _columns(self) -> Sequence[Column[Candidate]]:

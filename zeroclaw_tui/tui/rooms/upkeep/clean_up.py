@@ -36,11 +36,10 @@ from zeroclaw_tui.tui.dialogs import Dialog, confirmation
 from zeroclaw_tui.tui.format import fit, relative_age, shown_line
 from zeroclaw_tui.tui.rooms.listing import About
 from zeroclaw_tui.tui.rooms.upkeep.tab import UpkeepTab
-from zeroclaw_tui.tui.store_room import StoreRoom
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.widgets.detail import MAX_SHOWN, origin_parts
 from zeroclaw_tui.tui.widgets.growing_text import GrowingText
-from zeroclaw_tui.tui.widgets.lines import TitleLine
+from zeroclaw_tui.tui.widgets.lines import TabName, TitleLine
 from zeroclaw_tui.tui.widgets.score_lines import DOT
 from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, EMPTY_KEY, Column, TableList, cut_key
 
@@ -64,6 +63,7 @@ class CleanUp(UpkeepTab):
     What is safe to delete is marked after the first check; a mark counts in every kind the memory is in.
     """
 
+    NAME = TabName("clean_up", "A", "Clean up")
     KEYS: ClassVar[Sequence[Command]] = (
         Command("open", "enter", "open", "Merge duplicates, or open the memories", True, shell="audit --merge"),
         *mark_commands("the kind or the memory", "Mark all memories of this kind"),
@@ -71,7 +71,7 @@ class CleanUp(UpkeepTab):
                 writes=True, synonyms="purge remove forget", shell="audit --purge --only {kind}"),
     )  # fmt: skip
 
-    def __init__(self, room: StoreRoom) -> None:
+    def __init__(self) -> None:
         columns = (
             Column[Finding]("finding", lambda one: one.kind, width=18),
             Column[Finding]("memories", lambda one: f"{one.count:,}", width=8, right=True),
@@ -81,7 +81,7 @@ class CleanUp(UpkeepTab):
         self.kinds = TableList(columns, key=lambda one: one.kind, mark=lambda one: one.kind, id="kinds")
         self.memories = TableList[_Row]((), mark=lambda row: row.sample.version.handle, id="memories")
         """The memories of the kind under the cursor."""
-        super().__init__(room, self.kinds, id="clean-up")
+        super().__init__(self.kinds)
         self.report: CleanUpReport | None = None
         self._versions: Mapping[Handle, RowVersion] = {}
         """Every memory of a finding, in the version that was checked."""

@@ -23,9 +23,8 @@ from zeroclaw_tui.tui.format import shown_line, shown_words
 from zeroclaw_tui.tui.rooms.listing import About
 from zeroclaw_tui.tui.rooms.panes import BrowserPanes
 from zeroclaw_tui.tui.rooms.upkeep.tab import UpkeepTab
-from zeroclaw_tui.tui.store_room import StoreRoom
 from zeroclaw_tui.tui.themes import MUTED, STRONG, Look
-from zeroclaw_tui.tui.widgets.lines import TitleLine
+from zeroclaw_tui.tui.widgets.lines import TabName, TitleLine
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 _NOT_DEEP = DoctorFinding(
@@ -44,13 +43,14 @@ _COLUMNS: Sequence[Column[DoctorFinding]] = (
 class Health(UpkeepTab):
     """Findings of the doctor, the serious first, under the size and growth of the store."""
 
+    NAME = TabName("health", "D", "Health")
     KEYS: ClassVar[Sequence[Command]] = (
         Command("repair", "enter", "repair", "Repair this finding …", True, shell="doctor --repair {finding}"),
     )  # fmt: skip
 
-    def __init__(self, room: StoreRoom) -> None:
+    def __init__(self) -> None:
         self.findings = TableList(_COLUMNS, key=lambda finding: finding.id, id="findings")
-        super().__init__(room, self.findings, id="health")
+        super().__init__(self.findings)
         self.report: DoctorReport | None = None
         self._numbers: Sequence[str] = ()
         self._is_deep = False
@@ -88,7 +88,7 @@ class Health(UpkeepTab):
     def status(self) -> Sequence[str]:
         """The numbers of the store, the notes of the check, and why nothing can be repaired."""
         notes = self.report.notes if self.report is not None else ()
-        return (*self._numbers, *map(shown_words, notes), self._read_only_because or "")
+        return (*self._numbers, *notes, self._read_only_because or "")
 
     async def about(self) -> About:
         """Everything about the finding under the cursor."""

@@ -28,9 +28,8 @@ from zeroclaw_tui.tui.dialogs import yes_or_no
 from zeroclaw_tui.tui.format import shown_line
 from zeroclaw_tui.tui.rooms.listing import About
 from zeroclaw_tui.tui.rooms.upkeep.tab import UpkeepTab
-from zeroclaw_tui.tui.store_room import StoreRoom
 from zeroclaw_tui.tui.themes import MUTED, STRONG
-from zeroclaw_tui.tui.widgets.lines import TitleLine
+from zeroclaw_tui.tui.widgets.lines import TabName, TitleLine
 from zeroclaw_tui.tui.widgets.table_list import EMPTY_KEY, Column, TableList
 
 _DATE_CELLS = 10
@@ -53,6 +52,7 @@ _COLUMNS: Sequence[Column[Any]] = (
 class Hygiene(UpkeepTab):
     """The plan as of `days` from now, by rules. Excluded items stay excluded when the day changes."""
 
+    NAME = TabName("hygiene", "H", "Hygiene")
     TITLES = ("Items due", "Item")
     KEYS: ClassVar[Sequence[Command]] = (
         Command("run", "enter", "run now", "Run hygiene now", True, writes=True, shell="hygiene"),
@@ -62,7 +62,7 @@ class Hygiene(UpkeepTab):
         Command("previous_day", "left", "previous day", "Preview the previous day"),
     )  # fmt: skip
 
-    def __init__(self, room: StoreRoom) -> None:
+    def __init__(self) -> None:
         self.items = TableList[Line](
             _COLUMNS,
             key=_id_of,
@@ -70,14 +70,14 @@ class Hygiene(UpkeepTab):
             is_left_out=lambda line: self.table.has_mark(line),
             divider=lambda line: line if isinstance(line, str) else None,
         )
-        super().__init__(room, self.items, id="hygiene")
+        super().__init__(self.items)
         self.plan: HygienePlan | None = None
         self.days = 0
 
     @property
     def as_of(self) -> datetime:
         """The time of the plan: this time of day on the chosen day, in this machine's zone."""
-        now = self.room.clock().astimezone()
+        now: datetime = self.room.clock().astimezone()
         return (now.replace(tzinfo=None) + timedelta(days=self.days)).astimezone() if self.days else now
 
     def on_table_list_marks_changed(self, event: TableList.MarksChanged) -> None:

@@ -27,10 +27,9 @@ from zeroclaw_tui.tui.dialogs import Answer, Question
 from zeroclaw_tui.tui.format import shown_line, shown_words
 from zeroclaw_tui.tui.rooms.listing import About
 from zeroclaw_tui.tui.rooms.upkeep.tab import UpkeepTab
-from zeroclaw_tui.tui.store_room import StoreRoom
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.transfer import import_answers, plan_body
-from zeroclaw_tui.tui.widgets.lines import TitleLine
+from zeroclaw_tui.tui.widgets.lines import TabName, TitleLine
 from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, EMPTY_KEY, Column, TableList, cut_key
 
 _SENTENCES: dict[Where, str] = {
@@ -48,6 +47,7 @@ _COLUMNS: Sequence[Column[Difference]] = (
 class SnapshotTab(UpkeepTab):
     """The differences between MEMORY_SNAPSHOT.md and the store; some of them marked to be imported."""
 
+    NAME = TabName("snapshot", "S", "Snapshot")
     TITLES = ("Differences", "Difference")
     KEYS: ClassVar[Sequence[Command]] = (
         Command("hydrate", "enter", "import", "Import the marked memories, or this one", True, writes=True,
@@ -56,9 +56,9 @@ class SnapshotTab(UpkeepTab):
         Command("write", "W", "write", "Write the snapshot as ZeroClaw does", True, writes=True, shell="snapshot"),
     )  # fmt: skip
 
-    def __init__(self, room: StoreRoom) -> None:
+    def __init__(self) -> None:
         self.differences = TableList(_COLUMNS, mark=lambda one: one.key if one.there is not None else None)
-        super().__init__(room, self.differences, id="snapshot")
+        super().__init__(self.differences)
         self._path: Path | None = None
         """The snapshot that is compared; None before it was read."""
         self._notes: tuple[str, ...] = ()
@@ -82,7 +82,7 @@ class SnapshotTab(UpkeepTab):
 
     def status(self) -> Sequence[str]:
         """How many are marked, and what was noticed in the file."""
-        return (*super().status(), *map(shown_words, self._notes))
+        return (*super().status(), *self._notes)
 
     async def about(self) -> About:
         """Compare the two versions of the memory under the cursor."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from textual.containers import Vertical
+from textual.widget import Widget
 
-from zeroclaw_tui.tui.commands import Command, bindings, inform, warn
+from zeroclaw_tui.tui.commands import inform, warn
 from zeroclaw_tui.tui.rooms.listing import Listing
-from zeroclaw_tui.tui.store_room import StoreRoom
+from zeroclaw_tui.tui.rooms.tabs import RoomTab
 from zeroclaw_tui.tui.widgets.lines import TitleLine
 from zeroclaw_tui.tui.widgets.table_list import TableList
 
@@ -19,54 +20,37 @@ if TYPE_CHECKING:
     from zeroclaw_tui.tui.dialogs import Work
 
 
-class UpkeepTab(Listing, Vertical):
-    """One tab. It is created and loads when it is first shown."""
+class UpkeepTab(Listing, RoomTab, Vertical):
+    """One tab. It loads when it is first shown."""
 
-    KEYS: ClassVar[Sequence[Command]] = ()
-
-    def __init_subclass__(cls) -> None:
-        """The keys of its commands work while the focus is in it."""
-        cls.BINDINGS = bindings(cls.KEYS)
-        super().__init_subclass__()
-
-    def __init__(self, room: StoreRoom, table: TableList[Any], *, id: str) -> None:
-        super().__init__(id=id)
-        self.room = room
-        self.library = room.library
+    def __init__(self, table: TableList[Any]) -> None:
+        super().__init__(id=self.NAME.id)
         self.table = table
+        self.is_stale = True
+        """Whether it has to load when it is shown: never loaded, or memories have changed since."""
+
+    @property
+    def reader(self) -> Widget:
+        return self.table
+
+    def open(self) -> None:
+        if self.is_stale:
+            self.reload()
+
+    def reload(self) -> None:
+        self.is_stale = False
+        super().reload()
 
     def status(self) -> Sequence[str]:
         """The line below the list."""
         return (self.table.marks_words, self.library.read_only_because or "")
-
-    @property
-    def is_loading(self) -> bool:
-        """Whether it loads now."""
-        return self._loading is not None and not self._loading.is_finished
-
-    def stop_loading(self) -> None:
-        """Cancel what loads now."""
-        if self._loading is not None:
-            self._loading.cancel()
-
-    def shell_facts(self) -> dict[str, str]:
-        """What is under the cursor, for the lines of a shell."""
-        return {}
-
-    def why_dimmed(self, action: str) -> str | None:
-        """Why an action cannot be done now, in a sentence; None when it can."""
-        writes = any(command.id == action and command.writes for command in self.KEYS)
-        return self.library.read_only_because if writes else None
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return None if self.is_mounted and self.why_dimmed(action) is not None else True
 
     def begin(self, change: Change) -> None:
         """Make a change, unless another one or a check is under way."""
         if self.is_loading:
             warn(self, "Wait: a check is still running.")
         else:
-            self.room.begin(change)
+            super().begin(change)
 
     async def carry_out(self, sentence: str, total: int, work: Work[Outcome], report: Callable[[Outcome], str]) -> None:
         """Do what a person has agreed to, say what was done, and reload."""
@@ -79,7 +63,7 @@ class UpkeepTab(Listing, Vertical):
         self.go(1)
 
     def on_table_list_marks_changed(self, event: TableList.MarksChanged) -> None:
-        self.show_row()
+        self.show_loaded()
 
     def action_mark(self) -> None:
         self.table.toggle_mark()

@@ -12,26 +12,37 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.widget import Widget
 
-from zeroclaw_tui.backends.lookup import whole_entry
+from zeroclaw_tui.backends.lookup import row_with_id, whole_entry
+from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.recall import Prompt, explain, prompt_for
 from zeroclaw_tui.memory.days import absolute_time
-from zeroclaw_tui.memory.entry import Handle
+from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.errors import NotFound
 from zeroclaw_tui.memory.text import are, counted
 from zeroclaw_tui.scoring.explain_lines import ExplanationLine, Look, explanation_lines, title_of
 from zeroclaw_tui.scoring.explanation import Advice, Explanation
 from zeroclaw_tui.scoring.profiles import Trial
+from zeroclaw_tui.tui.actions import re_embed, written_words
+from zeroclaw_tui.tui.commands import Command, changing, inform, saying, warn
+from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_line, wrapped
+from zeroclaw_tui.tui.rooms.browser import why_dimmed
+from zeroclaw_tui.tui.rooms.tabs import RoomTab
 from zeroclaw_tui.tui.rooms.why.trial import RULES, Inquiry
 from zeroclaw_tui.tui.themes import LOOKS, MUTED, STRONG, STRONG_ACCENT
+from zeroclaw_tui.tui.view import View
 from zeroclaw_tui.tui.widgets.detail import PlainContent, ReadingPane
 from zeroclaw_tui.tui.widgets.header import Empty, KeyHint
-from zeroclaw_tui.tui.widgets.lines import TitleLine
+from zeroclaw_tui.tui.widgets.lines import Banner, StatusBar, TabName, TitleLine
 from zeroclaw_tui.tui.widgets.score_lines import DOT
 
 Tab = Literal["stages", "what_if", "prompt"]
 EmptyWords = tuple[str, str, Sequence[KeyHint]]
 """A fact, a sentence, and the keys that help."""
 _WAITING: EmptyWords = ("Reading the store …", "", ())
+_FAILED: EmptyWords = (
+    "The store did not answer.", "", (("r", "try again"), ("/", "another message"), ("esc", "out")),
+)  # fmt: skip
 _NO_MESSAGE: EmptyWords = (
     "For which message?",
     "Type a message to see why this memory is or is not in the prompt.",
@@ -45,16 +56,14 @@ _NO_ENTRY: EmptyWords = (
 _MAX_PART = 400
 
 
-class Pane(Container):
-    """A tab. It is hidden while another one is shown."""
-
-    tab: ClassVar[Tab]
+class Pane(RoomTab, Container):
+    """A tab of Why: the answer to a question about the message, which is asked again where the question is another."""
 
     class Changed(Message):
         """The modified settings or their results have changed."""
 
     def __init__(self, inquiry: Inquiry) -> None:
-        super().__init__(id=self.tab)
+        super().__init__(id=self.NAME.id)
         self.inquiry = inquiry
         self.answered: Any = None
         """The question that the answer on the screen is to; None without one."""
@@ -68,7 +77,7 @@ class Pane(Container):
 
     @property
     def question(self) -> Any:
-        """What the answer depends on; None where nothing can be asked."""
+        """What the answer depends on."""
         raise NotImplementedError
 
     @property
@@ -76,112 +85,82 @@ class Pane(Container):
         """Whether what is shown answers what would be asked now."""
         return self.answered is not None and self.answered == self.question
 
+    @property
+    def reader(self) -> Widget:
+        """What takes the focus: the answer, or the tab itself while there is nothing to read."""
+        return self if self.has_class("-empty") else self.query_one(ReadingPane)
+
+    def status(self) -> Sequence[str]:
+        """Remarks on the answer."""
+        return self.notes
+
+    def open(self) -> None:
+        """Show what is known, and ask what is not; an answer to an older question is dropped."""
+        self.stop_loading()
+        self.show_loaded()
+        if self.missing is None and not self.is_answered:
+            self.reload()
+        else:
+            self.query_one(Banner).hide()
+
+    async def load(self) -> None:
+        """Ask the store."""
+        status = self.query_one(StatusBar)
+        with saying(self, self.room.pace.patience, lambda: status.say("Reading the store …")):
+            await self.ask()
+
     async def ask(self) -> None:
-        """Ask the store and show the answer. Raises InspectorError kinds, SearchInterrupted."""
+        """Ask the store, and remember the answer and its question. Raises InspectorError."""
         raise NotImplementedError
 
-    def paint(self) -> None:
-        """Show what is known without asking, or what is missing."""
+    def show_loaded(self) -> None:
+        """Show the answer; without one what is missing, awaited or failed."""
         if self.missing is not None:
             self.answered, self.notes = None, ()
-            self.show_empty(self.missing)
+        if self.answered is None:
+            is_failed = self.query_one(Banner).has_class("-failed")
+            self.show_empty(self.missing or (_FAILED if is_failed else _WAITING))
+        else:
+            self.can_focus = False
+            self.remove_class("-empty")
+        self.paint()
+        super().show_loaded()
+        self.post_message(self.Changed())
 
-    @property
-    def reader(self) -> Widget | None:
-        """What takes the focus when the message is typed; None while there is nothing to read."""
+    def paint(self) -> None:
+        """Draw the answer, or what is known without one."""
         raise NotImplementedError
 
     def show_empty(self, words: EmptyWords) -> None:
         """Say why there is nothing to read."""
+        self.query_one(Empty).show(*words)
         self.add_class("-empty")
+        self.can_focus = True
         focused = self.screen.focused
         if focused is not None and focused in self.query("*"):
             # A widget that is hidden with the focus would pass it on to the message, and never get it back.
             self.screen.set_focus(self.reader)
-        self.query_one(Empty).show(*words)
 
 
 class TextPane(Pane):
     """A title, a line of facts, and a text to read."""
 
+    TEXT: ClassVar[type[Widget]]
+    """The class of what shows the text."""
+
     def compose(self) -> ComposeResult:
-        yield TitleLine(id=f"{self.tab}-title")
-        yield TitleLine(id=f"{self.tab}-facts")
+        yield Banner()
+        yield TitleLine(id="title")
+        yield TitleLine(id="facts")
         with ReadingPane():
-            yield self.compose_text()
+            yield self.TEXT()
         yield Empty()
-
-    def compose_text(self) -> Widget:
-        """What shows the text."""
-        raise NotImplementedError
-
-    @property
-    def reader(self) -> Widget | None:
-        """The text; None where there is none."""
-        return None if self.has_class("-empty") else self.query_one(ReadingPane)
-
-    def paint(self) -> None:
-        super().paint()
-        if self.answered is None and self.missing is None:
-            self.show_empty(_WAITING)
+        yield StatusBar()
 
     def show_facts(self, title: str, facts: Sequence[str]) -> None:
         """What the text is, and facts about it."""
-        self.query_one(f"#{self.tab}-title", TitleLine).say(title)
-        self.query_one(f"#{self.tab}-facts", TitleLine).update(Content.styled(DOT.join(facts), MUTED))
-
-
-class StagesPane(TextPane):
-    """Why one memory is, or is not, in the prompt for a message: every stage on its way, and what helps."""
-
-    tab = "stages"
-    explanation: Explanation | None = None
-
-    def compose_text(self) -> Widget:
-        return ExplanationBlock()
-
-    @property
-    def missing(self) -> EmptyWords | None:
-        """Needs a memory and a message."""
-        return _NO_ENTRY if self.inquiry.entry is None else super().missing
-
-    @property
-    def question(self) -> tuple[int, Handle, Trial] | None:
-        """What the explanation depends on."""
-        entry = self.inquiry.entry
-        return None if entry is None else (self.inquiry.number, entry.handle, self.inquiry.trial)
-
-    @property
-    def advice(self) -> Advice | None:
-        """The settings that were proved to put this memory in the prompt."""
-        advice = self.explanation.advice if self.explanation is not None and self.is_answered else None
-        return advice if advice is not None and advice.key == "w" else None
-
-    async def ask(self) -> None:
-        """The way of the memory as it is now."""
-        inquiry, question = self.inquiry, self.question
-        assert inquiry.entry is not None
-        entry = await whole_entry(inquiry.library.memory, inquiry.entry.handle)
-        self.explanation = await explain(inquiry.library, entry, inquiry.trial)
-        inquiry.entry, self.answered = entry, question
-        self.remove_class("-empty")
-        self.query_one(ExplanationBlock).show(self.explanation)
-        self.paint()
-
-    def paint(self) -> None:
-        """The verdict and the memory."""
-        entry = self.inquiry.entry
-        if self.answered is not None and (entry is None or self.answered[1] != entry.handle):
-            self.answered = None
-        super().paint()
-        title, facts = "Why a memory is recalled, or not", list[str]()
-        if entry is not None:
-            title = f"Why “{shown_line(entry.key, _MAX_PART)}” is recalled, or not"
-            content = shown_line(entry.content, _MAX_PART) or "(blank)"
-            facts = [shown_line(entry.category, _MAX_PART), absolute_time(entry.when), content]
-        if self.explanation is not None and self.answered is not None:
-            title = title_of(self.explanation)
-        self.show_facts(title, facts)
+        self.query_one("#title", TitleLine).say(title)
+        self.query_one("#facts", TitleLine).update(Content.styled(DOT.join(facts), MUTED))
 
 
 class ExplanationBlock(Widget):
@@ -214,14 +193,101 @@ class ExplanationBlock(Widget):
         return [] if self.explanation is None else list(explanation_lines(self.explanation, wrapped, width))
 
 
+class StagesPane(TextPane):
+    """Why one memory is, or is not, in the prompt for a message: every stage on its way, and what helps."""
+
+    NAME = TabName("stages", "x", "stages")
+    TEXT = ExplanationBlock
+    KEYS: ClassVar[Sequence[Command]] = (
+        Command("re_embed", "R", "re-embed", "Re-embed this memory", writes=True, synonyms="vector embedding reindex",
+                shell="reindex"),
+        Command("edit", "e", "edit", "Edit this memory", True, writes=True, synonyms="change fix correct",
+                shell="edit {key}"),
+    )  # fmt: skip
+    explanation: Explanation | None = None
+
+    @property
+    def missing(self) -> EmptyWords | None:
+        """Needs a memory and a message."""
+        return _NO_ENTRY if self.inquiry.entry is None else super().missing
+
+    @property
+    def question(self) -> tuple[int, Handle, Trial] | None:
+        """What the explanation depends on."""
+        entry = self.inquiry.entry
+        return None if entry is None else (self.inquiry.number, entry.handle, self.inquiry.trial)
+
+    @property
+    def advice(self) -> Advice | None:
+        """The settings that were proved to put this memory in the prompt."""
+        advice = self.explanation.advice if self.explanation is not None and self.is_answered else None
+        return advice if advice is not None and advice.key == "w" else None
+
+    def why_dimmed(self, action: str) -> str | None:
+        """Why a command cannot be done now, in a sentence; None when it can."""
+        return why_dimmed(action, self.library, View())
+
+    async def ask(self) -> None:
+        """The way of the memory as it is now."""
+        question, entry = self.question, await whole_entry(self.library.memory, self._entry_here().handle)
+        self.explanation = await explain(self.library, entry, self.inquiry.trial)
+        self.inquiry.entry, self.answered = entry, question
+        self.query_one(ExplanationBlock).show(self.explanation)
+
+    def show_loaded(self) -> None:
+        """Never show the stages of another memory."""
+        entry = self.inquiry.entry
+        if self.answered is not None and (entry is None or self.answered[1] != entry.handle):
+            self.answered = None
+        super().show_loaded()
+
+    def paint(self) -> None:
+        """The verdict and the memory."""
+        entry = self.inquiry.entry
+        title, facts = "Why a memory is recalled, or not", list[str]()
+        if entry is not None:
+            title = f"Why “{shown_line(entry.key, _MAX_PART)}” is recalled, or not"
+            content = shown_line(entry.content, _MAX_PART) or "(blank)"
+            facts = [shown_line(entry.category, _MAX_PART), absolute_time(entry.when), content]
+        if self.explanation is not None and self.answered is not None:
+            title = title_of(self.explanation)
+        self.show_facts(title, facts)
+
+    @changing
+    async def action_re_embed(self, library: Library) -> None:
+        is_done, sentence = await re_embed(library, self._entry_here())
+        (inform if is_done else warn)(self, sentence)
+        if is_done:
+            await self.room.after_change(None)
+
+    @changing
+    async def action_edit(self, library: Library) -> None:
+        from zeroclaw_tui.tui.rooms.editor import EditorScreen
+
+        row = await row_with_id(library.memory, self._entry_here().id)
+        if row is None:
+            raise NotFound("This memory no longer exists.", hint="Press esc to return to the list.")
+        outcome = await self.app.push_screen_wait(EditorScreen(library, row))
+        if outcome is not None:
+            inform(self, written_words(outcome))
+            await self.room.after_change(None)
+
+    def _entry_here(self) -> MemoryEntry:
+        """The memory that is explained. Raises NotFound where none is chosen."""
+        if self.inquiry.entry is None:
+            raise NotFound("There is no memory under the cursor.", hint="Choose one in the list first.")
+        return self.inquiry.entry
+
+
 class PromptPane(TextPane):
     """The text ZeroClaw puts before a message, by the chosen injection rule; control characters are visible."""
 
-    tab = "prompt"
+    NAME = TabName("prompt", "P", "prompt")
+    TEXT = PlainContent
+    KEYS: ClassVar[Sequence[Command]] = (
+        Command("copy", "y", "copy", "Copy the prompt as it is", True, synonyms="clipboard", shell="prompt {query}"),
+    )
     prompt: Prompt | None = None
-
-    def compose_text(self) -> Widget:
-        return PlainContent()
 
     @property
     def question(self) -> tuple[int, Trial]:
@@ -231,19 +297,13 @@ class PromptPane(TextPane):
     async def ask(self) -> None:
         """The block."""
         question = self.question
-        self.prompt = prompt = await prompt_for(self.inquiry.library, self.inquiry.trial)
+        self.prompt = prompt = await prompt_for(self.library, self.inquiry.trial)
         self.answered, self.notes = question, tuple(prompt.result.notes)
-        self.remove_class("-empty")
         self.query_one(PlainContent).show(prompt.text)
         self.query_one(ReadingPane).scroll_home(animate=False)
-        if not prompt.text:
-            keys = (("w", "try other weights and thresholds"), ("x", "why a memory is missing"))
-            self.show_empty(("ZeroClaw puts nothing before this message.", prompt.why_empty or "", keys))
-        self.paint()
 
     def paint(self) -> None:
         """What is put before the message, and how long it is."""
-        super().paint()
         prompt = self.prompt = self.prompt if self.answered is not None else None
         title, facts = "What ZeroClaw puts before a message", list[str]()
         if prompt is not None:
@@ -251,4 +311,14 @@ class PromptPane(TextPane):
             title = f"{lead} put before “{shown_line(self.inquiry.request.query)}”"
             facts = [counted(prompt.entries, "entry"), counted(prompt.characters, "character")]
             facts += [f"about {counted(prompt.tokens, 'token')}", f"rule: {RULES[prompt.rule]}"]
+            if not prompt.text:
+                keys = (("w", "try other weights and thresholds"), ("x", "why a memory is missing"))
+                self.show_empty(("ZeroClaw puts nothing before this message.", prompt.why_empty or "", keys))
         self.show_facts(title, facts)
+
+    async def action_copy(self) -> None:
+        """Copy the prompt as it is, control characters and all."""
+        if self.prompt is None or not self.prompt.text:
+            warn(self, "Nothing to copy here yet.")
+        else:
+            inform(self, await copy_text(self.app, self.prompt.text))

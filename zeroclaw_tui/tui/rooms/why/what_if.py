@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
@@ -21,7 +21,7 @@ from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.recall import RecallResult
 from zeroclaw_tui.scoring.profiles import Trial
 from zeroclaw_tui.scoring.what_if import ComparedRow, Comparison, compare
-from zeroclaw_tui.tui.commands import show_failure, start_work, warn
+from zeroclaw_tui.tui.commands import Command, show_failure, start_work, warn
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, choice
 from zeroclaw_tui.tui.format import fit, shown_line, shown_words
 from zeroclaw_tui.tui.rooms.why.pane import Pane
@@ -29,7 +29,7 @@ from zeroclaw_tui.tui.rooms.why.trial import SETTINGS, Inquiry, Setting, Tried, 
 from zeroclaw_tui.tui.themes import MUTED, WARNING
 from zeroclaw_tui.tui.widgets.growing_text import GrowingText
 from zeroclaw_tui.tui.widgets.header import Empty
-from zeroclaw_tui.tui.widgets.lines import TitleLine
+from zeroclaw_tui.tui.widgets.lines import Banner, StatusBar, TabName, TitleLine
 from zeroclaw_tui.tui.widgets.rows import RankedRow, Ranking, ranked_columns, threshold_words
 from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, Column, TableList
 
@@ -48,7 +48,14 @@ _MOVES_FROM = 50
 class WhatIfPane(Pane):
     """The settings and the list that follows them: evidence is gathered once a message, and judged at every key."""
 
-    tab = "what_if"
+    NAME = TabName("what_if", "w", "what-if")
+    KEYS: ClassVar[Sequence[Command]] = (
+        Command("less", "left,minus", "less", "The chosen setting a step down", True),
+        Command("more", "right,plus,equals_sign", "more", "The chosen setting a step up", True),
+        Command("reset", "backspace", "reset", "Reset the chosen setting"),
+        Command("choose", "enter", "choose", "Choose a value or type a number; in the list: its stages", True),
+        Command("other_pane", "tab,shift+tab", "pane", "From the settings to the list, and back"),
+    )
 
     def __init__(self, inquiry: Inquiry) -> None:
         super().__init__(inquiry)
@@ -70,6 +77,7 @@ class WhatIfPane(Pane):
         """What becomes of each memory, by its id."""
 
     def compose(self) -> ComposeResult:
+        yield Banner()
         yield TitleLine(id="headline")
         with Container(id="trial-and-list"):
             with Vertical(id="trial"):
@@ -79,9 +87,9 @@ class WhatIfPane(Pane):
             with Container(id="compared"):
                 yield self.rows
                 yield Empty()
+        yield StatusBar()
 
     def on_mount(self) -> None:
-        self.paint()
         self.go_to_first()
 
     def on_resize(self) -> None:
@@ -103,7 +111,7 @@ class WhatIfPane(Pane):
         return super().is_answered and self._serving is not None
 
     @property
-    def reader(self) -> Widget | None:
+    def reader(self) -> Widget:
         """The settings: they work before there is an answer too."""
         return self.settings
 
@@ -135,23 +143,24 @@ class WhatIfPane(Pane):
 
     async def ask(self) -> None:
         """Gather everything the trial can be judged by; what was gathered for this message already is used again."""
-        library, tried, question = self.inquiry.library, self.inquiry.tried, self.question
-        facets = await count_facets(library.memory, MemoryFilter(), tried.before.request.as_of)
+        tried, question = self.inquiry.tried, self.question
+        facets = await count_facets(self.library.memory, MemoryFilter(), tried.before.request.as_of)
         gathered = list(self.gathered) if self.answered == question else []
-        gathered = gathered or [await gather_evidence(library, tried.before)]
+        gathered = gathered or [await gather_evidence(self.library, tried.before)]
         before = await gathered[0].replay(tried.before)
         if not any(one.serves(tried.now) for one in gathered):
-            gathered.append(await gather_evidence(library, tried.now))
+            gathered.append(await gather_evidence(self.library, tried.now))
         self.sessions = tuple(name for name in facets.by.get("session", ()) if name)
         self.answered, self.before, self.gathered = question, before, tuple(gathered)
-        self.judge()
 
-    def judge(self) -> None:
-        """Compare the trial with the recall as it is; the room asks the store where that takes more evidence."""
-        self.paint()
+    def show_loaded(self) -> None:
+        """Compare the trial with the recall as it is, where what was gathered is enough for it."""
+        if self.answered is None:
+            self.before = self.comparison = None
+            self.gathered = ()
+        super().show_loaded()
         if self._serving is not None:
             start_work(self, "what-if-replay", self._replay)
-        self.post_message(self.Changed())
 
     async def _replay(self) -> None:
         tried, gathered, before = self.inquiry.tried, self._serving, self.before
@@ -171,29 +180,19 @@ class WhatIfPane(Pane):
         wanted = None if self.inquiry.entry is None else self.inquiry.entry.id
         rows = self._ranking.lines
         ids = [row.result.entry.id if isinstance(row, RankedRow) else None for row in rows]
-        if not ids:
-            sentence = after.notes[0] if after.notes else "No stage of the search finds a memory."
-            self.show_empty(("Nothing is recalled for this message.", sentence, (("/", "another message"),)))
-        else:
-            self.remove_class("-empty")
         self._lay_out()
         self.rows.set_rows(rows, cursor=ids.index(wanted) if wanted is not None and wanted in ids else 0)
         # That there are no vectors here at all is next to the weights.
-        self.notes = tuple(note for note in after.notes if note != self.inquiry.library.why_no_vectors)
-        self.paint()
-        self.post_message(self.Changed())
+        self.notes = tuple(note for note in after.notes if note != self.library.why_no_vectors)
+        super().show_loaded()
 
     def paint(self) -> None:
         """Settings, what the chosen one does, what is wrong with them, and their result."""
-        super().paint()
-        if self.answered is None:
-            self.before = self.comparison = None
-            self.gathered = ()
         tried = self.inquiry.tried
         self.settings.refresh()
         self.query_one("#about", Static).update(Content.styled(self.setting.about, MUTED))
         judged = {"threshold", "mode", "rerank", *(() if self._idle(SETTINGS[0]) else ("weights",))}
-        sentences = () if self.missing else complaints_of(self.inquiry.library, tried.now, judged)
+        sentences = () if self.missing else complaints_of(self.library, tried.now, judged)
         complaints = self.query_one("#complaints", Static)
         complaints.update(Content.styled("\n".join(f"▲ {shown_words(one)}" for one in sentences), WARNING))
         complaints.display = bool(sentences)
@@ -202,16 +201,32 @@ class WhatIfPane(Pane):
             after = self.comparison.after
             headline = self.effect or f"injected {after.injected}"
             facts = [f"{len(after.results)} recalled", "" if tried.changed else "settings not modified"]
+            if not self.rows.rows:
+                sentence = after.notes[0] if after.notes else "No stage of the search finds a memory."
+                self.show_empty(("Nothing is recalled for this message.", sentence, (("/", "another message"),)))
         self.query_one("#headline", TitleLine).say(headline, *facts)
 
-    def other_pane(self) -> None:
+    def step_out(self) -> bool:
+        """From the list to the settings."""
+        was_in_list = self.is_in_list
+        if was_in_list:
+            self.action_other_pane()
+        return was_in_list
+
+    def action_other_pane(self) -> None:
         """From the settings to the list, and back."""
         is_left = self.is_in_list or self.has_class("-empty")
         self.screen.set_focus(self.settings if is_left else self.rows)
 
-    def choose(self) -> None:
-        """Type a number, or choose from all there is."""
+    def on_table_list_row_opened(self) -> None:
+        self.action_choose()
+
+    def action_choose(self) -> None:
+        """Show the stages of the memory under the cursor; of a setting type a number, or choose from all there is."""
         setting, tried = self.setting, self.inquiry.tried
+        if self.is_in_list:
+            self.room.show_tab("stages")
+            return
         if self._warns_of_idle():
             return
 
@@ -240,12 +255,17 @@ class WhatIfPane(Pane):
         elif self.is_in_list:
             self.inquiry.entry = self.entry
 
-    def step(self, way: int) -> None:
-        """The chosen setting a step on."""
+    def action_less(self) -> None:
+        self._step(-1)
+
+    def action_more(self) -> None:
+        self._step(1)
+
+    def _step(self, way: int) -> None:
         if not self._warns_of_idle():
             self.try_out(self.setting.moved(self.inquiry.tried, way, self.sessions))
 
-    def reset(self) -> None:
+    def action_reset(self) -> None:
         """The chosen setting as it was."""
         tried, setting = self.inquiry.tried, self.setting
         self.try_out(setting.put(tried, setting.get(tried.before)))
@@ -253,7 +273,7 @@ class WhatIfPane(Pane):
     def try_out(self, tried: Tried) -> None:
         """Judge with these settings."""
         self.inquiry.tried = tried
-        self.judge()
+        self.open()
 
     def _value_of(self, setting: Setting) -> Content:
         """What it was and is, and why it does nothing."""
@@ -267,7 +287,7 @@ class WhatIfPane(Pane):
     def _idle(self, setting: Setting) -> str:
         gathered = self._serving or next(iter(self.gathered), None)
         evidence = None if gathered is None else gathered.evidence[0]
-        return idle_because(setting.name, self.inquiry.trial, self.inquiry.library, evidence)
+        return idle_because(setting.name, self.inquiry.trial, self.library, evidence)
 
     def _warns_of_idle(self) -> bool:
         idle = self._idle(self.setting)
