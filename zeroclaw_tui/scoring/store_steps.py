@@ -130,9 +130,10 @@ def fusion_step(record: Record, stops: bool) -> Step | None:
         why = "no memory has a keyword match" if is_searched else "search mode embedding ignores keywords"
         words = f"{why}, so the cosine is the score: {score}"
     elif profile.normalises_keyword_only:
-        words = f"words alone: {number(record.keyword.score)} of the best, {number(record.best_raw)}, = {score}"
+        raw, best = number(record.keyword.score), number(record.best_raw)
+        words = f"only words are searched, so the score is bm25 divided by the best: {raw} / {best} = {score}"
     else:
-        words = f"words alone: raw bm25 {score} is the score"
+        words = f"only words are searched, so bm25 is the score: {score}"
     numbers = {
         "vector": vector,
         "keyword": record.keyword_score,

@@ -109,62 +109,41 @@ async def test_hostile_content_reaches_the_screen_as_plain_text() -> None:
 
 
 def _sentences(result: ScoredEntry, recall: RecallResult) -> list[str]:
-    return ["".join(text for text, _ in line) for line in score_lines(result.entry, result, recall)]
+    return ["".join(text for text, _ in line) for line in score_lines(result, recall)]
 
 
-def test_the_formula_has_this_results_own_numbers() -> None:
+def test_the_numbers_are_this_results_own() -> None:
     recall = hybrid_recall()
     assert _sentences(recall.results[0], recall) == [
-        "final 0.86 = 0.7 × 0.91 + 0.3 × 0.74",
-        "keyword: rank 2, bm25 4.31 / 5.82",
+        "final 0.86; x shows how it was made",
+        "keyword: rank 2, bm25 4.31, 0.74 of the best",
         "vector: rank 1, cosine 0.91",
         "✓ injected as entry 1 of 3",
-        "exactly: final 0.86 · cosine 0.91 · keyword 0.74 · bm25 4.31",
     ]
-    assert _sentences(recall.results[3], recall)[-2] == "✗ not injected: skipped: assistant reply"
-    assert _sentences(recall.results[5], recall)[:3] == [
-        "final 0.30 = 0.7 × – + 0.3 × 1.00",
-        "keyword: 1.00",
+    assert _sentences(recall.results[3], recall)[-1] == "✗ not injected: skipped: assistant reply"
+    assert _sentences(recall.results[5], recall) == [
+        "final 0.30; x shows how it was made",
+        "keyword: 1.00 of the best",
         "✗ not injected: threshold 0.30 < 0.40",
     ]
     assert "✗ withheld from the agent: exfil_curl" in _sentences(recall.withheld[0], recall)
 
 
-def _keyword(score: float, part: float, raw: float | None = None) -> ScoredEntry:
-    return scored(1, score, stage="keyword", keyword_score=part, keyword_raw=raw)
-
-
-def _vector(score: float) -> ScoredEntry:
-    return scored(1, score, stage="vector", vector_score=0.9)
-
-
 @pytest.mark.parametrize(
-    ("profile", "result", "formula"),
+    ("result", "words"),
     [
-        ("0.8.4", scored(1, 0.5, keyword_score=0.5), "final 0.50 = 0.3 × 0.50 / 0.3"),
-        ("0.8.4", _keyword(0.36, 0.36, 0.36), "final 0.36 = 0.36 / 1.00"),
-        ("0.7.5", _keyword(5.06, 1.0, 5.06), "final 5.06 = bm25 unchanged: the search has no vectors"),
-        ("0.7.5", _vector(0.9), "final 0.90 = cosine unchanged: the search has no keyword hit"),
-        ("0.6.2", _vector(0.63), "final 0.63 = 0.7 × 0.90 + 0.3 × –"),
-        ("0.7.5", scored(1, 1.0, stage="like"), "final 1.00: by the rule of like (0..1)"),
-        ("0.7.5", scored(1, None, stage="recent"), "no score"),
-        ("0.7.5", scored(1, 0.5, stage="markdown"), "final 0.50: by the rule of markdown (0..1)"),
+        (scored(1, 1.0, stage="like"), "final 1.00: by the rule of like (0..1)"),
+        (scored(1, None, stage="recent"), "no score"),
+        (scored(1, 0.5, stage="markdown"), "final 0.50: by the rule of markdown (0..1)"),
     ],
 )
-def test_the_formula_follows_the_rules_of_the_version(profile: str, result: ScoredEntry, formula: str) -> None:
-    assert _sentences(result, recalled([result], profile=profile, mode=result.stage))[0] == formula
+def test_the_rule_of_a_score_is_named_where_it_is_another(result: ScoredEntry, words: str) -> None:
+    assert _sentences(result, recalled([result], profile="0.7.5", mode=result.stage))[0] == words
 
 
-def test_weights_that_do_not_add_up_to_one_are_divided_by_their_sum() -> None:
-    result = scored(1, 0.62, vector_score=0.7, keyword_score=0.5)
-    formula = "final 0.62 = (0.9 × 0.70 + 0.6 × 0.50) / (0.9 + 0.6)"
-    assert _sentences(result, recalled([result], profile="0.8.4", weights=(0.9, 0.6)))[0] == formula
-
-
-def test_decay_is_shown_with_the_age_it_came_from() -> None:
-    entry = memory(1, category="daily", timestamp="2026-11-14T22:00:00Z")
-    result = replace(scored(1, 0.8, decayed=0.4, vector_score=0.8), entry=entry)
-    assert "after decay 0.40 = 0.80 × 2^(−7.0 d / 7 d)" in _sentences(result, recalled([result], profile="0.8.4"))
+def test_the_score_after_decay_is_shown_where_it_is_another() -> None:
+    result = scored(1, 0.8, decayed=0.4, vector_score=0.8)
+    assert "after decay 0.40" in _sentences(result, recalled([result], profile="0.8.4"))
     undecayed = scored(1, 0.8, decayed=0.8, vector_score=0.8)
     assert not any("decay" in line for line in _sentences(undecayed, recalled([undecayed], profile="0.8.4")))
 

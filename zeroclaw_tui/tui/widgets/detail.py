@@ -140,7 +140,7 @@ class MemoryDetail(ReadingPane):
         title = lights.lit(one_line(entry.key[:_MAX_KEY]) or EMPTY_KEY).stylize_before(STRONG)
         origin = Content.styled(DOT.join(origin_parts(entry, self.now)), MUTED)
         self.query_one("#detail-head", Static).update(title + "\n" + origin)
-        lines = score_lines(entry, result, recall) if result is not None and recall is not None else []
+        lines = score_lines(result, recall) if result is not None and recall is not None else []
         score = [Content.assemble(*((text, LOOKS[look]) for text, look in line)) for line in lines]
         facts = Content.styled(DOT.join(fact_parts(entry)), MUTED)
         self.query_one("#detail-facts", Static).update(Content("\n").join([*score, facts]))
