@@ -53,16 +53,17 @@ _LOOKS: Mapping[Look, str] = {"": "", "bold": BOLD, "good": GREEN, "bad": RED, "
 def trial_given(library: Library, given: argparse.Namespace, now: datetime) -> Trial:
     """The recall that the options ask for; settings that cannot work are named on stderr."""
     from zeroclaw_tui.config.setting_names import assigned
-    from zeroclaw_tui.curation.setting_change import TRIED, complaint_names, complaints_of, with_values
+    from zeroclaw_tui.curation.setting_change import complaints_of
+    from zeroclaw_tui.curation.trial_settings import WRITTEN, with_values
     from zeroclaw_tui.scoring.profiles import Trial
 
     values = dict(assigned(assignment, library.profile.profile.version) for assignment in given.set or ())
     for name in values:
-        if name not in TRIED:
-            raise UsageError(f"{name} changes nothing in a recall.", hint=f"These do: {', '.join(TRIED)}.")
+        if name not in WRITTEN:
+            raise UsageError(f"{name} changes nothing in a recall.", hint=f"These do: {', '.join(WRITTEN)}.")
     request = _request(library, given, now)
-    trial = Trial(request, library.profile.profile, with_values(library.settings, values))
-    print_notes(library, complaints_of(library, trial, complaint_names(values)))
+    trial = with_values(Trial(request, library.profile.profile, library.settings), values)
+    print_notes(library, complaints_of(library, trial, {WRITTEN[name].subject for name in values}))
     return trial
 
 

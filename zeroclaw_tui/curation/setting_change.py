@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -18,10 +18,11 @@ from zeroclaw_tui.config.save import difference, save_config
 from zeroclaw_tui.config.schema import NEWEST_MODERN, NEWEST_OLD, version_numbers
 from zeroclaw_tui.config.setting_names import checked_value
 from zeroclaw_tui.config.toml import KeyPath, read_config
-from zeroclaw_tui.curation.library import RERANK_NAMES, Library, scoring_settings
+from zeroclaw_tui.curation.library import Library, scoring_settings
+from zeroclaw_tui.curation.trial_settings import WRITTEN
 from zeroclaw_tui.memory.errors import BrokenConfig, Refused, UsageError
-from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial, float32
-from zeroclaw_tui.scoring.what_if import ALL_SETTINGS, Setting, complaints
+from zeroclaw_tui.scoring.profiles import Trial, float32
+from zeroclaw_tui.scoring.what_if import ALL_SUBJECTS, Subject, complaints
 
 Value = bool | int | float | str
 
@@ -66,16 +67,6 @@ def reload_config(
 
 # The settings of a what-if.
 
-_SCORED: Mapping[str, tuple[str, Setting]] = {
-    "memory.vector_weight": ("vector_weight", "weights"),
-    "memory.keyword_weight": ("keyword_weight", "weights"),
-    "memory.min_relevance_score": ("threshold", "threshold"),
-    "memory.search_mode": ("search_mode", "mode"),
-}
-"""The field of ScoringSettings for each, and what complaints about it are about."""
-_RERANKED = {f"memory.{name}": field_name for field_name, name in RERANK_NAMES.items()}
-TRIED: tuple[str, ...] = (*_SCORED, *_RERANKED)
-"""The settings of config.toml that a recall can be tried with."""
 _NOTHING_TO_WRITE = "There is nothing to write: config.toml already has these values."
 _CHANGE_FIRST = "Change a weight, the threshold, the search mode or rerank first."
 _NO_SETTINGS = (
@@ -83,19 +74,7 @@ _NO_SETTINGS = (
 )
 
 
-def with_values(settings: ScoringSettings, values: Mapping[str, Any]) -> ScoringSettings:
-    """The settings with other values, by name."""
-    scored = {_SCORED[name][0]: value for name, value in values.items() if name in _SCORED}
-    reranked = {_RERANKED[name]: value for name, value in values.items() if name in _RERANKED}
-    return settings._replace(rerank=settings.rerank._replace(**reranked), **scored)
-
-
-def complaint_names(names: Iterable[str]) -> set[Setting]:
-    """What complaints about these settings are about."""
-    return {_SCORED[name][1] if name in _SCORED else "rerank" for name in names}
-
-
-def complaints_of(library: Library, trial: Trial, about: Collection[Setting] = ALL_SETTINGS) -> tuple[str, ...]:
+def complaints_of(library: Library, trial: Trial, about: Collection[Subject] = ALL_SUBJECTS) -> tuple[str, ...]:
     """Describe what of a trial cannot work in this store, in sentences."""
     facts = library.memory.about
     has_vectors = facts.embeds_itself or (library.embedder is not None and "vectors" not in library.memory.why_not)
@@ -128,7 +107,7 @@ def plan_settings_change(library: Library, trial: Trial) -> SettingChange:
         for name in values
         if (source := config.sources.get(name, "")).startswith("environment ")
     ]
-    warnings = [*complaints_of(library, trial, complaint_names(values)), *overridden]
+    warnings = [*complaints_of(library, trial, {WRITTEN[name].subject for name in values}), *overridden]
     if request.limit != request.turn_limit or request.has_session or request.rule != "cli" or trial.profile != own:
         warnings.append(_NO_SETTINGS)
     raw = read_config(file)
@@ -157,21 +136,15 @@ def plan_settings_change(library: Library, trial: Trial) -> SettingChange:
 
 def _new_values(library: Library, trial: Trial) -> dict[str, Value]:
     """The settings of a trial that config.toml does not have yet and that its version reads."""
-    current, profile = _values(library.settings), trial.profile
-    unread = set() if profile.search_modes else {"memory.search_mode"}
-    unread |= set() if profile.reranks else set(_RERANKED)
+    current, profile = trial._replace(settings=library.settings), trial.profile
+    unread: set[Subject] = set() if profile.search_modes else {"mode"}
+    unread |= set() if profile.reranks else {"rerank"}
     # repr, because a number that is not one (nan) does not equal itself.
     return {
-        name: value
-        for name, value in _values(trial.settings).items()
-        if name not in unread and repr(value) != repr(current[name])
+        name: setting.get(trial)
+        for name, setting in WRITTEN.items()
+        if setting.subject not in unread and repr(setting.get(trial)) != repr(setting.get(current))
     }
-
-
-def _values(settings: ScoringSettings) -> dict[str, Value]:
-    """The settings that config.toml has, by name."""
-    scored = {name: getattr(settings, field_name) for name, (field_name, _) in _SCORED.items()}
-    return scored | {name: getattr(settings.rerank, field_name) for name, field_name in _RERANKED.items()}
 
 
 async def save_settings_change(
@@ -190,6 +163,6 @@ async def save_settings_change(
 
     fresh = await asyncio.to_thread(save_and_reload)
     # Without "memory." the settings are fields of MemoryConfig.
-    fields = {name: getattr(fresh, name) for name in (name.removeprefix("memory.") for name in TRIED)}
+    fields = {name: getattr(fresh, name) for name in (setting.key for setting in WRITTEN.values())}
     library.config = library.config._replace(values=fresh.values, sources=fresh.sources, **fields)
     library.settings = scoring_settings(library.config)

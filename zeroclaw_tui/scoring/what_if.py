@@ -21,11 +21,11 @@ from zeroclaw_tui.scoring.profiles import (
 
 Move = Literal["enters", "leaves", "stays", "gone", "new"]
 """Into the prompt, out of it, in it or out of it as before; "gone": no longer recalled, "new": recalled only now."""
-Setting = Literal["weights", "threshold", "mode", "rerank"]
+Subject = Literal["weights", "threshold", "mode", "rerank"]
 """What a complaint is about."""
-Fault = tuple[tuple[Setting, ...], str]
+Fault = tuple[tuple[Subject, ...], str]
 """The settings that cannot work, or do nothing, and a sentence on it."""
-ALL_SETTINGS: tuple[Setting, ...] = ("weights", "threshold", "mode", "rerank")
+ALL_SUBJECTS: tuple[Subject, ...] = ("weights", "threshold", "mode", "rerank")
 _BOUNDED_SINCE = (0, 8, 4)
 """From here on ZeroClaw takes only thresholds from 0 to 1."""
 
@@ -143,7 +143,7 @@ def _one_way(kind: str, others: str, best: float, threshold: float) -> str:
 
 
 def complaints(
-    trial: Trial, *, has_vectors: bool, about: Collection[Setting] = ALL_SETTINGS, has_stages: bool = True
+    trial: Trial, *, has_vectors: bool, about: Collection[Subject] = ALL_SUBJECTS, has_stages: bool = True
 ) -> tuple[str, ...]:
     """Describe the settings that cannot work: a sum of 0, a threshold that no score reaches, words that no version
     reads. Empty if all settings work.

@@ -110,20 +110,16 @@ async def test_a_session_and_a_profile_are_chosen_from_all(aged: Kitchen) -> Non
         assert "off → on" in chosen(app)
 
 
-async def test_settings_that_do_nothing_say_why(tmp_path: Path) -> None:
-    """Nine in ten installs have no vectors: no vector column, and no weight that could be turned."""
-    async with running(Kitchen.of_aged(tmp_path, vectors=False).room("what_if")) as (app, pilot):
-        assert "must reach" in screen_words(app)
-        await choose(pilot, "vector weight")
-        assert "no vectors" in line_with(app, "vector weight")
+async def test_settings_that_do_nothing_say_so(tmp_path: Path) -> None:
+    """Nine in ten installs have no vectors: no vector column, and weights that change nothing."""
+    async with running(Kitchen.of_aged(tmp_path, vectors=False).room("what_if"), WIDE) as (app, pilot):
+        assert "▲ The weights do nothing while only keywords are searched." in screen_words(app)
         assert not any(
             "final" in line and "vector" in line and "keyword" in line for line in screen_text(app).split("\n")
         )
-        await press(pilot, "right")
-        assert "→" not in line_with(app, "vector weight")
-        assert "The vector weight has no effect here: no vectors." in said(app)
         await choose(pilot, "rerank ")
-        assert "since 0.8.4" in chosen(app)
+        await press(pilot, "right")
+        assert "has no rerank stage, so it changes nothing before 0.8.4." in screen_words(app)
 
 
 async def test_a_weight_that_is_no_number_does_not_count_as_changed(tmp_path: Path) -> None:
@@ -188,19 +184,14 @@ async def test_a_version_that_searches_otherwise_is_asked_for(tmp_path: Path) ->
 
 
 async def test_a_store_of_its_own_rule(tmp_path: Path) -> None:
-    """Weights, mode and session do nothing and say so; threshold and limit work."""
+    """Weights do nothing and say so; threshold and limit work."""
     kitchen = Kitchen.of_aged(tmp_path, vectors=False)
     (kitchen.config_dir / "workspace" / "MEMORY.md").write_text(MARKDOWN)
     async with running(kitchen.room("what_if", backend="markdown"), WIDE) as (app, pilot):
-        assert "own rule" in line_with(app, "vector weight")
-        assert "own rule" in line_with(app, "search mode")
-        assert "no sessions" in line_with(app, "session")
+        assert "The weights do nothing here: this backend ranks by a rule of its own." in screen_words(app)
         await choose(pilot, "threshold")
         await press(pilot, "enter", "=0.9", "enter")
         assert "− leaves" in line_with(app, "eat ramen")
-        await choose(pilot, "vector weight")
-        await press(pilot, "left")
-        assert "has no effect here: own rule" in said(app)
 
 
 async def test_the_difference_is_shown_and_written(aged: Kitchen) -> None:

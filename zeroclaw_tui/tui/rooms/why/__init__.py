@@ -14,8 +14,7 @@ from zeroclaw_tui.memory.text import shell_word
 from zeroclaw_tui.tui.commands import Command, changing, common_commands, inform, start_work, warn
 from zeroclaw_tui.tui.dialogs import choose_profile, review_question
 from zeroclaw_tui.tui.rooms.tabs import TabbedRoom
-from zeroclaw_tui.tui.rooms.why.pane import PromptPane, StagesPane, Tab
-from zeroclaw_tui.tui.rooms.why.trial import Inquiry
+from zeroclaw_tui.tui.rooms.why.pane import Inquiry, PromptPane, StagesPane, Tab
 from zeroclaw_tui.tui.rooms.why.what_if import WhatIfPane
 from zeroclaw_tui.tui.view import Pace
 from zeroclaw_tui.tui.widgets.lines import KeyLine, PromptLine, StatusBar

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, ClassVar, Literal
 
 from textual.app import ComposeResult, RenderResult
@@ -14,10 +16,12 @@ from textual.widget import Widget
 
 from zeroclaw_tui.backends.lookup import row_with_id, whole_entry
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.recall import Prompt, explain, prompt_for
+from zeroclaw_tui.curation.recall import Prompt, explain, prompt_for, turn_limit, with_as_of
+from zeroclaw_tui.curation.trial_settings import RULES, Tried
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import NotFound
+from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import are, counted
 from zeroclaw_tui.scoring.explain_lines import ExplanationLine, Look, explanation_lines, title_of
 from zeroclaw_tui.scoring.explanation import Advice, Explanation
@@ -28,7 +32,6 @@ from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_line, wrapped
 from zeroclaw_tui.tui.rooms.browser import why_dimmed
 from zeroclaw_tui.tui.rooms.tabs import RoomTab
-from zeroclaw_tui.tui.rooms.why.trial import RULES, Inquiry
 from zeroclaw_tui.tui.themes import LOOKS, MUTED, STRONG, STRONG_ACCENT
 from zeroclaw_tui.tui.view import View
 from zeroclaw_tui.tui.widgets.detail import PlainContent, ReadingPane
@@ -54,6 +57,42 @@ _NO_ENTRY: EmptyWords = (
     (("w", "what is recalled for the message"), ("esc", "out")),
 )
 _MAX_PART = 400
+
+
+@dataclass(slots=True)
+class Inquiry:
+    """One message, one memory, one scoring, and the modified settings: the same in every tab.
+
+    `entry` is None until a memory is chosen. `number` counts up whenever the store may have another answer.
+    """
+
+    library: Library
+    entry: MemoryEntry | None
+    request: RecallRequest
+    clock: Callable[[], datetime]
+    tried: Tried = field(init=False)
+    number: int = 0
+
+    def __post_init__(self) -> None:
+        self.request = replace(self.request, as_of=self.clock().isoformat())
+        before = with_as_of(self.library.trial(self.request))
+        limit = turn_limit(self.library.config, before.profile, "library", self.request.agents)
+        self.tried = Tried(before, before, limit)
+
+    @property
+    def trial(self) -> Trial:
+        """The recall with the modified settings."""
+        return self.tried.now
+
+    def ask_about(self, **changes: Any) -> None:
+        """Another request, with scoring and moment as they are now; the modified settings stay."""
+        self.request = replace(self.request, as_of=self.clock().isoformat(), **changes)
+        self.tried = self.tried.over(with_as_of(self.library.trial(self.request)))
+
+    def reload(self) -> None:
+        """The same of a store that may have changed."""
+        self.number += 1
+        self.ask_about()
 
 
 class Pane(RoomTab, Container):

@@ -15,17 +15,17 @@ from textual.widgets import Static
 from zeroclaw_tui.backends.lookup import count_facets
 from zeroclaw_tui.curation.recall import GatheredEvidence, gather_evidence
 from zeroclaw_tui.curation.setting_change import complaints_of
+from zeroclaw_tui.curation.trial_settings import SETTINGS, Setting, Tried
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.recall import RecallResult
 from zeroclaw_tui.scoring.profiles import Trial
 from zeroclaw_tui.scoring.what_if import ComparedRow, Comparison, compare
-from zeroclaw_tui.tui.commands import Command, show_failure, start_work, warn
+from zeroclaw_tui.tui.commands import Command, show_failure, start_work
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, choice
 from zeroclaw_tui.tui.format import fit, shown_line, shown_words
-from zeroclaw_tui.tui.rooms.why.pane import Pane
-from zeroclaw_tui.tui.rooms.why.trial import SETTINGS, Inquiry, Setting, Tried, idle_because
+from zeroclaw_tui.tui.rooms.why.pane import Inquiry, Pane
 from zeroclaw_tui.tui.themes import MUTED, WARNING
 from zeroclaw_tui.tui.widgets.growing_text import GrowingText
 from zeroclaw_tui.tui.widgets.header import Empty
@@ -96,9 +96,8 @@ class WhatIfPane(Pane):
         self.call_after_refresh(self._lay_out)
 
     def go_to_first(self) -> None:
-        """Choose the first setting that is tried, else the first that does something here."""
-        shown = self.inquiry.tried.changed or SETTINGS
-        self.settings.cursor = next((at for at, one in enumerate(SETTINGS) if one in shown and not self._idle(one)), 0)
+        """Choose the first setting that is tried, else the first of all."""
+        self.settings.cursor = SETTINGS.index((*self.inquiry.tried.changed, *SETTINGS)[0])
 
     @property
     def question(self) -> tuple[int, Trial]:
@@ -182,7 +181,7 @@ class WhatIfPane(Pane):
         ids = [row.result.entry.id if isinstance(row, RankedRow) else None for row in rows]
         self._lay_out()
         self.rows.set_rows(rows, cursor=ids.index(wanted) if wanted is not None and wanted in ids else 0)
-        # That there are no vectors here at all is next to the weights.
+        # That there are no vectors here is among the complaints.
         self.notes = tuple(note for note in after.notes if note != self.library.why_no_vectors)
         super().show_loaded()
 
@@ -191,8 +190,7 @@ class WhatIfPane(Pane):
         tried = self.inquiry.tried
         self.settings.refresh()
         self.query_one("#about", Static).update(Content.styled(self.setting.about, MUTED))
-        judged = {"threshold", "mode", "rerank", *(() if self._idle(SETTINGS[0]) else ("weights",))}
-        sentences = () if self.missing else complaints_of(self.library, tried.now, judged)
+        sentences = () if self.missing else complaints_of(self.library, tried.now)
         complaints = self.query_one("#complaints", Static)
         complaints.update(Content.styled("\n".join(f"▲ {shown_words(one)}" for one in sentences), WARNING))
         complaints.display = bool(sentences)
@@ -227,8 +225,6 @@ class WhatIfPane(Pane):
         if self.is_in_list:
             self.room.show_tab("stages")
             return
-        if self._warns_of_idle():
-            return
 
         def below(typed: Mapping[str, str]) -> Content:
             setting.parsed(typed["number"])
@@ -262,8 +258,7 @@ class WhatIfPane(Pane):
         self._step(1)
 
     def _step(self, way: int) -> None:
-        if not self._warns_of_idle():
-            self.try_out(self.setting.moved(self.inquiry.tried, way, self.sessions))
+        self.try_out(self.setting.moved(self.inquiry.tried, way, self.sessions))
 
     def action_reset(self) -> None:
         """The chosen setting as it was."""
@@ -276,24 +271,13 @@ class WhatIfPane(Pane):
         self.open()
 
     def _value_of(self, setting: Setting) -> Content:
-        """What it was and is, and why it does nothing."""
-        tried, idle = self.inquiry.tried, self._idle(setting)
-        was = f"{setting.words(setting.get(tried.before))} → " if setting in tried.changed else ""
+        """What it was and is."""
+        tried = self.inquiry.tried
         now = setting.words(setting.get(tried.now))
-        if idle:
-            return Content.styled(f"{was}{now}  {idle}", "faint")
-        return Content.assemble((was, "muted"), (now, "final" if was else "text"))
-
-    def _idle(self, setting: Setting) -> str:
-        gathered = self._serving or next(iter(self.gathered), None)
-        evidence = None if gathered is None else gathered.evidence[0]
-        return idle_because(setting.name, self.inquiry.trial, self.library, evidence)
-
-    def _warns_of_idle(self) -> bool:
-        idle = self._idle(self.setting)
-        if idle:
-            warn(self, f"The {self.setting.name} has no effect here: {idle}.")
-        return bool(idle)
+        if setting not in tried.changed:
+            return Content(now)
+        was = setting.words(setting.get(tried.before))
+        return Content.assemble((f"{was} → ", "muted"), (now, "final"))
 
     def _threshold_line(self, row: RankedRow | float) -> str | None:
         """The line between what reaches the threshold and what does not; None for a memory."""

@@ -1,32 +1,20 @@
-"""The settings of a trial: old and new value, and which have no effect here."""
+"""The settings a recall can be tried with: where a trial has them, what config.toml calls them, and their values."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
-from zeroclaw_tui.curation.recall import turn_limit, with_as_of
-from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.recall import RecallRequest, Rule
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.scoring.evidence import Evidence, StageEvidence
 from zeroclaw_tui.scoring.injection import RECALL_LIMIT
-from zeroclaw_tui.scoring.keywords import lists_recent
 from zeroclaw_tui.scoring.profiles import LANDMARKS, RerankStrategy, SearchMode, Trial, parse_version, profile_for
+from zeroclaw_tui.scoring.what_if import Subject
 
-if TYPE_CHECKING:
-    from zeroclaw_tui.curation.library import Library
-
-Name = Literal[
-    "vector weight", "keyword weight", "threshold", "search mode", "limit",
-    "scoring profile", "session", "injection rule",
-    "rerank", "rerank strategy", "mmr lambda", "mmr from", "importance", "recency", "candidates",
-]  # fmt: skip
 _MOST_RECALLED = 100
 """How many memories a trial recalls at most; ZeroClaw recalls 5 for a message."""
 RULES: dict[Rule, str] = {"cli": "CLI", "channel": "channels", "cron": "cron", "library": "embedded"}
@@ -75,14 +63,17 @@ _SCORE, _SHARE = Range(0.05, 0.0, 1_000_000.0), Range(0.05, 0.0, 1.0)
 class Setting:
     """A setting of a trial: a number with a `range`, or one of a few words in the order a key goes through them.
 
-    `path` names the attribute of a trial. `choices` are made of what is tried and of the sessions of the store;
-    `shown` words a value that is none. `put_into` is for a value that comes with others.
+    `path` names the attribute of a trial, and `key` the setting under [memory] in config.toml, "" where there is none.
+    `subject` is what complaints about it are about. `choices` are made of what is tried and of the sessions of the
+    store; `shown` gives the words for a value. `put_into` is for a value that comes with others.
     """
 
-    name: Name
+    name: str
     path: str
     about: str
     range: Range | None = None
+    key: str = ""
+    subject: Subject = "rerank"
     choices: Callable[[Tried, Sequence[str]], Sequence[Any]] = lambda tried, sessions: ()
     shown: Callable[[Any], str] = str
     put_into: Callable[[Tried, Any], Trial] | None = None
@@ -165,13 +156,16 @@ def _one_of(words: object) -> Callable[[Tried, Sequence[str]], Sequence[Any]]:
 
 SETTINGS: tuple[Setting, ...] = (
     Setting("vector weight", "settings.vector_weight",
-            "Weight of the vector score (similar meaning) in the final score.", _SCORE),
+            "Weight of the vector score (similar meaning) in the final score.", _SCORE,
+            key="vector_weight", subject="weights"),
     Setting("keyword weight", "settings.keyword_weight",
-            "Weight of the keyword score (same words) in the final score.", _SCORE),
-    Setting("threshold", "settings.threshold", "The final score a memory must reach to be injected.", _SCORE),
+            "Weight of the keyword score (same words) in the final score.", _SCORE,
+            key="keyword_weight", subject="weights"),
+    Setting("threshold", "settings.threshold", "The final score a memory must reach to be injected.", _SCORE,
+            key="min_relevance_score", subject="threshold"),
     Setting("search mode", "settings.search_mode",
             "Keywords and vectors (hybrid), keywords only (bm25), or vectors only (embedding).",
-            choices=_one_of(SearchMode)),
+            choices=_one_of(SearchMode), key="search_mode", subject="mode"),
     Setting("limit", "request.limit",
             "How many memories are recalled. ZeroClaw uses 5, unless an embedded agent's profile sets another.",
             Range(1, 1, _MOST_RECALLED, True)),
@@ -186,81 +180,32 @@ SETTINGS: tuple[Setting, ...] = (
             choices=_one_of(Rule), shown=lambda rule: RULES[rule], put_into=_with_rule),
     Setting("rerank", "settings.rerank.enabled",
             "Recalls more, adds importance and age to the score, drops duplicates and keeps the best.",
-            choices=lambda tried, sessions: (False, True), shown=lambda value: "on" if value else "off"),
+            choices=lambda tried, sessions: (False, True), shown=lambda value: "on" if value else "off",
+            key="rerank_enabled"),
     Setting("rerank strategy", "settings.rerank.strategy",
             "mmr moves down memories that repeat an earlier one; none keeps the order of the scores.",
-            choices=_one_of(RerankStrategy)),
+            choices=_one_of(RerankStrategy), key="rerank_strategy"),
     Setting("mmr lambda", "settings.rerank.mmr_lambda",
-            "For mmr: 1 uses only the score, 0 only how much a memory repeats.", _SHARE),
+            "For mmr: 1 uses only the score, 0 only how much a memory repeats.", _SHARE, key="mmr_lambda"),
     Setting("mmr from", "settings.rerank.threshold", "How many memories mmr needs before it reorders them.",
-            Range(1, 0, _MOST_RECALLED, True)),
+            Range(1, 0, _MOST_RECALLED, True), key="rerank_threshold"),
     Setting("importance", "settings.rerank.importance_weight",
-            "Weight of a memory's importance in rerank. The recall score gets the rest.", _SHARE),
+            "Weight of a memory's importance in rerank. The recall score gets the rest.", _SHARE,
+            key="importance_weight"),
     Setting("recency", "settings.rerank.recency_weight",
-            "Weight of recency in rerank. It halves every 7 days, except for core memories.", _SHARE),
+            "Weight of recency in rerank. It halves every 7 days, except for core memories.", _SHARE,
+            key="recency_weight"),
     Setting("candidates", "settings.rerank.candidate_multiplier",
-            "How many candidates rerank gets, as a multiple of the limit.", Range(1, 1, 20, True)),
+            "How many candidates rerank gets, as a multiple of the limit.", Range(1, 1, 20, True),
+            key="candidate_multiplier"),
 )  # fmt: skip
 """Every setting of a trial, in the order they are on the screen."""
-_RERANK = frozenset(("rerank strategy", "mmr lambda", "mmr from", "importance", "recency", "candidates"))
-_WEIGHTS = ("vector weight", "keyword weight")
+WRITTEN: Mapping[str, Setting] = {f"memory.{one.key}": one for one in SETTINGS if one.key}
+"""The settings of config.toml that a recall can be tried with, by name."""
 
 
-def idle_because(name: Name, trial: Trial, library: Library, evidence: Evidence | None) -> str:
-    """Why a setting does nothing in this trial of a store, in a few words; "" when it does something."""
-    profile, settings, query = trial.profile, trial.settings, trial.request.query
-    is_own_rule = evidence is not None and not isinstance(evidence, StageEvidence)
-    has_vectors = evidence.vector_live if isinstance(evidence, StageEvidence) else library.why_no_vectors is None
-    if is_own_rule and name in (*_WEIGHTS, "search mode"):
-        return "own rule"
-    if name in (*_WEIGHTS, "threshold") and query.strip() and lists_recent(query, profile):
-        return "no scores"
-    if name in _WEIGHTS and not has_vectors:
-        return "no vectors"
-    if name in _WEIGHTS and profile.search_modes and settings.search_mode != "hybrid":
-        return f"mode {settings.search_mode}"
-    if name == "search mode" and not profile.search_modes:
-        return "since 0.6.3"
-    if name == "session" and "sessions" in library.memory.why_not:
-        return "no sessions"
-    if (name == "rerank" or name in _RERANK) and not profile.reranks:
-        return "since 0.8.4"
-    if name in _RERANK and not settings.rerank.enabled:
-        return "off"
-    return "no mmr" if name in ("mmr lambda", "mmr from") and settings.rerank.strategy != "mmr" else ""
-
-
-@dataclass(slots=True)
-class Inquiry:
-    """One message, one memory, one scoring, and the modified settings: the same in every tab.
-
-    `entry` is None until a memory is chosen. `number` counts up whenever the store may have another answer.
-    """
-
-    library: Library
-    entry: MemoryEntry | None
-    request: RecallRequest
-    clock: Callable[[], datetime]
-    tried: Tried = field(init=False)
-    number: int = 0
-
-    def __post_init__(self) -> None:
-        self.request = replace(self.request, as_of=self.clock().isoformat())
-        before = with_as_of(self.library.trial(self.request))
-        limit = turn_limit(self.library.config, before.profile, "library", self.request.agents)
-        self.tried = Tried(before, before, limit)
-
-    @property
-    def trial(self) -> Trial:
-        """The recall with the modified settings."""
-        return self.tried.now
-
-    def ask_about(self, **changes: Any) -> None:
-        """Another request, with scoring and moment as they are now; the modified settings stay."""
-        self.request = replace(self.request, as_of=self.clock().isoformat(), **changes)
-        self.tried = self.tried.over(with_as_of(self.library.trial(self.request)))
-
-    def reload(self) -> None:
-        """The same of a store that may have changed."""
-        self.number += 1
-        self.ask_about()
+def with_values(trial: Trial, values: Mapping[str, Any]) -> Trial:
+    """The trial with other values of settings of config.toml, by name."""
+    for name, value in values.items():
+        trial = _with(trial, WRITTEN[name].path.split("."), value)
+    return trial
