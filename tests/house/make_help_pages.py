@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from zeroclaw_tui.cli.verbs import GROUPS, every_verb
+from zeroclaw_tui.cli.verbs import GROUPS
 from zeroclaw_tui.tui.commands import ROOM_COMMANDS, Command
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 from zeroclaw_tui.tui.rooms.changes import ChangesRoom
@@ -65,14 +65,13 @@ def _keys(names: str) -> str:
 
 def commands_page() -> str:
     """Every verb under what it is for."""
-    verbs = every_verb()
     lines = [
         "# Commands: every verb of `zeroclaw memory`",
         "",
         "`zeroclaw memory COMMAND --help` shows the options of one and two examples.",
     ]
-    for group, names in GROUPS.items():
-        lines += ["", f"## {group}", "", *(f"- `{name}`: {verbs[name].about}" for name in names)]
+    for group, verbs in GROUPS.items():
+        lines += ["", f"## {group}", "", *(f"- `{name}`: {about}" for name, (_, about) in verbs.items())]
     return "\n".join(lines) + "\n"
 
 

@@ -35,7 +35,6 @@ DUPLICATES = ("exact-duplicates", "near-duplicates")
 
 @verb(
     "audit",
-    "Find duplicates, junk, secrets and hidden text",
     "{backend, location, rows, size, findings}",
     options=[
         option(

@@ -29,7 +29,6 @@ _MOST_FAILED_SHOWN = 10
 
 @verb(
     "doctor",
-    "Check the store for problems and repair them",
     "{backend, location, deep, healthy, findings, notes, repaired, dry_run}",
     options=[
         option("--deep", action="store_true", help="Also check every page, on a copy of the database"),
@@ -212,7 +211,6 @@ async def _compact(config: MemoryConfig, given: argparse.Namespace, now: datetim
 
 @verb(
     "reindex",
-    "Create missing or outdated embeddings",
     "{backend, location, dry_run, model, remote, missing, wrong, characters, tokens, filled, left, failed, stopped}",
     options=[option("--id", action="append", metavar="ID", help="Only the memory with this id (repeatable)"), DRY_RUN],
     concerns=("store", "vectors"),

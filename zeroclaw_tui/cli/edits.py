@@ -42,7 +42,6 @@ _REMOVAL = (
 
 @verb(
     "store",
-    "Store a memory, replacing the one with the same key",
     CHANGED,
     options=[
         option("key", metavar="KEY"),
@@ -85,7 +84,6 @@ async def store(library: Library, given: argparse.Namespace, now: datetime) -> i
 
 @verb(
     "edit",
-    "Edit a memory",
     CHANGED,
     options=[
         options.EXACT_KEY,
@@ -202,7 +200,6 @@ def _row_document(library: Library, outcome: Outcome, **more: Any) -> dict[str, 
 
 @verb(
     "forget",
-    "Delete one memory",
     CHANGED,
     options=[options.EXACT_KEY, options.ID, *_REMOVAL],
     agents=options.WHOSE_MEMORY,
@@ -221,7 +218,6 @@ async def forget(library: Library, given: argparse.Namespace, now: datetime) -> 
 
 @verb(
     "purge",
-    "Delete all memories that match the filters",
     CHANGED,
     options=[
         option("keys", nargs="*", metavar="KEY", help="Exact keys instead of filters"),
@@ -288,7 +284,6 @@ def _refuse_blank_filters(given: argparse.Namespace) -> None:
 
 @verb(
     "clear",
-    "Delete all memories, one category, or one key",
     CHANGED,
     options=[
         option("--key", metavar="KEY", help="Only the memory with this key or unique key prefix"),

@@ -30,7 +30,6 @@ _LONGEST_LINE_BYTES, _CUT_TO_CHARACTERS = 80, 77
 
 @verb(
     "list",
-    "List memories, newest first",
     LISTING,
     options=[options.FILTERS, *options.PAGE],
     agents=options.OWN_MEMORIES,
@@ -45,7 +44,6 @@ async def list_memories(library: Library, given: argparse.Namespace, now: dateti
 
 @verb(
     "search",
-    "Find memories that contain a text or match a pattern",
     LISTING,
     options=[
         option("text", nargs="*", metavar="TEXT", help="Text in key or content (case-insensitive)"),
@@ -130,7 +128,6 @@ def _beginning(content: str) -> str:
 
 @verb(
     "get",
-    "Show one memory by key, unique key prefix, or id",
     "a memory; with --history {backend, location, ids, versions}",
     options=[
         options.KEY,
@@ -237,7 +234,6 @@ def prefix_lines(prefix: str, entries: Sequence[MemoryEntry]) -> Iterator[Line]:
 
 @verb(
     "stats",
-    "Show counts, sizes and growth",
     "{backend, location, generation, health, total, superseded, by_category, by_session, by_agent, "
     "by_namespace, by_age, embeddings, bytes, by_size, by_day, undated, biggest, "
     "embedded_by_category, facts, findings}",

@@ -33,7 +33,6 @@ _KIND_CELLS = 16
 
 @verb(
     "erase",
-    "Permanently delete a text from every file of the install",
     "{verb, dry_run, at, backend, location, texts, complete, erased, left, not_looked_at, scanned}",
     options=[
         option(

@@ -28,7 +28,6 @@ _DEFAULT = "default"
 
 @verb(
     "health",
-    "Show the state of the store and the settings in effect",
     "{backend, location, chosen, ok, summary, findings, facts, generation, profile, profile_source, newer_version,"
     " config}",
     opens="config",

@@ -28,7 +28,6 @@ _NAME_CELLS = 48
 
 @verb(
     "hygiene",
-    "Preview or run ZeroClaw's hygiene, with undo",
     "{backend, location, dry_run, root, profile, as_of, enabled, last_run, last_report, next_due, "
     "state_problem, rules, items, problems}",
     options=[

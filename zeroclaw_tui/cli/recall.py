@@ -111,7 +111,6 @@ def print_notes(library: Library, sentences: Iterable[str], printed: set[str] | 
 
 @verb(
     "recall",
-    "Show what the agent would recall for a message, with scores",
     "{backend, location, profile, profile_source, layer, query, limit, turn_limit, sessions, "
     "rerank_pool, mode, weights, threshold, scale, rule, results, notes}",
     options=[
@@ -276,7 +275,6 @@ def _fits(value: object, kind: type | None) -> bool:
 
 @verb(
     "similar",
-    "Find memories similar to a memory or a text",
     "{backend, location, id, key, query, way, because, compared, results}",
     options=[
         options.KEY,
@@ -331,7 +329,6 @@ def _similar_lines(result: SimilarResult, compared: str) -> Iterator[Line]:
 
 @verb(
     "explain",
-    "Explain why a memory is or is not in the prompt",
     "{id, key, agent, query, profile, profile_source, layer, rule, injected, place, of, stopped_at, "
     "verdict, steps, later_stops, advice, remarks, notes}",
     options=[
@@ -386,7 +383,6 @@ def _wrapped(text: str, room: int) -> list[str]:
 
 @verb(
     "prompt",
-    "Print the text ZeroClaw adds before a message",
     "{query, text, rule, differs_by_rule, characters, tokens, entries, why_empty, profile, "
     "profile_source, threshold, results, notes}",
     options=[option("query", nargs="+", metavar="QUERY", help="Message; - reads it from stdin"), *options.RECALL_SCOPE],

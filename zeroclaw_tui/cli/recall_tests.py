@@ -43,7 +43,6 @@ The figures: hit rate, MRR and nDCG@N among the first N of --limit."""
 
 @verb(
     "test",
-    "Run recall tests (exit code 1 if one fails)",
     "{file, tests, passed, failed, k, profile, weights, threshold, search_mode, as_of, hit_rate, mrr, ndcg,"
     " notes, results}",
     options=[

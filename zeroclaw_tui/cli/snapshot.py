@@ -30,7 +30,6 @@ replaced file."""
 
 @verb(
     "snapshot",
-    "Write MEMORY_SNAPSHOT.md and a lossless JSONL copy",
     CHANGED,
     [DRY_RUN],
     description=_SNAPSHOT,
@@ -68,7 +67,6 @@ def _plan_lines(plan: SnapshotPlan) -> Iterator[Line]:
 
 @verb(
     "hydrate",
-    "Import memories from a snapshot",
     CHANGED,
     options=[
         option(

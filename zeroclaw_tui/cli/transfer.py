@@ -52,7 +52,6 @@ Done = TypeVar("Done", bound="Outcome")
 
 @verb(
     "export",
-    "Export memories to JSONL (lossless), CSV or Markdown",
     "{file, count, size, format, lost, superseded_hidden}",
     options=[
         option("file", nargs="?", default="-", metavar="FILE", help="File to write (default: -, stdout)"),
@@ -121,7 +120,6 @@ def _format(given: argparse.Namespace) -> ExportFormat:
 
 @verb(
     "import",
-    "Import memories from a file or directory",
     CHANGED,
     options=[
         option(
@@ -259,7 +257,6 @@ def _stopped(verb: str, plan: Plan, given: argparse.Namespace, outcome: Outcome)
 
 @verb(
     "copy",
-    "Copy memories to another store and verify them",
     CHANGED,
     options=[
         option(

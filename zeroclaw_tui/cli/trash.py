@@ -50,7 +50,6 @@ _TURN_OPTIONS = (
 
 @verb(
     "undo",
-    "Undo the last change",
     CHANGED,
     options=[
         option("--list", action="store_true", help="List the changes made here with their numbers"),
@@ -65,7 +64,6 @@ async def undo(library: Library, given: argparse.Namespace, now: datetime) -> in
 
 @verb(
     "redo",
-    "Redo the last undone change",
     CHANGED,
     options=[*_TURN_OPTIONS],
     examples=("redo --dry-run", "redo --id 12"),
@@ -193,7 +191,6 @@ def _more_lines(count: int) -> list[Line]:
 
 @verb(
     "trash list",
-    "List deleted memories",
     "{backend, location, total, offset, limit, usage, entries}",
     options=[
         option("--contains", metavar="TEXT", help="Key or content contains TEXT (case-insensitive)"),
@@ -226,7 +223,6 @@ async def _recover(library: Library, given: argparse.Namespace) -> None:
 
 @verb(
     "trash restore",
-    "Restore deleted memories",
     CHANGED,
     options=[
         option("numbers", nargs="*", type=positive, metavar="NUMBER", help="Numbers as shown by `trash list`"),
@@ -269,7 +265,6 @@ async def _numbers_given(library: Library, given: argparse.Namespace) -> list[in
 
 @verb(
     "trash empty",
-    "Permanently delete what is in the trash of this store",
     CHANGED,
     [DRY_RUN],
     examples=("trash empty --dry-run", "trash empty --yes"),

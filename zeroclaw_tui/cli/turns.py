@@ -27,7 +27,6 @@ _MAX_QUERY_LENGTH = 400
 
 @verb(
     "tail",
-    "Show recorded turns and compare them with a recall made now",
     "{turn, at, agent, session, channel, query, sent, predicted, equal, why_not_equal, source}, a line a turn",
     options=[
         option("--follow", action="store_true", help="Then wait for new turns, until Ctrl-C"),

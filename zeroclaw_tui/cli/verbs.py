@@ -1,7 +1,7 @@
 """The verbs of `zeroclaw memory`: their table, parsers and help, and how one is answered.
 
-A verb is declared next to its function, with its options and its JSON document. Only the module of the verb that is
-called is imported, and its functions import what they need beyond options and output.
+A verb is declared next to its function, with its options and its JSON document; GROUPS says what it does. Only the
+module of the verb that is called is imported, and its functions import what they need beyond options and output.
 """
 
 from __future__ import annotations
@@ -38,32 +38,59 @@ if TYPE_CHECKING:
 Concern = Literal["store", "recall", "vectors", "hygiene", "snapshot", "file", "fact"]
 Answer = Callable[..., Awaitable[int]]
 
-GROUPS = {
+GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Browse": {
-        "list": "entries", "search": "entries", "get": "entries", "recall": "recall", "stats": "entries",
-        "health": "health",
+        "list": ("entries", "List memories, newest first"),
+        "search": ("entries", "Find memories that contain a text or match a pattern"),
+        "get": ("entries", "Show one memory by key, unique key prefix, or id"),
+        "recall": ("recall", "Show what the agent would recall for a message, with scores"),
+        "stats": ("entries", "Show counts, sizes and growth"),
+        "health": ("health", "Show the state of the store and the settings in effect"),
     },
     "Recall": {
-        "explain": "recall", "similar": "recall", "prompt": "recall",
-        "tail": "turns", "test": "recall_tests",
+        "explain": ("recall", "Explain why a memory is or is not in the prompt"),
+        "similar": ("recall", "Find memories similar to a memory or a text"),
+        "prompt": ("recall", "Print the text ZeroClaw adds before a message"),
+        "tail": ("turns", "Show recorded turns and compare them with a recall made now"),
+        "test": ("recall_tests", "Run recall tests (exit code 1 if one fails)"),
     },
     "Edit": {
-        "store": "edits", "edit": "edits", "forget": "edits", "purge": "edits", "clear": "edits", "erase": "erase",
+        "store": ("edits", "Store a memory, replacing the one with the same key"),
+        "edit": ("edits", "Edit a memory"),
+        "forget": ("edits", "Delete one memory"),
+        "purge": ("edits", "Delete all memories that match the filters"),
+        "clear": ("edits", "Delete all memories, one category, or one key"),
+        "erase": ("erase", "Permanently delete a text from every file of the install"),
     },
     "Undo and trash": {
-        "undo": "trash", "redo": "trash", "trash list": "trash", "trash restore": "trash", "trash empty": "trash",
+        "undo": ("trash", "Undo the last change"),
+        "redo": ("trash", "Redo the last undone change"),
+        "trash list": ("trash", "List deleted memories"),
+        "trash restore": ("trash", "Restore deleted memories"),
+        "trash empty": ("trash", "Permanently delete what is in the trash of this store"),
     },
     "Maintain": {
-        "hygiene": "hygiene", "audit": "audit", "doctor": "doctor", "reindex": "doctor",
-        "snapshot": "snapshot",
+        "hygiene": ("hygiene", "Preview or run ZeroClaw's hygiene, with undo"),
+        "audit": ("audit", "Find duplicates, junk, secrets and hidden text"),
+        "doctor": ("doctor", "Check the store for problems and repair them"),
+        "reindex": ("doctor", "Create missing or outdated embeddings"),
+        "snapshot": ("snapshot", "Write MEMORY_SNAPSHOT.md and a lossless JSONL copy"),
     },
     "Import and export": {
-        "hydrate": "snapshot", "export": "transfer", "import": "transfer", "copy": "transfer",
+        "hydrate": ("snapshot", "Import memories from a snapshot"),
+        "export": ("transfer", "Export memories to JSONL (lossless), CSV or Markdown"),
+        "import": ("transfer", "Import memories from a file or directory"),
+        "copy": ("transfer", "Copy memories to another store and verify them"),
     },
-    "Help": {"help": "verbs"},
-}  # fmt: skip
-"""The verbs by what they are for, each with its module of this package."""
-_MODULES = {name: module for verbs in GROUPS.values() for name, module in verbs.items()}
+    "Help": {
+        "help": ("verbs", "Show a help page or the help of a command"),
+    },
+}
+"""The verbs by what they are for: the module of this package, and what it does (imperative, without a full stop).
+
+Here, so that the list of the verbs imports none of their modules.
+"""
+_VERBS = {name: entry for verbs in GROUPS.values() for name, entry in verbs.items()}
 
 SHAPES = "<!-- the documents of the verbs -->"
 FIELDS = "<!-- the fields of a memory -->"
@@ -97,7 +124,6 @@ class Verb(NamedTuple):
 
     name: str
     about: str
-    """What it does: imperative, with a capital, without a full stop."""
     shape: str
     """The names of its JSON document."""
     answers: Answer
@@ -118,13 +144,11 @@ class Verb(NamedTuple):
     """Whether its answer depends on the ZeroClaw version."""
 
 
-def verb(
-    name: str, about: str, shape: str, options: Sequence[AddOption] = (), **more: Any
-) -> Callable[[Answer], Answer]:
+def verb(name: str, shape: str, options: Sequence[AddOption] = (), **more: Any) -> Callable[[Answer], Answer]:
     """Declare the verb that the decorated function answers; `more` are fields of `Verb`."""
 
     def declare(answers: Answer) -> Answer:
-        _DECLARED[name] = Verb(name, about, shape, answers, options, **more)
+        _DECLARED[name] = Verb(name, _VERBS[name][1], shape, answers, options, **more)
         return answers
 
     return declare
@@ -132,17 +156,15 @@ def verb(
 
 def named_verb(name: str) -> Verb | None:
     """The verb of this name, its module imported."""
-    if name not in _MODULES:
+    if name not in _VERBS:
         return None
-    import_module(f"zeroclaw_tui.cli.{_MODULES[name]}")
+    import_module(f"zeroclaw_tui.cli.{_VERBS[name][0]}")
     return _DECLARED[name]
 
 
 def every_verb() -> dict[str, Verb]:
     """All verbs by their names."""
-    for module in dict.fromkeys(_MODULES.values()):
-        import_module(f"zeroclaw_tui.cli.{module}")
-    return {name: _DECLARED[name] for name in _MODULES}
+    return {name: found for name in _VERBS if (found := named_verb(name)) is not None}
 
 
 def memory_arguments(arguments: Sequence[str]) -> argparse.Namespace:
@@ -186,19 +208,16 @@ def split_verb(arguments: Sequence[str]) -> tuple[Verb | None, list[str]]:
 
 def verbs_below(name: str) -> list[Verb]:
     """The verbs of two words whose first is this."""
-    names = [one for one in _MODULES if one.startswith(f"{name} ")]
+    names = [one for one in _VERBS if one.startswith(f"{name} ")]
     return [found for found in map(named_verb, names) if found is not None]
 
 
 def first_words() -> Iterator[tuple[str, str]]:
     """What may follow `memory`, each with what it does; the verbs of two words are listed as one."""
-    verbs = every_verb()
-    for name, each in verbs.items():
+    for name, (_, about) in _VERBS.items():
         first, *below = name.split()
-        if not below:
-            yield first, each.about
-        elif each is verbs_below(first)[0]:
-            yield first, _TRASH
+        if not below or name == "trash list":
+            yield first, _TRASH if below else about
 
 
 def verb_parser(called: Verb) -> Parser:
@@ -322,10 +341,9 @@ def memory_parser() -> Parser:
 
 def verbs_listed() -> str:
     """The verbs by what they are for, each with its sentence."""
-    verbs = every_verb()
     lines: list[str] = []
-    for group, names in GROUPS.items():
-        lines += ["", group, *(f"  {name:<14} {verbs[name].about}" for name in names)]
+    for group, verbs in GROUPS.items():
+        lines += ["", group, *(f"  {name:<14} {about}" for name, (_, about) in verbs.items())]
     return "\n".join(lines[1:])
 
 
@@ -338,7 +356,6 @@ def topics() -> Iterator[tuple[str, str]]:
 
 @verb(
     "help",
-    "Show a help page or the help of a command",
     "{topic, text}",
     options=[option("topic", nargs="*", metavar="TOPIC_OR_VERB", help="Topic or command; without it, list the topics")],
     opens="nothing",
