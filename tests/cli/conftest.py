@@ -2,47 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import os
 import sqlite3
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
+from support.commands import Brain, Command, insert, run_command
 from support.databases import create_database
-from support.warm_start import SCRIPTS, run_script
+from support.warm_start import SCRIPTS
 
 AGENT_IDS = {"default": "00000000-0000-4000-8000-000000000001", "writer": "00000000-0000-4000-8000-000000000002"}
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a command wrote, and its exit code."""
-
-    code: int
-    raw: bytes
-    err: str
-
-    @property
-    def out(self) -> str:
-        return self.raw.decode("utf-8")
-
-    @property
-    def message(self) -> str:
-        """What stdout has, but for the document of an error with --json."""
-        is_error = self.code and self.out.startswith('{\n  "error": {')
-        return "" if is_error else self.out
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.raw)
-
-
-Command = Callable[..., Answer]
 
 
 @pytest.fixture
@@ -53,14 +23,8 @@ def script() -> Callable[[str], str]:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Command:
-    """Run an installed script with no terminal; PATH has only the system's folders and what the test adds."""
-
-    def run(*arguments: str, program: str = "zeroclaw", stdin: bytes = b"", **variables: str) -> Answer:
-        environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", **variables}
-        done = run_script(program, arguments, stdin=stdin, environment=environment)
-        return Answer(done.returncode, done.stdout, done.stderr.decode("utf-8"))
-
-    return run
+    """Run an installed script with no terminal."""
+    return run_command
 
 
 @pytest.fixture
@@ -115,54 +79,6 @@ def agents_install(tmp_path: Path) -> Path:
     return tmp_path / "zc8"
 
 
-@dataclass(frozen=True)
-class Brain:
-    """The database of the install, as another program sees it."""
-
-    path: Path
-
-    def rows(self, what: str = "rowid, *") -> list[tuple[Any, ...]]:
-        with closing(sqlite3.connect(self.path)) as connection:
-            return connection.execute(f"SELECT {what} FROM memories ORDER BY rowid").fetchall()
-
-    def keys(self) -> set[str]:
-        return {key for (key,) in self.rows("key")}
-
-    def execute(self, *statements: str) -> None:
-        with closing(sqlite3.connect(self.path)) as connection, connection:
-            for statement in statements:
-                connection.execute(statement)
-
-    def drop_triggers(self) -> None:
-        with closing(sqlite3.connect(self.path)) as connection:
-            names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall()
-        self.execute(*(f"DROP TRIGGER {name}" for (name,) in names))
-
-    def add_noise(self, count: int) -> None:
-        """Add memories of the category noise."""
-        with closing(sqlite3.connect(self.path)) as connection, connection:
-            for number in range(count):
-                at = "2026-02-01T10:00:00+00:00"
-                insert(connection, f"n-{number}", f"noise_{number}", f"noise {number}", "noise", at, None)
-
-
 @pytest.fixture
 def brain(install: Path) -> Brain:
     return Brain(install / "workspace" / "memory" / "brain.db")
-
-
-def insert(
-    connection: sqlite3.Connection,
-    memory_id: str,
-    key: str,
-    content: str | bytes,
-    category: str,
-    at: str,
-    session: str | None,
-    **more: Any,
-) -> None:
-    """Write one row as ZeroClaw does, triggers included; bytes go in as text."""
-    columns = {"id": memory_id, "key": key, "content": content, "category": category, "created_at": at}
-    columns |= {"updated_at": at, "session_id": session, **more}
-    marks = ", ".join("CAST(? AS TEXT)" if isinstance(value, bytes) else "?" for value in columns.values())
-    connection.execute(f"INSERT INTO memories ({', '.join(columns)}) VALUES ({marks})", list(columns.values()))

@@ -8,7 +8,7 @@ from contextlib import closing
 from typing import Any
 
 import pytest
-from conftest import Brain
+from support.commands import Brain
 
 from zeroclaw_tui.cli.audit import KINDS
 from zeroclaw_tui.curation import clean_up

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import Command
+from support.commands import Command
 
 SNAPSHOT = """# 🧠 ZeroClaw Memory Snapshot
 

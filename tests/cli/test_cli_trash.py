@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Brain
+from support.commands import Brain
 
 Run = Callable[..., Any]
 

@@ -2,44 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import os
 import sys
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cli_onboard_samples import CONFIG
-from support.warm_start import run_script
+from support.commands import Answer, Command, run_command
+from support.warm_start import SCRIPTS
 
 from zeroclaw_tui.cli import main
-
-SCRIPTS = Path(sys.executable).parent
-SYSTEM = f"{SCRIPTS}:/usr/bin:/bin"
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a command wrote, and its exit code."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def message(self) -> str:
-        """What stdout has, but for the document of an error with --json."""
-        return "" if self.code and self.out.startswith('{\n  "error": {') else self.out
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Onboard = Callable[..., Answer]
 
 
 @pytest.fixture
@@ -58,13 +31,11 @@ def config_file(config_dir: Path) -> Path:
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Onboard:
-    """Run `zeroclaw` with no terminal; PATH has only the system's folders and what the test adds."""
+def run(tmp_path: Path) -> Command:
+    """Run `zeroclaw` with no terminal."""
 
-    def run(*arguments: str, stdin: bytes = b"", **variables: str) -> Answer:
-        environment = {**os.environ, "PATH": SYSTEM, **variables}
-        done = run_script("zeroclaw", arguments, stdin=stdin, environment=environment)
-        answer = Answer(done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8"))
+    def run(*arguments: str, **more: Any) -> Answer:
+        answer = run_command(*arguments, **more)
         for text in (answer.out, answer.err):
             assert "Traceback" not in text
             assert "Internal error" not in text
@@ -75,7 +46,7 @@ def run(tmp_path: Path) -> Onboard:
 
 
 @pytest.fixture
-def onboard(run: Onboard, config_dir: Path) -> Onboard:
+def onboard(run: Command, config_dir: Path) -> Command:
     """Run `zeroclaw onboard --config-dir DIR ...`; no secret ("…sekret…") may come out of it."""
     return lambda *arguments, **more: run("onboard", "--config-dir", str(config_dir), *arguments, **more)
 
@@ -85,7 +56,7 @@ def in_process(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
     """Run `zeroclaw` in this process: its exit code, and what it wrote to stdout and stderr."""
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
     monkeypatch.setattr(threading, "excepthook", threading.excepthook)
-    monkeypatch.setenv("PATH", SYSTEM)
+    monkeypatch.setenv("PATH", f"{SCRIPTS}:/usr/bin:/bin")
 
     def run(*arguments: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["zeroclaw", *arguments])

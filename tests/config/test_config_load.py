@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any, Literal
 
@@ -290,13 +288,3 @@ def test_no_value_of_any_type_stops_the_loading(
     assert isinstance(config.archive_after_days, int)
     assert isinstance(config.embedding.provider, str)
     assert config.search_mode in ("hybrid", "bm25", "embedding")
-
-
-def test_loading_imports_nothing_heavy() -> None:
-    heavy = ["cryptography", "numpy", "httpx", "textual", "questionary", "aiosqlite"]
-    code = (
-        "import sys, zeroclaw_tui.config.load, zeroclaw_tui.config.locations, zeroclaw_tui.config.settings; "
-        f"print([name for name in {heavy} if name in sys.modules])"
-    )
-    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert answer.stdout.strip() == "[]"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroclaw_tui.memory.text import display_text, distinct_numbers, mask_secrets, one_line
+from zeroclaw_tui.memory.text import display_text, one_line
 
 ANY_TEXT = st.text(st.characters(), max_size=200)
 
@@ -45,29 +45,3 @@ def test_plain_text_is_shown_as_it_is(text: str) -> None:
 )
 def test_hostile_text_becomes_visible(hostile: str, shown: str) -> None:
     assert display_text(hostile) == shown
-
-
-@pytest.mark.parametrize(
-    ("text", "masked"),
-    [
-        ("postgres://zeroclaw:hunter2@db:5432/x", "postgres://zeroclaw:••••@db:5432/x"),
-        ("key sk-abcdefghijklmnopqrst end", "key sk-•••• end"),
-        ("ghp_abcdefghijklmnopqrst", "ghp_••••"),
-        ("nothing secret here", "nothing secret here"),
-    ],
-)
-def test_secrets_are_masked(text: str, masked: str) -> None:
-    assert mask_secrets(text) == masked
-
-
-@pytest.mark.parametrize(
-    ("score", "limit", "shown"),
-    [
-        (0.3, 0.4, ("0.30", "0.40")),
-        (0.3999, 0.4, ("0.3999", "0.4000")),
-        (0.69999999, 0.7, ("0.69999999", "0.70000000")),
-        (0.4, 0.4, ("0.40", "0.40")),
-    ],
-)
-def test_a_score_below_a_limit_never_looks_equal_to_it(score: float, limit: float, shown: tuple[str, str]) -> None:
-    assert distinct_numbers(score, limit) == shown

@@ -149,24 +149,6 @@ def is_running(process: int) -> bool:
         return False
 
 
-@pytest.mark.parametrize("backend", ["sqlite", "lucid", "markdown", "none"])
-def test_enter_from_the_first_question_to_the_last_writes_a_new_config(home: Path, backend: str) -> None:
-    lucid(home, LUCID)
-    with Terminal(WIZARD) as screen:
-        choose_backend(screen, backend)
-        enter_to_the_review(screen)
-        screen.wait_for("What now?", "Cancel without saving")
-        assert not config_file(home).exists()
-        screen.press("enter")
-        screen.wait_for("Saved ~/.zeroclaw/config.toml", "This wizard only sets up memory.")
-        if backend != "none":
-            screen.wait_for("zeroclaw-tui", "What next?", "❯ Nothing now")
-            screen.press("enter")
-        assert screen.wait_exit() == 0
-    assert memory_of(config_file(home))["backend"].partition(".")[0] == backend
-    assert config_file(home).stat().st_mode & 0o777 == 0o600
-
-
 def test_all_that_matters_of_another_backend_is_on_a_small_screen_with_its_question(home: Path) -> None:
     file = config_file(home, OLD.replace("markdown", "sqlite"))
     with Terminal([*WIZARD, "--no-test"]) as screen:
@@ -243,13 +225,6 @@ def test_no_colour_is_sent_from_the_first_line_to_the_last_where_none_is_wanted(
     with Terminal(WIZARD) as screen:
         screen.wait_for("Which settings do you want to")
         assert COLOUR.search(screen.raw), "else the pattern above finds nothing anywhere"
-
-
-def test_a_pipe_as_stdin_is_never_asked(home: Path) -> None:
-    with Terminal(["/bin/sh", "-c", f"echo | {ZEROCLAW} onboard --interactive; echo ended with $?"]) as screen:
-        screen.wait_for("ended with 2", "--interactive needs a terminal", "--defaults")
-        assert b"Which memory backend?" not in screen.raw
-    assert not config_file(home).exists()
 
 
 def test_ctrl_c_while_a_program_is_tested_leaves_no_process_and_the_file(home: Path) -> None:

@@ -1,0 +1,95 @@
+"""Commands as processes without a terminal, and the database that they change as another program sees it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from support.warm_start import SCRIPTS, run_script
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command wrote, and its exit code."""
+
+    code: int
+    raw: bytes
+    err: str
+
+    @property
+    def out(self) -> str:
+        return self.raw.decode("utf-8")
+
+    @property
+    def message(self) -> str:
+        """What stdout has, but for the document of an error with --json."""
+        is_error = self.code and self.out.startswith('{\n  "error": {')
+        return "" if is_error else self.out
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.raw)
+
+
+Command = Callable[..., Answer]
+
+
+def run_command(*arguments: str, program: str = "zeroclaw", stdin: bytes = b"", **variables: str) -> Answer:
+    """Run an installed script; PATH has only the scripts' and the system's folders and what the test adds."""
+    environment = {**os.environ, "PATH": f"{SCRIPTS}:/usr/bin:/bin", **variables}
+    done = run_script(program, arguments, stdin=stdin, environment=environment)
+    return Answer(done.returncode, done.stdout, done.stderr.decode("utf-8"))
+
+
+@dataclass(frozen=True)
+class Brain:
+    """The database of the install, as another program sees it."""
+
+    path: Path
+
+    def rows(self, what: str = "rowid, *") -> list[tuple[Any, ...]]:
+        with closing(sqlite3.connect(self.path)) as connection:
+            return connection.execute(f"SELECT {what} FROM memories ORDER BY rowid").fetchall()
+
+    def keys(self) -> set[str]:
+        return {key for (key,) in self.rows("key")}
+
+    def execute(self, *statements: str) -> None:
+        with closing(sqlite3.connect(self.path)) as connection, connection:
+            for statement in statements:
+                connection.execute(statement)
+
+    def drop_triggers(self) -> None:
+        with closing(sqlite3.connect(self.path)) as connection:
+            names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall()
+        self.execute(*(f"DROP TRIGGER {name}" for (name,) in names))
+
+    def add_noise(self, count: int) -> None:
+        """Add memories of the category noise."""
+        with closing(sqlite3.connect(self.path)) as connection, connection:
+            for number in range(count):
+                at = "2026-02-01T10:00:00+00:00"
+                insert(connection, f"n-{number}", f"noise_{number}", f"noise {number}", "noise", at, None)
+
+
+def insert(
+    connection: sqlite3.Connection,
+    memory_id: str,
+    key: str,
+    content: str | bytes,
+    category: str,
+    at: str,
+    session: str | None,
+    **more: Any,
+) -> None:
+    """Write one row as ZeroClaw does, triggers included; bytes go in as text."""
+    columns = {"id": memory_id, "key": key, "content": content, "category": category, "created_at": at}
+    columns |= {"updated_at": at, "session_id": session, **more}
+    marks = ", ".join("CAST(? AS TEXT)" if isinstance(value, bytes) else "?" for value in columns.values())
+    connection.execute(f"INSERT INTO memories ({', '.join(columns)}) VALUES ({marks})", list(columns.values()))
