@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.export import ExportFormat
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.outcome import Outcome
-    from zeroclaw_tui.curation.transfer.imports import ImportPlan
     from zeroclaw_tui.curation.transfer.plan import OnClash, Plan
     from zeroclaw_tui.curation.transfer.target import Target
     from zeroclaw_tui.memory.query import MemoryFilter
@@ -153,7 +152,7 @@ def _format(given: argparse.Namespace) -> ExportFormat:
 async def import_(target: Target, given: argparse.Namespace, now: datetime) -> int:
     """Check the whole file, show what it would bring, ask, and import it.
 
-    The document is that of every change with what `ImportPlan.as_json` says, and `on_clash`.
+    The document is that of every change with what `Plan.as_json` says, and `on_clash`.
     """
     from zeroclaw_tui.curation.transfer.imports import plan_import
 
@@ -167,7 +166,7 @@ async def import_(target: Target, given: argparse.Namespace, now: datetime) -> i
 async def import_planned(
     target: Target,
     given: argparse.Namespace,
-    make_plan: Callable[..., Awaitable[ImportPlan]],
+    make_plan: Callable[..., Awaitable[Plan]],
 ) -> int:
     """Show a plan, ask, and carry it out; the store is made first where there is none."""
     from zeroclaw_tui.curation.outcome import Outcome
@@ -182,7 +181,7 @@ async def import_planned(
     outcome = await _carry_out(target, given, plan.verb, plan, lines, planned, change)
     if isinstance(outcome, int):
         return outcome
-    headline = outcome.headline(plans.undo_hint(), one_line(plan.path.name))
+    headline = outcome.headline(plans.undo_hint(), one_line(plan.file.name))
     left_out = (
         [f"Left out {counted(plan.taken)} whose key is taken."] if given.on_clash == "skip" and plan.taken else []
     )
@@ -225,8 +224,8 @@ async def _carry_out(
     return outcome
 
 
-def _import_lines(plan: ImportPlan, on_clash: OnClash) -> Iterator[Line]:
-    name = one_line(plan.path.name)
+def _import_lines(plan: Plan, on_clash: OnClash) -> Iterator[Line]:
+    name = one_line(plan.file.name)
     if not plan.brings(on_clash):
         what = f"of {counted(plan.count)} in {name}" if plan.count else f"{name} holds no memory"
         yield f"Nothing to import: {what}"

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, Literal
 from zeroclaw_tui.config.locations import DAILY_FOLDER
 from zeroclaw_tui.curation.formats import csv_file, jsonl, notes
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.transfer.supply import KnownVectors, Stopped
+from zeroclaw_tui.curation.transfer.comparison import KnownVectors, Stopped
 from zeroclaw_tui.files.disk import (
     copy_owner_and_mode,
     remove_stale_temp_files,

@@ -30,7 +30,8 @@ from zeroclaw_tui.curation.formats.snapshot import (
 from zeroclaw_tui.curation.journal import RunningAction
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
-from zeroclaw_tui.curation.transfer.imports import ImportPlan, plan_import
+from zeroclaw_tui.curation.transfer.imports import plan_import
+from zeroclaw_tui.curation.transfer.plan import Plan
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.files.disk import read_bytes
 from zeroclaw_tui.memory.change import ProgressCallback, Row, RowChange
@@ -203,7 +204,7 @@ async def plan_hydrate(
     agent: str | None = None,
     keys: Collection[str] | None = None,
     on_progress: ProgressCallback | None = None,
-) -> ImportPlan:
+) -> Plan:
     """What importing a snapshot, or a JSONL export, would do; `keys` picks some of its memories."""
     if not has_database(target.config.backend):
         raise Refused(

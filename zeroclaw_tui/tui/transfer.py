@@ -18,7 +18,7 @@ from textual.content import Content
 from zeroclaw_tui.backends.lookup import count_matching
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.export import SUFFIXES, ExportFormat, export_file, superseded_sentence
-from zeroclaw_tui.curation.transfer.imports import ImportPlan, import_memories, plan_import
+from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
@@ -161,7 +161,7 @@ async def _ask_to_make(app: App[Any], config: MemoryConfig, version: str | None,
         app.run_worker(_make(app, target, plan, then), group="make-store")
 
 
-async def _make(app: App[Any], target: Target, plan: ImportPlan, then: Callable[[], object]) -> None:
+async def _make(app: App[Any], target: Target, plan: Plan, then: Callable[[], object]) -> None:
     try:
         outcome = await import_memories(target, plan, "skip")
     except InspectorError as error:
@@ -184,9 +184,9 @@ def _narrowed_words(view: View) -> str:
     return words + ignored if view.is_recall else words
 
 
-def _import_title(plan: ImportPlan) -> str:
+def _import_title(plan: Plan) -> str:
     """The question of a plan."""
-    name = cut(clean(plan.path.name), _MAX_NAME)
+    name = cut(clean(plan.file.name), _MAX_NAME)
     if not plan.count:
         return f"{name} has no memories"
     if not plan.new + plan.taken:
@@ -210,7 +210,7 @@ def _line(sentence: str) -> str:
     return cut(clean(sentence), _MAX_NOTE)
 
 
-def import_answers(plan: ImportPlan) -> list[Answer[OnClash | Literal["flagged"]]]:
+def import_answers(plan: Plan) -> list[Answer[OnClash | Literal["flagged"]]]:
     """The answers of the import question, with one for the flagged memories; none without anything to import."""
     ways: Sequence[Answer[Any]] = _answers(plan, "Import", "here", "the trash")
     if not plan.flagged:

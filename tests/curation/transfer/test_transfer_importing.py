@@ -219,7 +219,7 @@ async def test_a_file_that_changed_since_it_was_shown_is_not_imported(tmp_path):
         with pytest.raises(Refused, match="changed while it was read"):
             await import_memories(Target.of(library), plan, "skip")
         file.unlink()
-        with pytest.raises(Unreadable, match="cannot be read"):
+        with pytest.raises(Unreadable, match="has disappeared"):
             await import_memories(Target.of(library), plan, "skip")
     assert await _contents(here) == {}
 

@@ -16,8 +16,8 @@ from transfer_world import EVERYTHING, exported, imported, library_of, opened
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.curation.export import export_file
+from zeroclaw_tui.curation.transfer.comparison import Stopped
 from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
-from zeroclaw_tui.curation.transfer.supply import Stopped
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused, Unreadable

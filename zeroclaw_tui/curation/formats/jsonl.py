@@ -12,7 +12,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import Any
 
 from zeroclaw_tui.curation.formats.source import Source, numbered_lines
@@ -175,39 +174,37 @@ def _row(parts: Mapping[str, Any], lost: Counter[str]) -> Row:
     if not isinstance(exact, dict):
         raise ValueError("its columns are not an object")
     values: dict[str, Value] = {}
-    for name, value in parts.items():
-        column = _COLUMNS.get(name)
-        if column is not None:
-            is_plain = value is None or (type(value) is str and name not in _STATED)
-            values[column] = value if is_plain else _read(name, partial(stated, name), value)
-        elif name not in _OTHER_NAMES:
-            lost[one_line(name)[:_MAX_NAME] or "(no name)"] += 1
-    if "embedding_dimensions" in parts or "embedding" in parts:
-        vector = parts.get("embedding")
-        values["embedding"] = None if vector is None else _read("embedding", _from_base64, vector)
-    for column, value in exact.items():
-        values[column] = _read(one_line(column)[:_MAX_NAME], _unpack, value)
+    name = ""
+    try:
+        for name, value in parts.items():
+            column = _COLUMNS.get(name)
+            if column is not None:
+                is_plain = value is None or (type(value) is str and name not in _STATED)
+                values[column] = value if is_plain else stated(name, value)
+            elif name not in _OTHER_NAMES:
+                lost[one_line(name)[:_MAX_NAME] or "(no name)"] += 1
+        if "embedding_dimensions" in parts or "embedding" in parts:
+            name, vector = "embedding", parts.get("embedding")
+            values["embedding"] = None if vector is None else _from_base64(vector)
+        for column, value in exact.items():
+            name = one_line(column)[:_MAX_NAME]
+            values[column] = _unpack(value)
+        name, agent = "agent", parts.get("agent")
+        owner = None if agent is None else _text(_unpack(agent))
+    except ValueError as error:
+        raise ValueError(f"{name} is {error}") from error
     for name in ("key", "content"):
         if values.get(name) is None:
             raise ValueError(f"it has no {name}")
-    agent, handle = parts.get("agent"), parts.get("rowid")
-    owner = None if agent is None else column_text(_read("agent", lambda packed: _text(_unpack(packed)), agent))
+    handle = parts.get("rowid")
     is_rowid = type(handle) is int and handle in _INTEGERS
     return Row(column_text(values.get("id")), values, handle if is_rowid else None, owner)
 
 
-def _read(name: str, read: Callable[[Any], Value], value: Any) -> Value:
-    """Raises ValueError that names the value."""
-    try:
-        return read(value)
-    except ValueError as error:
-        raise ValueError(f"{name} is {error}") from error
-
-
 def _text(value: Any) -> str:
-    if type(value) is not str:
-        raise ValueError("not text")
-    return value
+    if isinstance(value, str):
+        return value
+    raise ValueError("not text")
 
 
 def _number(value: Any) -> int | float:

@@ -1,4 +1,4 @@
-"""Comparing memories that come from elsewhere with those of a store.
+"""Memories that come from a file or another store, compared with those of a store.
 
 A memory is known by its agent and its key; a line of notes, whose key is only a place, by its agent and its text.
 """
@@ -9,25 +9,28 @@ import asyncio
 import hashlib
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.curation.formats.jsonl import Identity
 from zeroclaw_tui.curation.library import without_agents
-from zeroclaw_tui.curation.transfer.supply import KnownVectors, Supply
 from zeroclaw_tui.memory.change import Row, Value
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import column_text
-from zeroclaw_tui.memory.errors import Refused
-from zeroclaw_tui.memory.note_lines import in_one_line, is_line
-from zeroclaw_tui.memory.query import EXCERPTS, ROWS, Query
+from zeroclaw_tui.memory.errors import INTERRUPTED, InspectorError, Refused
+from zeroclaw_tui.memory.note_lines import in_one_line, is_line, line_place, read_line
+from zeroclaw_tui.memory.query import EXCERPTS, HANDLES, OLDEST_STORED, ROWS, MemoryFilter, Query
 from zeroclaw_tui.memory.text import one_line
 
 What = Literal["new", "same", "taken"]
 """What a memory that comes is to the store."""
+AgentKey = tuple[str | None, str]
 
+BATCH_ROWS = 2_000
+"""How many memories come at once; the store itself writes fewer in one transaction."""
 DEFAULT_AGENT = "default"
 VECTOR = "embedding"
 OF_THE_STORE = frozenset({"id", "agent_id", "embedding_dimensions"})
@@ -40,6 +43,86 @@ _FIELDS = frozenset(
     }
 )
 """The columns that a memory of any store may have."""
+_BYTES_EACH = 4
+
+
+class Stopped(InspectorError):
+    """`on_progress` said no while memories were read."""
+
+    title = "Stopped"
+    exit_code = INTERRUPTED
+
+
+@dataclass(frozen=True, slots=True)
+class KnownVectors:
+    """What a store says of its vectors: `identity` as ZeroClaw >= 0.8.3 notes it, `dimensions` those of most."""
+
+    identity: Identity | None = None
+    dimensions: int | None = None
+
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, Any]) -> KnownVectors:
+        """Read it from the facts of a store's health."""
+        noted: Mapping[str, Any] = facts.get("embedding identity") or {}
+        parts = [noted.get(f"embedding_{name}") for name in ("provider", "model", "dimensions")]
+        if all(isinstance(part, str) for part in parts) and str(parts[2]).isdecimal():
+            identity = Identity(str(parts[0]), str(parts[1]), int(str(parts[2])))
+            return cls(identity, identity.dimensions)
+        lengths: Mapping[str, int] = facts.get("embedded by dimensions") or {}
+        most = max(lengths, key=lambda length: lengths[length], default=None)
+        return cls(None, None if most is None else int(most))
+
+    def fits(self, vector: Value, made_by: Identity | None) -> bool:
+        """Whether a vector fits among them, as far as both sides say what made theirs."""
+        if not isinstance(vector, bytes) or not vector or len(vector) % _BYTES_EACH:
+            return False
+        if self.dimensions is not None and len(vector) != _BYTES_EACH * self.dimensions:
+            return False
+        return made_by is None or self.identity is None or made_by == self.identity
+
+
+@dataclass(frozen=True, slots=True)
+class Supply:
+    """The memories of a file (or a folder of files), of notes, or of another store, in batches.
+
+    `batches` is called again for each reading, with True where notes take the memories: there lines keep their order.
+    """
+
+    batches: Callable[[bool], AsyncIterator[Sequence[Row]]]
+    is_file: bool = True
+    vectors_by: Identity | None = None
+    embeds_itself: bool = False
+    """Whether its vectors are of key and content together."""
+    has_own_times: bool = True
+    """Whether a memory with other times is another one: times of notes and of other tools are often those of files."""
+    owner: str | None = None
+    """The agent that all memories shall belong to, whatever the source says."""
+
+
+async def store_supply(memory: Memory, filter: MemoryFilter) -> Supply:
+    """The memories of a store that a filter selects."""
+
+    async def lines(to_notes: bool) -> AsyncIterator[Sequence[Row]]:
+        """Lines of notes day by day; for a store with keys, lines whose key comes again later are at the end."""
+        rows = sorted(await memory.rows(Query(ROWS, filter)), key=line_place)
+        if not to_notes:
+            memories = [read_line(line) for line in rows]
+            last = {(row.agent, row.key): at for at, row in enumerate(memories)}
+            rows = sorted(memories, key=lambda row: row is not memories[last[row.agent, row.key]])
+        for start in range(0, len(rows), BATCH_ROWS):
+            yield rows[start : start + BATCH_ROWS]
+
+    async def rows(to_notes: bool) -> AsyncIterator[Sequence[Row]]:
+        """Rows in the order of storing."""
+        handles = await memory.rows(Query(HANDLES, filter, OLDEST_STORED))
+        for start in range(0, len(handles), BATCH_ROWS):
+            yield await memory.rows(Query(ROWS, handles=handles[start : start + BATCH_ROWS]))
+
+    if memory.about.keeps_lines:
+        return Supply(lines, is_file=False, has_own_times=False)
+    facts = (await memory.health()).facts if "vectors" not in memory.why_not else {}
+    made_by = KnownVectors.from_facts(facts).identity
+    return Supply(rows, is_file=False, vectors_by=made_by, embeds_itself=memory.about.embeds_itself)
 
 
 @dataclass(slots=True)
@@ -57,7 +140,7 @@ class Compared:
 
 @dataclass(slots=True)
 class Comparison:
-    """Completes batches of memories for a store, compares them with it, and counts.
+    """One reading of a supply: completes its memories for a store, and compares them with it.
 
     `agents` are the aliases that the store knows, `vectors` what it says of its vectors. `is_empty` says that it has no
     memory yet. `with_vectors` compares vectors too.
@@ -73,7 +156,8 @@ class Comparison:
     counts: Counter[What] = field(default_factory=Counter)
     _seen: dict[int, int] = field(default_factory=dict)
     """Hashes of the contents that came, by the hash of agent and key."""
-    _lines: Counter[tuple[str | None, str]] | None = None
+    _lines: Counter[AgentKey] = field(default_factory=Counter)
+    """How often notes have each line of an agent, less those that came."""
 
     @classmethod
     async def of(
@@ -83,38 +167,44 @@ class Comparison:
 
         Raises Refused for an owner that the store cannot have, and where it can embed nothing.
         """
-        has_agents = "agents" not in memory.why_not
+        has_agents, has_lines = "agents" not in memory.why_not, memory.about.keeps_lines
         if supply.owner is not None and not has_agents:
             raise without_agents(memory)
         if memory.about.embeds_itself and "vectors" in memory.why_not and not supply.embeds_itself:
             raise Refused(memory.why_not["vectors"], hint="Set an embedding provider, then try again.")
-        facts = (await memory.health()).facts if exists and not memory.about.keeps_lines else {}
+        facts = (await memory.health()).facts if exists and not has_lines else {}
         agents = set(facts.get("agents") or ()) if has_agents else set()
         is_empty = not exists or await memory.count() == 0
-        return cls(supply, memory, agents, KnownVectors.from_facts(facts), now.isoformat(), is_empty, with_vectors)
-
-    async def compare(self, rows: Sequence[Row]) -> list[Compared]:
-        """Compare the next batch."""
-        completed = await asyncio.to_thread(lambda: list(map(self._completed, rows)))
-        stored = await self.memory.as_stored(completed)
-        if self.memory.about.keeps_lines:
-            found = await self._compared_lines(rows, stored)
-        else:
-            existing = await self._existing(row.key for row in stored)
-            found = await asyncio.to_thread(self._compared_rows, rows, stored, existing)
-            await self._find_renamed([one for one in found if one.what == "taken"])
-            await self._give_new_ids([one for one in found if one.what == "new" and one.row.id and one.stored.id])
-        self.counts.update(one.what for one in found)
+        vectors = KnownVectors.from_facts(facts)
+        found = cls(supply, memory, agents, vectors, now.isoformat(), is_empty, with_vectors)
+        if has_lines and not is_empty:
+            lines = await memory.rows(Query(ROWS))
+            found._lines.update((row.agent, in_one_line(row.entry().content)) for row in lines)
         return found
 
-    async def _existing(self, keys: Iterable[str]) -> dict[tuple[str | None, str], Row]:
+    async def batches(self) -> AsyncIterator[Sequence[Compared]]:
+        """Read everything that comes, and count it in `counts`."""
+        has_lines = self.memory.about.keeps_lines
+        async for rows in self.supply.batches(has_lines):
+            stored = await self.memory.as_stored(await asyncio.to_thread(self._completed_rows, rows))
+            if has_lines:
+                found = list(map(self._compared_line, rows, stored))
+            else:
+                existing = await self._existing(row.key for row in stored)
+                found = await asyncio.to_thread(self._compared_rows, rows, stored, existing)
+                await self._find_renamed([one for one in found if one.what == "taken"])
+                await self._give_new_ids([one for one in found if one.what == "new" and one.row.id and one.stored.id])
+            self.counts.update([one.what for one in found])
+            yield found
+
+    async def _existing(self, keys: Iterable[str]) -> dict[AgentKey, Row]:
         """The store's memories of these keys, by agent and key."""
         wanted = [] if self.is_empty else list(set(keys))
         rows = await self.memory.rows(Query(ROWS, keys=wanted)) if wanted else ()
         return {self.identity(row): row for row in reversed(rows)}
 
     def _compared_rows(
-        self, rows: Sequence[Row], stored: Sequence[Row], existing: dict[tuple[str | None, str], Row]
+        self, rows: Sequence[Row], stored: Sequence[Row], existing: Mapping[AgentKey, Row]
     ) -> list[Compared]:
         found = []
         for row, new in zip(rows, stored, strict=True):
@@ -132,7 +222,7 @@ class Comparison:
 
     async def _find_renamed(self, taken: Sequence[Compared]) -> None:
         """Find the memories that were brought under another key before."""
-        others = [self.renamed(one.stored) for one in taken]
+        others = [renamed(one.stored) for one in taken]
         brought = await self._existing(row.key for row in others)
         for one, row in zip(taken, others, strict=True):
             present = brought.get(self.identity(row))
@@ -148,30 +238,27 @@ class Comparison:
                 one.stored = _with_key(one.stored, one.stored.key)
             taken.add(one.stored.id)
 
-    async def _compared_lines(self, rows: Sequence[Row], stored: Sequence[Row]) -> list[Compared]:
+    def _compared_line(self, row: Row, new: Row) -> Compared:
         """A line is there if the store has it as often as it came so far."""
-        if self._lines is None:
-            lines = () if self.is_empty else await self.memory.rows(Query(ROWS))
-            self._lines = Counter((row.agent, in_one_line(row.entry().content)) for row in lines)
-        owner = self.supply.owner
-        found: list[Compared] = []
-        for row, new in zip(rows, stored, strict=True):
-            if owner not in (None, new.agent):
-                raise Refused(
-                    f"Agent {one_line(str(owner))!r} has no notes here.", hint="Name an agent that has notes."
-                )
-            line = new.agent, column_text(new.values["content"])
-            found.append(Compared(row, new, "same" if self._lines[line] > 0 else "new"))
-            self._lines[line] -= 1
-        return found
+        if self.supply.owner not in (None, new.agent):
+            owner = one_line(str(self.supply.owner))
+            raise Refused(f"Agent {owner!r} has no notes here.", hint="Name an agent that has notes.")
+        line = new.agent, column_text(new.values["content"])
+        self._lines[line] -= 1
+        return Compared(row, new, "same" if self._lines[line] >= 0 else "new")
+
+    def _completed_rows(self, rows: Sequence[Row]) -> list[Row]:
+        return list(map(self._completed_line if self.memory.about.keeps_lines else self._completed, rows))
+
+    def _completed_line(self, row: Row) -> Row:
+        values = {name: value for name, value in row.values.items() if name not in OF_THE_STORE}
+        if not is_line(row) and not values.get("created_at"):
+            values["created_at"] = self.now
+        return Row("", values, None, self.supply.owner or row.agent)
 
     def _completed(self, row: Row) -> Row:
         """Return a memory with all that the store needs to take it."""
         values = {name: value for name, value in row.values.items() if name not in OF_THE_STORE}
-        if self.memory.about.keeps_lines:
-            if not is_line(row) and not values.get("created_at"):
-                values["created_at"] = self.now
-            return Row("", values, None, self.supply.owner or row.agent)
         values["category"] = values.get("category") or "core"
         if values.get("created_at") is None:
             values["created_at"] = self.now
@@ -223,15 +310,9 @@ class Comparison:
             return next(iter(self.agents))
         return agent if self.supply.is_file else DEFAULT_AGENT
 
-    def identity(self, row: Row) -> tuple[str | None, str]:
+    def identity(self, row: Row) -> AgentKey:
         """Return what makes a row of the store, or a completed one, the memory it is: its agent and its key."""
         return (None if "agents" in self.memory.why_not else self._usual_owner(row.agent)), row.key
-
-    def renamed(self, stored: Row) -> Row:
-        """Return a memory under a key made from its content, which is the same each time."""
-        content = stored.values["content"]
-        data = content if isinstance(content, bytes) else column_text(content).encode("utf-8", "surrogatepass")
-        return _with_key(stored, f"{stored.key} (imported {hashlib.sha256(data).hexdigest()[:4]})")
 
     def _is_same(self, row: Row, stored: Row, existing: Row) -> bool:
         """Whether the store's memory has all that a memory of the supply states; `stored` is as it would be stored."""
@@ -268,6 +349,13 @@ class Comparison:
             and (name != "category" or value)
             and (name not in _TIMES or (value and self.supply.has_own_times))
         ]
+
+
+def renamed(stored: Row) -> Row:
+    """Return a memory under a key made from its content, which is the same each time."""
+    content = stored.values["content"]
+    data = content if isinstance(content, bytes) else column_text(content).encode("utf-8", "surrogatepass")
+    return _with_key(stored, f"{stored.key} (imported {hashlib.sha256(data).hexdigest()[:4]})")
 
 
 def comparable(name: str, value: Value) -> Value:

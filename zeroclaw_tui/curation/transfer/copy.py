@@ -15,9 +15,8 @@ from zeroclaw_tui.config.locations import OpenOptions, is_url
 from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.library import Library, trash_name
 from zeroclaw_tui.curation.outcome import Outcome
-from zeroclaw_tui.curation.transfer.delivery import Delivery
-from zeroclaw_tui.curation.transfer.plan import OnClash, Plan, plan_transfer
-from zeroclaw_tui.curation.transfer.supply import Stopped, store_supply
+from zeroclaw_tui.curation.transfer.comparison import Stopped, store_supply
+from zeroclaw_tui.curation.transfer.plan import Delivery, OnClash, Plan, plan_transfer
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.errors import Refused, UsageError
@@ -103,7 +102,7 @@ async def plan_copy(
     """Compare both, in constant memory; nothing is written, in either. Raises Refused for a target that takes none."""
     async with target.planned_store() as memory:
         supply = await store_supply(source.memory, filter)
-        return await plan_transfer(supply, memory, target, source.trash.now(), on_progress)
+        return await plan_transfer("copy", supply, memory, target, source.trash.now(), on_progress)
 
 
 async def copy_memories(

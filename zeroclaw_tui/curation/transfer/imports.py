@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from zeroclaw_tui.backends.factory import backend_info, backend_of_file
 from zeroclaw_tui.curation.changes import refuse_read_only
@@ -17,10 +17,8 @@ from zeroclaw_tui.curation.formats.registry import Format, find_format
 from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.curation.library import unknown_agent
 from zeroclaw_tui.curation.outcome import Outcome
-from zeroclaw_tui.curation.transfer.comparison import DEFAULT_AGENT
-from zeroclaw_tui.curation.transfer.delivery import Delivery
-from zeroclaw_tui.curation.transfer.plan import OnClash, Plan, plan_transfer
-from zeroclaw_tui.curation.transfer.supply import BATCH_ROWS, Supply
+from zeroclaw_tui.curation.transfer.comparison import BATCH_ROWS, DEFAULT_AGENT, Supply
+from zeroclaw_tui.curation.transfer.plan import Delivery, OnClash, Plan, plan_transfer
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.change import ProgressCallback, Row
 from zeroclaw_tui.memory.errors import Refused, UsageError
@@ -32,37 +30,25 @@ from zeroclaw_tui.scoring.scanner import THREATS, scan_all
 _KEY_CELLS, _LONGEST_FILE, _KEYS_NAMED = 60, 400, 4
 
 
-@dataclass(slots=True, kw_only=True)
-class Reading:
+@dataclass(slots=True)
+class _Reading:
     """A file or folder whose memories can be read more than once, without what nobody should import unseen.
 
-    `state` is that of the files as they were first read. `with_flagged` takes texts that seem to contain a secret or a
-    threat, `agent` shall own all of it (None: as the source says), `keys` are those of the memories that shall come
-    (None: all). `lost` counts what is not imported, `flags` how many texts seem to hold which kind of secret or threat,
-    and `flagged` has their keys; all three in the last reading.
+    `with_flagged` takes texts that seem to contain a secret or a threat, `keys` are those of the memories that shall
+    come (None: all). `state` is that of the files as they were first read. `lost` counts what is not imported, `flags`
+    how many texts seem to hold which kind of secret or threat, and `flagged` has their keys; all in the last reading.
     """
 
     source: Source
     format: Format
     with_flagged: bool
-    agent: str | None
     keys: Collection[str] | None
     state: str
     lost: Counter[str] = field(default_factory=Counter)
     flags: Counter[str] = field(default_factory=Counter)
     flagged: list[str] = field(default_factory=list)
 
-    async def supply(self) -> Supply:
-        """The memories, with what made their vectors."""
-        identity = self.format.identity
-        return Supply(
-            self._batches,
-            vectors_by=None if identity is None else await asyncio.to_thread(identity, self.source),
-            has_own_times=self.format.name in ("jsonl", "csv"),
-            owner=self.agent,
-        )
-
-    async def _batches(self, to_notes: bool) -> AsyncIterator[Sequence[Row]]:
+    async def batches(self, to_notes: bool) -> AsyncIterator[Sequence[Row]]:
         rows = _in_order_of_lines(self._each()) if to_notes else self._each()
         while batch := await asyncio.to_thread(lambda: list(islice(rows, BATCH_ROWS))):
             yield batch
@@ -76,11 +62,7 @@ class Reading:
         for row in self.format.read(self.source, self.lost):
             if self.keys is not None and row.key not in self.keys:
                 continue
-            flags = set()
-            if is_searched:
-                content = str(row.values["content"])
-                flags = {*look_alike_secrets(content), *(THREATS[name] for name in scan_all(content, "strict"))}
-            if flags:
+            if is_searched and (flags := _flags_in(str(row.values["content"]))):
                 self.flags.update(flags)
                 self.flagged.append(row.key)
             else:
@@ -104,21 +86,8 @@ class Reading:
             yield f"Not read: {first_names(named, longest=_LONGEST_FILE)}."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportPlan(Plan):
-    """What a file or folder would bring. `flagged` memories seem to hold a secret or a threat, and are left out.
-
-    `verb` is what the action is called in the journal.
-    """
-
-    path: Path
-    verb: Literal["import", "hydrate"]
-    reading: Reading = field(repr=False)
-    flagged: int
-
-    def as_json(self) -> dict[str, Any]:
-        # The dataclass is rebuilt with slots, so that super() needs its names.
-        return {"file": str(self.path), "format": self.reading.format.name, **super(ImportPlan, self).as_json()}
+def _flags_in(content: str) -> set[str]:
+    return {*look_alike_secrets(content), *(THREATS[name] for name in scan_all(content, "strict"))}
 
 
 def _listed(counts: Sequence[tuple[str, int]]) -> str:
@@ -146,11 +115,12 @@ async def plan_import(
     keys: Collection[str] | None = None,
     verb: Literal["import", "hydrate"] = "import",
     on_progress: ProgressCallback | None = None,
-) -> ImportPlan:
+) -> Plan:
     """Read all of it once, in constant memory, and compare it with the store; nothing is written.
 
-    `format` is the name of its format; the rest is that of `Reading` and `ImportPlan`. Raises UsageError for the store
-    of a program.
+    `format` is the name of its format, `agent` shall own all of it (None: as the source says), `keys` are those of the
+    memories that shall come. With `with_flagged` texts that seem to contain a secret or a threat come too. Raises
+    UsageError for the store of a program.
     """
     library = target.library
     if agent is not None and library is not None:
@@ -158,43 +128,37 @@ async def plan_import(
     elif agent is not None and agent not in (known := {DEFAULT_AGENT, *target.config.agents}):
         raise unknown_agent(agent, known)
 
-    def open_source() -> Reading:
+    def open_source() -> tuple[_Reading, Supply]:
         source = Source(path)
         store = None if source.is_folder else backend_info(backend_of_file(source.path) or "")
         if store is not None and format is None:
             command = f"zeroclaw memory copy --location {shell_word(str(source.path))} --to sqlite"
             raise UsageError(f"{source.name} is a store of {store.title}.", hint=f"`{command}` copies its memories.")
         found = find_format(source, format)
-        return Reading(
-            source=source, format=found, with_flagged=with_flagged, agent=agent, keys=keys, state=source.state()
-        )
+        reading = _Reading(source, found, with_flagged, keys, source.state())
+        made_by = None if found.identity is None else found.identity(source)
+        own_times = found.name in ("jsonl", "csv")
+        return reading, Supply(reading.batches, vectors_by=made_by, has_own_times=own_times, owner=agent)
 
     async with target.planned_store() as memory:
         if library is not None:
             refuse_read_only(library)
-        reading = await asyncio.to_thread(open_source)
+        reading, supply = await asyncio.to_thread(open_source)
         now = datetime.now(UTC) if library is None else library.trash.now()
-        plan = await plan_transfer(await reading.supply(), memory, target, now, on_progress)
+        plan = await plan_transfer(verb, supply, memory, target, now, on_progress)
     notes = (*plan.notes, *(one_line(masked(note)) for note in reading.notes()))
-    facts = {**asdict(plan), "notes": notes}
-    return ImportPlan(**facts, path=path, verb=verb, reading=reading, flagged=len(reading.flagged))
+    return replace(plan, notes=notes, file=path, format=reading.format.name, flagged=len(reading.flagged))
 
 
 async def import_memories(
-    target: Target,
-    plan: ImportPlan,
-    on_clash: OnClash,
-    *,
-    on_progress: ProgressCallback | None = None,
+    target: Target, plan: Plan, on_clash: OnClash, *, on_progress: ProgressCallback | None = None
 ) -> Outcome:
     """Bring them in as one action, in constant memory; the store is made first where there is none.
 
     Doing it again goes on where it was cut off. Raises Refused when the files changed since it was planned, and what
     the store raises.
     """
-    verb = plan.verb
     if not plan.count:
-        return Outcome(verb, 0)
-    library = await target.make()
-    summary = f"{'imported' if verb == 'import' else 'hydrated'} {cut(one_line(plan.path.name), _KEY_CELLS)}"
-    return await Delivery(library, await plan.reading.supply(), on_clash).run(verb, summary, on_progress)
+        return Outcome(plan.verb, 0)
+    summary = f"{'imported' if plan.verb == 'import' else 'hydrated'} {cut(one_line(plan.file.name), _KEY_CELLS)}"
+    return await Delivery(await target.make(), plan.supply, on_clash).run(plan.verb, summary, on_progress)
