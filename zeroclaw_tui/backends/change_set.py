@@ -94,8 +94,8 @@ class ChangeSet:
     def _next_batch(self, writer: RowWriter) -> Sequence[Change]:
         """As many changes as the writer takes at once; all of them where a conflict refuses the set."""
         batch = self._pending
-        size = sum(change.size for change in batch)
-        while self._is_one_batch or not batch or (len(batch) < writer.batch_rows and size < BATCH_BYTES):
+        size, most_rows = sum(change.size for change in batch), writer.batch_rows
+        while self._is_one_batch or not batch or (len(batch) < most_rows and size < BATCH_BYTES):
             change = next(self._changes, None)
             if change is None:
                 break

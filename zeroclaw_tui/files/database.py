@@ -422,19 +422,16 @@ def bound(values: Iterable[Any]) -> tuple[str, list[Any]]:
 
     The sqlite3 module refuses text with surrogate escapes; such text is bound as bytes and cast back.
     """
-    marks: list[str] = []
-    ready: list[Any] = []
-    for value in values:
-        if isinstance(value, str) and not is_unicode(value):
-            marks.append("CAST(? AS TEXT)")
+    ready = list(values)
+    marks = ["?"] * len(ready)
+    for at, value in enumerate(ready):
+        if isinstance(value, str) and not value.isascii() and not is_unicode(value):
+            marks[at] = "CAST(? AS TEXT)"
             try:
-                ready.append(value.encode("utf-8", "surrogateescape"))
+                ready[at] = value.encode("utf-8", "surrogateescape")
             except UnicodeEncodeError:
                 # A lone surrogate of a command line or a JSON file is no byte of a database.
-                ready.append(value.encode("utf-8", "surrogatepass"))
-        else:
-            marks.append("?")
-            ready.append(value)
+                ready[at] = value.encode("utf-8", "surrogatepass")
     return ", ".join(marks), ready
 
 

@@ -24,6 +24,7 @@ SUPERSEDED_BY = "superseded_by"
 """A field that an edit can only clear (None), so that a superseded memory is current again."""
 
 _NOT_COMPARED = frozenset({"embedding", "line", "file_context", "expires_at"})
+_ENCODER = json.JSONEncoder(sort_keys=True)
 _CHANGES = "A memory has changed or was created again."
 
 
@@ -52,8 +53,12 @@ class Row:
         if self.table in (FILE, NOTES_FILE):
             data = self.values.get("bytes")
             return hashlib.sha256(data).hexdigest() if isinstance(data, bytes) else str(self.values.get("sha256"))
-        compared = {name: _comparable(value) for name, value in self.values.items() if name not in _NOT_COMPARED}
-        return hashlib.sha256(json.dumps(compared, sort_keys=True).encode()).hexdigest()
+        compared = {
+            name: {"blob": value.hex()} if isinstance(value, bytes) else value
+            for name, value in self.values.items()
+            if name not in _NOT_COMPARED
+        }
+        return hashlib.sha256(_ENCODER.encode(compared).encode()).hexdigest()
 
     @property
     def key(self) -> str:
@@ -63,7 +68,7 @@ class Row:
     @property
     def size(self) -> int:
         """The bytes of its values."""
-        return sum(_size(value) for value in self.values.values())
+        return sum(map(_size, self.values.values()))
 
     @classmethod
     def of(cls, entry: MemoryEntry) -> Row:
@@ -467,10 +472,6 @@ class Conflicts(Refused):
             ),
             hint="Choose overwrite, keep both (rename), or skip. You can undo all of them.",
         )
-
-
-def _comparable(value: Value) -> Any:
-    return {"blob": value.hex()} if isinstance(value, bytes) else value
 
 
 def _size(value: Value) -> int:
