@@ -12,8 +12,7 @@ from support.opened import opened_at
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.demo import make_demo
-from zeroclaw_tui.curation.turn_comparison import compare
-from zeroclaw_tui.curation.turns import recorded
+from zeroclaw_tui.curation.turns import compare, recorded
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 

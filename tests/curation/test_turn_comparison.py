@@ -14,8 +14,7 @@ from support.traces import NOW, RecordingInstall, Sent
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.changes import remove_memories
 from zeroclaw_tui.curation.library import Library, ProfileChoice
-from zeroclaw_tui.curation.turn_comparison import ComparedTurn, compare
-from zeroclaw_tui.curation.turns import recorded
+from zeroclaw_tui.curation.turns import ComparedTurn, compare, recorded
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 
 LATER = NOW + timedelta(hours=1)

@@ -14,8 +14,7 @@ from support.traces import RecordingInstall, Sent
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.recall import prompt_for
-from zeroclaw_tui.curation.turn_comparison import compare, trial_of_turn
-from zeroclaw_tui.curation.turns import recorded
+from zeroclaw_tui.curation.turns import compare, recorded, trial_of_turn
 from zeroclaw_tui.scoring.profiles import RerankSettings, ScoringSettings
 
 VERSION = "0.8.4"

@@ -17,8 +17,7 @@ from zeroclaw_tui.memory.text import counted, cut, one_line
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.turn_comparison import ComparedTurn
-    from zeroclaw_tui.curation.turns import TurnLog
+    from zeroclaw_tui.curation.turns import ComparedTurn, TurnLog
 
 MAX_FIRST_TURNS = 10
 """Turns that are shown before what comes, if --since does not ask for more."""
@@ -55,7 +54,7 @@ async def tail(library: Library, given: argparse.Namespace, now: datetime) -> in
 
 async def _print_turns(library: Library, given: argparse.Namespace, log: TurnLog, printed: set[str]) -> None:
     """Print turns, and those remarks on the trace that were not printed before."""
-    from zeroclaw_tui.curation.turn_comparison import compare
+    from zeroclaw_tui.curation.turns import compare
 
     broken = f"{counted(log.broken_lines, 'line')} of the trace could not be read." if log.broken_lines else ""
     every = map(one_line, filter(None, (*log.problems, broken, log.why_nothing)))

@@ -1,4 +1,4 @@
-"""The turns that ZeroClaw recorded in its trace: listed and followed.
+"""The turns that ZeroClaw recorded in its trace: listed, followed, and compared with a recall made now.
 
 A line of ZeroClaw >= 0.8.0 is a JSON object with `message`, `@timestamp`, `trace_id`, `zeroclaw` and `attributes`.
 """
@@ -9,23 +9,28 @@ import asyncio
 import json
 import os
 import re
-from collections.abc import AsyncGenerator, Iterator, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Collection, Iterator, Mapping
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from zeroclaw_tui.backends.lookup import entries_with_key
 from zeroclaw_tui.backends.tables import sanitised
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.toml import read_toml
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.recall import prompt_for, turn_limit
 from zeroclaw_tui.files.disk import names_in
 from zeroclaw_tui.memory.days import moment
-from zeroclaw_tui.memory.recall import Rule
-from zeroclaw_tui.scoring.profiles import parse_version
+from zeroclaw_tui.memory.errors import UsageError
+from zeroclaw_tui.memory.recall import RecallRequest, Rule
+from zeroclaw_tui.memory.text import counted, first_names
+from zeroclaw_tui.scoring.keywords import words
+from zeroclaw_tui.scoring.profiles import ScoringProfile, Trial, parse_version, profile_for
 
-MASKED = "*[REDACTED]"
+_MASKED = "*[REDACTED]"
 """What a trace has in place of the rest of a credential."""
 _DEFAULT_PATH = "state/runtime-trace.jsonl"
 _PATH_KEYS = ("log_persistence_path", "runtime_trace_path")
@@ -64,10 +69,6 @@ _TURNS_ON = (
     'log_persistence = "rolling", log_persistence_max_entries = 10000 and log_llm_request_payload = "full" turn '
     "recording on (ZeroClaw 0.8.2 and later); then restart ZeroClaw. The trace holds your chats."
 )
-
-
-class BrokenLine(ValueError):
-    """A line that is no JSON object of ZeroClaw."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,32 +132,23 @@ def _trace_root(config: MemoryConfig) -> Path:
 def read_event(line: bytes) -> Turn | Mapping[str, Any] | None:
     """Read a turn, or the attributes of a message that came in by a channel; None from other lines.
 
-    Raises BrokenLine.
+    Raises ValueError or RecursionError for a line that is no JSON object of ZeroClaw.
     """
     line = line.strip()
-    if not line:
-        return None
-    if not (line.startswith(b"{") and line.endswith(b"}")):
-        raise BrokenLine
+    if line and not (line.startswith(b"{") and line.endswith(b"}")):
+        raise ValueError("not an object")
     if not any(word in line for word in _WANTED):
         return None
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
-        raise BrokenLine from None
-    attributes = _table(found.get("attributes"))
+    found = json.loads(line)
+    attributes, zeroclaw = _table(found.get("attributes")), _table(found.get("zeroclaw"))
     if found.get("message") == "channel inbound message":
         return attributes
-    return _read_turn(found, attributes) if found.get("message") == "llm_request" else None
-
-
-def _read_turn(found: Mapping[str, Any], attributes: Mapping[str, Any]) -> Turn | None:
-    at, zeroclaw = moment(_text(found, "@timestamp")), _table(found.get("zeroclaw"))
-    if at is None:
-        raise BrokenLine
     trace_id = _text(found, "trace_id") or _text(attributes, "trace_id")
-    if trace_id is None:
+    if found.get("message") != "llm_request" or trace_id is None:
         return None
+    at = moment(_text(found, "@timestamp"))
+    if at is None:
+        raise ValueError("no time")
     iteration = attributes.get("iteration")
     session, message_id = _text(zeroclaw, "session_key"), _text(attributes, "message_id")
     rule: Rule = "channel" if message_id is not None else "library" if session is not None else "cli"
@@ -185,19 +177,18 @@ def _with_request(turn: Turn, attributes: Mapping[str, Any]) -> Turn:
         return replace(turn, why_not_sent=_NO_REQUEST)
     if attributes.get("request_messages_truncated") is True:
         return replace(turn, why_not_sent=_CUT)
-    try:
+    texts: dict[str, list[str]] = {"system": [], "user": []}
+    with suppress(ValueError, RecursionError):
         messages = json.loads(payload)
-    except (ValueError, RecursionError):
-        messages = None
-    tables = [_table(message) for message in messages] if isinstance(messages, list) else []
-    users = [_text(table, "content") or "" for table in tables if table.get("role") == "user"]
-    found = _USER_MESSAGE.fullmatch(users[-1]) if users else None
+        for message in map(_table, messages if isinstance(messages, list) else ()):
+            texts.setdefault(str(message.get("role")), []).append(_text(message, "content") or "")
+    found = _USER_MESSAGE.fullmatch(texts["user"][-1]) if texts["user"] else None
     if found is None:
         return replace(turn, why_not_sent=_NO_MESSAGE)
     query, block, rule = found["text"], found["block"], turn.rule
     if block is None:
         # ZeroClaw up to 0.8.2 puts those of channels at the end of the system prompt: in a group there may be two.
-        system = next((_text(table, "content") for table in tables if table.get("role") == "system"), None) or ""
+        system = "".join(texts["system"][:1])
         start = system.find(_BLOCK_START)
         block = system[start + 2 :] if start >= 0 and system.endswith(_BLOCK_END) else ""
     if query.lower().startswith(_SCHEDULED):
@@ -208,7 +199,7 @@ def _with_request(turn: Turn, attributes: Mapping[str, Any]) -> Turn:
     return replace(turn, query=query, sent=block, rule=rule)
 
 
-def with_inbound(turn: Turn, inbound: Mapping[str, Any]) -> Turn:
+def _with_inbound(turn: Turn, inbound: Mapping[str, Any]) -> Turn:
     """The turn of a channel with what the attributes of its incoming message say of the chat."""
     turn = replace(turn, query=_text(inbound, "content") or "")
     target, sender = _text(inbound, "reply_target"), turn.sender
@@ -245,7 +236,7 @@ def _mask(found: re.Match[str]) -> str:
     value = found[2] or found[3] or found[4]
     quote = '"' if '"' in found[0] else ""
     name = f"{quote}{found[1]}{quote}: " if ":" in found[0] else f"{found[1]}="
-    return f"{name}{quote}{value[:4]}{MASKED}{quote}"
+    return f"{name}{quote}{value[:4]}{_MASKED}{quote}"
 
 
 def _text(table: Mapping[str, Any], name: str) -> str | None:
@@ -344,7 +335,7 @@ class _Reader:
             for line in lines:
                 try:
                     event = read_event(line)
-                except BrokenLine:
+                except (ValueError, RecursionError):
                     self._broken_lines += 1
                     continue
                 if isinstance(event, Turn):
@@ -359,7 +350,7 @@ class _Reader:
         if turn.iteration > 1:
             turn = replace(turn, sent=None, why_not_sent=_NO_FIRST_REQUEST)
         inbound = self._inbound.get((turn.sender, turn.message_id))
-        return turn if inbound is None else with_inbound(turn, inbound)
+        return turn if inbound is None else _with_inbound(turn, inbound)
 
 
 def _lines_from_end(file: BinaryIO, start: int, end: int) -> Iterator[bytes]:
@@ -372,3 +363,133 @@ def _lines_from_end(file: BinaryIO, start: int, end: int) -> Iterator[bytes]:
         rest, *lines = (file.read(size) + rest).split(b"\n")
         yield from reversed(lines)
     yield rest
+
+
+# A turn compared with a recall made now.
+
+_MAX_CHANGES = 10_000
+_TRACE_PRECISION = timedelta(milliseconds=1)
+"""ZeroClaw saves a message, and right after that traces what it sends with it, in whole milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedTurn:
+    """A turn next to the block of a recall made now, masked as the trace masks; None where no recall could be made.
+
+    `equal` says whether both have the same memories, by key. It is None where a memory that existed then was edited or
+    deleted since (`changed_since` has the keys), and where there is nothing to compare.
+    """
+
+    turn: Turn
+    trial: Trial
+    predicted: str | None = None
+    equal: bool | None = None
+    why_not_equal: str | None = None
+    changed_since: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        of_turn = {name: getattr(self.turn, name) for name in ("at", "agent", "session", "channel", "query", "sent")}
+        compared = {name: getattr(self, name) for name in ("predicted", "equal", "why_not_equal")}
+        return {"turn": self.turn.id, **of_turn, **compared, "source": "trace"}
+
+    def sentence(self) -> str:
+        """Say whether what was sent is what is predicted, and which memories that is."""
+        if self.equal:
+            sent = f"Sent as predicted: {_memories(self.turn.sent or '')}."
+            return sent if self.turn.sent else "Nothing was sent before it, as predicted."
+        if self.equal is False:
+            return f"Not as predicted: {self.why_not_equal}"
+        if self.predicted is None:
+            return f"Not predicted: {self.why_not_equal}"
+        if self.turn.sent is None:
+            return f"Predicted: {_memories(self.predicted)}. {self.why_not_equal or ''}".strip()
+        changed = f" ({first_names(self.changed_since, longest=40)})" if self.changed_since else ""
+        return f"Not comparable: {self.why_not_equal}{changed}"
+
+
+def _memories(block: str) -> str:
+    """How many memories a block has, and the names of the first."""
+    keys = keys_of_block(block)
+    return f"{counted(len(keys))} ({first_names(keys, longest=40)})" if keys else "nothing"
+
+
+async def compare(library: Library, turn: Turn) -> ComparedTurn:
+    """Compare the turn with a recall made now. Raises InspectorError kinds."""
+    trial = trial_of_turn(library, turn)
+    if turn.sent is None and not turn.query.strip():
+        # A blank message lists the newest memories, which is another question than the one that is not recorded.
+        return ComparedTurn(turn, trial, why_not_equal=turn.why_not_sent or "The message is not recorded.")
+    prompt = await prompt_for(library, trial)
+    if prompt.result.lacks_vector_because is not None:
+        return ComparedTurn(turn, trial, why_not_equal=prompt.result.lacks_vector_because)
+    predicted = masked_as_in_trace(prompt.text)
+    if prompt.result.not_read_because is not None or turn.sent is None:
+        return ComparedTurn(turn, trial, predicted, None, prompt.result.not_read_because or turn.why_not_sent)
+    sent, recalled = keys_of_block(turn.sent), keys_of_block(predicted)
+    if sorted(sent) == sorted(recalled):
+        return ComparedTurn(turn, trial, predicted, equal=True)
+    if changed := await _changed_since(library, turn, {*sent, *recalled}):
+        return ComparedTurn(turn, trial, predicted, None, "changed since", changed)
+    only_sent, only_predicted = len({*sent} - {*recalled}), len({*recalled} - {*sent})
+    difference = f"{only_sent:,} sent and not predicted, {only_predicted:,} predicted and not sent."
+    return ComparedTurn(turn, trial, predicted, False, difference)
+
+
+def trial_of_turn(library: Library, turn: Turn) -> Trial:
+    """The recall of a turn: at its time, by its version where that is known, for its agent and its session scopes,
+    without the memories that were created after it."""
+    config, profile = library.config, _profile_of(library, turn)
+    agents: tuple[str, ...] | None = None
+    if turn.agent is not None and profile.agent_scope != "none":
+        agents = config.readable_by((turn.agent,))
+    limit = library.memory.about.recall_limit or turn_limit(config, profile, turn.rule, agents)
+    first, *further = turn.scopes or (None,)
+    request = RecallRequest(
+        turn.query,
+        limit,
+        session_id=first,
+        further_sessions=tuple(filter(None, further)),
+        agents=agents,
+        rule=turn.rule,
+        as_of=turn.at,
+        turn_limit=limit,
+        created_until=(turn.moment + _TRACE_PRECISION).isoformat(),
+    )
+    return Trial(request, profile, library.settings)
+
+
+def _profile_of(library: Library, turn: Turn) -> ScoringProfile:
+    profile = library.profile.profile
+    # Another program may have written anything as the version.
+    with suppress(UsageError):
+        recorded = profile_for(turn.version or profile.version)
+        profile = recorded if recorded.version != profile.version else profile
+    # Up to 0.8.2 a direct chat joins its two scopes, as all do later; only a group has a block for each.
+    if turn.rule == "channel" and not turn.is_group and len(turn.scopes or ()) > 1:
+        return ScoringProfile(profile.newer or profile.version, joins_scopes=True)
+    return profile
+
+
+async def _changed_since(library: Library, turn: Turn, keys: Collection[str]) -> tuple[str, ...]:
+    """Which of these memories, and of the deleted ones with a word of the message, existed at the turn and were edited
+    or deleted since."""
+
+    def is_later(text: str | None) -> bool:
+        at = moment(text)
+        return at is not None and at > turn.moment + _TRACE_PRECISION
+
+    changed: dict[str, None] = {}
+    # A key that the trace masks cannot be looked up.
+    for key in sorted(key for key in keys if _MASKED not in key):
+        existed = [entry for entry in await entries_with_key(library.memory, key) if not is_later(entry.timestamp)]
+        if not existed or any(entry.superseded_by or is_later(entry.updated_at) for entry in existed):
+            changed[key] = None
+    asked = {word.casefold() for word in words(turn.query)}
+    rows, _ = await library.trash.listing(limit=_MAX_CHANGES)
+    for row in rows:
+        entry = row.row.entry()
+        text = f"{entry.key} {entry.content}".casefold()
+        was_deleted = is_later(row.at) and not is_later(entry.timestamp)
+        if was_deleted and any(word in text for word in asked):
+            changed[entry.key] = None
+    return tuple(changed)

@@ -14,8 +14,7 @@ from textual.content import Content
 
 from zeroclaw_tui.backends.lookup import entries_with_key
 from zeroclaw_tui.curation.library import ProfileChoice
-from zeroclaw_tui.curation.turn_comparison import ComparedTurn, compare
-from zeroclaw_tui.curation.turns import Turn, TurnLog, follow, keys_of_block, recorded
+from zeroclaw_tui.curation.turns import ComparedTurn, Turn, TurnLog, compare, follow, keys_of_block, recorded
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
