@@ -153,7 +153,7 @@ async def test_old_actions_go_after_their_days_as_a_new_one_ends(trash, clock):
 
 
 async def test_deleted_memories_are_found_in_any_case_and_by_store(trash, install, clock):
-    first = await journaled(trash, *(deletion(number, f"Note {number} about Größe") for number in range(12)))
+    await journaled(trash, *(deletion(number, f"Note {number} about Größe") for number in range(12)))
     await journaled(trash, RowChange(a_row(71, "one"), a_row(71, "two")), verb="edit")
     counts = {text: (await trash.listing(text))[1] for text in ("NOTE 1", "GRÖSSE", "KEY11", "100%_")}
     assert counts == {"NOTE 1": 3, "GRÖSSE": 12, "KEY11": 1, "100%_": 0}
@@ -161,7 +161,6 @@ async def test_deleted_memories_are_found_in_any_case_and_by_store(trash, instal
     assert await other.listing() == ([], 0)
     rows, total = await other.listing(every_store=True, limit=1)
     assert (total, rows[0].store) == (12, STORE)
-    assert await trash.numbers(action=first) == [row.number for row in (await trash.listing())[0]]
 
 
 async def test_the_file_itself_stays_within_its_limit(trash, monkeypatch):

@@ -116,16 +116,10 @@ class DoctorFinding:
         return () if self.repair is None else REPAIR_STEPS[self.repair]
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "id": self.id,
-            "title": mask_secrets(self.title),
-            "risk": self.risk,
-            "risk_sentence": self.risk_sentence,
-            "repair": self.repair,
-            "repair_steps": list(self.repair_steps),
-            "by_hand": mask_secrets(self.by_hand),
-            "target": mask_secrets(self.target),
-        }
+        names = ("id", "title", "risk", "risk_sentence", "repair", "repair_steps", "by_hand", "target")
+        document = {name: getattr(self, name) for name in names}
+        masked = {name: mask_secrets(document[name]) for name in ("title", "by_hand", "target")}
+        return {**document, **masked, "repair_steps": list(self.repair_steps)}
 
 
 def fine(id: str, title: str, *, target: str = "") -> DoctorFinding:

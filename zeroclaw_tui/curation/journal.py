@@ -243,12 +243,12 @@ class Trash:
         found = await self.numbers(contains, every_store=every_store)
         return await self.versions(found[offset : offset + limit]), len(found)
 
-    async def numbers(self, contains: str = "", *, action: int | None = None, every_store: bool = False) -> list[int]:
-        """Return the numbers of all that `listing` returns, or of what one action deleted."""
+    async def numbers(self, contains: str = "", *, every_store: bool = False) -> list[int]:
+        """Return the numbers of all that `listing` returns."""
         needle = contains.casefold()
 
         def find(connection: sqlite3.Connection) -> list[int]:
-            found = numbers_in_trash(connection, None if every_store else self.store, action)
+            found = numbers_in_trash(connection, None if every_store else self.store)
             if not contains:
                 return found
             versions = find_versions(connection, self._codec, found)

@@ -242,12 +242,12 @@ def numbers(connection: sqlite3.Connection, query: str, *values: Any) -> list[in
     return [number for (number,) in connection.execute(query, values)]
 
 
-def numbers_in_trash(connection: sqlite3.Connection, store: str | None, action: int | None = None) -> list[int]:
+def numbers_in_trash(connection: sqlite3.Connection, store: str | None) -> list[int]:
     """Return the numbers of deleted memories, of one store or of all, the newest deletion first."""
     query = """SELECT c.number FROM changes c JOIN actions a ON a.number = c.action
       WHERE c.before IS NOT NULL AND c.after IS NULL AND c.undone = 0 AND c.table_name = 'memories'
-        AND a.store = coalesce(?, a.store) AND a.number = coalesce(?, a.number) ORDER BY c.number DESC"""
-    return numbers(connection, query, store, action)
+        AND a.store = coalesce(?, a.store) ORDER BY c.number DESC"""
+    return numbers(connection, query, store)
 
 
 def find_versions(connection: sqlite3.Connection, codec: RowCodec, wanted: Iterable[int]) -> Iterator[Version]:

@@ -27,8 +27,7 @@ from zeroclaw_tui.curation.traces.databases import (
     wipe,
 )
 from zeroclaw_tui.curation.traces.files import PlacedFile, PlacedFiles, TextPlace, not_read
-from zeroclaw_tui.curation.traces.matcher import TextMatcher
-from zeroclaw_tui.curation.traces.text_files import without_texts
+from zeroclaw_tui.curation.traces.matcher import TextMatcher, without_texts
 from zeroclaw_tui.files.disk import FileChangedError, read_bytes, replace_bytes, retry_if_changed
 from zeroclaw_tui.memory.change import Change, ProgressCallback, Row, RowVersion
 from zeroclaw_tui.memory.errors import InspectorError, Locked, Refused
@@ -116,16 +115,9 @@ class EraseReport:
         return "Nothing is left in the places that were searched" if self.is_complete else "Something is left"
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "at": self.at,
-            "backend": self.backend,
-            "location": self.location,
-            "texts": self.texts,
-            "complete": self.is_complete,
-            "erased": [place.as_json() for place in self.erased],
-            "left": [place.as_json() for place in self.left],
-            **self.scan.as_json(),
-        }
+        about = {name: getattr(self, name) for name in ("at", "backend", "location", "texts")}
+        erased, left = ([place.as_json() for place in places] for places in (self.erased, self.left))
+        return {**about, "complete": self.is_complete, "erased": erased, "left": left, **self.scan.as_json()}
 
     def sentences(self) -> list[str]:
         lines = [
