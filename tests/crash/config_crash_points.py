@@ -201,9 +201,7 @@ def main() -> int:
     def check() -> None:
         print(action.check(copy.with_name("copy-base"), copy, action.wanted), flush=True)
 
-    return killing.kill_at_points(
-        given.action, copy, given.points, lambda: action.act(copy), check, holds="old or new, and whole"
-    )
+    return killing.kill_at_points(given, copy, lambda: action.act(copy), check, holds="old or new, and whole")
 
 
 if __name__ == "__main__":

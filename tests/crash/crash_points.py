@@ -8,7 +8,6 @@ the trash, at damage SQLite finds, or where doing it again does not finish it.
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
 import struct
 import sys
@@ -145,16 +144,9 @@ async def check_all_back(library: Library, folder: Path, before: Rows) -> None:
     assert rows_of(folder) == before, "undoing did not bring everything back"
 
 
-def act(folder: Path, name: str) -> Callable[[], None]:
-    return lambda: asyncio.run(with_library(folder, ACTIONS[name]))
-
-
-def check(folder: Path, name: str, before: Rows) -> Callable[[], None]:
-    async def all_checks(library: Library) -> None:
-        await CHECKS[name](library, folder, before)
-        await check_all_back(library, folder, before)
-
-    return lambda: asyncio.run(with_library(folder, all_checks))
+async def check(library: Library, folder: Path, name: str, before: Rows) -> None:
+    await CHECKS[name](library, folder, before)
+    await check_all_back(library, folder, before)
 
 
 def main() -> int:
@@ -164,9 +156,12 @@ def main() -> int:
     make_install(place)
     before = rows_of(place)
     if given.action == "undo":
-        killing.in_child(act(place, "purge"))
+        killing.in_child(lambda: with_library(place, do_purge))
     return killing.kill_at_points(
-        given.action, place, given.points, act(place, given.action), check(place, given.action, before)
+        given,
+        place,
+        lambda: with_library(place, ACTIONS[given.action]),
+        lambda: with_library(place, lambda library: check(library, place, given.action, before)),
     )
 
 

@@ -9,7 +9,6 @@ where doing it again does not finish it.
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
 import sys
 from contextlib import closing
@@ -96,11 +95,7 @@ def main() -> int:
     make_install(place, given.action)
     before = rows_of(place, given.action)
     return killing.kill_at_points(
-        given.action,
-        place,
-        given.points,
-        lambda: asyncio.run(act(place, given.action)),
-        lambda: asyncio.run(check(place, given.action, before)),
+        given, place, lambda: act(place, given.action), lambda: check(place, given.action, before)
     )
 
 

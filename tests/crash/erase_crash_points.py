@@ -8,16 +8,14 @@ damage SQLite finds, or where erasing once more leaves a byte of the text.
 
 from __future__ import annotations
 
-import asyncio
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "curation" / "traces"))
 
 import erase_samples
-from crash_points import Work, with_library
+from crash_points import with_library
 from erase_samples import OTHERS, STAYING, TEXT, Layout, bytes_left, rows, words_left
 from support import kill_points, killing
 
@@ -65,19 +63,18 @@ def contents_of(folder: Path) -> list[str]:
     return rows(folder / "data" / "memory" / "brain.db", "SELECT content FROM memories ORDER BY rowid")
 
 
-def act(folder: Path, work: Work) -> Callable[[], None]:
-    return lambda: asyncio.run(with_library(folder, work))
-
-
 def main() -> int:
     given = killing.arguments(["erase"])
     place = given.folder / "copy"
     erase_samples.plant(place, LAYOUT)
-    killing.in_child(act(place, to_trash))
+    killing.in_child(lambda: with_library(place, to_trash))
     return killing.kill_at_points(
-        given.action, place, given.points, act(place, do_erase),
-        act(place, lambda library: check_erase(library, place)), holds=HOLDS,
-    )  # fmt: skip
+        given,
+        place,
+        lambda: with_library(place, do_erase),
+        lambda: with_library(place, lambda library: check_erase(library, place)),
+        holds=HOLDS,
+    )
 
 
 if __name__ == "__main__":

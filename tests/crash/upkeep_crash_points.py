@@ -8,10 +8,8 @@ finish it, or where undoing does not bring back the very rows.
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
 import sys
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -43,37 +41,31 @@ def texts(place: Place) -> Texts:
         return {row[0]: row[1:] for row in connection.execute("SELECT key, content, category FROM memories")}
 
 
-def act(place: Place, action: str) -> Callable[[], None]:
-    async def work() -> None:
-        library = await place.opened()
-        kill_points.mark()
-        await (changes.undo(library) if action == "undo" else do(library, place, ACTIONS[action]))
-        kill_points.mark()
+async def act(place: Place, action: str) -> None:
+    library = await place.opened()
+    kill_points.mark()
+    await (changes.undo(library) if action == "undo" else do(library, place, ACTIONS[action]))
+    kill_points.mark()
+    await library.close()
+
+
+async def check(place: Place, action: str, before: dict[str, Any], here: Texts, done: Texts) -> None:
+    library = await place.opened()
+    try:
+        await library.trash.recover(library.memory)
+        place.state()
+        for key, text in texts(place).items():
+            assert text in (here.get(key), done.get(key)), f"{key} is neither what it was nor what it shall be"
+        assert here.keys() & done.keys() <= texts(place).keys(), "a memory that stays in any case is gone"
+        if action != "undo":
+            await do(library, place, ACTIONS[action])
+            assert texts(place) == done, "doing it again did not finish it"
+        for _ in range(3):
+            if await library.trash.last() is not None:
+                await changes.undo(library)
+    finally:
         await library.close()
-
-    return lambda: asyncio.run(work())
-
-
-def check(place: Place, action: str, before: dict[str, Any], here: Texts, done: Texts) -> Callable[[], None]:
-    async def work() -> None:
-        library = await place.opened()
-        try:
-            await library.trash.recover(library.memory)
-            place.state()
-            for key, text in texts(place).items():
-                assert text in (here.get(key), done.get(key)), f"{key} is neither what it was nor what it shall be"
-            assert here.keys() & done.keys() <= texts(place).keys(), "a memory that stays in any case is gone"
-            if action != "undo":
-                await do(library, place, ACTIONS[action])
-                assert texts(place) == done, "doing it again did not finish it"
-            for _ in range(3):
-                if await library.trash.last() is not None:
-                    await changes.undo(library)
-        finally:
-            await library.close()
-        assert place.state() == before, "undoing did not bring everything back"
-
-    return lambda: asyncio.run(work())
+    assert place.state() == before, "undoing did not bring everything back"
 
 
 def main() -> int:
@@ -83,14 +75,13 @@ def main() -> int:
     place = make_place(copy, MEMORIES)
     before = place.state()
     if given.action == "undo":
-        killing.in_child(act(place, "hygiene"))
+        killing.in_child(lambda: act(place, "hygiene"))
     here, done = texts(place), Texts()
     return killing.kill_at_points(
-        given.action,
+        given,
         copy,
-        given.points,
-        act(place, given.action),
-        check(place, given.action, before, here, done),
+        lambda: act(place, given.action),
+        lambda: check(place, given.action, before, here, done),
         when_done=lambda: done.update(texts(place)),
     )
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
+import inspect
 import os
 import random
 import shutil
@@ -10,6 +12,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 from support import kill_points
@@ -26,7 +29,18 @@ def arguments(actions: Iterable[str], *switches: str) -> argparse.Namespace:
     return parser.parse_args()
 
 
-def in_child(work: Callable[[], None]) -> None:
+Work = Callable[[], object]
+"""A function, or a coroutine function."""
+
+
+def do(work: Work) -> None:
+    """Do a piece of work to its end."""
+    result = work()
+    if inspect.iscoroutine(result):
+        asyncio.run(result)
+
+
+def in_child(work: Work) -> None:
     """Threads of SQLite and asyncio stay in a process of their own, since this one forks."""
     child = os.fork()
     if child == 0:
@@ -34,7 +48,7 @@ def in_child(work: Callable[[], None]) -> None:
         # Nobody counts here, and unheard marks would end the process.
         signal.signal(signal.SIGUSR1, signal.SIG_IGN)
         try:
-            work()
+            do(work)
             code = 0
         except BaseException:  # noqa: BLE001 - a forked child must never return into its parent's code
             traceback.print_exc()
@@ -47,11 +61,10 @@ def in_child(work: Callable[[], None]) -> None:
 
 
 def kill_at_points(
-    name: str,
+    given: argparse.Namespace,
     place: Path,
-    points: int | None,
-    act: Callable[[], None],
-    check: Callable[[], None],
+    act: Work,
+    check: Work,
     *,
     holds: str = "every memory whole",
     when_done: Callable[[], object] = lambda: None,
@@ -60,17 +73,17 @@ def kill_at_points(
 
     `when_done` sees the place after the run that was not killed. Gives an exit code, and says how it went on stdout.
     """
-    base = place.with_name(f"{place.name}-base")
+    name, base = given.action, place.with_name(f"{place.name}-base")
     shutil.copytree(place, base, symlinks=True)
-    whole = kill_points.run(act)
+    whole = kill_points.run(partial(do, act))
     if whole.code != 0 or not whole.calls:
         raise SystemExit(f"the {name} itself failed: {whole}")
     when_done()
     killed = 0
-    for point in _chosen(whole.calls, points):
+    for point in _chosen(whole.calls, given.points):
         shutil.rmtree(place)
         shutil.copytree(base, place, symlinks=True)
-        ended = kill_points.run(act, kill_before=point)
+        ended = kill_points.run(partial(do, act), kill_before=point)
         if ended.code:
             raise SystemExit(f"the {name} failed without being killed at call {point}")
         killed += ended.was_killed

@@ -8,11 +8,9 @@ lost, or where doing it again does not finish it.
 
 from __future__ import annotations
 
-import asyncio
 import sys
-from collections.abc import Callable, Coroutine
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -95,14 +93,9 @@ ACTIONS = {"snapshot": (write, check_written), "make": (make, check_made)}
 def main() -> int:
     given = killing.arguments(ACTIONS)
     place = given.folder / "copy"
-    act, check = (_on(work, place) for work in ACTIONS[given.action])
+    act, check = (partial(work, Install(place, place / "workspace")) for work in ACTIONS[given.action])
     prepare(place, given.action)
-    return killing.kill_at_points(given.action, place, given.points, act, check, holds="every file whole")
-
-
-def _on(work: Callable[[Install], Coroutine[Any, Any, None]], folder: Path) -> Callable[[], None]:
-    install = Install(folder, folder / "workspace")
-    return lambda: asyncio.run(work(install))
+    return killing.kill_at_points(given, place, act, check, holds="every file whole")
 
 
 if __name__ == "__main__":

@@ -8,9 +8,7 @@ finish it or brings anything twice, or where undoing does not leave the target a
 
 from __future__ import annotations
 
-import asyncio
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -54,36 +52,28 @@ def state(folder: Path, backend: str) -> list[object]:
     return sorted(f"{file.name} {line}" for file in files for line in file.read_text().splitlines() if line[:2] == "- ")
 
 
-def act(folder: Path, backend: str) -> Callable[[], None]:
-    async def work() -> None:
-        async with opened(folder) as library:
-            target = await open_target(library, backend, str(folder / PLACES[backend]), "0.7.5", environ={})
-            kill_points.mark()
-            await copy_memories(library, target, EVERYTHING, "skip")
-            kill_points.mark()
-            await target.close()
-
-    return lambda: asyncio.run(work())
+async def act(folder: Path, backend: str) -> None:
+    async with opened(folder) as library:
+        target = await open_target(library, backend, str(folder / PLACES[backend]), "0.7.5", environ={})
+        kill_points.mark()
+        await copy_memories(library, target, EVERYTHING, "skip")
+        kill_points.mark()
+        await target.close()
 
 
-def check(
-    folder: Path, backend: str, before: list[object], source: list[object], done: list[object]
-) -> Callable[[], None]:
-    async def work() -> None:
-        assert stored(folder / "zc" / "workspace" / "memory" / "brain.db") == source, "the source changed"
-        async with opened(folder) as library:
-            target = await open_target(library, backend, str(folder / PLACES[backend]), "0.7.5", environ={})
-            outcome = await copy_memories(library, target, EVERYTHING, "skip")
-            assert (outcome.verified, outcome.differs, outcome.left) == (MEMORIES, 0, 0), outcome
-            assert state(folder, backend) == done, "doing it again did not finish it"
-            assert target.library is not None
-            for _ in range(3):
-                if await target.library.trash.last() is not None:
-                    await changes.undo(target.library)
-            await target.close()
-        assert state(folder, backend) == before, "undoing did not leave what was there"
-
-    return lambda: asyncio.run(work())
+async def check(folder: Path, backend: str, before: list[object], source: list[object], done: list[object]) -> None:
+    assert stored(folder / "zc" / "workspace" / "memory" / "brain.db") == source, "the source changed"
+    async with opened(folder) as library:
+        target = await open_target(library, backend, str(folder / PLACES[backend]), "0.7.5", environ={})
+        outcome = await copy_memories(library, target, EVERYTHING, "skip")
+        assert (outcome.verified, outcome.differs, outcome.left) == (MEMORIES, 0, 0), outcome
+        assert state(folder, backend) == done, "doing it again did not finish it"
+        assert target.library is not None
+        for _ in range(3):
+            if await target.library.trash.last() is not None:
+                await changes.undo(target.library)
+        await target.close()
+    assert state(folder, backend) == before, "undoing did not leave what was there"
 
 
 def main() -> int:
@@ -94,11 +84,10 @@ def main() -> int:
     before, source = state(copy, given.action), stored(copy / "zc" / "workspace" / "memory" / "brain.db")
     done: list[object] = []
     return killing.kill_at_points(
-        given.action,
+        given,
         copy,
-        given.points,
-        act(copy, given.action),
-        check(copy, given.action, before, list(source), done),
+        lambda: act(copy, given.action),
+        lambda: check(copy, given.action, before, list(source), done),
         when_done=lambda: done.extend(state(copy, given.action)),
     )
 
