@@ -1,4 +1,4 @@
-"""Two texts of one origin: what they differ in, line by line, and both changes in one text."""
+"""Two texts of one origin: what they differ in, line by line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ MOST_COMPARED = 1_000_000
 """Texts with more pairs of lines are compared by their rarer lines."""
 _MOST_SEARCHED = 100_000_000
 """Texts with more pairs of lines are taken as one block."""
-MARKERS = ("<<<<<<< mine", "=======", ">>>>>>> theirs")
 
 Block = tuple[int, int, int]
 
@@ -67,50 +66,6 @@ def _diff(old: Sequence[str], new: Sequence[str], *, whole: bool) -> Iterator[Di
             yield from (DiffLine(" ", line) for line in old[start : start + before])
             yield DiffLine("…", f"{left_out:,} lines unchanged")
             yield from (DiffLine(" ", line) for line in old[at_old - after : at_old])
-
-
-def merge(base: str, mine: str, theirs: str) -> tuple[str, int]:
-    """Both changes in one text, and the number of conflicts; a conflict has both versions between markers."""
-    if mine == theirs or theirs == base:
-        return mine, 0
-    if mine == base:
-        return theirs, 0
-    origin, left, right = (text.split("\n") for text in (base, mine, theirs))
-    merged: list[str] = []
-    conflicts = 0
-    at_origin = at_left = at_right = 0
-    for start, start_left, start_right, length in _in_all_three(origin, left, right):
-        part, clashes = _merged(origin[at_origin:start], left[at_left:start_left], right[at_right:start_right])
-        merged += part
-        conflicts += clashes
-        merged += origin[start : start + length]
-        at_origin, at_left, at_right = start + length, start_left + length, start_right + length
-    return "\n".join(merged), conflicts
-
-
-def _merged(origin: Sequence[str], left: Sequence[str], right: Sequence[str]) -> tuple[Sequence[str], int]:
-    if left == right or right == origin:
-        return left, 0
-    if left == origin:
-        return right, 0
-    return [MARKERS[0], *left, MARKERS[1], *right, MARKERS[2]], 1
-
-
-def _in_all_three(origin: Sequence[str], left: Sequence[str], right: Sequence[str]) -> Iterator[tuple[int, ...]]:
-    """Runs of lines that all three have, as starts in each and a length; last an empty one at the ends."""
-    in_left, in_right = equal_blocks(origin, left), equal_blocks(origin, right)
-    at_left = at_right = 0
-    while at_left < len(in_left) and at_right < len(in_right):
-        start_a, left_start, length_a = in_left[at_left]
-        start_b, right_start, length_b = in_right[at_right]
-        start, end = max(start_a, start_b), min(start_a + length_a, start_b + length_b)
-        if start < end:
-            yield start, left_start + start - start_a, right_start + start - start_b, end - start
-        if start_a + length_a < start_b + length_b:
-            at_left += 1
-        else:
-            at_right += 1
-    yield len(origin), len(left), len(right), 0
 
 
 def equal_blocks(old: Sequence[str], new: Sequence[str]) -> list[Block]:

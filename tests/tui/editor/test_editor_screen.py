@@ -191,19 +191,6 @@ async def test_keeping_theirs_or_typing_on_writes_nothing(library: Library) -> N
     assert (await stored(library, "fav_food")).entry().content == "Theirs."
 
 
-async def test_both_versions_are_edited_and_saved_with_the_other_fields(library: Library) -> None:
-    async with in_conflict(library, content="Theirs.", session_id="s2") as (app, pilot):
-        await press(pilot, "b")
-        assert area(app).text.split("\n")[0] == "<<<<<<< mine"
-        assert "Lines that both changed are between markers." in screen_words(app)
-        area(app).load_text("Both")
-        app.screen.query_one("#category", Input).value = "notes"
-        await press(pilot, "ctrl+s")
-    assert len(app.results) == 1
-    entry = (await stored(library, "fav_food")).entry()
-    assert (entry.content, entry.category, entry.session_id) == ("Both", "notes", "s2")
-
-
 async def test_a_deleted_memory_can_be_stored_as_new(library: Library) -> None:
     """With all its fields and what was typed; or one types on."""
     row = await stored(library, "fav_food")

@@ -21,7 +21,7 @@ from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.memory.change import Row
 from zeroclaw_tui.tui import external
-from zeroclaw_tui.tui.rooms.editor import EditorScreen, edit_externally
+from zeroclaw_tui.tui.rooms.editor import EditorScreen
 from zeroclaw_tui.tui.widgets.text_fields import ContentArea
 
 HOSTILE = "a\r\nb\rc\x00d\x1b]0;x\x07\u202e ␛\n"
@@ -68,7 +68,7 @@ def stored_in(folder: Path) -> list[str]:
 
 
 def outside(library: Library, row: Row) -> ScreenApp:
-    return ScreenApp(work=lambda app: edit_externally(app, library, row))
+    return ScreenApp(lambda: EditorScreen(library, row, is_outside=True))
 
 
 async def test_an_edit_reaches_the_file_and_can_be_undone(library: Library) -> None:
@@ -162,16 +162,16 @@ async def test_a_change_while_the_editor_was_open_is_shown(
     assert stored_in(temporary_files) == []
 
 
-async def test_what_cannot_be_saved_stays_in_its_file(
+async def test_what_cannot_be_saved_stays_on_the_screen(
     library: Library, tmp_path: Path, temporary_files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A store that takes no writes any more: the sentence, and where what was typed is."""
+    """A store that takes no writes any more: the sentence, and what was typed outside."""
     script = "path.write_text('Mine.')"
     monkeypatch.setenv("VISUAL", editor_program(tmp_path, script))
     row = await row_of(library, "plain")
     small_store.change(library.config.database, "DROP TRIGGER memories_au")
     app = outside(library, row)
-    async with app.run_test(notifications=True) as pilot:
-        await until(pilot, lambda: app.results)
-        await until(pilot, lambda: "Your text is saved in" in screen_words(app))
-    assert stored_in(temporary_files) == ["Mine."]
+    async with running(app) as (_, pilot):
+        await until(pilot, lambda: "memories_au" in screen_words(app))
+        assert app.screen.query_one(ContentArea).text == "Mine."
+    assert stored_in(temporary_files) == []

@@ -415,19 +415,19 @@ class BrowserRoom(ChangingRoom[None]):
 
     @changing
     async def action_edit(self, library: Library) -> None:
+        await self._edit(library)
+
+    @changing
+    async def action_edit_in_editor(self, library: Library) -> None:
+        await self._edit(library, is_outside=True)
+
+    async def _edit(self, library: Library, *, is_outside: bool = False) -> None:
         from zeroclaw_tui.tui.rooms.editor import EditorScreen
 
         row = await self._stored_here(library)
         if row is not None:
-            await self._after_writing(library, await self.app.push_screen_wait(EditorScreen(library, row)))
-
-    @changing
-    async def action_edit_in_editor(self, library: Library) -> None:
-        from zeroclaw_tui.tui.rooms.editor import edit_externally
-
-        row = await self._stored_here(library)
-        if row is not None:
-            await self._after_writing(library, await edit_externally(self.app, library, row))
+            screen = EditorScreen(library, row, is_outside=is_outside)
+            await self._after_writing(library, await self.app.push_screen_wait(screen))
 
     @changing
     async def action_show_again(self, library: Library) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
@@ -16,12 +16,12 @@ from textual.widgets import Static
 
 from zeroclaw_tui.backends.lookup import why_fixed
 from zeroclaw_tui.curation.changes import edit_memory, store_memory
+from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.memory.change import Conflict, Draft, Edit, Row, Value
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import EDITABLE
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, UsageError
 from zeroclaw_tui.memory.text import cut, display_text, one_line
-from zeroclaw_tui.memory.text_difference import MARKERS, merge
 from zeroclaw_tui.tui.actions import difference_content
 from zeroclaw_tui.tui.dialogs import DIALOG_CSS, Answer, Dialog, Question, yes_or_no
 from zeroclaw_tui.tui.external import edit_text
@@ -31,7 +31,6 @@ from zeroclaw_tui.tui.widgets.text_fields import ContentPane, LineInput, OneOf, 
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.outcome import Outcome
 
 _KEY_CELLS = 48
 _MAX_LINE_LENGTH = 5_000
@@ -48,15 +47,13 @@ FIELDS = {
 _OF_EVERY_DRAFT = ("content", "key", "category")
 """The fields that a new memory has in every store, also where they cannot be changed afterwards."""
 _NO_YES = ("no", "yes")
-_MARKED = "Lines that both changed are between markers. Choose before you save."
-Way = Literal["type on", "leave"]
-"""What to do after a conflict instead of saving."""
 
 
-class EditorScreen(Dialog["Outcome"]):
-    """Edit a memory, or write a new one where `row` is None; `typed` has fields that were written elsewhere.
+class EditorScreen(Dialog[Outcome]):
+    """Edit a memory, or write a new one where `row` is None.
 
     Gives what saving did, or None when it was left. What was typed stays until it is saved, or discarded by a yes.
+    `is_outside` opens the content in the person's editor at once, and saves what comes back.
     """
 
     CSS_PATH: ClassVar[CSSPathType | None] = [DIALOG_CSS, "editor.tcss"]
@@ -69,7 +66,7 @@ class EditorScreen(Dialog["Outcome"]):
         Binding("escape", "step_out", "leave", id="editor.leave", tooltip="Close; asks first if you typed something"),
     ]
 
-    def __init__(self, library: Library, row: Row | None, *, typed: Mapping[str, Value] | None = None) -> None:
+    def __init__(self, library: Library, row: Row | None, *, is_outside: bool = False) -> None:
         key = "" if row is None else cut(one_line(row.entry().key), _KEY_CELLS)
         super().__init__("A new memory" if row is None else f"Edit {key}", None)
         self.add_class("-whole")
@@ -78,8 +75,8 @@ class EditorScreen(Dialog["Outcome"]):
         if row is not None:
             entry = row.entry()
             self._before = {name: _as_typed(name, getattr(entry, name)) for name in (*FIELDS, "content")}
-        self._first = self._before | {name: _as_typed(name, value) for name, value in (typed or {}).items()}
-        self._content = ContentPane(self._first["content"], why_fixed=self._why_not("content"), id="content")
+        self._content = ContentPane(self._before["content"], why_fixed=self._why_not("content"), id="content")
+        self._is_outside = is_outside
         self._is_saving = False
         self._tried: Mapping[str, str] = {}
         """All values that were tried to be saved last."""
@@ -106,16 +103,17 @@ class EditorScreen(Dialog["Outcome"]):
                 value = f"{one_line(self._before[name][:200])}  " if is_stored else ""
                 yield Static(f"{value}{why}", classes="why", markup=False)
             elif name == "pinned":
-                yield OneOf(_NO_YES, self._first[name], id=name)
+                yield OneOf(_NO_YES, self._before[name], id=name)
             else:
-                yield LineInput(self._first[name], placeholder=hint, id=name)
+                yield LineInput(self._before[name], placeholder=hint, id=name)
 
     def on_mount(self) -> None:
         if self._row is None:
             self.query_one("#key").focus()
         else:
             self._content.focus_inside(at_end=True)
-        self._say_what_is_between_markers()
+        if self._is_outside:
+            self.call_after_refresh(self._save_from_outside)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if self._is_saving and action in ("save", "write_outside", "step_out"):
@@ -128,7 +126,7 @@ class EditorScreen(Dialog["Outcome"]):
     def on_input_changed(self) -> None:
         # Messages of what was typed before ctrl+s may come after the answer to it.
         if self._values() != self._tried:
-            self._say_what_is_between_markers()
+            self._say("")
 
     def on_text_area_changed(self) -> None:
         self.on_input_changed()
@@ -165,6 +163,18 @@ class EditorScreen(Dialog["Outcome"]):
             edited.discard()
         self._say(edited.sentence)
 
+    async def _save_from_outside(self) -> None:
+        """Save what the person's editor left, or leave where nothing was changed there."""
+        edited = edit_text(self.app, self._content.content)
+        if edited.text is None:
+            severity: Literal["error", "information"] = "error" if edited.is_failure else "information"
+            self.app.notify(display_text(edited.sentence), severity=severity, markup=False)
+            self.dismiss(None)
+        else:
+            await self._content.put(edited.text)
+            edited.discard()
+            self.action_save()
+
     def action_step_out(self) -> None:
         """Leave at once, or ask when something was typed."""
         if self.holds_text:
@@ -182,17 +192,46 @@ class EditorScreen(Dialog["Outcome"]):
             values = {name: _stored(name, typed) for name, typed in self.changed().items()}
             if self._row is None:
                 draft = _draft({"category": "core"} | values, field_values(self).get("agent"))
-                saved: Outcome | Way = await store_memory(self._library, draft)
+                self.dismiss(await store_memory(self._library, draft))
             else:
-                saved = await save_edit(self.app, self._library, self._row, values)
+                await self._save_edit(self._row, values)
         except InspectorError as error:
             self._set_saving(False)
             self._say(str(error))
-            return
-        if saved == "type on":
+
+    async def _save_edit(self, base: Row, values: Mapping[str, Value]) -> None:
+        """Change these fields of a row as it was opened, and leave; or type on. Raises InspectorError kinds.
+
+        A row that changed in the meantime is shown next to the typed text, each time it changes; a deleted one can be
+        stored as new.
+        """
+        while True:
+            try:
+                self.dismiss(await edit_memory(self._library, base.id, Edit(dict(values)), base.fingerprint))
+                return
+            except Conflict as conflict:
+                theirs = conflict.theirs
+            except NotFound:
+                await self._store_as_new(base, values)
+                return
+            answer = await self.app.push_screen_wait(await asyncio.to_thread(conflict_question, base, theirs))
+            if answer is None:
+                self._set_saving(False)
+                return
+            if answer == "theirs":
+                self.dismiss(None)
+                return
+            base = theirs
+
+    async def _store_as_new(self, base: Row, values: Mapping[str, Value]) -> None:
+        title = "This memory was deleted while you edited it. Store it as a new one?"
+        if not await self.app.push_screen_wait(yes_or_no(title, None, "Store as new")):
             self._set_saving(False)
-        else:
-            self.dismiss(None if isinstance(saved, str) else saved)
+            return
+        memory = self._library.memory
+        writable = [name for name in EDITABLE if name in _OF_EVERY_DRAFT or not why_fixed(memory, name)]
+        fields = {name: base.values.get(name) for name in writable}
+        self.dismiss(await store_memory(self._library, _draft({**fields, **values}, base.agent)))
 
     def _set_saving(self, is_saving: bool) -> None:
         self._is_saving = self.query_one("#form").disabled = is_saving
@@ -203,9 +242,6 @@ class EditorScreen(Dialog["Outcome"]):
 
     def _say(self, sentence: str) -> None:
         self.query_one("#problem", Static).update(display_text(sentence))
-
-    def _say_what_is_between_markers(self) -> None:
-        self._say(_MARKED if any(line in MARKERS for line in self._content.content.split("\n")) else "")
 
     def _values(self) -> dict[str, str]:
         """The text of every field."""
@@ -259,74 +295,13 @@ def _draft(values: Mapping[str, Value], agent: str | None) -> Draft:
     )
 
 
-async def save_edit(app: App[Any], library: Library, row: Row, values: Mapping[str, Value]) -> Outcome | Way:
-    """Change these fields of a row as it was opened. Runs in a worker, since it may have to ask.
-
-    A row that changed in the meantime is shown next to the typed text, each time it changes; a deleted one can be
-    stored as new. Raises every other InspectorError.
-    """
-    base = row
-    while True:
-        try:
-            return await edit_memory(library, row.id, Edit(dict(values)), base.fingerprint)
-        except Conflict as conflict:
-            theirs = conflict.theirs
-        except NotFound:
-            return await _store_as_new(app, library, base, values)
-        answer = await app.push_screen_wait(await asyncio.to_thread(conflict_question, base, theirs))
-        if answer == "merge":
-            contents = (base.entry().content, str(values.get("content", base.entry().content)), theirs.entry().content)
-            merged, _ = await asyncio.to_thread(merge, *contents)
-            editor = EditorScreen(library, theirs, typed={**values, "content": merged})
-            return await app.push_screen_wait(editor) or "type on"
-        if answer != "mine":
-            return "type on" if answer is None else "leave"
-        base = theirs
-
-
-async def _store_as_new(app: App[Any], library: Library, base: Row, values: Mapping[str, Value]) -> Outcome | Way:
-    title = "This memory was deleted while you edited it. Store it as a new one?"
-    if not await app.push_screen_wait(yes_or_no(title, None, "Store as new")):
-        return "type on"
-    writable = [name for name in EDITABLE if name in _OF_EVERY_DRAFT or not why_fixed(library.memory, name)]
-    fields = {name: base.values.get(name) for name in writable}
-    return await store_memory(library, _draft({**fields, **values}, base.agent))
-
-
-async def edit_externally(app: App[Any], library: Library, row: Row) -> Outcome | None:
-    """Open a memory's content in the person's editor and save what comes back; None when nothing was changed.
-
-    Runs in a worker. A notification reports every failure, with the file that has the typed text. Leaving
-    the comparison with a newer version opens the editor screen.
-    """
-    edited = edit_text(app, row.entry().content)
-    if edited.sentence:
-        severity: Literal["error", "information"] = "error" if edited.is_failure else "information"
-        app.notify(display_text(edited.sentence), severity=severity, markup=False)
-    if edited.text is None:
-        return None
-    values: dict[str, Value] = {"content": edited.text}
-    try:
-        saved = await save_edit(app, library, row, values)
-    except InspectorError as error:
-        sentence = f"{error} Your text is saved in {edited.file}."
-        app.notify(display_text(sentence), title=error.title, severity="error", markup=False)
-        return None
-    outcome = None if isinstance(saved, str) else saved
-    if saved == "type on":
-        outcome = await app.push_screen_wait(EditorScreen(library, row, typed=values))
-    edited.discard()
-    return outcome
-
-
-def conflict_question(base: Row, theirs: Row) -> Question[Literal["mine", "theirs", "merge"]]:
+def conflict_question(base: Row, theirs: Row) -> Question[Literal["mine", "theirs"]]:
     """Ask what to do with a memory that is `theirs` now and was `base` when it was opened."""
     entry = theirs.entry()
     written = Content.styled(f"The other version, written {absolute_time(entry.updated_at or '')}:\n", MUTED)
-    answers: list[Answer[Literal["mine", "theirs", "merge"]]] = [
+    answers: list[Answer[Literal["mine", "theirs"]]] = [
         Answer("m", "Keep mine", "mine", "what you did not change stays as stored now"),
         Answer("t", "Keep theirs", "theirs", "your changes are discarded"),
-        Answer("b", "Edit both", "merge", "the merge of both opens in the editor"),
     ]
     title = f"{cut(one_line(entry.key), _KEY_CELLS)} changed while you edited it"
     return Question(title, Content.assemble(written, difference_content(base.entry(), entry)), "Type on", answers)

@@ -73,7 +73,7 @@ class ReaderRoom(Room[None]):
             return
         rows = self._browser.rows
         self.query_one(MemoryDetail).show(*shown)
-        place = f"{rows.place:,} of {rows.row_count:,}"
+        place = f"{rows.cursor + 1:,} of {rows.row_count:,}"
         marked = " · ● marked" if shown.entry.id in rows.marked else ""
         self.query_one("#place", Static).update(Content.styled(f"{place}{marked}", MUTED))
         self.refresh_bindings()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import accumulate
 from typing import Any, TypeAlias
 
 from textual.cache import LRUCache
@@ -31,8 +32,8 @@ from zeroclaw_tui.tui.widgets.rows import (
 )
 from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, Column, TableList
 
-ListedRow: TypeAlias = "MemoryEntry | RankedRow | float | None"
-"""A memory of a listing, None while it is not loaded; a result of a recall, or the threshold between two of them."""
+ListedRow: TypeAlias = "MemoryEntry | RankedRow | None"
+"""A memory of a listing, None while it is not loaded; or a result of a recall."""
 _MAX_LOADED = 4000
 _MAX_ASKED = 200
 _STRIPS = 512
@@ -80,7 +81,7 @@ class ListedMemories(Sequence["MemoryEntry | None"]):
         self._fresh.update(handles)
 
 
-def position(handles: Sequence[Handle | None], wanted: Handle | None, near: int) -> int | None:
+def position(handles: Sequence[Handle], wanted: Handle | None, near: int) -> int | None:
     """The position of a handle, searched first at its old place; None when it is missing."""
     if wanted is None:
         return None
@@ -102,7 +103,7 @@ class MemoryList(TableList[ListedRow]):
         handles: Sequence[Handle]
 
     def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(divider=self._threshold_words, id=id)
+        super().__init__(id=id)
         self.marked = Marks()
         self._listing = ListedMemories()
         self._look = ListingLook(NEWEST_STORED, datetime(1970, 1, 1, tzinfo=UTC))
@@ -117,18 +118,12 @@ class MemoryList(TableList[ListedRow]):
     @property
     def row_count(self) -> int:
         """How many memories there are to select."""
-        return len(self._rows if self._ranking is None else self._ranking.rows)
+        return len(self._rows)
 
     @property
-    def place(self) -> int:
-        """Which of them the cursor is on, from 1."""
-        line_at = None if self._ranking is None else self._ranking.line_at
-        return self.cursor + 1 - (line_at is not None and self.cursor > line_at)
-
-    @property
-    def handles(self) -> Sequence[Handle | None]:
-        """The handle of each row; None for the line of the threshold."""
-        return self._listing.handles if self._ranking is None else [_handle_of(row) for row in self._rows]
+    def handles(self) -> Sequence[Handle]:
+        """The handle of each row."""
+        return self._listing.handles if self._ranking is None else self._ranking.handles
 
     @property
     def selected_entry(self) -> MemoryEntry | None:
@@ -181,9 +176,9 @@ class MemoryList(TableList[ListedRow]):
         is_same_query = self._recall is not None and self._recall.request.query == result.request.query
         at_cursor = self._handle_at(self.cursor) if is_same_query else None
         self._recall, self._ranking, self._posted = result, Ranking.of(result, edited), None
-        rows = self._ranking.lines
-        place = position([_handle_of(row) for row in rows], at_cursor, self.cursor)
-        self.set_rows(rows, cursor=place if place is not None else self.cursor if is_same_query else 0)
+        place = position(self._ranking.handles, at_cursor, self.cursor)
+        cursor = place if place is not None else self.cursor if is_same_query else 0
+        self.set_rows(self._ranking.rows, cursor=cursor)
 
     def go_to(self, handle: Handle) -> None:
         """Put the cursor on this row of a listing, where it is one."""
@@ -212,7 +207,7 @@ class MemoryList(TableList[ListedRow]):
         anchor = position(handles, self.marked.anchor, self.cursor)
         first, last = sorted((self.cursor if anchor is None else anchor, self.cursor))
         self.marked.anchor = self._handle_at(self.cursor)
-        return [handle for handle in handles[first : last + 1] if handle is not None]
+        return handles[first : last + 1]
 
     def has_mark(self, row: ListedRow) -> bool:
         entry = _entry_of(row)
@@ -244,10 +239,15 @@ class MemoryList(TableList[ListedRow]):
         return lines
 
     def row_strips(self, at: int) -> list[Strip]:
+        """The lines of a row, below the line of the threshold where that is before it."""
         place = (at, at == self.cursor, self.has_focus)
         strips = self._strips.get(place)
         if strips is None:
-            strips = self._strips[place] = super().row_strips(at)
+            strips = super().row_strips(at)
+            if self._ranking is not None and at == self._ranking.line_at:
+                words = threshold_words(self._ranking.threshold, self.scrollable_content_region.width - 2)
+                strips.insert(0, self._strip(Content.styled(f" {words}", "muted")))
+            self._strips[place] = strips
         return strips
 
     def redraw(self) -> None:
@@ -275,9 +275,6 @@ class MemoryList(TableList[ListedRow]):
     def _show_listing(self, cursor: int) -> None:
         self._ranking = self._recall = None
         self.set_rows(self._listing, cursor=cursor)
-
-    def _threshold_words(self, row: ListedRow) -> str | None:
-        return threshold_words(row, self.scrollable_content_region.width - 2) if isinstance(row, float) else None
 
     def _texts(self, row: RankedRow) -> list[Content]:
         """The lines of a result's memory: the first in its column, the others below the scores too."""
@@ -308,13 +305,12 @@ class MemoryList(TableList[ListedRow]):
     def _measure(self) -> None:
         """Be as high as the rows are; the texts of a short recall use the lines that are free below it."""
         if self._ranking is not None and self.is_mounted:
-            rows = self._ranking.rows
-            others = len(self._rows) - len(rows) + sum(row.reason is not None for row in rows)
+            rows, line_at = self._ranking.rows, self._ranking.line_at
+            others = (line_at is not None) + sum(row.reason is not None for row in rows)
             free = (self.lines_in_sight - others) // max(1, len(rows))
             self._text_lines = max(_LEAST_TEXT_LINES, min(_MOST_TEXT_LINES, free))
-            self._starts = [0]
-            for row in self._rows:
-                self._starts.append(self._starts[-1] + len(self.row_lines(row)))
+            heights = (len(self.row_lines(row)) + (at == line_at) for at, row in enumerate(rows))
+            self._starts = [*accumulate(heights, initial=0)]
         super()._measure()
 
     def _post_highlight(self) -> None:
@@ -341,8 +337,3 @@ def _entry_of(row: ListedRow) -> MemoryEntry | None:
     if isinstance(row, RankedRow):
         return row.result.entry
     return row if isinstance(row, MemoryEntry) else None
-
-
-def _handle_of(row: ListedRow) -> Handle | None:
-    entry = _entry_of(row)
-    return None if entry is None else entry.handle

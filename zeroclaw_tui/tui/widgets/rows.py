@@ -12,7 +12,7 @@ from typing import Any
 from rich.cells import cell_len
 from textual.content import Content
 
-from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.query import Sort, SortField
 from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import one_line, size_shown
@@ -117,6 +117,11 @@ class Ranking:
         if edited is not None and all(row.result.entry.id != edited.id for row in rows):
             rows.append(RankedRow(ScoredEntry(edited, 0, None, stage=FELL_OUT), True, FELL_OUT))
         return cls(tuple(rows), line_at, recall.threshold)
+
+    @property
+    def handles(self) -> Sequence[Handle]:
+        """The handle of each row."""
+        return [row.result.entry.handle for row in self.rows]
 
     @property
     def lines(self) -> list[RankedRow | float]:
