@@ -402,15 +402,14 @@ def path_typed(typed: str) -> Path:
         raise UsageError("Home directory not found.") from error
 
 
-class ProgressScreen(ModalScreen[None]):
+class ProgressScreen(Dialog[None]):
     """A sentence, a bar, a count. It leaves by itself once the change is over; a `total` of 0 is unknown."""
 
-    CSS_PATH = "dialogs.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "stop", "stop after this batch")]
+    keys = "esc stops after this batch"
 
     def __init__(self, sentence: str, total: int) -> None:
-        super().__init__()
-        self._sentence = sentence
+        super().__init__(sentence, None)
         self._total = total
         self._done = 0
         self._is_stopped = False
@@ -421,13 +420,11 @@ class ProgressScreen(ModalScreen[None]):
         self._done = done
         return not self._is_stopped
 
-    def compose(self) -> ComposeResult:
-        with Vertical(id="progress"):
-            yield Static(Content(self._sentence), id="sentence")
-            yield Static(self._so_far(), id="so-far")
-            yield Static("esc stops after this batch", id="keys", markup=False)
+    def compose_answers(self) -> ComposeResult:
+        yield Static(self._so_far(), id="so-far")
 
     def on_mount(self) -> None:
+        self.add_class("-typed")
         self.set_interval(_FOLLOWED_SECONDS, self.follow)
 
     def follow(self) -> None:
@@ -440,7 +437,8 @@ class ProgressScreen(ModalScreen[None]):
 
     def action_stop(self) -> None:
         self._is_stopped = True
-        self.query_one("#keys", Static).update("Stopping after this batch …")
+        self.keys = "Stopping after this batch …"
+        self.say("")
 
     def _so_far(self) -> Content:
         if not self._total:
