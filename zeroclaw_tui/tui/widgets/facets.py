@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, NamedTuple
@@ -101,17 +101,28 @@ class FacetList(OptionList):
 
     def _rebuild(self) -> None:
         here = self._rows[self.highlighted] if self.highlighted is not None else None
-        self._rows = []
-        options: list[Option] = []
-        for part in _TITLES:
-            values = self.values(part)
-            if values:
-                options += self._section(part, values, is_first=not options)
-        for superseded in self.values("superseded"):
-            options += [self._option(None, Content(" ")), self._value(superseded)]
-        self.set_options(options)
+        lines = list(self._facet_lines())
+        self._rows = [row for row, _ in lines]
+        self.set_options([Option(line, disabled=row is None) for row, line in lines])
         if here is not None and here in self._rows:
             self.highlighted = self._rows.index(here)
+
+    def _facet_lines(self) -> Iterator[tuple[tuple[Part, str] | None, Content]]:
+        """The lines of the pane, each with the value that it narrows the list to."""
+        width, gap = max(_LEAST_WIDTH, self.scrollable_content_region.width), ""
+        for part, title in _TITLES.items():
+            values = self.values(part)
+            shown = [one for at, one in enumerate(values) if at < _MOST_VALUES or self.view.has(part, one.value)]
+            if shown:
+                yield None, Content.styled(gap + title, STRONG)
+                gap = "\n"
+            for one in shown:
+                yield (part, one.value), facet_line(one, self.view, width)
+            if len(values) > len(shown):
+                yield None, Content.styled(f"  {len(values) - len(shown):,} more in F", MUTED)
+        for one in self.values("superseded"):
+            yield None, Content(" ")
+            yield (one.part, one.value), facet_line(one, self.view, width)
 
     def values(self, part: Part) -> list[FacetValue]:
         """The values of a part that the list can be narrowed to."""
@@ -129,23 +140,6 @@ class FacetList(OptionList):
         # The list cannot be narrowed to memories without a date.
         every = ((value, count) for value, count in {**missing, **counts}.items() if value != NO_DATE)
         return [FacetValue(part, value, value_words(part, value), count) for value, count in every]
-
-    def _section(self, part: Part, values: Sequence[FacetValue], *, is_first: bool) -> list[Option]:
-        title = _TITLES[part] if is_first else f"\n{_TITLES[part]}"
-        shown = [one for at, one in enumerate(values) if at < _MOST_VALUES or self.view.has(part, one.value)]
-        options = [self._option(None, Content.styled(title, STRONG)), *map(self._value, shown)]
-        if len(values) > len(shown):
-            rest = f"  {len(values) - len(shown):,} more in F"
-            options.append(self._option(None, Content.styled(rest, MUTED)))
-        return options
-
-    def _option(self, row: tuple[Part, str] | None, content: Content) -> Option:
-        self._rows.append(row)
-        return Option(content, disabled=row is None)
-
-    def _value(self, one: FacetValue) -> Option:
-        width = max(_LEAST_WIDTH, self.scrollable_content_region.width)
-        return self._option((one.part, one.value), facet_line(one, self.view, width))
 
 
 def facet_line(one: FacetValue, view: View, width: int) -> Content:

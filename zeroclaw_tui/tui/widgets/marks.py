@@ -14,8 +14,6 @@ from zeroclaw_tui.memory.query import MemoryFilter
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.base import Memory
 
-_BATCH_SIZE = 500
-
 
 class Marks:
     """Marked memories in the order of marking, or all that pass a filter but for some.
@@ -90,29 +88,21 @@ class Marks:
 
     async def mark_at(self, memory: Memory, handles: Sequence[Handle]) -> None:
         """Mark the memories at these positions."""
-        for start in range(0, len(handles), _BATCH_SIZE):
-            self.put(await versions_at(memory, handles[start : start + _BATCH_SIZE]))
+        self.put(await versions_at(memory, handles))
 
     async def resolve(self, memory: Memory) -> None:
         """Read the version of every new mark; marks of deleted rows, and of rows that cannot change, are removed."""
-        if self.every is not None:
-            return
         asked = {one: handle for one, handle in self._handles.items() if one not in self._versions}
-        handles, found = list(asked.values()), dict[Handle, RowVersion]()
+        if self.every is not None or not asked:
+            return
         try:
-            for start in range(0, len(handles), _BATCH_SIZE):
-                part = await versions_at(memory, handles[start : start + _BATCH_SIZE])
-                found |= {version.handle: version for version in part}
+            # By its id, since another memory may now be at the place of a deleted row.
+            found = {version.id: version for version in await versions_at(memory, list(asked.values()))}
         except Refused:
             self.drop(asked)
             raise
-        for one, handle in asked.items():
-            version = found.get(handle)
-            # Another memory may now be at the place of a deleted row.
-            if one in self._handles and version is not None and version.id == one:
-                self.put([version])
-            else:
-                self.drop([one])
+        self.put(found[one] for one in asked if one in found and one in self._handles)
+        self.drop(one for one in asked if one not in found)
 
     async def resolve_again(self, memory: Memory, ids: Iterable[str] | None = None) -> None:
         """These memories, or all, were changed here: their marks hold for what they are now."""
