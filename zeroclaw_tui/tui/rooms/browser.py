@@ -52,11 +52,9 @@ BROWSER_COMMANDS = (
     Command("search", "slash", "search", "Search the memories", True, priority=True,
             synonyms="find query look for recall", shell="recall {query}"),
     Command("explain", "x", "explain", "Explain why this memory is recalled or not", True,
-            synonyms="why reason stages miss score", shell="explain {key} --query {query}",
-            target="tab"),
+            synonyms="why reason stages miss score", shell="explain {key} --query {query}", target="tab"),
     Command("what_if", "w", "what-if", "Try other settings", True, synonyms="weights threshold tune",
-            shell="recall {query} --set memory.vector_weight={number}",
-            target="tab"),
+            shell="recall {query} --set memory.vector_weight={number}", target="tab"),
     Command("edit", "e", "edit", "Edit this memory", True, True, synonyms="change fix correct", shell="edit {key}"),
     Command("delete", "d", "delete", "Delete the marked memories, or this one", True, True,
             synonyms="remove forget purge", shell="forget {key}"),
@@ -77,8 +75,7 @@ BROWSER_COMMANDS = (
             shell="edit {key} --unsupersede"),
     Command("copies", "", "copies", "Other copies of this text", synonyms="backups leftovers also found"),
     Command("prompt", "", "prompt", "The text ZeroClaw puts before a message", synonyms="injected context",
-            shell="prompt {query}",
-            target="tab"),
+            shell="prompt {query}", target="tab"),
     Command("similar", "s", "similar", "Find memories similar to this one", synonyms="near neighbours vector",
             shell="similar {key}"),
     Command("conversation", "", "conversation", "The conversation this memory came from", synonyms="talk chat source"),
@@ -87,8 +84,7 @@ BROWSER_COMMANDS = (
     Command("hygiene", "", "hygiene", "Preview hygiene", synonyms="retention archive", shell="hygiene --dry-run",
             target="tab"),
     Command("health", "", "health", "Check the store for problems and repair them", synonyms="doctor fix statistics",
-            shell="doctor",
-            target="tab"),
+            shell="doctor", target="tab"),
     Command("snapshot", "", "snapshot", "Write, compare and hydrate a snapshot", shell="hydrate --dry-run",
             target="tab"),
     Command("re_embed", "", "re-embed", "Re-embed this memory", writes=True, synonyms="vector", shell="reindex"),
@@ -179,7 +175,7 @@ class BrowserRoom(ChangingRoom[None]):
             from zeroclaw_tui.tui.rooms.panes import BrowserPanes
             from zeroclaw_tui.tui.widgets.lines import KeyLine
 
-            self._panes = BrowserPanes(self.clock, self.pace, id="panes")
+            self._panes = BrowserPanes(library, self.clock, self.pace)
             await self.query("#opening").remove()
             await self.mount_all([self._panes, KeyLine()])
         self.library, self._copies = library, ()

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
 
 _KEY_CELLS = 48
-_MAX_LINE_LENGTH = 5_000
-"""Characters; a longer field is left as it is."""
 FIELDS = {
     "key": ("key", "a unique key"),
     "category": ("category", "core, daily, conversation or your own"),
@@ -254,8 +252,6 @@ class EditorScreen(Dialog[Outcome]):
         if not is_in_every_store and (why := why_fixed(self._library.memory, name)):
             return why
         before = "" if name == "content" else self._before[name]
-        if len(before) > _MAX_LINE_LENGTH:
-            return "Too long to edit here."
         return None if can_edit_in_line(before) else "Hidden characters: use `memory edit`"
 
 

@@ -98,9 +98,9 @@ class BrowserPanes(Vertical):
     shown: var[Shown | None] = var(None, init=False, always_update=True)
     """What the detail shows; None where the list is empty."""
 
-    def __init__(self, clock: Callable[[], datetime], pace: Pace, id: str | None = None) -> None:
-        super().__init__(id=id, classes="-empty")
-        self.library: Library | None = None
+    def __init__(self, library: Library, clock: Callable[[], datetime], pace: Pace) -> None:
+        super().__init__(id="panes", classes="-empty")
+        self.library = library
         self._clock = clock
         self._pace = pace
         self._is_loading = self._has_recalled = self._has_searched = False
@@ -232,14 +232,14 @@ class BrowserPanes(Vertical):
                 self._memory,
                 page.found,
                 notes=(*(page.recall.notes if page.recall else ()), self._vector_words()),
-                can_write=self._open_library.read_only_because is None,
+                can_write=self.library.read_only_because is None,
                 hidden=page.counts.superseded if page.counts is not None else 0,
             )
             empty.show(*why_empty)
 
     def _vector_words(self) -> str:
         recall = self.page.recall
-        if self.library is None or recall is None or self.library.embedder is None:
+        if recall is None or self.library.embedder is None:
             return ""
         is_fetched = self.library.waits_for(recall.request.query)
         return words.vector_words(recall, self.library.embedding_host if is_fetched else None)
@@ -262,9 +262,8 @@ class BrowserPanes(Vertical):
 
     def show_header(self) -> None:
         """Show which store this is, and how it is scored now."""
-        if self.library is not None:
-            self.app.sub_title = location_words(self.library)
-            self.screen.query_one(StoreFacts).show(self.library)
+        self.app.sub_title = location_words(self.library)
+        self.screen.query_one(StoreFacts).show(self.library)
 
     def stop_loading(self) -> None:
         """Ask the store nothing more."""
@@ -300,7 +299,7 @@ class BrowserPanes(Vertical):
         if before.scope != view.scope and self.rows.marked.every is not None:
             # What was marked was all that passed the filter before.
             self.rows.marked.clear()
-        if self.library is None or not self._is_loading:
+        if not self._is_loading:
             return
         now, recall = self._clock(), self.page.recall if view.is_recall else None
         self._show(now=now, recall=recall, found=None, bad_pattern=None, is_answered=False)
@@ -404,7 +403,7 @@ class BrowserPanes(Vertical):
     @property
     def _waits_for_enter(self) -> bool:
         """Whether what is in the search line is recalled only with Enter: the store is too big for every letter."""
-        if self.library is None or self.page.counts is None or self.view.mode is not Mode.RECALL:
+        if self.page.counts is None or self.view.mode is not Mode.RECALL:
             return False
         most, typed = self._memory.about.slow_recall_above, self._search_bar.input.value
         return most is not None and self.page.counts.total > most and bool(typed.strip()) and typed != self.view.query
@@ -464,7 +463,7 @@ class BrowserPanes(Vertical):
 
     async def _rank(self, view: View, now: datetime, keep_place: bool, edited: MemoryEntry | None) -> None:
         """Show what the agent would recall or what is similar, then how many memories pass the filters."""
-        library, started, request = self._open_library, self._pace.stopwatch(), self._request(view, now)
+        library, started, request = self.library, self._pace.stopwatch(), self._request(view, now)
         if view.is_similar:
             steps = self._similar(view, request)
         else:
@@ -493,7 +492,7 @@ class BrowserPanes(Vertical):
         from zeroclaw_tui.curation.similar import similar_memories
 
         text = view.query if view.similar_to is None else ""
-        found = await similar_memories(self._open_library, entry=view.similar_to, text=text, limit=_MAX_SIMILAR)
+        found = await similar_memories(self.library, entry=view.similar_to, text=text, limit=_MAX_SIMILAR)
         yield _similar_ranking(found, request)
 
     async def _read_rows(self, handles: Sequence[Handle]) -> None:
@@ -504,14 +503,14 @@ class BrowserPanes(Vertical):
 
     async def _scan(self, entries: Sequence[MemoryEntry]) -> None:
         """Mark what the agent does not get, after the rows are there: long contents are read for it."""
-        withheld = [entry for entry in await self._open_library.scanned(entries) if entry.withheld]
+        withheld = [entry for entry in await self.library.scanned(entries) if entry.withheld]
         if withheld:
             self.rows.put_rows(withheld)
 
     async def _read_entry(self, entry: MemoryEntry, result: ScoredEntry | None) -> None:
         """Show one memory in full."""
         whole = await whole_entry(self._memory, entry.handle) if entry.is_excerpt else entry
-        (scanned,) = await self._open_library.scanned([whole])
+        (scanned,) = await self.library.scanned([whole])
         selected = self.rows.selected_entry
         # Its part in one recall has no place among the results of another.
         if selected is not None and (selected.handle, self.rows.selected_result) == (entry.handle, result):
@@ -542,16 +541,11 @@ class BrowserPanes(Vertical):
             self.call_later(self.look_again)
 
     @property
-    def _open_library(self) -> Library:
-        assert self.library is not None
-        return self.library
-
-    @property
     def _memory(self) -> Memory:
-        return self._open_library.memory
+        return self.library.memory
 
     def _request(self, view: View, now: datetime) -> RecallRequest:
-        return view.request(now, self._open_library.config, self._memory.about.recall_limit)
+        return view.request(now, self.library.config, self._memory.about.recall_limit)
 
     async def _painted(self) -> None:
         """Wait until what is shown now is painted."""
