@@ -245,8 +245,13 @@ class Room(Screen[Result], Generic[Result]):
         placeholder = "Keys: type to search, ⏎ runs one, ctrl+y copies its shell command"
         self.app.push_screen(Palette(providers=[RoomKeys], placeholder=placeholder))
 
+    def step_out(self) -> bool:
+        """Go one step back within the room; False where there is none."""
+        return False
+
     def action_step_out(self) -> None:
-        self.action_leave()
+        if not self.step_out():
+            self.action_leave()
 
     def action_leave(self) -> None:
         self.dismiss()

@@ -167,14 +167,14 @@ class ChangesRoom(Listing, StoreRoom):
     def action_trash(self) -> None:
         self._go_to(self._first if self._place == "deleted" else "deleted")
 
-    def action_step_out(self) -> None:
-        """From the detail to the list, from the rows to the changes, and then back."""
-        if self.go(-1):
-            return
-        if self._place == self._first:
-            self.action_leave()
-        else:
+    def step_out(self) -> bool:
+        """From the detail to the list, from the rows to the changes."""
+        if super().step_out():
+            return True
+        is_further = self._place != self._first
+        if is_further:
             self._go_to(self._first)
+        return is_further
 
     def _go_to(self, place: Place) -> None:
         self._place = place

@@ -119,6 +119,10 @@ class Listing(Loaded):
         self.show_loaded()
         self.screen.refresh_bindings()
 
+    def step_out(self) -> bool:
+        """From the detail to the list; False in the list."""
+        return self.go(-1)
+
     def go(self, step: int) -> bool:
         """Go one pane further or back, from the lists to the text; False where there is none."""
         panes = (*self.query(TableList), self.query_one(AboutPane))

@@ -152,11 +152,6 @@ class LiveRoom(Listing, StoreRoom):
         self._turns, self._broken_lines = {}, 0
         self.reload()
 
-    def action_step_out(self) -> None:
-        """From the detail to the list, and then back."""
-        if not self.go(-1):
-            self.action_leave()
-
     async def load(self) -> None:
         """Read what is recorded, and follow it."""
         if self.pace.poll is None:

@@ -129,11 +129,6 @@ class StoresRoom(Listing, Room["Candidate | None"]):
     def action_reload(self) -> None:
         self.reload()
 
-    def action_step_out(self) -> None:
-        """From the detail to the list, and then back."""
-        if not self.go(-1):
-            self.action_leave()
-
     def action_copy_here(self) -> None:
         start_work(self, "copy-write", guarded, self, self._copy, exclusive=False)
 

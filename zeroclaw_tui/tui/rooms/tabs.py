@@ -132,10 +132,9 @@ class TabbedRoom(StoreRoom):
         """What is under the cursor of the tab as well, for the lines of a shell."""
         return super().shell_facts() | self.tab.shell_facts()
 
-    def action_step_out(self) -> None:
-        """One step back in the tab, or out of the room."""
-        if not self.tab.step_out():
-            self.action_leave()
+    def step_out(self) -> bool:
+        """Go one step back in the tab; False where there is none."""
+        return self.tab.step_out()
 
     def stop(self) -> None:
         """Cancel what loads in any tab."""

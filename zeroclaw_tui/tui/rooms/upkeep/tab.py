@@ -74,7 +74,7 @@ class UpkeepTab(Listing, RoomTab, Vertical):
     def step_out(self) -> bool:
         """Cancel a check, else go one pane back; False in the first one."""
         if not self.is_loading:
-            return self.go(-1)
+            return super().step_out()
         self.stop_loading()
         self.query_one(TitleLine).say("Check cancelled. Press r to check again.")
         return True

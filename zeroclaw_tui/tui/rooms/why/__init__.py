@@ -199,14 +199,14 @@ class WhyRoom(TabbedRoom):
             self.inquiry.ask_about()
             self.tab.open()
 
-    def action_step_out(self) -> None:
-        """From the message to the answer, from the list to the settings, from there out."""
+    def step_out(self) -> bool:
+        """From the message to the answer, from the list to the settings."""
         if not self._is_typing:
-            super().action_step_out()
-        elif self.tab.has_class("-empty"):
-            self.action_leave()
-        else:
+            return super().step_out()
+        is_answered = not self.tab.has_class("-empty")
+        if is_answered:
             self.set_focus(self.tab.reader)
+        return is_answered
 
     @changing
     async def action_write(self, library: Library) -> None:
