@@ -17,12 +17,11 @@ from zeroclaw_tui.curation.recall import GatheredEvidence, gather_evidence
 from zeroclaw_tui.curation.setting_change import complaints_of
 from zeroclaw_tui.curation.trial_settings import SETTINGS, Setting, Tried
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.recall import RecallResult
 from zeroclaw_tui.scoring.profiles import Trial
 from zeroclaw_tui.scoring.what_if import ComparedRow, Comparison, compare
-from zeroclaw_tui.tui.commands import Command, show_failure, start_work
+from zeroclaw_tui.tui.commands import Command
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, choice
 from zeroclaw_tui.tui.format import fit, shown_line, shown_words
 from zeroclaw_tui.tui.rooms.why.pane import Inquiry, Pane
@@ -59,9 +58,11 @@ class WhatIfPane(Pane):
 
     def __init__(self, inquiry: Inquiry) -> None:
         super().__init__(inquiry)
-        self.before: RecallResult | None = None
-        """The recall with the settings as they are; None before an answer."""
-        self.gathered: tuple[GatheredEvidence, ...] = ()
+        self._gathered: list[GatheredEvidence] = []
+        """The evidence for the recall as it is, then for trials that need more."""
+        self._gathered_for: tuple[int, Trial] | None = None
+        self._before: RecallResult | None = None
+        """The recall with the settings as they are."""
         self.comparison: Comparison | None = None
         self.sessions: Sequence[str] = ()
         """The sessions that can be tried, the busiest first."""
@@ -100,14 +101,9 @@ class WhatIfPane(Pane):
         self.settings.cursor = SETTINGS.index((*self.inquiry.tried.changed, *SETTINGS)[0])
 
     @property
-    def question(self) -> tuple[int, Trial]:
-        """What the evidence and the recall as it is depend on."""
-        return self.inquiry.number, self.inquiry.tried.before
-
-    @property
-    def is_answered(self) -> bool:
-        """Whether the trial can be judged by what was gathered for this message."""
-        return super().is_answered and self._serving is not None
+    def question(self) -> tuple[int, Tried]:
+        """What the comparison depends on."""
+        return self.inquiry.number, self.inquiry.tried
 
     @property
     def reader(self) -> Widget:
@@ -135,55 +131,35 @@ class WhatIfPane(Pane):
         """The result of the trial in one line; empty while nothing is modified or known."""
         return self.comparison.words if self.comparison is not None and self.inquiry.tried.changed else ""
 
-    @property
-    def _serving(self) -> GatheredEvidence | None:
-        """The evidence by which the trial can be judged."""
-        return next((one for one in self.gathered if one.serves(self.inquiry.trial)), None)
-
     async def ask(self) -> None:
-        """Gather everything the trial can be judged by; what was gathered for this message already is used again."""
-        tried, question = self.inquiry.tried, self.question
-        facets = await count_facets(self.library.memory, MemoryFilter(), tried.before.request.as_of)
-        gathered = list(self.gathered) if self.answered == question else []
-        gathered = gathered or [await gather_evidence(self.library, tried.before)]
-        before = await gathered[0].replay(tried.before)
-        if not any(one.serves(tried.now) for one in gathered):
-            gathered.append(await gather_evidence(self.library, tried.now))
-        self.sessions = tuple(name for name in facets.by.get("session", ()) if name)
-        self.answered, self.before, self.gathered = question, before, tuple(gathered)
-
-    def show_loaded(self) -> None:
-        """Compare the trial with the recall as it is, where what was gathered is enough for it."""
-        if self.answered is None:
-            self.before = self.comparison = None
-            self.gathered = ()
-        super().show_loaded()
-        if self._serving is not None:
-            start_work(self, "what-if-replay", self._replay)
-
-    async def _replay(self) -> None:
-        tried, gathered, before = self.inquiry.tried, self._serving, self.before
-        if gathered is None or before is None:
-            return
-        try:
-            after = await gathered.replay(tried.now)
-        except SearchInterrupted:
-            # The message changed, and its own answer comes.
-            return
-        except InspectorError as error:
-            show_failure(self, error)
-            return
-        self.comparison = compare(before, after)
+        """Compare the trial with the recall as it is; the store is asked once for each message and kind of search."""
+        number, tried = question = self.question
+        if self._before is None or self._gathered_for != (number, tried.before):
+            facets = await count_facets(self.library.memory, MemoryFilter(), tried.before.request.as_of)
+            self.sessions = tuple(name for name in facets.by.get("session", ()) if name)
+            evidence = await gather_evidence(self.library, tried.before)
+            self._before, self._gathered = await evidence.replay(tried.before), [evidence]
+            self._gathered_for = number, tried.before
+        serving = next((one for one in self._gathered if one.serves(tried.now)), None)
+        if serving is None:
+            serving = await gather_evidence(self.library, tried.now)
+            self._gathered.append(serving)
+        after = await serving.replay(tried.now)
+        self.answered, self.comparison = question, compare(self._before, after)
+        # That there are no vectors here is among the complaints.
+        self.notes = tuple(note for note in after.notes if note != self.library.why_no_vectors)
         self._ranking = _ranking(self.comparison)
         self._compared = {row.result.entry.id: row for row in self.comparison.rows}
         wanted = None if self.inquiry.entry is None else self.inquiry.entry.id
         rows = self._ranking.lines
         ids = [row.result.entry.id if isinstance(row, RankedRow) else None for row in rows]
-        self._lay_out()
         self.rows.set_rows(rows, cursor=ids.index(wanted) if wanted is not None and wanted in ids else 0)
-        # That there are no vectors here is among the complaints.
-        self.notes = tuple(note for note in after.notes if note != self.library.why_no_vectors)
+
+    def show_loaded(self) -> None:
+        if self.answered is None:
+            self.comparison = None
         super().show_loaded()
+        self.call_after_refresh(self._lay_out)
 
     def paint(self) -> None:
         """Settings, what the chosen one does, what is wrong with them, and their result."""
