@@ -19,15 +19,7 @@ from zeroclaw_tui.memory.query import EXCERPTS, Query
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, cut, display_text, one_line, size_shown
 from zeroclaw_tui.memory.text_difference import diff_lines
-from zeroclaw_tui.tui.dialogs import (
-    FEW_LINES,
-    SIGN_LOOKS,
-    Answer,
-    Dialog,
-    Question,
-    confirmation,
-    yes_or_no,
-)
+from zeroclaw_tui.tui.dialogs import FEW_LINES, SIGN_LOOKS, Answer, Dialog, Question, confirmation, yes_or_no
 from zeroclaw_tui.tui.format import fit, relative_age, shown_line
 from zeroclaw_tui.tui.themes import MUTED
 from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, EMPTY_KEY

@@ -85,13 +85,7 @@ class Command:
     def binding(self) -> Binding:
         """The binding of its keys."""
         return Binding(
-            self.key,
-            self.action,
-            self.name,
-            id=self.id,
-            show=self.footer,
-            tooltip=self.title,
-            priority=self.priority,
+            self.key, self.action, self.name, id=self.id, show=self.footer, tooltip=self.title, priority=self.priority
         )
 
 

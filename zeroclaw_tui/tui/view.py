@@ -12,14 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.query import (
-    NEWEST_STORED,
-    NO_SESSION,
-    MemoryFilter,
-    Sort,
-    SortField,
-    Superseded,
-)
+from zeroclaw_tui.memory.query import NEWEST_STORED, NO_SESSION, MemoryFilter, Sort, SortField, Superseded
 from zeroclaw_tui.memory.recall import SIMILAR, RecallRequest, RecallResult
 from zeroclaw_tui.memory.statistics import Counts
 from zeroclaw_tui.memory.text import counted, cut, one_line

@@ -287,12 +287,7 @@ class BrowserPanes(Vertical):
         self.look(self.view, keep_place=True, go_to=go_to, edited=edited)
 
     def look(
-        self,
-        view: View,
-        *,
-        keep_place: bool = False,
-        go_to: Handle | None = None,
-        edited: MemoryEntry | None = None,
+        self, view: View, *, keep_place: bool = False, go_to: Handle | None = None, edited: MemoryEntry | None = None
     ) -> None:
         """Show another view, with the cursor on the row `go_to`."""
         before, self.view = self.view, view
