@@ -127,6 +127,16 @@ class TableWriter(RowWriter):
     def has_table(self, name: str) -> bool:
         """Whether there is a table of that name besides that of the memories."""
 
+    def check(self, after: Draft | Edit) -> None:
+        """Raise Refused for a field that the table has no column for."""
+        names = [*(after.named if isinstance(after, Draft) else after.values)]
+        if isinstance(after, Draft):
+            names += ["session_id"] if after.session_id is not None else []
+            names += ["agents"] if after.agent is not None else []
+        for name in names:
+            if name in self.why_not:
+                raise Refused(self.why_not[name], hint="Leave it out.")
+
     def identity(self, row: RowVersion | Row) -> str:
         """Its id; where it is if its id is no text."""
         return row.id or f"\0{row.handle}"

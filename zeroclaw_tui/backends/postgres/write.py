@@ -52,6 +52,7 @@ class PostgresWriter(TableWriter):
         self.has_agents = table.form == "agents"
         self.has_update_times = table.updated != table.created
         self.columns = (*table.columns, *_NOT_COLUMNS)
+        self.why_not = table.why_not
 
     @asynccontextmanager
     async def batch(self, *, dry_run: bool) -> AsyncIterator[None]:
@@ -65,18 +66,12 @@ class PostgresWriter(TableWriter):
             yield
 
     def check(self, after: Draft | Edit) -> None:
+        """Raise Refused also for text that PostgreSQL cannot store."""
         if isinstance(after, Draft):
-            texts = [after.key, after.content, after.category, after.session_id, after.namespace, after.agent]
-            named = [*after.named, *([] if after.session_id is None else ["session_id"])]
-            if after.agent is not None:
-                named.append("agents")
+            check_text(after.key, after.content, after.category, after.session_id, after.namespace, after.agent)
         else:
-            texts, named = [value for value in after.values.values() if isinstance(value, str)], [*after.values]
-        check_text(*texts)
-        why_not = self.table.why_not
-        for name in named:
-            if name in why_not:
-                raise Refused(why_not[name], hint="Leave it out.")
+            check_text(*(value for value in after.values.values() if isinstance(value, str)))
+        super().check(after)
 
     async def read(self, rows: Sequence[RowVersion | Row], keys: Collection[OwnedKey]) -> Iterable[Row]:
         """By one statement, in the order of the ids, so that two writers wait for each other without a deadlock."""

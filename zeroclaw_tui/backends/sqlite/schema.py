@@ -27,8 +27,7 @@ _NEVER_OPENED = (
 )
 _COLUMN_OF = {
     "superseded": "superseded_by", "agents": "agent_id", "namespaces": "namespace", "sessions": "session_id",
-    "pinned": "pinned", "importance": "importance", "kind": "kind", "session_id": "session_id",
-    "namespace": "namespace",
+    **{name: name for name in ("superseded_by", "pinned", "importance", "kind", "session_id", "namespace")},
 }  # fmt: skip
 """The column that each thing a store can do needs."""
 _OLDEST = """

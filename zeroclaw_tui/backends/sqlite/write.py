@@ -10,10 +10,10 @@ from collections.abc import AsyncIterator, Callable, Collection, Iterable, Itera
 from contextlib import asynccontextmanager, closing, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.base import T
 from zeroclaw_tui.backends.cancellation import wait_until_done
+from zeroclaw_tui.backends.sqlite.schema import Schema, missing_in
 from zeroclaw_tui.backends.sqlite.select import state_of
 from zeroclaw_tui.backends.sqlite.table import (
     RawTable,
@@ -27,12 +27,9 @@ from zeroclaw_tui.backends.tables import TableWriter, local_now
 from zeroclaw_tui.backends.writing import Operation, OwnedKey
 from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.files.whole_database import processes_using
-from zeroclaw_tui.memory.change import AGENTS, MEMORIES, Draft, Edit, NewVector, Row, RowVersion, Value, Vector
+from zeroclaw_tui.memory.change import AGENTS, MEMORIES, NewVector, Row, RowVersion, Value, Vector
 from zeroclaw_tui.memory.errors import UNCONFIRMED, Refused, SearchInterrupted
-from zeroclaw_tui.scoring.profiles import USUAL, lacks
-
-if TYPE_CHECKING:
-    from zeroclaw_tui.backends.sqlite.schema import Schema
+from zeroclaw_tui.scoring.profiles import USUAL
 
 RESET = ("kind", "tenant_id")
 """What ZeroClaw >= 0.8.0 empties in a memory that it overwrites."""
@@ -70,6 +67,7 @@ class SqliteWriter(TableWriter):
         self.schema = schema
         self.zero = zero
         self.columns = schema.columns
+        self.why_not = missing_in(schema)
         self.has_agents = schema.has_agents
         self._rows_read = 0
         """How many rows the transaction works on: the size of the next one follows from it."""
@@ -189,13 +187,6 @@ class SqliteWriter(TableWriter):
             self.look()
         with nullcontext() if dry_run else self.transaction():
             yield
-
-    def check(self, after: Draft | Edit) -> None:
-        for name in after.named if isinstance(after, Draft) else after.values:
-            if not self.schema.has(name):
-                raise Refused(lacks(name), hint="Leave it out.")
-        if isinstance(after, Draft) and after.agent is not None and not self.has_agents:
-            raise Refused(lacks("agents"), hint="Leave the agent out: all memories here have one owner.")
 
     async def read(self, rows: Sequence[RowVersion | Row], keys: Collection[OwnedKey]) -> Iterable[Row]:
         memories = self.memories
