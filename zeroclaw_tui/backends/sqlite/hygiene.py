@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from zeroclaw_tui.backends.health import Budget, ExpiredRow, Retention
 from zeroclaw_tui.backends.sqlite.schema import Schema
-from zeroclaw_tui.backends.sqlite.select import version_columns, version_from
+from zeroclaw_tui.backends.sqlite.select import SqliteSelect
 from zeroclaw_tui.files.database import as_text
 
 _EXCERPT = 120
@@ -62,7 +62,8 @@ def _rows(
     is_over_budget: bool = False,
 ) -> Iterator[tuple[ExpiredRow, int]]:
     """The chosen rows, each with how many characters its content has."""
-    columns = f"{version_columns(schema)}, substr(m.content, 1, {_EXCERPT}), coalesce(length(m.content), 0)"
+    of_version, version_from = SqliteSelect(schema).reading("version")
+    columns = f"{of_version}, substr(m.content, 1, {_EXCERPT}), coalesce(length(m.content), 0)"
     values = {"category": category, "cutoff": retention.cutoffs.get(category)}
     for record in connection.execute(f"SELECT {columns} FROM memories AS m WHERE {chosen}", values):
         version = version_from(record)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.sqlite.schema import Schema
-from zeroclaw_tui.backends.sqlite.select import SqliteSelect, entry_columns, entry_from
+from zeroclaw_tui.backends.sqlite.select import SqliteSelect
 from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest
@@ -376,7 +376,8 @@ def _any_word(select: SqliteSelect, search: keywords.LikeSearch, patterns: Seque
 
 def _read_rows(schema: Schema, rowids: Sequence[int], connection: sqlite3.Connection) -> list[MemoryEntry]:
     """Rows with their whole content, in that order; rows that are not there are left out."""
-    statement = f"SELECT {entry_columns(schema)} FROM memories AS m WHERE {_AMONG}"
+    columns, entry_from = SqliteSelect(schema).reading("entry")
+    statement = f"SELECT {columns} FROM memories AS m WHERE {_AMONG}"
     entries = {row[0]: entry_from(row) for row in connection.execute(statement, (json.dumps(rowids),))}
     return [entries[rowid] for rowid in rowids if rowid in entries]
 

@@ -19,7 +19,13 @@ from zeroclaw_tui.memory.query import EVERYTHING, MemoryFilter, Query, Sort, Sor
 if TYPE_CHECKING:
     from zeroclaw_tui.memory.change import Row, RowVersion
 
-_FIELDS = 17
+_ENTRY = (
+    "handle", "id", "key", "content", "size", "category", "created_at", "updated_at", "session_id", "namespace",
+    "importance", "superseded_by", "kind", "pinned", "agent", "dimensions", "tenant_id",
+)  # fmt: skip
+"""What is read for a memory; its handle is the rowid."""
+_VERSION = ("handle", "id", "key", "category", "created_at", "updated_at", "superseded_by", "size", "agent")
+"""What is read for the version of a row."""
 # octet_length() knows the size without reading the value, but SQLite has it only from 3.43 on.
 _SIZE = "octet_length({})" if sqlite3.sqlite_version_info >= (3, 43) else "length(CAST({} AS BLOB))"
 _MATCHES = "matches_pattern"
@@ -59,11 +65,22 @@ class SqliteSelect(Select):
             case "handle":
                 return "m.rowid", first_value
             case "version":
-                return version_columns(self.schema), version_from
+                return self._list(_VERSION), _version_from
             case "excerpt":
-                return entry_columns(self.schema, excerpt=True), lambda record: entry_from(record).excerpt()
+                return self._list(_ENTRY, excerpt=True), lambda record: _entry_from(record).excerpt()
             case _:
-                return entry_columns(self.schema), entry_from
+                return self._list(_ENTRY), _entry_from
+
+    def _list(self, names: Sequence[str], *, excerpt: bool = False) -> str:
+        """The select list of these names, NULL for a column that is missing; the vector itself is never read."""
+        special = {"size": _SIZE.format("m.content"), "dimensions": "length(m.embedding) / 4"}
+        special["agent"] = self.column("agent_id") or "NULL"
+        if self.schema.has_agents:
+            special["agent"] = "coalesce((SELECT alias FROM agents WHERE agents.id = m.agent_id), m.agent_id)"
+        if excerpt:
+            # Bytes, because substr() of a text ends at a NUL. A character has at most four of them.
+            special["content"] = f"substr(CAST(m.content AS BLOB), 1, {4 * EXCERPT + 1})"
+        return ", ".join(special.get(name) or self.column(name) or "NULL" for name in names)
 
     def place(self, value: Any) -> str:
         mark, ready = bound([value])
@@ -152,40 +169,9 @@ def _time_keys(column: str) -> tuple[str, str]:
     return (moment_of(column), f"coalesce({column}, '')")
 
 
-def _agent(schema: Schema) -> str:
-    """The SQL of an agent's alias, its id where no agent has that id, NULL in generations without agents."""
-    if not schema.has_agents:
-        return _column(schema, "agent_id")
-    return "coalesce((SELECT alias FROM agents WHERE agents.id = m.agent_id), m.agent_id)"
-
-
-def _column(schema: Schema, name: str) -> str:
-    return f"m.{name}" if schema.has(name) else "NULL"
-
-
-def entry_columns(schema: Schema, *, excerpt: bool = False) -> str:
-    """The columns for `entry_from`; those that the generation lacks are NULL. The vector itself is never read."""
-    # Bytes, because substr() of a text ends at a NUL. A character has at most four of them.
-    content = f"substr(CAST(m.content AS BLOB), 1, {4 * EXCERPT + 1})" if excerpt else "m.content"
-    before = ("category", "created_at", "updated_at", "session_id", "namespace", "importance", "superseded_by")
-    columns = [
-        "m.rowid",
-        "m.id",
-        "m.key",
-        content,
-        _SIZE.format("m.content"),
-        *(_column(schema, name) for name in (*before, "kind", "pinned")),
-        _agent(schema),
-        "length(m.embedding) / 4",
-        _column(schema, "tenant_id"),
-    ]
-    return ", ".join(columns)
-
-
-def entry_from(record: Sequence[Any]) -> MemoryEntry:
-    """The memory of a record with `entry_columns`. Its handle is the rowid."""
+def _entry_from(record: Sequence[Any]) -> MemoryEntry:
     (rowid, memory_id, key, content, size, category, created, updated, session, namespace, importance, superseded, kind,
-     pinned, agent, dimensions, tenant) = record[:_FIELDS]  # fmt: skip
+     pinned, agent, dimensions, tenant) = record[: len(_ENTRY)]  # fmt: skip
     text = as_text(content)
     size = size or 0
     return MemoryEntry(
@@ -213,18 +199,10 @@ def _text_or_none(value: Any) -> str | None:
     return None if value is None else as_text(value)
 
 
-def version_columns(schema: Schema) -> str:
-    """The columns for `version_from`."""
-    names = ("id", "key", "category", "created_at", "updated_at", "superseded_by")
-    columns = [_column(schema, name) for name in names]
-    return ", ".join(["m.rowid", *columns, _SIZE.format("m.content"), _agent(schema)])
-
-
-def version_from(record: Sequence[Any]) -> RowVersion:
-    """The version of a row, of a record with `version_columns`."""
+def _version_from(record: Sequence[Any]) -> RowVersion:
     from zeroclaw_tui.memory.change import RowVersion
 
-    rowid, memory_id, key, category, created, updated, superseded, size, agent = record[:9]
+    rowid, memory_id, key, category, created, updated, superseded, size, agent = record[: len(_VERSION)]
     return RowVersion(
         id=as_text(memory_id),
         state=_state(updated, size or 0, superseded),
