@@ -17,7 +17,7 @@ from zeroclaw_tui.backends.matching import require_unique_ids
 from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, Refused
-from zeroclaw_tui.memory.query import ENTRIES, EVERYTHING, OLDEST_STORED, VERSIONS, MemoryFilter, Query
+from zeroclaw_tui.memory.query import ENTRIES, EVERYTHING, NEWEST_UPDATED, OLDEST_STORED, VERSIONS, MemoryFilter, Query
 
 if TYPE_CHECKING:
     import numpy as np
@@ -300,6 +300,14 @@ class RowMemory(Memory):
 
     async def get(self, key: str) -> MemoryEntry | None:
         return next(iter(await self.rows(Query(ENTRIES, keys=[key]))), None)
+
+    async def list(self, category: str | None = None, session_id: str | None = None) -> Entries:
+        """All memories that none has replaced, the last stored first."""
+        wanted = MemoryFilter(
+            category=None if category is None else (category,),
+            session=(session_id,) if session_id is not None and "sessions" not in self.why_not else None,
+        )
+        return [*await self.rows(Query(ENTRIES, wanted, NEWEST_UPDATED))]
 
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
         """Write one memory of the usual agent; an existing key is overwritten as ZeroClaw's store does it."""

@@ -6,9 +6,8 @@ from abc import abstractmethod
 from asyncio import Lock
 from typing import Generic, TypeVar
 
-from zeroclaw_tui.backends.base import Entries, RowMemory
+from zeroclaw_tui.backends.base import RowMemory
 from zeroclaw_tui.backends.loaded import Loaded
-from zeroclaw_tui.memory.query import ENTRIES, NEWEST_UPDATED, MemoryFilter, Query
 
 Contents = TypeVar("Contents", bound=Loaded)
 
@@ -22,14 +21,6 @@ class LoadedMemory(RowMemory):
     @abstractmethod
     async def _loaded(self) -> Loaded:
         """The memories as they are now."""
-
-    async def list(self, category: str | None = None, session_id: str | None = None) -> Entries:
-        """All memories that none has replaced, the last stored first."""
-        wanted = MemoryFilter(
-            category=None if category is None else (category,),
-            session=(session_id,) if session_id is not None and "sessions" not in self.why_not else None,
-        )
-        return [*await self.rows(Query(ENTRIES, wanted, NEWEST_UPDATED))]
 
     async def count(self) -> int:
         return len((await self._loaded()).entries)

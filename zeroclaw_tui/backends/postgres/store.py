@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.about import About
-from zeroclaw_tui.backends.base import Entries, Memory, T, check_writable
+from zeroclaw_tui.backends.base import Memory, T, check_writable
 from zeroclaw_tui.backends.health import Health, StartCheck
 from zeroclaw_tui.backends.matching import TextSearch, has_patterns
 from zeroclaw_tui.backends.postgres import search
@@ -190,16 +190,6 @@ class PostgresMemory(SqlMemory):
         """The facts of server, table and rights, and what follows from them."""
         async with self.connections.reading(seconds=LONG_SECONDS) as connection:
             return await health_of(connection, self.table, self.about.location)
-
-    async def list(self, category: str | None = None, session_id: str | None = None) -> Entries:
-        """All memories with full content, `updated_at` descending; ZeroClaw's own list in PostgreSQL has no limit."""
-        wanted = MemoryFilter(
-            category=None if category is None else (category,), session=None if session_id is None else (session_id,)
-        )
-        select = await self.select(wanted)
-        columns, make = select.reading("entry")
-        statement = select.statement(columns, f"ORDER BY {select.listed_order}")
-        return list(await self.fetch_records(select, statement, make, takes_long=True))
 
     async def select(self, filter: MemoryFilter) -> PostgresSelect:
         """The rows that a filter leaves; a pattern is matched here, since the server reads other patterns.
