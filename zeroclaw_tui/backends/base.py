@@ -288,7 +288,7 @@ class Memory(ABC):
 
 
 class RowMemory(Memory):
-    """A store whose verbs follow from `rows` and `apply`."""
+    """A store whose verbs follow from `rows`, `count_up` and `apply`."""
 
     async def health_check(self) -> bool:
         """True when it answers; every other verb says why it does not."""
@@ -308,6 +308,9 @@ class RowMemory(Memory):
             session=(session_id,) if session_id is not None and "sessions" not in self.why_not else None,
         )
         return [*await self.rows(Query(ENTRIES, wanted, NEWEST_UPDATED))]
+
+    async def count(self) -> int:
+        return (await self.count_up(EVERYTHING, "")).total
 
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
         """Write one memory of the usual agent; an existing key is overwritten as ZeroClaw's store does it."""

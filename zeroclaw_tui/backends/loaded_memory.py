@@ -22,9 +22,6 @@ class LoadedMemory(RowMemory):
     async def _loaded(self) -> Loaded:
         """The memories as they are now."""
 
-    async def count(self) -> int:
-        return len((await self._loaded()).entries)
-
 
 class ReloadedMemory(LoadedMemory, Generic[Contents]):
     """A store that is loaded again when its state has changed."""

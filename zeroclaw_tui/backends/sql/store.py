@@ -1,4 +1,4 @@
-"""Reading a store that is a table: `rows`, `count` and `count_up` for every engine."""
+"""Reading a store that is a table: `rows` and `count_up` for every engine."""
 
 from __future__ import annotations
 
@@ -47,9 +47,6 @@ class SqlMemory(RowMemory, SearchedMemory):
     @abstractmethod
     async def agent_aliases(self) -> Mapping[str, str]:
         """The aliases of the agents by id."""
-
-    async def count(self) -> int:
-        return (await self.count_up(EVERYTHING, "")).total
 
     async def rows(self, query: Query[T]) -> Sequence[T]:
         found: Any
