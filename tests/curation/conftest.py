@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import uuid
+from contextlib import AsyncExitStack
+
 import pytest
 from journal_world import opened_world
 from patient import ROWS, Patient
+from support import small_store
 from support.installs import make_install
+from support.opened import opened_at
+
+from zeroclaw_tui.config.locations import OpenOptions
+from zeroclaw_tui.curation.config_choice import configs_for
 
 
 @pytest.fixture
@@ -17,6 +25,19 @@ def make_patient(tmp_path):
         return Patient(made.config_dir, made.root)
 
     return make
+
+
+@pytest.fixture
+async def open_rows(tmp_path):
+    """Opens the library of a new database with these rows, and with an embedding config where one is given."""
+    async with AsyncExitStack() as stack:
+
+        async def opened(rows, generation="G4", embedding=None):
+            path = small_store.make(tmp_path / f"{uuid.uuid4()}.db", generation, rows)
+            config = configs_for(OpenOptions(path=path))[0]
+            return await stack.enter_async_context(opened_at(config._replace(embedding=embedding or config.embedding)))
+
+        yield opened
 
 
 @pytest.fixture(params=["G4"])

@@ -48,7 +48,6 @@ async def deleted(world: World, *ids: str, verb: Any = "purge") -> Outcome:
 async def undone(world: World) -> str:
     """The verb of what an undo reversed."""
     outcome = await undo(world.library)
-    assert outcome.turned is not None
     assert outcome.turned.open == 0
     return outcome.turned.verb
 

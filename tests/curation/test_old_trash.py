@@ -72,7 +72,6 @@ async def test_what_was_undone_stays_undone_and_the_undo_itself_goes(trash):
     assert last.number == 2
     assert await trash.numbers_to_turn(1, "redo") == [1]
     (change,) = trash.changes_to_turn([1])
-    assert change.after is not None
     assert change.after.entry().content == "Mila keeps bees on the roof"
 
 

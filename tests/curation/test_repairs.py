@@ -98,7 +98,6 @@ async def test_the_backup_is_the_database_of_before_for_its_owner_only(make_pati
     hydrated(patient, "0.7.5")
     before = made(patient.database)
     repaired = await patient.repair("hydrated")
-    assert repaired.backup is not None
     assert repaired.backup.parent == patient.config_dir / "zeroclaw-tui" / "backups"
     assert repaired.backup.stat().st_mode & 0o777 == 0o600
     assert made(repaired.backup) == before
@@ -120,8 +119,6 @@ sys.stdin.read()
 def left_open(database: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Another program that has the database open and does nothing."""
     child = subprocess.Popen([sys.executable, "-c", HOLD, str(database)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert child.stdin is not None
-    assert child.stdout is not None
     try:
         child.stdout.readline()
         yield child

@@ -10,10 +10,8 @@ import pytest
 from support.small_store import blob, make
 from support.warm_start import run_memory
 
-from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
-from zeroclaw_tui.curation.config_choice import configs_for
-from zeroclaw_tui.curation.library import Library, open_library
+from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.similar import SimilarResult, similar_memories
 from zeroclaw_tui.embeddings.local import local_vector
 
@@ -29,22 +27,6 @@ ROWS: tuple[dict[str, Any], ...] = (
 Opens = Callable[..., Awaitable[Library]]
 
 
-@pytest.fixture
-async def opens(tmp_path):
-    """Opens a database of these rows, with an embedding provider where one is named."""
-    libraries: list[Library] = []
-
-    async def opened(rows=ROWS, embedding=None):
-        config = configs_for(OpenOptions(path=make(tmp_path / f"{len(libraries)}.db", "G2", rows)))[0]
-        library = await open_library(config if embedding is None else config._replace(embedding=embedding))
-        libraries.append(library)
-        return library
-
-    yield opened
-    for library in libraries:
-        await library.close()
-
-
 async def near(library: Library, key: str, **options: Any) -> SimilarResult:
     entry = await library.memory.get(key)
     assert entry is not None
@@ -55,16 +37,16 @@ def keys(result: SimilarResult) -> list[str]:
     return [found.entry.key for found in result.results]
 
 
-async def test_the_nearest_by_the_memorys_own_vector_need_no_embedder(opens):
+async def test_the_nearest_by_the_memorys_own_vector_need_no_embedder(open_rows):
     """By hand: (1,0,0) with (.8,.6,0) is .8, with (0,1,0) it is 0; other lengths, superseded and opposite ones do not
     count."""
-    result = await near(await opens(), "ramen")
+    result = await near(await open_rows(ROWS, "G2"), "ramen")
     assert (result.method, result.reason, result.compared, keys(result)) == ("vector", None, 5, ["noodles"])
     assert (result.results[0].rank, result.results[0].score) == (1, pytest.approx(0.8, abs=1e-6))
 
 
-async def test_without_a_vector_shared_rare_words_decide(opens):
-    result = await near(await opens(), "plain")
+async def test_without_a_vector_shared_rare_words_decide(open_rows):
+    result = await near(await open_rows(ROWS, "G2"), "plain")
     assert (result.method, result.reason) == ("rare words", "This memory has no vector.")
     assert keys(result)[0] == "ramen"
     assert set(result.results[0].shared) == {"coloured", "rust"}
@@ -76,17 +58,19 @@ async def test_without_a_vector_shared_rare_words_decide(opens):
     assert (document["key"], document["query"], document["results"][0]["rank"]) == ("plain", None, 1)
 
 
-async def test_many_superseded_memories_that_are_as_near_hide_no_other(opens):
+async def test_many_superseded_memories_that_are_as_near_hide_no_other(open_rows):
     twin = {"content": "tea", "embedding": blob(1, 0)}
     twins = tuple(twin | {"key": f"t{number}", "superseded_by": "id-000"} for number in range(200))
     far = {"key": "far", "content": "tea", "embedding": blob(0.6, 0.8)}
-    assert keys(await near(await opens((twin | {"key": "now"}, *twins, far)), "now", limit=5)) == ["far"]
+    assert keys(await near(await open_rows([twin | {"key": "now"}, *twins, far], "G2"), "now", limit=5)) == ["far"]
 
 
-async def test_a_text_is_compared_by_its_vector_if_there_is_an_embedder(opens):
+async def test_a_text_is_compared_by_its_vector_if_there_is_an_embedder(open_rows):
     texts = (("sushi", "sushi on Tuesdays"), ("rust", "Prefers Rust"), ("tea", "green tea"))
     rows = tuple({"key": key, "content": text, "embedding": local_vector(text, 32)} for key, text in texts)
-    result = await similar_memories(await opens(rows, EmbeddingConfig("local", "local", 32)), text="sushi for dinner")
+    result = await similar_memories(
+        await open_rows(rows, "G2", EmbeddingConfig("local", "local", 32)), text="sushi for dinner"
+    )
     assert (result.method, keys(result)[0]) == ("vector", "sushi")
 
 

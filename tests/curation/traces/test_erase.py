@@ -108,7 +108,6 @@ sys.stdin.read()
 def _holder(database: Path, what: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", HOLDER, str(database), what]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     return process
 

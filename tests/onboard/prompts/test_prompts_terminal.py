@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import signal
 from collections.abc import Iterator
@@ -117,9 +118,14 @@ class Interrupted(io.StringIO):
 
 @pytest.fixture
 def signals() -> Iterator[None]:
-    """SIGINT is an interrupt, as in a program that was started in a terminal."""
+    """SIGINT is an interrupt, as in a program that was started in a terminal.
+
+    No garbage is collected until it is over: Hypothesis is called at each collection, and would get the interrupt.
+    """
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    gc.disable()
     yield
+    gc.enable()
     signal.signal(signal.SIGINT, before)
 
 
