@@ -125,7 +125,7 @@ async def test_fields_that_the_trait_loses_are_noted():
     entry = replace(SAMPLES[0], importance=0.9)
     memory, journal = Plain([entry]), JournalRecorder()
     await delete(memory, await versions(memory, MemoryFilter()), journal)
-    reversal = await undo(memory, journal.changes[::-1], JournalRecorder())
+    reversal = await undo(memory, journal.changes[::-1])
     assert any("importance" in note for note in reversal.notes)
     assert any("stored again" in note for note in reversal.notes)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Awaitable, Callable
 from contextlib import closing
 from typing import Any
 
@@ -34,10 +33,8 @@ PLAIN = (
     "Nobody answers the phone between noon and one o'clock",
 )
 
-Opened = Callable[..., Awaitable[Library]]
 STORES = ("G1", "G2", "G3", "G4")
 MIXED = "aB3dE5gH7jK9mN1pQ3sT5vX7zA9cD1fG3iJ5"
-AT = "2026-03-01T10:00:00.000000001+00:00"
 
 
 ALONE: dict[FindingKind, tuple[list[dict[str, Any]], list[dict[str, Any]]]] = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -13,27 +12,11 @@ import pytest
 from zeroclaw_tui.curation.external import apply, database_row, file_row, link_target, move, read_file
 from zeroclaw_tui.memory.change import Row, RowChange
 from zeroclaw_tui.memory.errors import Refused
+from zeroclaw_tui.testing.tools import JournalRecorder
 
 
-class ListJournal:
-    """A journal in memory."""
-
-    def __init__(self) -> None:
-        self.batches: list[list[RowChange]] = []
-
-    @property
-    def changes(self) -> list[RowChange]:
-        return [change for batch in self.batches for change in batch]
-
-    @property
-    def undoing(self) -> list[RowChange]:
-        return [RowChange(change.after, change.before) for change in reversed(self.changes)]
-
-    def record(self, changes: Sequence[RowChange]) -> None:
-        self.batches.append(list(changes))
-
-    def withdraw(self) -> None:
-        self.batches.pop()
+def undoing(journal: JournalRecorder) -> list[RowChange]:
+    return [RowChange(change.after, change.before) for change in reversed(journal.changes)]
 
 
 def present(path: Path) -> Row:
@@ -57,13 +40,13 @@ async def test_a_dry_run_writes_nothing(tmp_path):
 async def test_a_file_that_another_program_wrote_is_a_conflict(tmp_path, overwrite, written, data):
     path, other = tmp_path / "note.md", tmp_path / "other.md"
     path.write_bytes(b"theirs")
-    journal = ListJournal()
+    journal = JournalRecorder()
     changes = [RowChange(None, file_row(other, b"new")), RowChange(file_row(path, b"old"), file_row(path, b"ours"))]
     result = await apply(changes, journal, overwrite=overwrite)
     assert (result.written, path.read_bytes(), other.exists()) == (written, data, True)
     assert (result.conflict_count, result.conflicts[0].reason, len(journal.changes)) == (1, "changed", written)
     if overwrite:
-        await apply(journal.undoing, None)
+        await apply(undoing(journal), None)
         assert path.read_bytes() == b"theirs"
 
 
@@ -79,7 +62,7 @@ async def test_a_move_whose_new_name_is_taken_leaves_the_file_where_it_is(tmp_pa
     source, target = tmp_path / "a.md", tmp_path / "b.md"
     source.write_bytes(b"a")
     target.write_bytes(b"b")
-    journal = ListJournal()
+    journal = JournalRecorder()
     result = await apply(move(present(source), target), journal)
     assert (source.read_bytes(), target.read_bytes()) == (b"a", b"b")
     assert (result.written, set(result.skipped), journal.changes) == (0, {str(source), str(target)}, [])
@@ -91,7 +74,7 @@ async def test_links_are_not_replaced_but_can_be_written_through(tmp_path):
     link.symlink_to(real)
     with pytest.raises(Refused, match="is a link and was left alone"):
         read_file(link)
-    skipped = await apply([RowChange(file_row(link, b"old"), None)], ListJournal())
+    skipped = await apply([RowChange(file_row(link, b"old"), None)], JournalRecorder())
     assert (skipped.skipped, len(skipped.notes), link.is_symlink()) == ([str(link)], 1, True)
     target = link_target(link)
     await apply([RowChange(present(target), file_row(target, b"new"))], None)
@@ -125,21 +108,21 @@ def rows_in(path: Path, table: str) -> list[tuple[object, ...]]:
 
 async def test_a_text_in_another_database_changes_and_its_old_bytes_are_overwritten(tmp_path):
     path = tmp_path / "sessions.db"
-    row, journal = make_sessions(path), ListJournal()
+    row, journal = make_sessions(path), JournalRecorder()
     cleaned = replace(row, values={**row.values, "content": "my [removed]"})
     assert (await apply([RowChange(row, cleaned)], journal)).written == 1
     assert rows_in(path, "messages") == [("my [removed]",)]
     changed = await apply([RowChange(row, None)], journal)
     assert (changed.written, changed.conflicts[0].reason) == (0, "changed")
-    await apply(journal.undoing, None)
+    await apply(undoing(journal), None)
     assert rows_in(path, "messages") == [("my secret",)]
 
 
 async def test_rows_of_a_deleted_database_need_no_undo(tmp_path):
     path = tmp_path / "audit.db"
-    (first, _), journal = make_audit(path), ListJournal()
+    (first, _), journal = make_audit(path), JournalRecorder()
     await apply([RowChange(first, None)], journal)
     path.unlink()
-    result = await apply(journal.undoing, None)
+    result = await apply(undoing(journal), None)
     assert (result.conflict_count, result.already) == (0, [first.id])
     assert "no longer exists" in result.notes[0]

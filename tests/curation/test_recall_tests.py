@@ -17,7 +17,6 @@ from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import Trial
 
-GOOD = '[[query]]\nquery = "what does she eat?"\nexpected = ["food", "food_allergy"]'
 READ = RecallTest("what does she eat?", ("food", "food_allergy"), "what does she eat?")
 VALID = "[[query]]\nquery = 'q'\nexpected = 'a'\n"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -24,7 +23,6 @@ ROWS: tuple[dict[str, Any], ...] = (
     {"key": "old", "content": "Likes ramen", "embedding": blob(1, 0.1, 0), "superseded_by": "id-000"},
     {"key": "against", "content": "Points away", "embedding": blob(-1, 0, 0)},
 )
-Opens = Callable[..., Awaitable[Library]]
 
 
 async def near(library: Library, key: str, **options: Any) -> SimilarResult:

@@ -178,14 +178,8 @@ def _loaded_by(code: str) -> set[str]:
     [
         ("import zeroclaw_tui.scoring.decide", {"textual", "questionary", "aiosqlite", "numpy", "httpx"}),
         ("import zeroclaw_tui.memory.recall", {"sqlite3", "asyncio", "pathlib"}),
-        (
-            "import zeroclaw_tui.curation.library",
-            {"textual", "questionary", "numpy", "httpx", "cryptography", "regex"},
-        ),
-        (
-            "import zeroclaw_tui.cli.main",
-            {"textual", "questionary", "numpy", "httpx", "cryptography", "regex"},
-        ),
+        ("import zeroclaw_tui.curation.library", {"textual", "questionary", "numpy", "httpx", "cryptography", "regex"}),
+        ("import zeroclaw_tui.cli.main", {"textual", "questionary", "numpy", "httpx", "cryptography", "regex"}),
         ("import zeroclaw_tui.tui.app", {"questionary", "numpy", "httpx", "cryptography", "regex"}),
     ],
 )

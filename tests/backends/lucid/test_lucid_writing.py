@@ -25,7 +25,7 @@ async def test_a_new_memory_is_handed_to_lucid(bridge, tmp_path, category, kind)
     """After it is stored, as one argument, under lucid's own type."""
     program = write_program(tmp_path / "bin")
     memory = await bridge(program)
-    written = await create(memory, Draft("tea", "green = good\n'x' $HOME", category), JournalRecorder())
+    written = await create(memory, Draft("tea", "green = good\n'x' $HOME", category))
     assert written.notes == []
     assert program.calls == [
         ["store", "tea: green = good\n'x' $HOME", f"--type={kind}", f"--project={tmp_path}/workspace"]
@@ -39,7 +39,7 @@ async def test_a_program_that_fails_costs_a_note_and_no_memory(bridge, tmp_path,
     program = write_program(tmp_path / "bin", "failing") if mode == "failing" else None
     memory = await bridge(program)
     for number in range(2):
-        written = await create(memory, Draft(f"tea{number}", "green"), JournalRecorder())
+        written = await create(memory, Draft(f"tea{number}", "green"))
         assert written.notes[0].startswith("Stored here, but not in lucid: ")
     assert await memory.count() == 2
     assert program is None or len(program.calls) == 2
@@ -52,13 +52,13 @@ async def test_notes_say_what_lucid_does_not_get(bridge, tmp_path):
     (stamp,) = await versions_at(memory, [1])
     row = await row_with_id(memory, stamp.id)
     assert row is not None
-    edited = await edit(memory, row, {"content": "black"}, JournalRecorder())
+    edited = await edit(memory, row, {"content": "black"})
     assert edited.notes == [KEEPS]
     journal = JournalRecorder()
     removal = await delete(memory, await versions_at(memory, [1]), journal)
     assert (removal.written, removal.notes) == (1, [KEEPS])
-    assert (await delete(memory, [stamp], JournalRecorder())).notes == []
-    reversal = await undo(memory, journal.changes, JournalRecorder())
+    assert (await delete(memory, [stamp])).notes == []
+    reversal = await undo(memory, journal.changes)
     assert reversal.done == 1
     assert any(
         "deletions, edits, undo, imports and copies are not passed on" in notice

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable
 
 import asyncpg
 import pytest
 from support.recalls import ids, recalled
 
-from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.memory.errors import UsageError
 
 SUBSTRINGS = ("0.1.2", "0.5.6")
@@ -22,8 +20,6 @@ ROWS = (
     ("d", "100%_sure", "a_b or aXb", None),
     ("e", "other", "nothing of that", "s2"),
 )
-
-Opens = Callable[..., Awaitable[PostgresMemory]]
 
 
 OWN = """

@@ -62,17 +62,17 @@ async def test_undo_brings_back_id_payload_and_vector_to_the_byte(memory, points
     assert points.vectors[42].tobytes() != before[42][1]
     await delete(memory, await versions(memory, EVERYTHING), kept)
     assert points.payloads == {}
-    reversal = await undo(memory, kept.changes[::-1], JournalRecorder())
+    reversal = await undo(memory, kept.changes[::-1])
     assert not reversal.notes
     assert state_of(points) == before
 
 
 async def test_key_and_content_are_embedded_together(memory, points):
     """As ZeroClaw does in Qdrant alone."""
-    row = row_of(await create(memory, Draft("tea", "likes green tea"), JournalRecorder()))
+    row = row_of(await create(memory, Draft("tea", "likes green tea")))
     expected = await embedder().embed("tea\nlikes green tea")
     assert points.vectors[row.id] == pytest.approx(expected, abs=1e-6)
-    renamed = row_of(await edit(memory, row, {"key": "coffee"}, JournalRecorder()))
+    renamed = row_of(await edit(memory, row, {"key": "coffee"}))
     expected = await embedder().embed("coffee\nlikes green tea")
     assert points.vectors[renamed.id] == pytest.approx(expected, abs=1e-6)
 
@@ -102,8 +102,8 @@ async def test_filling_vectors_leaves_what_changed_in_the_meantime(memory, point
 async def test_a_key_is_one_agents(memory, points):
     """A point that names no agent is the default one's."""
     assert "agents" not in memory.why_not
-    mine = row_of(await create(memory, Draft("plan", "of ada", agent="ada"), JournalRecorder()))
-    other = row_of(await create(memory, Draft("plan", "of nobody"), JournalRecorder()))
+    mine = row_of(await create(memory, Draft("plan", "of ada", agent="ada")))
+    other = row_of(await create(memory, Draft("plan", "of nobody")))
     assert (points.payloads[mine.id]["agent_id"], points.payloads[other.id]["agent_id"]) == ("ada", "default")
     (conflict,) = (await create(memory, Draft("plan", "again", agent="ada"))).conflicts
     assert conflict.existing == await row_with_id(memory, mine.id)
@@ -125,7 +125,7 @@ async def test_a_second_point_of_a_key_goes_with_the_first_and_comes_back(memory
     before, kept = state_of(points), JournalRecorder()
     await create(memory, Draft(first.key, "the only one"), kept, replace=True)
     assert [entry.content for entry in await entries_with_key(memory, first.key)] == ["the only one"]
-    await undo(memory, kept.changes[::-1], JournalRecorder())
+    await undo(memory, kept.changes[::-1])
     assert state_of(points) == before
 
 
@@ -138,7 +138,7 @@ async def test_a_simultaneous_write_of_another_program_is_read_back(memory, serv
             points.payloads[42] = points.payloads[42] | {"content": "theirs"}
 
     server.before = write_elsewhere
-    done = await edit(memory, row, {"content": "mine"}, JournalRecorder())
+    done = await edit(memory, row, {"content": "mine"})
     assert row_of(done).entry().content == "theirs"
     assert (await edit(memory, row, {"content": "more"})).skipped
 
@@ -166,7 +166,7 @@ async def test_without_an_embedder_nothing_is_stored_and_the_rest_works(server, 
         assert (found.entries, found.notes[0][:28]) == ((), "ZeroClaw cannot search here.")
         await edit(memory, row, {"category": "projects"}, kept)
         await delete(memory, await versions(memory, EVERYTHING), kept)
-        await undo(memory, kept.changes[::-1], JournalRecorder())
+        await undo(memory, kept.changes[::-1])
         assert state_of(points) == before
 
 

@@ -129,7 +129,7 @@ async def test_a_key_that_may_only_read_reads(server):
     filled(server, sample_entries()[:3])
     async with opened_memory(memory_of(server, str(server.read_only_key))) as memory:
         assert len(await memory.list()) == 3
-        error = await raises(create(memory, Draft("a", "b"), JournalRecorder()), NotReachable)
+        error = await raises(create(memory, Draft("a", "b")), NotReachable)
         assert "refuses the API key (HTTP 403)" in error.message
         assert await memory.count() == 3
 

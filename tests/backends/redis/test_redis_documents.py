@@ -68,10 +68,10 @@ async def test_unknown_fields_stay_in_an_edit_and_undo_restores_every_letter(mem
     now = json.loads(server.value("memory:tool") or "")
     assert now == {**json.loads(EXTRA), "content": "Prefers Zig", "key": "tool", "category": "Daily"}
     assert list(now) == list(json.loads(EXTRA))
-    await undo(memory, kept.changes[::-1], JournalRecorder())
+    await undo(memory, kept.changes[::-1])
     assert (server.value("memory:lang"), server.value("memory:tool")) == (EXTRA, None)
     await removed(memory, kept, "lang")
-    await undo(memory, kept.changes[-1:], JournalRecorder())
+    await undo(memory, kept.changes[-1:])
     assert server.value("memory:lang") == EXTRA
 
 
@@ -104,7 +104,7 @@ async def test_values_that_are_not_memories_are_reported_and_never_touched(memor
     assert [entry.key for entry in await memory.list()] == ["good"]
     for key in ("number", "hash"):
         for deed in (
-            create(memory, Draft(key, "text"), JournalRecorder()),
+            create(memory, Draft(key, "text")),
             memory.store(key, "text", "core"),
             edited(memory, "id-good", JournalRecorder(), key=key),
         ):
@@ -122,7 +122,7 @@ async def test_a_document_that_cannot_be_written_back_is_not_edited(memory, serv
         await edited(memory, "id-huge", JournalRecorder(), content="new")
     kept = JournalRecorder()
     assert await removed(memory, kept, "huge") == 1
-    await undo(memory, kept.changes[::-1], JournalRecorder())
+    await undo(memory, kept.changes[::-1])
     assert server.value("memory:huge") == text
 
 

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 from support.rmem_file import BEES_KEY, BREAD_KEY, mila
 from support.warm_start import run_memory
-
-Ask = Callable[..., Any]
 
 
 @pytest.fixture

@@ -72,9 +72,9 @@ async def test_each_agent_has_its_own_keys(make_store):
         assert (conflict.reason, conflict.existing.agent) == ("key exists", "Ada")
         with pytest.raises(Refused, match="Several agents have the key 'k': Ada, default"):
             await memory.forget("k")
-        await undo(memory, journal.changes[::-1], JournalRecorder())
+        await undo(memory, journal.changes[::-1])
         assert len(select(path, "SELECT id FROM agents")) == 2
-        await undo(memory, again.changes[::-1], JournalRecorder())
+        await undo(memory, again.changes[::-1])
         assert len(select(path, "SELECT id FROM agents")) == 2
 
 
@@ -82,10 +82,10 @@ async def test_without_a_usual_agent_one_has_to_be_named(make_store):
     path = make_store()
     small_store.change(path, "UPDATE agents SET alias = 'Ada'")
     async with opened(path) as memory:
-        assert (await create(memory, Draft("k", "c"), JournalRecorder())).rows[0].agent == "Ada"
+        assert (await create(memory, Draft("k", "c"))).rows[0].agent == "Ada"
         small_store.change(path, "INSERT INTO agents VALUES ('b', 'Bob', '')")
         with pytest.raises(Refused, match="belongs to the agents Ada, Bob"):
-            await create(memory, Draft("l", "c"), JournalRecorder())
+            await create(memory, Draft("l", "c"))
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ async def test_a_vector_of_another_model_than_the_stores_is_left_out_with_a_note
 @pytest.mark.parametrize(("generation", "stored"), [("G2", "tg_é: 1.2"), ("G3", "tg_é__1_2"), ("G4", "tg_é__1_2")])
 async def test_session_ids_are_stored_as_this_zeroclaw_writes_them(generation, stored, make_store):
     async with opened(make_store([{}], generation)) as memory:
-        written = await create(memory, Draft("k", "c", session_id="tg_é: 1.2"), JournalRecorder())
+        written = await create(memory, Draft("k", "c", session_id="tg_é: 1.2"))
         assert written.rows[0].values["session_id"] == stored
         assert [stored in note for note in written.notes] == ([] if generation == "G2" else [True])
         changed = await edited(memory, "id-000", session_id="tg_é: 1.2")

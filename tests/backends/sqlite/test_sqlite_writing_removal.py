@@ -40,7 +40,7 @@ async def test_a_row_whose_id_is_no_text_is_removed_and_comes_back(make_store):
         stamps = await versions(memory, EVERY)
         assert (await delete(memory, stamps[1:], journal)).written == 2
         assert select(path, "SELECT key FROM memories") == [("key0",)]
-        await undo(memory, journal.changes[::-1], JournalRecorder())
+        await undo(memory, journal.changes[::-1])
     assert everything(path) == before
 
 
@@ -51,6 +51,6 @@ async def test_a_cached_vector_that_an_earlier_version_removed_comes_back(make_s
     values = {"content_hash": "2cf24dba5fb0a30e", "embedding": b"\1\2", "created_at": "a", "accessed_at": "b"}
     removed = RowChange(Row("2cf24dba5fb0a30e", values, table=EMBEDDING_CACHE), None)
     async with opened(path) as memory:
-        assert (await undo(memory, [removed], JournalRecorder())).done == 1
+        assert (await undo(memory, [removed])).done == 1
     found = select(path, "SELECT content_hash, embedding, created_at, accessed_at FROM embedding_cache ORDER BY 1")
     assert found == [("0000", b"\3", "a", "b"), tuple(values.values())]

@@ -46,7 +46,7 @@ async def test_a_lock_that_lasts_is_reported(make_store, monkeypatch):
             error = await fails(memory, Locked, "Database is locked")
             assert "Nothing was changed." in error.hint
             other.execute("ROLLBACK")
-        await create(memory, Draft("k", "c"), JournalRecorder())
+        await create(memory, Draft("k", "c"))
 
 
 async def test_an_error_in_a_later_batch_says_what_was_done_before(make_store, monkeypatch):
@@ -114,7 +114,7 @@ async def test_a_missing_trigger_stops_every_write_until_it_is_repaired(generati
         assert shape(path) == made
         found = hits(path, ["alpha", "bravo"])
         assert [[rowid for rowid, _ in found[word]] for word in found] == [[1], [2]]
-        await create(memory, Draft("k", "charlie"), JournalRecorder())
+        await create(memory, Draft("k", "charlie"))
         assert len(hits(path, ["charlie"])["charlie"]) == 1
 
 
@@ -146,7 +146,7 @@ async def test_a_file_that_became_unknown_in_the_meantime_is_refused(make_store)
     async with opened(path) as memory:
         small_store.change(path, "ALTER TABLE memories DROP COLUMN tenant_id")
         with pytest.raises(Refused, match="lacks tenant_id"):
-            await create(memory, Draft("k", "c"), JournalRecorder())
+            await create(memory, Draft("k", "c"))
         assert "write" in memory.why_not
 
 
@@ -179,7 +179,7 @@ async def test_a_rollback_journal_stays_one(make_store):
     with closing(sqlite3.connect(path)) as other:
         other.execute("PRAGMA journal_mode = DELETE")
     async with opened(path) as memory:
-        await create(memory, Draft("k", "c"), JournalRecorder())
+        await create(memory, Draft("k", "c"))
         await delete(memory, await versions(memory, MemoryFilter()), JournalRecorder(), permanently=True)
     assert select(path, "PRAGMA journal_mode") == [("delete",)]
     assert not path.with_name("brain.db-wal").exists()

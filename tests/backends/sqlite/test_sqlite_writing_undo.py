@@ -31,7 +31,7 @@ async def test_a_vector_that_zeroclaw_made_in_the_meantime_is_no_change(path):
     async with opened(path) as memory:
         await edited(memory, "id-001", journal, content="mine")
         small_store.change(path, "UPDATE memories SET embedding = x'00000000' WHERE id = 'id-001'")
-        await undo(memory, journal.changes[::-1], JournalRecorder())
+        await undo(memory, journal.changes[::-1])
         assert (await row_with_id(memory, "id-001")).values["embedding"] == b"1234"
 
 
@@ -39,9 +39,9 @@ async def test_a_place_that_is_taken_costs_only_the_place(path):
     journal = JournalRecorder()
     async with opened(path) as memory:
         await remove(memory, journal, 2)
-        other = (await create(memory, Draft("c", "mine"), JournalRecorder())).rows[0]
+        other = (await create(memory, Draft("c", "mine"))).rows[0]
         assert other.handle == 2
-        await undo(memory, journal.changes[::-1], JournalRecorder())
+        await undo(memory, journal.changes[::-1])
         assert (await row_with_id(memory, "id-001")).handle == 3
         assert await row_with_id(memory, other.id) == other
 
@@ -49,7 +49,7 @@ async def test_a_place_that_is_taken_costs_only_the_place(path):
 async def test_another_programs_row_at_the_last_rowid_of_all_is_in_nobodys_way(path):
     small_store.change(path, "UPDATE memories SET rowid = 9223372036854775807 WHERE id = 'id-001'")
     async with opened(path) as memory:
-        assert (await create(memory, Draft("c", "mine"), JournalRecorder())).rows[0].handle == 2
+        assert (await create(memory, Draft("c", "mine"))).rows[0].handle == 2
 
 
 @pytest.mark.parametrize(("old", "new"), [("G1", "G4"), ("G2", "G3"), ("G3", "G4"), ("G2", "G2")])
@@ -59,7 +59,7 @@ async def test_rows_of_an_older_generation_come_back_into_a_migrated_file(old, n
         await remove(memory, journal, 1)
     create_database(tmp_path / "new.db", new)
     async with opened(tmp_path / "new.db") as memory:
-        reversal = await undo(memory, journal.changes[::-1], JournalRecorder())
+        reversal = await undo(memory, journal.changes[::-1])
         row = await row_with_id(memory, "id-000")
         assert (row.handle, row.values["content"], row.values["session_id"]) == (1, "text a", "s")
         assert row.agent == ("default" if new in ("G3", "G4") else None)
@@ -75,7 +75,7 @@ async def test_an_edit_before_a_migration_can_be_undone_after_it(make_store):
         small_store.change(path, f"ALTER TABLE memories ADD COLUMN {column}")
     async with opened(path) as memory:
         assert memory.about.generation == "G2"
-        await undo(memory, journal.changes[::-1], JournalRecorder())
+        await undo(memory, journal.changes[::-1])
         row = await row_with_id(memory, "id-000")
         assert (row.values["content"], row.values["namespace"]) == ("text a", "default")
 
@@ -87,7 +87,7 @@ async def test_what_has_no_column_any_more_is_named(make_store, tmp_path):
         await remove(memory, journal, 1)
     create_database(tmp_path / "new.db", "G1")
     async with opened(tmp_path / "new.db") as memory:
-        reversal = await undo(memory, journal.changes[::-1], JournalRecorder())
+        reversal = await undo(memory, journal.changes[::-1])
         for name in ("namespace", "kind", "agent_id"):
             assert name in reversal.notes[0]
         assert "superseded_by" not in reversal.notes[0]
@@ -102,7 +102,7 @@ async def test_an_owner_is_found_by_alias_when_its_id_is_new(path):
         await undo(memory, journal.changes[::-1], back)
         small_store.change(path, "INSERT INTO agents VALUES ('new-id', 'Ada', '')")
         removed = [change for change in back.changes if change.before.table == "memories"]
-        reversal = await undo(memory, removed, JournalRecorder())
+        reversal = await undo(memory, removed)
         (entry,) = await entries_with_key(memory, "c")
         assert (entry.agent, len(reversal.notes)) == ("Ada", 1)
 
@@ -115,7 +115,7 @@ async def test_a_journaled_row_without_its_vector_can_still_be_compared(path):
         (change,) = journal.changes
         values = {name: value for name, value in change.after.values.items() if name != "embedding"}
         light.record([RowChange(change.before, Row("id-001", values, 2, "default"))])
-        await undo(memory, light.changes[::-1], JournalRecorder())
+        await undo(memory, light.changes[::-1])
         assert (await row_with_id(memory, "id-001")) == change.before
 
 
@@ -128,5 +128,5 @@ async def test_an_agent_that_comes_back_with_its_memory_owns_it_next_to_one_of_t
         await undo(memory, journal.changes[::-1], undone)
         assert [entry.agent for entry in await entries_with_key(memory, "a")] == ["default"]
         assert select(path, "SELECT alias FROM agents") == [("default",)]
-        assert (await undo(memory, undone.changes[::-1], JournalRecorder())).done == 1
+        assert (await undo(memory, undone.changes[::-1])).done == 1
         assert everything(memory.path) == after

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -19,7 +18,6 @@ from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.hygiene import HygienePlan, plan_hygiene
 from zeroclaw_tui.memory.days import day_of_note, day_of_session
 
-Make = Callable[..., Place]
 OLD, YOUNG = "2026-01-01T00:00:00+00:00", "2026-03-19T00:00:00+00:00"
 
 

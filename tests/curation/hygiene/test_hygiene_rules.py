@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from hygiene_world import Place
 
 from zeroclaw_tui.curation.hygiene_rules import HygieneRules, rules_for
 
-Make = Callable[..., Place]
 FILES = ["archive memory files", "archive session files", "purge memory archives", "purge session archives"]
 ROWS = ["daily rows", "core rows"]
 BUDGETS = ["core budget", "daily budget"]

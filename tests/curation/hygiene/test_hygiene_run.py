@@ -8,7 +8,6 @@ import os
 import shutil
 import sqlite3
 import stat
-from collections.abc import Callable
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -24,7 +23,6 @@ from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.memory.change import Conflicts, Edit
 from zeroclaw_tui.memory.errors import Refused, UsageError
 
-Make = Callable[..., Place]
 OLD = "2026-01-01T00:00:00+00:00"
 OLD_TRASH = Path(__file__).parents[2] / "data" / "rmem" / "trash_0.2.0.sql"
 ROWS = [row("talk", "conversation", OLD), row("talk2", "conversation", OLD), row("fact", "core", OLD)]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, closing
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,8 +28,6 @@ from zeroclaw_tui.memory.query import MemoryFilter
 CONTENTS = (OTHERS[0], f"I met {TEXT.upper()}", OTHERS[1], f"{TEXT} again")
 CONFIG = '[memory]\nbackend = "none"\nauto_save = false\n'
 KEPT = {"redis": "append-only file", "postgres": "write-ahead log", "qdrant": "snapshots"}
-
-Opened = Callable[[str, str], AbstractAsyncContextManager[Library]]
 
 
 @dataclass(frozen=True)
