@@ -4,15 +4,14 @@ hold for every edit."""
 from __future__ import annotations
 
 import copy
-import multiprocessing
-import tempfile
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.config_folder import Folder, in_child, made
+from support import other_user
+from support.config_folder import Folder, made
 
 from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.toml import KeyPath
@@ -43,9 +42,8 @@ def folder(tmp_path: Path) -> Folder:
 @pytest.fixture
 def open_to_all() -> Iterator[Folder]:
     """One that every user can reach and write to."""
-    with tempfile.TemporaryDirectory() as name:
-        Path(name).chmod(0o755)
-        folder = made(Path(name))
+    with other_user.shared_folder() as parent:
+        folder = made(parent)
         folder.config.parent.chmod(0o777)
         yield folder
 
@@ -54,16 +52,7 @@ def open_to_all() -> Iterator[Folder]:
 def as_nobody() -> Callable[[Callable[[], Any]], Any]:
     """Call something as a user who owns nothing: its answer, or the error's kind and sentence."""
 
-    def call(work: Callable[[], Any]) -> Any:
-        context = multiprocessing.get_context("fork")
-        queue = context.Queue()
-        process = context.Process(target=in_child, args=(work, queue))
-        process.start()
-        answer = queue.get(timeout=60)
-        process.join()
-        return answer
-
-    return call
+    return other_user.as_nobody
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from support.config_folder import NEW, NOBODY, NOW, OLD, Folder, saved
+from support.config_folder import NEW, NOW, OLD, Folder, saved
+from support.other_user import NOBODY
 
 from zeroclaw_tui.config.save import list_backups, read_backup, save_config
 from zeroclaw_tui.config.toml import read_config

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.config_folder import NEW, NOBODY, NOW, OLD, Folder, saved
+from support.config_folder import NEW, NOW, OLD, Folder, saved
+from support.other_user import NOBODY
 
 from zeroclaw_tui.config import save
 from zeroclaw_tui.config.save import list_backups, read_backup, save_config

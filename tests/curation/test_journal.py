@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
 import os
 import sqlite3
 import stat
@@ -16,11 +15,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from journal_world import Clock, install_at
+from support.other_user import as_nobody, shared_folder
 
 from zeroclaw_tui.curation import journal_file, journal_records
 from zeroclaw_tui.curation.journal import Trash, store_name
 from zeroclaw_tui.memory.change import Row, RowChange
 from zeroclaw_tui.memory.errors import Locked, NotFound, Unreadable
+from zeroclaw_tui.testing.tools import raises
 
 STORE = "sqlite:/somewhere/brain.db"
 
@@ -217,46 +218,20 @@ async def test_emptying_everything_makes_the_file_small_and_spares_other_stores(
     assert (await other.listing())[1] == 1
 
 
-def _as_another_user(folder: str, queue: Any) -> None:
-    """What a user sees who may read the trash but not write there."""
-    if os.getuid() == 0:
-        os.setgroups([])
-        os.setgid(65534)
-        os.setuid(65534)
-    trash = Trash(install_at(Path(folder)), STORE, Clock())
-
-    async def look() -> tuple[object, ...]:
+async def test_read_only_folder_is_read_and_refuses_a_change():
+    async def look():
+        trash = Trash(install, STORE, Clock())
         listed = [row.row.id for row in (await trash.listing())[0]]
-        try:
-            await trash.begin("purge", "deleted")
-        except Unreadable as error:
-            return listed, str(error)
-        return listed, "begun"
+        return listed, (await raises(trash.begin("purge", "deleted"), Unreadable)).message
 
-    queue.put(asyncio.run(look()))
-
-
-@pytest.fixture
-def shared():
-    """A folder that every user can reach."""
-    with tempfile.TemporaryDirectory() as name:
-        Path(name).chmod(0o755)
-        yield Path(name)
-        (Path(name) / "zeroclaw-tui").chmod(0o700)
-
-
-async def test_read_only_folder_is_read_and_refuses_a_change(shared):
-    install = install_at(shared)
-    await journaled(Trash(install, STORE, Clock()), deletion(1))
-    for file in install.own_dir.iterdir():
-        file.chmod(0o444)
-    install.own_dir.chmod(0o555)
-    context = multiprocessing.get_context("fork")
-    queue = context.Queue()
-    process = context.Process(target=_as_another_user, args=(str(shared), queue))
-    process.start()
-    listed, message = await asyncio.to_thread(queue.get, timeout=60)
-    process.join()
+    with shared_folder() as folder:
+        install = install_at(folder)
+        await journaled(Trash(install, STORE, Clock()), deletion(1))
+        for file in install.own_dir.iterdir():
+            file.chmod(0o444)
+        install.own_dir.chmod(0o555)
+        listed, message = as_nobody(lambda: asyncio.run(look()))
+        install.own_dir.chmod(0o700)
     assert listed == ["id1"]
     assert "cannot be written" in message
 

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures.thread  # noqa: F401  # another user may not read where it is
-import multiprocessing
 import os
 import shutil
 import sqlite3
 import subprocess
 import sys
-import tempfile
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from support.opened import opened_memory
+from support.other_user import as_nobody, shared_folder
 from support.recalls import contents, recalled
 
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.lookup import count_facets, whole_entry
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.files.database import connect_read_only_blocking
-from zeroclaw_tui.memory.errors import InspectorError, Unreadable
+from zeroclaw_tui.memory.errors import Unreadable
 from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query, Sort, SortField
 from zeroclaw_tui.testing.tools import handles_of
 
@@ -174,43 +172,11 @@ def test_the_connections_refuse_to_write(make_store):
                 connection.execute(statement)
 
 
-def as_another_user(folder: str, queue: multiprocessing.Queue) -> None:
-    """Open the store as a user who may read the folder but not write to it."""
-    if os.getuid() == 0:
-        os.setgroups([])
-        os.setgid(65534)
-        os.setuid(65534)
-
-    async def look() -> tuple[object, ...]:
-        async with opened_memory(SqliteMemory(Path(folder) / "brain.db")) as memory:
-            keys = [entry.key for entry in await memory.list()]
-            handles = await handles_of(memory, MemoryFilter(), NEWEST_STORED)
-            return keys, len(handles), sentences(memory.about.notices), memory.why_not.get("write")
-
-    try:
-        queue.put(asyncio.run(look()))
-    except InspectorError as error:
-        queue.put((error.message, error.hint))
-
-
-def looked_at_from_outside(folder):
-    context = multiprocessing.get_context("fork")
-    queue = context.Queue()
-    process = context.Process(target=as_another_user, args=(str(folder), queue))
-    process.start()
-    answer = queue.get(timeout=60)
-    process.join()
-    return answer
-
-
-@pytest.fixture
-def shared_folder():
-    """A folder every user can reach."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        yield folder
-        folder.chmod(0o755)
+async def look(folder: Path) -> tuple[object, ...]:
+    async with opened_memory(SqliteMemory(folder / "brain.db")) as memory:
+        keys = [entry.key for entry in await memory.list()]
+        handles = await handles_of(memory, MemoryFilter(), NEWEST_STORED)
+        return keys, len(handles), sentences(memory.about.notices), memory.why_not.get("write")
 
 
 @pytest.mark.parametrize(
@@ -227,16 +193,19 @@ def shared_folder():
         ),
     ],
 )
-def test_a_read_only_folder_is_read_with_a_notice(files, notice, make_store, shared_folder):
+def test_a_read_only_folder_is_read_with_a_notice(files, notice, make_store):
     path = make_store([{"key": "a"}])
-    with closing(sqlite3.connect(path, isolation_level=None)) as agent:
+    with closing(sqlite3.connect(path, isolation_level=None)) as agent, shared_folder() as folder:
         agent.execute("PRAGMA wal_autocheckpoint = 0")
         agent.execute("UPDATE memories SET key = 'newer'")
         for name in files:
-            shutil.copy(path.with_name(name), shared_folder / name)
-            (shared_folder / name).chmod(0o644)
-    shared_folder.chmod(0o555)
-    keys, handles, notices, because = looked_at_from_outside(shared_folder)
-    assert (keys, handles, notices) == (["a"], 1, (notice,))
-    assert because == "The directory of the database is read-only."
-    assert sorted(path.name for path in shared_folder.iterdir()) == files
+            shutil.copy(path.with_name(name), folder / name)
+            (folder / name).chmod(0o644)
+        folder.chmod(0o555)
+        assert as_nobody(lambda: asyncio.run(look(folder))) == (
+            ["a"],
+            1,
+            (notice,),
+            "The directory of the database is read-only.",
+        )
+        assert sorted(path.name for path in folder.iterdir()) == files

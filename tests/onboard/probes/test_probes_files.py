@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from probing import make_answers, probed
+from support.other_user import as_nobody, shared_folder
 from support.small_store import change, make
 
 from zeroclaw_tui.onboard.probes import Finding
@@ -35,29 +33,15 @@ def brain(folder: Path) -> Path:
 
 def look_as_another_user(folder: Path, subject: str) -> Finding:
     """What a user sees who owns nothing here."""
-    context = multiprocessing.get_context("fork")
-    queue = context.Queue()
-    process = context.Process(target=_looked, args=(folder, subject, queue))
-    process.start()
-    found: Finding = queue.get(timeout=60)
-    process.join()
+    found: Finding = as_nobody(lambda: probed(subject, make_answers(folder)))
     return found
-
-
-def _looked(folder: Path, subject: str, queue: Any) -> None:
-    if os.getuid() == 0:
-        os.setgroups([])
-        os.setgid(65534)
-        os.setuid(65534)
-    queue.put(probed(subject, make_answers(folder)))
 
 
 @pytest.fixture
 def shared() -> Iterator[Path]:
     """A config dir that every user can reach."""
-    with tempfile.TemporaryDirectory() as name:
-        Path(name).chmod(0o755)
-        yield Path(name)
+    with shared_folder() as folder:
+        yield folder
 
 
 def test_a_database_that_is_not_there_yet_is_not_made(tmp_path: Path) -> None:
