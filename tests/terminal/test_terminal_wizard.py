@@ -227,6 +227,13 @@ def test_no_colour_is_sent_from_the_first_line_to_the_last_where_none_is_wanted(
         assert COLOUR.search(screen.raw), "else the pattern above finds nothing anywhere"
 
 
+def test_a_pipe_as_stdin_is_never_asked(home: Path) -> None:
+    with Terminal(["/bin/sh", "-c", f"echo | {ZEROCLAW} onboard --interactive; echo ended with $?"]) as screen:
+        screen.wait_for("ended with 2", "--interactive needs a terminal", "--defaults")
+        assert b"Which memory backend?" not in screen.raw
+    assert not config_file(home).exists()
+
+
 def test_ctrl_c_while_a_program_is_tested_leaves_no_process_and_the_file(home: Path) -> None:
     started = home / "started"
     lucid(home, f"#!/bin/sh\necho $$ > {started}.new\nmv {started}.new {started}\nexec sleep 600\n")
