@@ -60,7 +60,6 @@ COUNTED_AS: Mapping[str, tuple[RuleName, ...]] = {
 """ZeroClaw's counts by their names in its state file, and the rules that each of them counts."""
 
 _ARCHIVE, _AUDIT_LOG = "archive", "memory_audit"
-_ORDER: Mapping[RuleName, int] = {name: place for place, name in enumerate(get_args(RuleName))}
 _FOLDERS: Sequence[tuple[str, RuleName, RuleName]] = (
     ("memory", "archive memory files", "purge memory archives"),
     ("sessions", "archive session files", "purge session archives"),
@@ -79,12 +78,6 @@ class HygieneState:
     report: Mapping[str, int] = field(default_factory=dict)
     due: datetime | None = None
     problem: str = ""
-
-    def last_run_text(self, now: datetime) -> str:
-        """When hygiene ran last."""
-        if self.last_run is None:
-            return "last run not known" if self.problem else "never run"
-        return f"last run {local_time(self.last_run, now)}"
 
 
 def counts_of(version: str) -> tuple[str, ...]:
@@ -212,11 +205,13 @@ class HygienePlan:
 
     def status(self, now: datetime) -> tuple[str, ...]:
         """Whether hygiene is on, when it ran last and when it runs next, as phrases."""
+        ran, due = self.state.last_run, self.state.due
+        never = "last run not known" if self.state.problem else "never run"
+        last = never if ran is None else f"last run {local_time(ran, now)}"
         if not self.rules.is_enabled:
-            return "off: ZeroClaw does not run it", self.state.last_run_text(now)
-        due = self.state.due
+            return "off: ZeroClaw does not run it", last
         after = f" after {local_time(due, now, short=True)}" if due is not None and due > now else ""
-        return f"on, every {INTERVAL_HOURS} h", self.state.last_run_text(now), f"next when the agent starts{after}"
+        return f"on, every {INTERVAL_HOURS} h", last, f"next when the agent starts{after}"
 
     def sentences(self) -> tuple[str, ...]:
         """What a run does, as phrases: "2 files archived"."""
@@ -281,7 +276,7 @@ async def plan_hygiene(library: Library, as_of: datetime) -> HygienePlan:
             items += await read_in_thread(file, partial(_old_audit_entries, file=file, cutoff=cutoff))
         except InspectorError as error:
             problems.append(f"The audit log cannot be read, so ZeroClaw skips it: {error.message}")
-    items.sort(key=lambda item: _ORDER[item.rule])
+    items.sort(key=lambda item: get_args(RuleName).index(item.rule))
     return HygienePlan(as_of, install.root, rules, state, tuple(items), tuple(problems), is_whole)
 
 
@@ -336,7 +331,7 @@ def _expired_date(
     is_session = folder.name == "sessions"
     day = day_of_session(name) if is_session else day_of_note(name, reads_long=rules.reads_long_dates)
     if day is not None:
-        return day.isoformat() if cutoff.is_expired(day) else None
+        return day.isoformat() if cutoff.day is not None and day < cutoff.day else None
     is_taken = rules.archives_any_session_file or name.endswith((".jsonl", ".jsonl.migrated"))
     if not is_session or not is_taken or status.st_mtime_ns >= cutoff.nanoseconds:
         return None

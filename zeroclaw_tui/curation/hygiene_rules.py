@@ -70,10 +70,6 @@ class Cutoff:
     nanoseconds: int
     text: str
 
-    def is_expired(self, day: date) -> bool:
-        """Whether a day is before the cutoff."""
-        return self.day is not None and day < self.day
-
 
 def cutoff_at(as_of: datetime, days: int) -> Cutoff:
     """Make the cutoff that is some days before a moment."""

@@ -83,13 +83,10 @@ class ErasePlan:
         return [*lines, *filter(None, [self.matcher.remark])]
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "texts": len(self.matcher.texts),
-            "places": [place.as_json() for place in self.places],
-            "memories": [{"id": version.id, "key": version.key} for version in self.memories],
-            "changes": list(self.changes),
-            **self.scan.as_json(),
-        }
+        places = [place.as_json() for place in self.places]
+        memories = [{"id": version.id, "key": version.key} for version in self.memories]
+        found = {"texts": len(self.matcher.texts), "places": places, "memories": memories}
+        return {**found, "changes": list(self.changes), **self.scan.as_json()}
 
 
 @dataclass(frozen=True, slots=True)
