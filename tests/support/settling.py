@@ -21,6 +21,7 @@ from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.events import Key
 from textual.keys import _character_to_key
+from textual.notifications import Notification
 from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 from textual.worker import Worker, get_current_worker
@@ -54,6 +55,8 @@ def still_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(BaseEventLoop, "run_in_executor", _noting_jobs(BaseEventLoop.run_in_executor))
     monkeypatch.setattr(Stylesheet, "_parse_rules", _parsing_once(Stylesheet._parse_rules))
     monkeypatch.setattr(Compositor, "render_update", _drawing_on_demand(Compositor.render_update))
+    # What a notification said is asked after whatever time a loaded machine took.
+    monkeypatch.setattr(Notification, "has_expired", False)
     for name in _DESKTOP:
         monkeypatch.delenv(name, raising=False)
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pytest_textual_snapshot import node_to_report_path, normalize_svg
 from support import settling
-from tui_samples import Inspector
+from tui.samples import Inspector
 
 
 @pytest.fixture(autouse=True)

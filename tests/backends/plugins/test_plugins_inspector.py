@@ -13,7 +13,7 @@ from support import settling
 from support.screens import screen_words
 from support.settling import press, until
 from textual.pilot import Pilot
-from tui_samples import STILL
+from tui.samples import STILL
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -104,48 +104,6 @@ async def test_what_looks_like_a_key_is_masked() -> None:
     async with listing([Thing("token", 1, "sk-abcdefghijklmnop1234")]) as (app, _):
         assert "abcdefghijklmnop" not in app.lines[1]
         assert "sk-••••" in app.lines[1]
-
-
-async def test_marks_and_what_is_left_out_are_signs_of_their_own() -> None:
-    parts: dict[str, Callable[[Thing], Any]] = {
-        "mark": lambda thing: thing.name if thing.name != "thing 4" else None,
-        "is_left_out": lambda thing: thing.name == "thing 2",
-    }
-    async with listing(things(5), **parts) as (app, pilot):
-        await pilot.press("j")
-        app.table.set_marks(["thing 1", "thing 3"])
-        assert [line[0] for line in app.lines[1:6]] == [" ", "◉", "–", "●", " "]
-        app.table.set_marks(())
-        assert [line[0] for line in app.lines[1:6]] == [" ", "▌", "–", " ", " "]
-
-
-async def test_marks_hold_whichever_rows_are_shown_and_only_for_what_can_have_one() -> None:
-    async with listing(things(5), mark=lambda thing: thing.name if thing.name != "thing 4" else None) as (app, _):
-        table = app.table
-        table.toggle_mark()
-        assert (table.cursor, list(table.marks)) == (1, ["thing 0"])
-        table.toggle_mark()
-        table.toggle_mark()
-        table.cursor = 1
-        table.toggle_mark()
-        table.set_rows(things(1))
-        assert (table.marks_words, list(table.marks)) == ("● 2 marked", ["thing 0", "thing 2"])
-        table.set_rows(things(5))
-        table.mark_all()
-        assert len(table.marks) == 4
-
-
-async def test_the_cursor_skips_lines_between_rows() -> None:
-    rows = [Thing("", line="first"), Thing("a"), Thing("", line="what follows is kept"), Thing("b")]
-    async with listing(rows, divider=lambda thing: thing.line) as (app, pilot):
-        seen = [app.table.selected]
-        for key in ("j", "k", "k", "G", "g"):
-            await pilot.press(key)
-            seen.append(app.table.selected)
-        assert [thing and thing.name for thing in seen] == ["a", "b", "a", "a", "b", "a"]
-        assert app.lines[3] == " what follows is kept"
-        await pilot.click(TableList, offset=(4, 3))
-        assert app.table.cursor == 1
 
 
 async def test_the_cursor_stays_on_its_row_when_others_come() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 
 import pytest
 from textual.pilot import Pilot
@@ -60,19 +59,6 @@ async def test_every_line_is_as_wide_as_the_list_at_any_width(width: int) -> Non
         assert "memory" in shown(widget)[0]
 
 
-async def test_each_highlighted_memory_is_reported_once_and_again_when_it_changed() -> None:
-    async with listing() as (widget, app, pilot):
-        widget.show_page(memories(5))
-        await pilot.press("j", "j", "k")
-        widget.show_order(range(5))
-        await pilot.pause()
-        assert [message.row.handle for message in app.saw(MemoryList.RowHighlighted)] == [0, 1, 2, 1]
-        assert (widget.selected_entry, widget.selected_result) == (memory(1), None)
-        widget.put_rows([replace(memory(1), content="new words")])
-        await pilot.pause()
-        assert app.saw(MemoryList.RowHighlighted)[-1].row.content == "new words"
-
-
 async def test_the_cursor_stays_on_its_memory_or_else_on_its_place() -> None:
     async with listing() as (widget, _, pilot):
         widget.show_page(memories(200))
@@ -91,25 +77,6 @@ async def test_the_cursor_stays_on_its_memory_or_else_on_its_place() -> None:
         await pilot.pause()
         assert (widget.row_count, widget.selected_entry) == (0, None)
         assert not "".join(shown(widget)).strip()
-
-
-async def test_rows_about_to_be_seen_are_asked_for_once_and_in_one_go() -> None:
-    async with listing() as (widget, app, pilot):
-        widget.show_order(MILLION, memories(200))
-        await pilot.pause()
-        assert app.saw(MemoryList.RowsWanted) == []
-        widget.action_move_pages(30)
-        await pilot.pause()
-        asked = [list(message.handles) for message in app.saw(MemoryList.RowsWanted)]
-        assert len(asked) == 1
-        assert asked[0][:23] == list(range(widget.scroll_offset.y, widget.scroll_offset.y + 23))
-        assert len(asked[0]) <= 200
-        assert shown(widget)[1].strip(" ▌") == "…"
-        await pilot.press("k", "k", "j")
-        assert len(app.saw(MemoryList.RowsWanted)) == 1
-        widget.put_rows([memory(handle) for handle in asked[0]])
-        await pilot.pause()
-        assert widget.selected_entry == memory(widget.cursor)
 
 
 async def test_the_end_of_a_million_rows_is_one_key_away_and_the_scrollbar_reaches_its_middle() -> None:

@@ -1,0 +1,193 @@
+"""The inspector, or one of its rooms, in a terminal: its keys, and what a person reads on its screen."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any, ClassVar
+
+from textual.app import App
+from textual.pilot import Pilot
+
+from support import settling
+from support.screens import NARROW, line_with, lit_in, said, screen_lines, screen_text, screen_words
+from zeroclaw_tui.tui.commands import RoomCommands
+from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, ZEROCLAW_LIGHT
+from zeroclaw_tui.tui.widgets.lines import SearchBar
+from zeroclaw_tui.tui.widgets.memory_list import MemoryList
+
+
+class Screen:
+    """What is on the screen of a running app, and the hand at its keys."""
+
+    def __init__(self, pilot: Pilot[Any]) -> None:
+        self.pilot = pilot
+        self.app: Any = pilot.app
+
+    @property
+    def top(self) -> Any:
+        """The room or dialog that gets the keys."""
+        return self.app.screen
+
+    @property
+    def browser(self) -> Any:
+        """The list of memories, whatever is above it."""
+        return self.app.screen_stack[0]
+
+    @property
+    def rows(self) -> Any:
+        """The rows of the list of memories."""
+        return self.browser.query_one(MemoryList)
+
+    @property
+    def search_bar(self) -> Any:
+        """The field of the search line."""
+        return self.browser.query_one(SearchBar).input
+
+    @property
+    def mode(self) -> str:
+        """The search mode that is lit in the search line."""
+        return "".join(lit_in(self.browser.query_one("SearchBar > .prompt")))
+
+    @property
+    def text(self) -> str:
+        """Every line, as it is drawn."""
+        return screen_text(self.app)
+
+    @property
+    def words(self) -> str:
+        """The same with one space between words, and without frames and cursors."""
+        return screen_words(self.app)
+
+    @property
+    def lines(self) -> list[str]:
+        """Every line without frames."""
+        return screen_lines(self.app)
+
+    @property
+    def said(self) -> str:
+        """Every notification so far, a line each."""
+        return said(self.app)
+
+    def line(self, number: int) -> str:
+        """One line, counted from 0."""
+        return self.text.splitlines()[number]
+
+    def line_with(self, words: str) -> str:
+        """The first line that has these words, with one space between words."""
+        return line_with(self.app, words)
+
+    def shows(self, *texts: str) -> None:
+        """Fail unless each text is on the screen."""
+        text, words = self.text, self.words
+        for one in texts:
+            assert one in text or one in words, f"{one!r} is not on the screen:\n{text}"
+
+    def hides(self, *texts: str) -> None:
+        """Fail if one of these texts is on the screen."""
+        text, words = self.text, self.words
+        for one in texts:
+            assert one not in text and one not in words, f"{one!r} is on the screen:\n{text}"  # noqa: PT018
+
+    def says(self, *texts: str) -> None:
+        """Fail unless each text is in a notification."""
+        for one in texts:
+            assert one in self.said, f"{one!r} was not said, but:\n{self.said}\n{self.text}"
+
+    async def press(self, *keys: str) -> None:
+        """Press keys as `settling.press` does."""
+        await settling.press(self.pilot, *keys)
+
+    async def settle(self) -> None:
+        """Wait until everything that was asked is answered and painted."""
+        await settling.settled(self.pilot)
+
+    async def until(self, *wanted: str | Callable[[], object]) -> None:
+        """Wait until each text is on the screen, and each condition holds."""
+        for one in wanted:
+            shown = (lambda text=one: text in self.text or text in self.words) if isinstance(one, str) else one
+            await settling.until(self.pilot, shown)
+
+    async def click(self, text: str, within: str = "*") -> None:
+        """Click the first letter of a text, inside a widget when one is named."""
+        await settling.click_text(self.pilot, text, within)
+
+    async def command(self, name: str) -> None:
+        """Run a command by its id, as the palette does."""
+        await self.top.run_command(name)
+        await self.settle()
+
+    async def go_to(self, words: str) -> None:
+        """Put the cursor on the row with these words."""
+        await self.press("g")
+        for _ in range(40):
+            if any(line.startswith(("▌", "◉")) and words in line for line in self.lines):
+                return
+            await self.press("j")
+        raise AssertionError(f"no row has {words!r}:\n{self.text}")
+
+
+@asynccontextmanager
+async def running(app: App[Any], size: tuple[int, int] = NARROW, *, rests: bool = True) -> AsyncIterator[Screen]:
+    """An app in a terminal of this size; one that `rests` has answered everything by then."""
+    async with app.run_test(size=size, notifications=True) as pilot:
+        screen = Screen(pilot)
+        if rests:
+            await screen.settle()
+        yield screen
+
+
+class RoomApp(App[None]):
+    """An empty screen with a room or dialog over it, or with a function that asks for one; `given` is what it gave."""
+
+    CSS_PATH = Path(__file__).parents[2] / "zeroclaw_tui" / "tui" / "rooms" / "browser.tcss"
+    COMMANDS: ClassVar = {RoomCommands}
+
+    def __init__(
+        self, room: Callable[[], Any] | None = None, work: Callable[[App[Any]], Awaitable[Any]] | None = None
+    ) -> None:
+        super().__init__()
+        self._make, self._work, self._opened_itself = room, work, False
+        self.room: Any = None
+        self.given: list[Any] = []
+        self.suspended = 0
+        self.register_theme(ZEROCLAW_DARK)
+        self.register_theme(ZEROCLAW_LIGHT)
+        self.theme = ZEROCLAW_DARK.name
+
+    async def on_mount(self) -> None:
+        if self._make is not None:
+            made = self._make()
+            self._opened_itself = inspect.isawaitable(made)
+            self.room = await made if self._opened_itself else made
+            await self.push_screen(self.room, self.take)
+        if self._work is not None:
+            self.run_worker(self._do(self._work), group="change")
+
+    def take(self, result: Any) -> None:
+        """Keep what the room gave."""
+        self.given.append(result)
+
+    async def _do(self, work: Callable[[App[Any]], Awaitable[Any]]) -> None:
+        self.given.append(await work(self))
+
+    async def on_unmount(self) -> None:
+        if self._opened_itself:
+            await self.room.library.close()
+
+    @contextmanager
+    def suspend(self) -> Iterator[None]:
+        """Count how often the terminal is lent to another program."""
+        self.suspended += 1
+        yield
+
+    @property
+    def library(self) -> Any:
+        """The open store."""
+        return self.room.library
+
+    async def keys(self) -> list[str]:
+        """The keys of all memories that are stored."""
+        return sorted(entry.key for entry in await self.library.memory.list())

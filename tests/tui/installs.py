@@ -1,0 +1,288 @@
+"""Installs on disk for single rooms: a kitchen to explain, stores that want upkeep, and a trace of turns."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from support.inspector import RoomApp
+from support.small_store import blob
+from support.traces import Sent, call_line
+from tui.samples import NOW, DiskInstall, SampleEmbedder
+
+from zeroclaw_tui.backends.lookup import entries_with_key
+from zeroclaw_tui.curation.formats.snapshot import NAME, SIDE_CAR, snapshot_text
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.embeddings.base import Embedder
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.recall import RecallRequest, Rule
+from zeroclaw_tui.tui.rooms import upkeep
+from zeroclaw_tui.tui.rooms.live import LiveRoom
+from zeroclaw_tui.tui.rooms.upkeep import UpkeepRoom
+from zeroclaw_tui.tui.rooms.why import WhyRoom
+from zeroclaw_tui.tui.rooms.why.pane import Tab
+from zeroclaw_tui.tui.view import Pace
+
+Row = dict[str, Any]
+
+MESSAGE = "what does she like to eat?"
+SHOPPING = "new chopsticks and a wok"
+HOSTILE_MESSAGE = "[/x] [@click=app.bell()]eat[/] \u202egnp.exe 全角文字 " + "long " * 60
+HOSTILE_KEY = "[/foo] \x1b[31mred\x1b]0;title\x07 \u202egnp\u202c 宽字符 " + "k" * 300
+HOSTILE_TEXT = "She likes [bold]ramen[/] \x1b[2J\x07\x9b2J \u202enemar\u202c 全角 \x00 to eat " + "宽字" * 300
+CONFIG = """# the kitchen's agent
+default_temperature = 0.7
+
+[memory]
+backend = "sqlite"   # one file is enough
+auto_save = true
+# found by trying
+min_relevance_score = 0.4
+"""
+ENDPOINT = """embedding_provider = "custom:http://127.0.0.1:9/v1"
+embedding_model = "by-hand"
+embedding_dimensions = 4
+"""
+
+
+def meal(key: str, content: str, vector: tuple[float, ...] | None = None, **more: Any) -> Row:
+    """A row with a vector that is made by hand."""
+    return {"key": key, "content": content, "embedding": blob(*vector) if vector else None} | more
+
+
+MEALS = [
+    meal("food_allergy", "Allergic to peanuts: careful what she gets to eat.", (0.9, 0.3, 0.1, 0.0)),
+    meal("fav_food", "What does she like? Ramen and rust coloured plates to eat from.", (0.8, 0.5, 0.0, 0.2)),
+    meal("lunch_2026_03", "Ordered sushi twice this week: what she likes to eat most.", (0.6, 0.7, 0.2, 0.1)),
+    meal("market", "The farmers' market opens at eight.", (0.3, 0.9, 0.1, 0.0)),
+    meal("cutlery", "Bought new chopsticks. She would like a wok as well."),
+    meal("assistant_resp_9f3c", "Here is what she does like to eat: ramen, sushi, tofu.", (0.95, 0.1, 0.1, 0.0)),
+    meal("timezone", "Zurich, two hours ahead of Lisbon in summer."),
+    meal("old_diet", "She does like meat, what a surprise, to eat.", (0.85, 0.2, 0.0, 0.3), superseded_by="id-001"),
+    meal(
+        "dinner_plans", "What does she like to eat on Friday? Dumplings.", (0.7, 0.2, 0.5, 0.1), session_id="telegram_1"
+    ),
+    *(meal(f"recipe_{at:02}", f"To cook dish {at}, what one needs.", (0.2, 0.8, 0.1, at / 20)) for at in range(16)),
+    meal(HOSTILE_KEY, HOSTILE_TEXT, (0.75, 0.4, 0.2, 0.1), session_id="s \x1b[31m\u202e"),
+]
+AGED = (
+    ("food_allergy", "Allergic to peanuts, careful with satay and mole.", "core", 0.91, "telegram_12345", 262),
+    ("fav_food", "She does like ramen and rust coloured plates to eat from.", "core", 0.69, None, 262),
+    ("lunch_2026_03", "Ordered sushi twice this week.", "core", 0.50, "telegram_12345", 250),
+    ("market", "The farmers' market opens at eight.", "core", 0.44, None, 80),
+    ("cutlery", "Bought chopsticks: she would like to eat with these.", "core", None, None, 12),
+    ("wok", "She wants a wok as well.", "core", 0.30, "cli", 5),
+    ("tz", "Timezone is EST, but she travels in spring.", "core", 0.12, None, 200),
+    ("soup", "Made soup with what was left.", "daily", 0.72, "telegram_12345", 3),
+    ("assistant_resp_9f", "You could eat ramen again, she does like it.", "conversation", 0.45, "cli", 1),
+)
+"""Key, content, category, cosine to any message, session, days of age."""
+
+
+def _aged(with_vectors: bool) -> list[Row]:
+    rows = []
+    for at, (key, content, category, cosine, session, days) in enumerate(AGED):
+        moment = (NOW - timedelta(days=days)).isoformat()
+        row = {"id": f"id-{at:04d}", "key": key, "content": content, "category": category, "session_id": session}
+        vector = blob(cosine, math.sqrt(1 - cosine**2)) if cosine is not None and with_vectors else None
+        rows.append(row | {"created_at": moment, "updated_at": moment, "embedding": vector})
+    return rows
+
+
+class Kitchen(DiskInstall):
+    """Two stores about one person's food, whose recalls are known."""
+
+    @classmethod
+    def of_meals(cls, folder: Path) -> Kitchen:
+        """Rows with and without a vector, a superseded one, one of a session, an assistant's reply, a hostile one."""
+        east = (1.0, 0.0, 0.0, 0.0)
+        vectors = {MESSAGE: east, HOSTILE_MESSAGE: east, SHOPPING: (0.0, 0.0, 1.0, 0.0)}
+        return cls(folder, MEALS, config=CONFIG + ENDPOINT, profile="0.7.5", embedder=SampleEmbedder(4, vectors))
+
+    @classmethod
+    def of_aged(cls, folder: Path, *, vectors: bool = True, config: str = CONFIG, profile: str = "0.7.5") -> Kitchen:
+        """A store whose cosines are written down, with sessions, and one row that is too old."""
+        embedder: Embedder | None = SampleEmbedder(2) if vectors else None
+        return cls(folder, _aged(vectors), config=config, profile=profile, embedder=embedder)
+
+    def why(
+        self, tab: Tab, key: str | None = None, message: str = MESSAGE, *,
+        session: str | None = None, rule: Rule = "cli", **options: Any,
+    ) -> RoomApp:  # fmt: skip
+        """The room that explains the memory of a key; `options` are those the store is opened with."""
+
+        async def made(library: Library) -> WhyRoom:
+            entry = None if key is None else (await entries_with_key(library.memory, key))[0]
+            request = RecallRequest(message, session_id=session, rule=rule)
+            return WhyRoom(library, tab, entry, request, self.clock, self.pace)
+
+        return self.room(made, **options)
+
+
+SECRET = "sk-proj-9fK2mQ7xT4bV1nC8zR5wY3aL6dJ0"
+FILES = {
+    "memory/2026-11-02.md": "# Two\n- ramen\n",
+    "memory/2026-11-09.md": "# Nine\n- a walk\n",
+    "memory/2026-11-15.md": "# Fifteen\n- too new to go today\n",
+    "memory/2026-11-20.md": "# Today\n",
+    "memory/archive/2026-10-01.md": "# October\n",
+    "memory/archive/2026-11-01.md": "# Still kept\n",
+    "sessions/2026-11-03-chat.jsonl": "{}\n",
+    "MEMORY.md": "# Curated\n",
+    "state/memory_hygiene_state.json": """{"last_run_at": "2026-11-20T01:04:00.000000000+00:00", "last_report": {
+    "archived_memory_files": 2, "archived_session_files": 0, "purged_memory_archives": 1,
+    "purged_session_archives": 0, "pruned_conversation_rows": 41}}""",
+}
+RECIPE = "# Ramen\n\n- broth\n- noodles\n- an egg\n\nServe hot.\n"
+SAME = {"tz": "Timezone is EST", "editor": "Prefers a dark theme", "tea": "Drinks green tea in the morning"}
+HERE = SAME | {
+    "food_allergy": "Allergic to peanuts and shellfish.",
+    "recipe": RECIPE.replace("an egg", "two eggs\n- nori"),
+    "phone": "Bought a new phone in November",
+    "rule": "first\n---\nsecond",
+}
+THERE = SAME | {
+    "food_allergy": "Allergic to peanuts.",
+    "recipe": RECIPE,
+    "old_car": "Drives an old car",
+    "pet": "Has a cat called Momo",
+}
+"""What a store has, and what its snapshot has."""
+
+
+def polluted_rows() -> list[Row]:
+    """Fourteen replies, one thing said three times, another twice, a secret, and two that are clean."""
+    replies = [
+        meal(f"assistant_resp_{at:02d}", f"Here are some ideas about topic number {at} " + "word " * at)
+        for at in range(14)
+    ]
+    food = "She likes ramen and rust coloured plates to eat from."
+    return [
+        *({**row, "category": "conversation"} for row in replies),
+        *(meal(f"food_{at}", food, category=category) for at, category in enumerate(("core", "daily", "notes"))),
+        *(meal(f"tz_{at}", "Her time zone is that of New York, all year.") for at in range(2)),
+        meal("provider", f"The key of the provider is {SECRET}, kept since March."),
+        meal("cutlery", "Bought new chopsticks and a wok for the kitchen in Lisbon."),
+        meal("market", "The farmers' market opens at eight on Saturdays only.", category="notes"),
+    ]
+
+
+def chat(number: int, days: int, **more: Any) -> Row:
+    """A conversation row last changed so many days ago."""
+    at = (NOW - timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%S.000000000+00:00")
+    row = meal(f"user_msg_{number}", f"What about topic {number}?", category="conversation", id=f"chat-{number}")
+    return row | {"created_at": at, "updated_at": at} | more
+
+
+class Workspace(DiskInstall):
+    """An install that wants upkeep; files are below its folder, last changed long ago."""
+
+    @classmethod
+    def with_files(
+        cls, folder: Path, rows: Iterable[Row] | None = None, files: dict[str, str] | None = None
+    ) -> Workspace:
+        """What hygiene archives and deletes, and what it leaves alone."""
+        config = 'default_temperature = 0.7\n[memory]\nbackend = "sqlite" # mine\nauto_save = true\n'
+        made = cls(folder, rows or [chat(1, 40), chat(2, 35), chat(3, 28)], config=config, profile="0.7.5")
+        for name, text in (FILES if files is None else files).items():
+            os.utime(made.write(name, text), (1_760_000_000, 1_760_000_000))
+        return made
+
+    @classmethod
+    def with_snapshot(cls, folder: Path, there: dict[str, str] = THERE) -> Workspace:
+        """A store, and the snapshot that ZeroClaw wrote of it a day and a half ago, before some changes."""
+        rows = [meal(key, content) for key, content in HERE.items()]
+        chat = {"key": "chat", "category": "daily"}
+        made = cls(folder, [*rows, chat], generation="G1", clock=lambda: datetime(2026, 11, 22, 9, tzinfo=UTC))
+        made.write_snapshot(there)
+        return made
+
+    @property
+    def snapshot(self) -> Path:
+        """ZeroClaw's file."""
+        return self.root / NAME
+
+    @property
+    def side_car(self) -> Path:
+        """Our own file next to it."""
+        return self.root / SIDE_CAR
+
+    def write_snapshot(self, there: dict[str, str] = THERE) -> None:
+        """Write it as ZeroClaw does."""
+        moment = "2026-11-01T08:00:00+00:00"
+        entries = [MemoryEntry(f"id-{key}", key, content, "core", moment, moment) for key, content in there.items()]
+        self.snapshot.write_text(snapshot_text(entries, datetime(2026, 11, 20, 21, 4, tzinfo=UTC)), encoding="utf-8")
+
+    def upkeep(self, tab: upkeep.Tab, **options: Any) -> RoomApp:
+        """The room of upkeep on it."""
+        return self.room(lambda library: UpkeepRoom(library, tab, self.clock, self.pace), **options)
+
+    def keys(self) -> list[str]:
+        """The keys in the database in order."""
+        return sorted(self.contents())
+
+
+LIVE_NOW = datetime(2026, 8, 22, 18, 0, tzinfo=UTC)
+SESSION = "gw_0b6e3c1e-7f1d-4a55-9c0e"
+MADE_AT = datetime(2026, 8, 1, 10, 0, tzinfo=UTC)
+TALKED = {
+    "food_allergy": "Allergic to peanuts, careful with satay and mole.",
+    "fav_food": "Likes ramen and rust coloured plates to eat from.",
+    "lang": "Prefers Rust over C++ for new programs.",
+    "tz": "Timezone is EST, but travels in spring.",
+    "ferry": "Takes the ferry to the island every second Friday.",
+    "dentist": "Dentist appointments only in the morning.",
+}
+
+
+def block(*keys: str) -> str:
+    """The block that ZeroClaw >= 0.6.3 sends for these memories."""
+    return "[Memory context]\n" + "".join(f"- {key}: {TALKED[key]}\n" for key in keys) + "[/Memory context]\n\n"
+
+
+def minutes_ago(minutes: float) -> str:
+    """A moment as the trace writes it."""
+    return (LIVE_NOW - timedelta(minutes=minutes)).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+
+
+def call(query: str, sent: str, minutes: float = 1, *, session: str | None = None) -> str:
+    """A line of the trace of ZeroClaw 0.8.4 with log_llm_request_payload = "full"."""
+    return call_line(Sent(query, sent, at=LIVE_NOW - timedelta(minutes=minutes), session=session)) + "\n"
+
+
+def some_turns() -> list[str]:
+    """Two as predicted, one not, one for which nothing was sent, of two agents."""
+    return [
+        call("Which language for the new program?", block("lang"), 90, session=SESSION),
+        call("What does she like to eat?", block("fav_food"), 60, session=SESSION),
+        call("When does the ferry to the island go?", block("ferry", "dentist"), 20, session=SESSION),
+        call("Thanks!", "", 4),
+    ]
+
+
+class Recorded(DiskInstall):
+    """A config dir of ZeroClaw 0.8.4 whose trace grows."""
+
+    def __init__(self, folder: Path, turns: Sequence[str] = ()) -> None:
+        made = "2026-08-01T10:00:00.000000001+00:00"
+        more = {"session_id": SESSION, "created_at": made, "updated_at": made}
+        rows = [meal(key, content, id=f"id-{key}", **more) for key, content in TALKED.items()]
+        super().__init__(folder, rows, generation="G4", profile="0.8.4", clock=lambda: LIVE_NOW)
+        # As old as the memories: what was sent under another config is not compared.
+        os.utime(self.config_file, (MADE_AT.timestamp(),) * 2)
+        self.trace = self.write("state/runtime-trace.jsonl", "")
+        self.record(turns)
+
+    def record(self, lines: Iterable[str]) -> None:
+        """Add lines to the trace, as ZeroClaw does."""
+        with self.trace.open("a") as file:
+            file.writelines(lines)
+
+    def live(self, poll: float | None = None) -> RoomApp:
+        """The room of turns on it."""
+        pace = Pace(debounce=0.0, poll=poll)
+        return self.room(lambda library: LiveRoom(library, self.clock, pace))

@@ -1,0 +1,504 @@
+"""What the inspector's tests look at: memories, stores of every kind, an install on disk, and an inspector on them."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import sys
+import threading
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from support import small_store
+from support.inspector import RoomApp
+
+from zeroclaw_tui.backends.about import About
+from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.in_memory import InMemory
+from zeroclaw_tui.backends.loaded import Loaded
+from zeroclaw_tui.backends.upkeep import Upkeep
+from zeroclaw_tui.config.locations import Install, OpenOptions
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation.candidates import Candidate, StoreStatus
+from zeroclaw_tui.curation.config_choice import configs_for
+from zeroclaw_tui.curation.journal import Trash
+from zeroclaw_tui.curation.journal_records import Verb
+from zeroclaw_tui.curation.library import Library, ProfileChoice, open_library
+from zeroclaw_tui.embeddings.base import Embedder
+from zeroclaw_tui.memory.change import ApplyResult, Change, Journal, Row, RowChange
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.errors import EmbeddingFailed, NotReachable
+from zeroclaw_tui.memory.query import ENTRIES, OLDEST_STORED, MemoryFilter, Query
+from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
+from zeroclaw_tui.scoring.evidence import OwnEvidence, StoreRecall, depth_of, own_evidence
+from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial, profile_for
+from zeroclaw_tui.tui.app import InspectorApp
+from zeroclaw_tui.tui.rooms.changes import ChangesRoom
+from zeroclaw_tui.tui.view import Pace
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+_TICKS = count()
+STILL = Pace(debounce=0.0, patience=30, overdue=30, poll=None, stopwatch=lambda: next(_TICKS) * 0.018)
+GONE = NotReachable("The server at db:5432 went away.", hint="Start it again, then r.")
+NAMED = (
+    ("food_allergy", "Allergic to peanuts, careful with satay and mole. Carries an antihistamine.", "core", 263),
+    ("fav_food", "Likes ramen and rust coloured plates to eat from.", "core", 262),
+    ("tz", "Timezone is EST, but travels in spring.", "core", 200),
+    ("lunch_2026_11", "Ordered sushi twice this week: what she likes to eat most.", "daily", 2),
+    ("market", "The farmers' market opens at eight and has things to eat.", "notes", 12),
+    ("cutlery", "Bought new chopsticks. She said she would like a wok as well.", "daily", 5),
+    ("语言", "用户喜欢深色主题，使用中文回答", "core", 90),
+    ("recipe", "# Ramen\n\n- broth of **miso**\n- noodles\n- an egg\n\nServe hot.", "notes", 20),
+)
+HOSTILE = (
+    ("[/markup]", "[/foo] [bold]not bold[/] [@click=app.bell()]no link[/] [", "core", 1),
+    ("escape", "before \x1b[31mred\x1b]0;title\x07\x1b]52;c;aGk=\x1b\\ after\x9b2J\r\x08\x00 end", "core", 1),
+    ("bidi", "user \u202egnp.exe\u202c and \u2066isolated\u2069 \u200frtl", "daily", 1),
+    ("k" * 300, "A key of three hundred letters.", "notes", 1),
+    ("", "A memory whose key is empty.", "core", 1),
+    ("emoji 👩‍👩‍👧‍👦", "Family 👩‍👩‍👧‍👦, flag 🇫🇷, zalgo Z̸̡̢̧͎͙͚͈̦͚̞̘", "notes", 1),
+    ("宽字符", "全角文字也要对齐：" + "宽" * 80, "daily", 1),
+    ("surrogate \udc80", "lone \udcff surrogate", "core", 1),
+    ("blank", "", "core", 1),
+    ("%s {0}", "%d %n {entry} {0.__class__} $HOME", "core", 1),
+)
+
+
+def paced(**parts: Any) -> Pace:
+    """A pace that is still but for these parts."""
+    return replace(STILL, **parts)
+
+
+SESSIONS = ("telegram_12345", "discord_77", None)
+
+
+def memory(key: str, content: str, category: str, days: float, number: int, **more: Any) -> MemoryEntry:
+    """A memory of so many days ago; its number is its handle and its place in the order of storing."""
+    created = (NOW - timedelta(days=days, minutes=number)).isoformat()
+    plain = MemoryEntry(f"00000000-0000-4000-8000-{number:012}", key, content, category, created, handle=number)
+    return replace(plain, **({"updated_at": created, "session_id": SESSIONS[number % 3]} | more))
+
+
+def sample_memories(chat: int = 240) -> list[MemoryEntry]:
+    """The named ones last stored, after a lot of chat of which every eightieth is superseded."""
+    filler = [
+        memory(
+            f"user_msg_{number:04}",
+            f"Talked about topic {number % 17} and asked for step {number % 5}.",
+            "conversation" if number % 4 else "daily",
+            (chat - number) * 0.9,
+            number,
+            superseded_by="later" if number % 80 == 0 else None,
+        )
+        for number in range(1, chat + 1)
+    ]
+    return filler + [memory(*parts, chat + number) for number, parts in enumerate(NAMED, 1)]
+
+
+def hostile_memories() -> list[MemoryEntry]:
+    """What would break a screen that takes a text for markup or sends it to the terminal."""
+    return [memory(*parts, number) for number, parts in enumerate(HOSTILE, 1)]
+
+
+def entries_in(store: InMemory) -> list[MemoryEntry]:
+    """All memories of a store, at once."""
+    return list(store._entries.values())
+
+
+def keys_in(store: InMemory) -> set[str]:
+    """The keys of all memories of a store."""
+    return {entry.key for entry in entries_in(store)}
+
+
+class SampleMemory(InMemory):
+    """Ranks by words found, so that results have every part of a score; notes what it is asked.
+
+    While `failure` is set nothing is answered; `refusal` is raised by deletions, and `steps` delays them.
+    """
+
+    name = "sqlite"
+    about = About(location="/srv/zeroclaw/.zeroclaw/workspace/memory/brain.db", rule=None)
+    why_not: Mapping[str, str] = {
+        "agents": "All of these are one agent's.",
+        "namespaces": "These have no namespace.",
+    }
+
+    def __init__(self, entries: Iterable[MemoryEntry] = ()) -> None:
+        super().__init__(entries, clock=lambda: NOW)
+        self.changes = 1
+        self.failure: Exception | None = None
+        self.failed = 0
+        self.refusal: Exception | None = None
+        self.steps: Any = None
+        self.requests: list[RecallRequest] = []
+
+    def _answer(self) -> None:
+        if self.failure is not None:
+            self.failed += 1
+            raise self.failure
+
+    async def _loaded(self) -> Loaded:
+        self._answer()
+        return await super()._loaded()
+
+    async def version(self) -> int | None:
+        self._answer()
+        return self.changes
+
+    async def apply(self, changes: Iterable[Change], journal: Journal | None, **options: Any) -> ApplyResult:
+        self._answer()
+        every = list(changes)
+        if all(change.after is None for change in every):
+            if self.refusal is not None:
+                raise self.refusal
+            if self.steps is not None:
+                await self.steps(options.get("on_progress"))
+        return await super().apply(every, journal, **options)
+
+    @property
+    def upkeep(self) -> Upkeep:
+        return Upkeep(database=self)  # type: ignore[arg-type]
+
+    async def cached_vector(self, text: str) -> None:
+        """There is no cache."""
+
+    async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> OwnEvidence:
+        self.requests.append(trial.request)
+        self._answer()
+        words = {word.strip("?") for word in trial.request.query.casefold().split()}
+        shares = []
+        for entry in await self.rows(Query(ENTRIES, MemoryFilter(), OLDEST_STORED)):
+            hits = len(words & set(entry.content.casefold().replace(".", "").replace(":", "").split()))
+            if hits and trial.request.session_id in (None, entry.session_id):
+                shares.append((hits / len(words), entry))
+        shares.sort(key=lambda pair: (-pair[0], pair[1].key))
+        scored = [self._scored(rank, share, entry, vector is None) for rank, (share, entry) in enumerate(shares, 1)]
+        scored.sort(key=lambda one: -(one.score or 0))
+        depth = depth_of(trial.request, deep=deep)
+        ranked = tuple(replace(one, rank=rank) for rank, one in enumerate(scored[:depth], 1))
+        return own_evidence(trial, StoreRecall(ranked, "keyword" if vector is None else "hybrid", "0..1"), depth)
+
+    @staticmethod
+    def _scored(rank: int, share: float, entry: MemoryEntry, is_keyword: bool) -> ScoredEntry:
+        """Every fourth of a hybrid search has no vector."""
+        found = ScoredEntry(entry, rank, share * 6, keyword_score=share, keyword_raw=share * 6, keyword_rank=rank)
+        if is_keyword:
+            return replace(found, stage="keyword")
+        cosine = 0.91 - 0.13 * rank if rank != 4 else None
+        score = 0.7 * (cosine or 0) + 0.3 * share
+        return replace(found, score=score, vector_score=cosine, stage="hybrid", vector_rank=rank)
+
+
+NO_SESSION = "Markdown keeps no session."
+NO_VECTORS = "Markdown keeps no vectors."
+ONLY_CONTENT = "Only the content of a line can be changed."
+
+
+class Notes(InMemory):
+    """What a Markdown store can: whole lines."""
+
+    name = "markdown"
+    about = About(location="/srv/zeroclaw/.zeroclaw/workspace")
+    why_not: Mapping[str, str] = {
+        "sessions": NO_SESSION,
+        "vectors": NO_VECTORS,
+        "agents": "These notes are one agent's.",
+        "namespaces": "Markdown knows no namespaces.",
+        "superseded": "In Markdown nothing replaces a line.",
+        "kind": "Markdown knows no kinds.",
+        "watch": "Nobody watches these notes.",
+        **dict.fromkeys(("key", "category", "session_id", "namespace", "importance", "pinned"), ONLY_CONTENT),
+    }
+
+
+def notes() -> Notes:
+    """Four lines."""
+    lines = ("Likes ramen.", "Allergic to peanuts.", "Timezone is EST.", "Runs on Sundays.")
+    return Notes([memory(f"MEMORY.md:{at}", line, "core", at, at, session_id=None) for at, line in enumerate(lines, 1)])
+
+
+class SampleEmbedder(Embedder):
+    """One direction for every text; with `vectors` those of the texts in it, and a failure for others."""
+
+    name = "sample"
+
+    def __init__(self, dimensions: int = 4, vectors: Mapping[str, Sequence[float]] | None = None) -> None:
+        self.dimensions = dimensions
+        self.vectors = None if vectors is None else dict(vectors)
+
+    async def embed(self, text: str) -> np.ndarray:
+        if self.vectors is not None and text not in self.vectors:
+            raise EmbeddingFailed("The endpoint does not know this message.", hint="Type another.")
+        vector = self.vectors[text] if self.vectors is not None else [1.0] + [0.0] * (self.dimensions - 1)
+        return np.array(vector, dtype=np.float32)
+
+
+def sample_config(folder: Path, **parts: Any) -> MemoryConfig:
+    """A config of an install of which nothing has to be on disk."""
+    root = folder / ".zeroclaw" / "workspace"
+    database = root / "memory" / "brain.db"
+    return MemoryConfig(Install(root.parent, root, database, "workspace", "the default place", folder / "own"), **parts)
+
+
+def sample_library(
+    store: Memory,
+    config: MemoryConfig,
+    *,
+    embeds: bool = True,
+    version: str = "0.6.2",
+    clock: Callable[[], datetime] = lambda: NOW,
+) -> Library:
+    """An open library of a store that is in memory, with a trash on disk."""
+    missing = "No embeddings are configured: memory.embedding_provider in config.toml turns them on."
+    profile = ProfileChoice(profile_for(version), "assumed")
+    embedder = SampleEmbedder() if embeds else None
+    library = Library(config, store, profile, ScoringSettings(), embedder, None if embeds else missing)
+    library.trash = Trash(config.install, "in-memory:this process", clock)
+    return library
+
+
+def editable(folder: Path, why_not: Mapping[str, str] = MappingProxyType({})) -> Library:
+    """A library of two agents, whose memories can be changed but for what `why_not` says."""
+    store = SampleMemory(sample_memories(12))
+    store.why_not = why_not
+    return sample_library(store, sample_config(folder, agents={"default": (), "researcher": ("default",)}))
+
+
+class Inspector:
+    """An inspector on stores in memory, the first of which is shown at the start.
+
+    `answers` is what each store answers when its status is asked, None for one that never answers; `refusals` is what
+    opening one raises. Those of `foreign` are named by DATABASE_URL alone.
+    """
+
+    def __init__(self, folder: Path, *stores: Memory, pace: Pace = STILL, **library: Any) -> None:
+        self.folder, self.pace, self.library_parts = folder, pace, library
+        self.foreign: frozenset[str] = frozenset()
+        self.stores = {store.name: store for store in stores or [SampleMemory(sample_memories())]}
+        self.store: Any = next(iter(self.stores.values()))
+        self.configs: Sequence[MemoryConfig] = (self.config(self.store.name),)
+        self.library: Any = None
+        self.answers: dict[str, StoreStatus | None] = {}
+        self.refusals: dict[str, Exception] = {}
+        self.asked: list[str] = []
+        self.closed: list[str] = []
+        self.may_list = threading.Event()
+        self.may_list.set()
+        self.may_open = asyncio.Event()
+        self.late = ""
+
+    def app(self, *, pace: Pace | None = None, **options: Any) -> InspectorApp:
+        """The inspector with these options of a command line."""
+        return SampleApp(self, OpenOptions(**options), pace or self.pace)
+
+    def config(self, name: str) -> MemoryConfig:
+        """The config of one of the stores."""
+        storage = {"db_url": f"postgres://zeroclaw:hunter2@db:5432/{name}", "schema": "public", "table": "memories"}
+        if name not in self.foreign:
+            return sample_config(self.folder, backend=name, storage=storage, zeroclaw_backend=name)
+        sources = {"storage.db_url": "environment DATABASE_URL"}
+        return sample_config(self.folder, backend=name, storage=storage, read_only=True, sources=sources)
+
+    async def open(self, config: MemoryConfig) -> Library:
+        """The library of a store, which notes when it is closed."""
+        if config.backend == self.late:
+            await self.may_open.wait()
+        if config.backend in self.refusals:
+            raise self.refusals[config.backend]
+        closed = self.closed
+
+        class Closing(Library):
+            async def close(self) -> None:
+                closed.append(config.backend)
+                await super().close()
+
+        made = sample_library(self.stores[config.backend], config, **self.library_parts)
+        self.library = Closing(
+            config, made.memory, made.profile, made.settings, made.embedder, made.no_embedder_because
+        )
+        self.library.trash = made.trash
+        return self.library  # type: ignore[no-any-return]
+
+    def candidates(self, config: MemoryConfig) -> Sequence[Candidate]:
+        """Every store, once the test lets them be listed."""
+        self.may_list.wait()
+        here = config.backend
+        return [
+            Candidate(config if name == here else self.config(name), f"config.toml, {name}", is_current=name == here)
+            for name in dict.fromkeys([here, *self.stores, *self.refusals])
+        ]
+
+    async def check(self, candidate: Candidate) -> StoreStatus:
+        """What the test says that a store answers."""
+        self.asked.append(candidate.name)
+        answer = self.answers.get(candidate.name, StoreStatus(count=12, badges=("keyword", "sessions", "write")))
+        if answer is None:
+            await asyncio.Event().wait()
+        assert answer is not None
+        return answer
+
+
+class SampleApp(InspectorApp):
+    """An inspector on the stores of an `Inspector`."""
+
+    def __init__(self, inspector: Inspector, options: OpenOptions, pace: Pace) -> None:
+        super().__init__(options, clock=lambda: NOW, pace=pace)
+        self._inspector = inspector
+
+    def find_configs(self, options: OpenOptions) -> tuple[MemoryConfig, ...]:
+        return tuple(self._inspector.configs)
+
+    async def open_library(self, config: MemoryConfig) -> Library:
+        return await self._inspector.open(config)
+
+    def find_stores(self, current: MemoryConfig, started: MemoryConfig) -> Sequence[Candidate]:
+        return self._inspector.candidates(current)
+
+    async def check_store(self, candidate: Candidate) -> StoreStatus:
+        return await self._inspector.check(candidate)
+
+
+def row(number: int, key: str, content: str, category: str = "core", **more: Any) -> Row:
+    """The row of a memory of two months ago."""
+    return Row.of(memory(key, content, category, 60, number, **({"session_id": None} | more)))
+
+
+def chat_rows(count: int) -> list[Row]:
+    """So many rows of chat."""
+    return [row(1000 + at, f"user_msg_{at:04}", f"Asked about topic {at % 17}.", "conversation") for at in range(count)]
+
+
+def named_rows() -> list[Row]:
+    """Five rows that one could miss."""
+    chosen = [
+        parts for parts in NAMED if parts[0] in ("food_allergy", "fav_food", "lunch_2026_11", "market", "cutlery")
+    ]
+    return [row(number, *parts[:3]) for number, parts in enumerate(chosen, 1)]
+
+
+class Trashed:
+    """A library in memory, and a trash on disk in which a test notes what was done over some weeks."""
+
+    def __init__(self, folder: Path) -> None:
+        self.moment = NOW
+        self.memory = InMemory((), clock=self.clock)
+        self.library = sample_library(self.memory, sample_config(folder), embeds=False, clock=self.clock)
+        self.trash = self.library.trash
+
+    def clock(self) -> datetime:
+        """The moment that the test set."""
+        return self.moment
+
+    async def journaled(self, verb: Verb, changes: Sequence[RowChange], ago: timedelta, summary: str = "") -> None:
+        """Note an action as if it had been done so long ago."""
+        trash = Trash(self.library.config.install, self.trash.store, lambda: NOW - ago)
+        action = await trash.begin(verb, summary or f"{verb} {len(changes)}")
+        await asyncio.to_thread(action.record, changes)
+        await action.finish()
+
+    async def deleted(self, rows: Sequence[Row], ago: timedelta, verb: Verb = "forget", summary: str = "") -> None:
+        """Note a deletion as if it had been done so long ago."""
+        await self.journaled(verb, [RowChange(one, None) for one in rows], ago, summary)
+
+    def room(self, memory: MemoryEntry | None = None) -> RoomApp:
+        """The room of changes, or of those of one memory."""
+        return RoomApp(lambda: ChangesRoom(self.library, self.clock, STILL, memory))
+
+
+class DiskInstall:
+    """A config dir on disk with a database; ZeroClaw >= 0.8 (generation G4) calls its folder data."""
+
+    def __init__(
+        self,
+        folder: Path,
+        rows: Iterable[dict[str, Any]] = (),
+        *,
+        generation: str = "G2",
+        config: str = '[memory]\nbackend = "sqlite"\n',
+        profile: str | None = None,
+        clock: Callable[[], datetime] = lambda: NOW,
+        embedder: Embedder | None = None,
+        pace: Pace = STILL,
+    ) -> None:
+        self.config_dir = folder / ".zeroclaw"
+        self.root = self.config_dir / ("data" if generation == "G4" else "workspace")
+        self.database = self.root / "memory" / "brain.db"
+        self.config_file = self.config_dir / "config.toml"
+        self.generation, self.profile, self.clock, self.embedder, self.pace = generation, profile, clock, embedder, pace
+        self.database.parent.mkdir(parents=True)
+        self.config_file.write_text(("schema_version = 3\n" if generation == "G4" else "") + config)
+        self.make(rows)
+
+    def make(self, rows: Iterable[dict[str, Any]]) -> None:
+        """Put a database with these rows in place of the one that is there."""
+        self.database.unlink(missing_ok=True)
+        small_store.make(self.database, self.generation, rows)
+        self.database.parent.chmod(0o700)
+
+    async def open(self, **options: Any) -> Library:
+        """The library, its trash at the clock of the test."""
+        given = OpenOptions(config_dir=self.config_dir, profile=self.profile, **options)
+        config = configs_for(given, {"HOME": str(self.config_dir.parent)})[0]
+        library = await open_library(config, self.profile)
+        library.trash = Trash(config.install, library.trash.store, self.clock)
+        if self.embedder is not None:
+            library.embedder, library.no_embedder_because = self.embedder, None
+        return library
+
+    def app(self, **options: Any) -> InspectorApp:
+        """The inspector on it."""
+        install = self
+
+        class InstallApp(InspectorApp):
+            async def open_library(self, config: MemoryConfig) -> Library:
+                return await install.open(**options)
+
+        given = OpenOptions(config_dir=self.config_dir, profile=self.profile, **options)
+        app = InspectorApp if self.embedder is None else InstallApp
+        return app(given, clock=self.clock, pace=self.pace)
+
+    def room(self, make: Callable[[Library], Any], **options: Any) -> RoomApp:
+        """One room on it, closed with its library; `make` may be a coroutine function."""
+
+        async def made() -> Any:
+            room = make(await self.open(**options))
+            return await room if isinstance(room, Awaitable) else room
+
+        return RoomApp(made)
+
+    def write(self, name: str, text: str) -> Path:
+        """Write a file below its folder."""
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def files(self) -> dict[str, str]:
+        """Every text file below its folder, by its path."""
+        found = sorted(path for path in self.root.rglob("*") if path.is_file() and "brain.db" not in path.name)
+        return {str(path.relative_to(self.root)): path.read_text() for path in found}
+
+    def rows(self, columns: str = "rowid, *", where: str = "1") -> list[tuple[Any, ...]]:
+        """The rows of its memories, read as another program would."""
+        with closing(sqlite3.connect(self.database)) as connection:
+            return connection.execute(f"SELECT {columns} FROM memories WHERE {where} ORDER BY rowid").fetchall()
+
+    def contents(self) -> dict[str, str]:
+        """The content of each memory by its key."""
+        return dict(self.rows("key, content"))
+
+
+def editor_program(folder: Path, body: str) -> str:
+    """A program as EDITOR names it: Python that has `path` and what it holds in `before`; gives the command."""
+    script = folder / "editor program.py"
+    script.write_text(
+        "import os, sys\nfrom pathlib import Path\npath = Path(sys.argv[-1])\nbefore = path.read_bytes()\n" + body
+    )
+    return f"{sys.executable} '{script}' --wait"

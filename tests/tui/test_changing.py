@@ -1,0 +1,401 @@
+"""Deleting, undoing and erasing from the list, on the sample store, on a real database, and in a real terminal."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.inspector import running
+from support.screens import NARROW, WIDE
+from tui.samples import NOW, DiskInstall, Inspector, keys_in, paced
+
+from zeroclaw_tui.backends.lookup import entries_with_key
+from zeroclaw_tui.curation.changes import edit_memory, undo
+from zeroclaw_tui.curation.journal import Trash
+from zeroclaw_tui.curation.traces import copies
+from zeroclaw_tui.curation.traces.files import TextPlace
+from zeroclaw_tui.memory.change import Edit, Row
+from zeroclaw_tui.memory.errors import Locked
+from zeroclaw_tui.tui.dialogs import ProgressScreen, Question, TypedConfirmation
+from zeroclaw_tui.tui.external import Edited
+from zeroclaw_tui.tui.rooms.editor import EditorScreen
+
+
+async def test_d_asks_with_no_first_and_u_brings_it_back(inspector: Inspector) -> None:
+    """Enter at the question keeps the memory; y moves it to the trash; u puts the very row back."""
+    async with running(inspector.app()) as screen:
+        before = await entries_with_key(inspector.store, "recipe")
+        await screen.press("u")
+        screen.says("Nothing to undo")
+        await screen.press("d")
+        screen.shows("Delete recipe?", "Deleted memories go to the trash. Press u to undo.")
+        await screen.press("enter")
+        assert "recipe" in keys_in(inspector.store)
+        await screen.press("d", "y")
+        assert "recipe" not in keys_in(inspector.store)
+        screen.shows("244 memories")
+        screen.says("recipe is in the trash until 20 Dec · u restores it.")
+        await screen.press("u")
+        assert await entries_with_key(inspector.store, "recipe") == before
+        screen.shows("245 memories")
+        screen.says("Undid")
+
+
+async def test_the_smallest_window_has_room_for_the_whole_question(inspector: Inspector) -> None:
+    async with running(inspector.app(), (40, 12)) as screen:
+        await screen.press("d")
+        screen.shows("Delete recipe?", "Deleted memories go to the trash. Press u to undo.")
+        screen.shows("n Cancel", "y Delete", "esc cancel")
+
+
+async def test_marks_outlive_filter_order_and_recall_and_d_takes_them(inspector: Inspector) -> None:
+    """`v` marks from the last mark to the cursor, two stars none, and a star behind a recall its results."""
+    async with running(inspector.app(), WIDE) as screen:
+        await screen.press("space", "j", "j", "v")
+        assert len(screen.rows.marked) == 4
+        await screen.press("k", "space")
+        assert len(screen.rows.marked) == 3
+        await screen.press("asterisk", "asterisk")
+        assert len(screen.rows.marked) == 0
+        screen.hides("marked")
+        await screen.press("g", "space", "j", "space")
+        screen.shows("● 2 marked ·")
+        screen.browser.panes.look(screen.browser.view.toggled("category", "notes"))
+        await screen.settle()
+        screen.shows("● 2 marked")
+        await screen.press("slash", "=ramen", "enter")
+        screen.shows("● 2 marked")
+        await screen.press("escape")
+        screen.browser.panes.look(screen.browser.view.cleared())
+        await screen.press("r", "d")
+        screen.shows("Delete 2 memories?", "recipe")
+        await screen.press("y")
+        assert not {"recipe", "cutlery"} & keys_in(inspector.store)
+        screen.hides("● ")
+        assert len(keys_in(inspector.store)) == 246
+        await screen.press("slash", "=to eat", "enter", "asterisk")
+        shown = {result.entry.id for result in screen.browser.panes.page.recall.results}  # type: ignore[union-attr]
+        assert shown
+        assert len(screen.rows.marked) == len(shown)
+        assert all(one in screen.rows.marked for one in shown)
+
+
+async def test_from_eleven_on_the_number_is_typed(inspector: Inspector) -> None:
+    """Neither y nor a wrong number purges; the right one does; u brings all back."""
+    async with running(inspector.app()) as screen:
+        await screen.press("space", *["j"] * 10, "v")
+        count = len(screen.rows.marked)
+        assert count == 12
+        await screen.press("d")
+        screen.shows("Delete 12 memories?")
+        await screen.pilot.press("y", "1", "3", "enter")
+        assert isinstance(screen.top, TypedConfirmation)
+        screen.shows("The number does not match.")
+        await screen.press("backspace", "2", "enter")
+        assert len(keys_in(inspector.store)) == 236
+        screen.says("12 memories are in the trash until 20 Dec · u restores them.")
+        await screen.press("u")
+        assert len(keys_in(inspector.store)) == 248
+
+
+async def test_what_keeps_a_deletion_back_is_a_sentence_and_the_marks_stay(inspector: Inspector) -> None:
+    """A store that fails, a memory that changed since it was marked, and triggers that are put back when wanted."""
+    async with running(inspector.app(), WIDE) as screen:
+        await screen.press("space", "space")
+        inspector.store.refusal = Locked("Another program holds the database.", hint="Wait until it is done.")
+        await screen.press("d", "y")
+        screen.says("Another program holds the database. Wait until it is done.")
+        screen.shows("● 2 marked")
+        assert len(keys_in(inspector.store)) == 248
+        inspector.store.refusal = None
+        await inspector.store.store("recipe", "Something quite different.", "notes")
+        await screen.press("d", "y")
+        assert "recipe" in keys_in(inspector.store)
+        screen.says("1 memory skipped because of a newer change.")
+        screen.shows("● 1 marked")
+        await screen.press("d")
+        screen.shows("Something quite different.")
+        await screen.press("y")
+        assert "recipe" not in keys_in(inspector.store)
+        assert len(keys_in(inspector.store)) == 246
+
+
+async def test_progress_shows_how_far_it_is_and_esc_stops_after_the_batch(inspector: Inspector) -> None:
+    app = inspector.app(pace=paced(patience=0.001))
+    began = asyncio.Event()
+    goes_on = asyncio.Event()
+    allowed: list[bool] = []
+
+    async def steps(on_progress: Any) -> None:
+        on_progress(1)
+        began.set()
+        await goes_on.wait()
+        allowed.append(on_progress(1))
+
+    async with running(app, NARROW, rests=False) as screen:
+        await screen.settle()
+        inspector.store.steps = steps
+        await screen.press("space", "space", "d")
+        await screen.pilot.press("y")
+        await screen.until(lambda: began.is_set() and isinstance(screen.top, ProgressScreen), "1 of 2")
+        await screen.pilot.press("escape")
+        screen.shows("Stopping after this batch")
+        goes_on.set()
+        await screen.settle()
+        assert allowed == [False]
+
+
+async def test_a_new_memory_is_under_the_cursor_at_once_and_an_edit_is_seen_where_it_was(inspector: Inspector) -> None:
+    async with running(inspector.app(), WIDE) as screen:
+        await screen.press("G", "n", "=fresh_key", *["tab"] * 8, "=Just typed.", "ctrl+s")
+        assert screen.rows.selected_entry.key == "fresh_key"
+        screen.says("Stored fresh_key · u reverses that.")
+        await screen.press("e", "ctrl+u", "=Typed over.", "ctrl+s")
+        assert screen.rows.selected_entry.key == "fresh_key"
+        screen.shows("Typed over.")
+
+
+async def test_an_edited_memory_stays_in_sight_of_a_recall_that_no_longer_finds_it(inspector: Inspector) -> None:
+    async with running(inspector.app(), WIDE) as screen:
+        await screen.press("slash", "=ramen", "enter", "e", "ctrl+u", "=Likes soba.", "ctrl+s")
+        screen.shows("edited: no longer in this list")
+        entry = screen.rows.selected_entry
+        assert entry.content == "Likes soba."
+
+
+def copies_are(monkeypatch: pytest.MonkeyPatch, *found: TextPlace) -> None:
+    async def find(*_: Any) -> list[TextPlace]:
+        return list(found)
+
+    monkeypatch.setattr(copies, "find_copies", find)
+
+
+SNAPSHOT = TextPlace("snapshot", "/srv/MEMORY_SNAPSHOT.md", 1, True, "An export for people.")
+LUCID = TextPlace("lucid", "lucid", None, False, "It has no delete.")
+
+
+async def changed(inspector: Inspector, key: str, content: str) -> None:
+    """Edit a memory behind the browser's back, through the trash."""
+    (entry,) = await entries_with_key(inspector.store, key)
+    await edit_memory(inspector.library, entry.id, Edit({"content": content}), Row.of(entry).fingerprint)
+
+
+async def content_of(inspector: Inspector, key: str) -> str:
+    (entry,) = await entries_with_key(inspector.store, key)
+    return entry.content
+
+
+async def test_capital_e_saves_what_the_persons_editor_left(
+    inspector: Inspector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[str] = []
+
+    def edits(app: Any, text: str) -> Edited:
+        given.append(text)
+        return Edited(text="Written outside.")
+
+    monkeypatch.setattr("zeroclaw_tui.tui.rooms.editor.edit_text", edits)
+    copies_are(monkeypatch)
+    async with running(inspector.app()) as screen:
+        before = await content_of(inspector, "recipe")
+        await screen.press("E")
+        assert given == [before]
+        assert await content_of(inspector, "recipe") == "Written outside."
+        screen.says("Changed recipe · u reverses that.")
+        screen.shows("Written outside.")
+
+
+async def test_the_palette_shows_other_copies_and_erases_the_marked_memories(
+    inspector: Inspector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A way out changes nothing."""
+    copies_are(monkeypatch, SNAPSHOT, LUCID)
+    async with running(inspector.app()) as screen:
+        await screen.top.run_action("copies")
+        await screen.until(lambda: isinstance(screen.top, Question))
+        screen.shows("The text is still in 2 places")
+        await screen.press("escape", "space", "j", "space")
+        await screen.top.run_action("erase")
+        await screen.until("Erase 2 memories and their text from the whole install")
+        await screen.press("escape")
+        screen.shows("245 memories")
+
+
+async def test_quitting_asks_for_what_was_typed(inspector: Inspector) -> None:
+    """No has the focus and goes on typing, in a comparison too; yes quits with the memory as it was."""
+    question = "Quit without saving your changes?"
+    async with running(inspector.app()) as screen:
+        await screen.press("e", "X", "ctrl+q", "ctrl+q")
+        screen.shows(question)
+        await screen.press("enter")
+        assert isinstance(screen.top, EditorScreen)
+        await changed(inspector, "recipe", "Theirs.")
+        await screen.press("ctrl+s")
+        assert isinstance(screen.top, Question)
+        await screen.press("ctrl+q")
+        screen.shows(question)
+        await screen.press("n")
+        assert isinstance(screen.top, Question)
+        await screen.press("ctrl+q")
+        screen.shows(question)
+        await screen.pilot.press("y")
+        await screen.until(lambda: screen.app._exit)
+    assert await content_of(inspector, "recipe") == "Theirs."
+    async with running(inspector.app()) as screen:
+        await screen.press("e")
+        assert isinstance(screen.top, EditorScreen)
+        # Nothing was typed, so nothing is asked.
+        await screen.pilot.press("ctrl+q")
+        await screen.until(lambda: screen.app._exit)
+
+
+async def test_quitting_during_a_purge_finishes_the_batch_and_undo_restores_all_of_it(inspector: Inspector) -> None:
+    before = keys_in(inspector.store)
+    started = asyncio.Event()
+    store: Any = inspector.store
+
+    async def batches(on_progress: Any) -> None:
+        started.set()
+        # The change goes on for as long as it may, as a batch after the other would.
+        while on_progress(1):  # noqa: ASYNC110
+            await asyncio.sleep(0)
+
+    store.steps = batches
+    async with running(inspector.app(pace=paced(patience=0.001))) as screen:
+        await screen.press("asterisk", "d")
+        await screen.pilot.press("2", "4", "5", "enter")
+        await asyncio.wait_for(started.wait(), 10)
+        await screen.pilot.press("ctrl+q")
+        await screen.until(lambda: screen.app._exit)
+    library = inspector.library
+    gone = before - keys_in(inspector.store)
+    action = await library.trash.last()
+    assert len(await library.trash.numbers()) == len(gone)
+    if gone:
+        await undo(library, expected=action.number)
+    assert keys_in(inspector.store) == before
+
+
+async def test_undo_reverses_only_the_change_that_was_last_when_u_was_pressed(
+    inspector: Inspector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A change that comes in between is left alone, and that is said."""
+    async with running(inspector.app()) as screen:
+        await screen.press("d", "y")
+        trash, last = inspector.library.trash, inspector.library.trash.last
+
+        async def another_comes(*_: Any) -> Any:
+            found = await last()
+            monkeypatch.setattr(trash, "last", last)
+            await changed(inspector, "fav_food", "Changed in between.")
+            return found
+
+        monkeypatch.setattr(trash, "last", another_comes)
+        await screen.press("u")
+        assert "Another change was made in between." in screen.said + screen.words
+        assert await content_of(inspector, "fav_food") == "Changed in between."
+        assert screen.browser.is_current
+
+
+async def test_a_superseded_memory_is_shown_again_and_hidden_by_undo(tmp_path: Path) -> None:
+    """The detail names the key; the key shows the memory to the agent again, undo hides it as it was."""
+    rows = [{"key": "old", "content": "User prefers C", "superseded_by": "new"}, {"key": "new"}]
+    install = DiskInstall(tmp_path, rows)
+    before = install.rows()
+    async with running(install.app(), WIDE) as screen:
+        for _ in range(2):
+            screen.browser.panes.look(screen.browser.view.toggled("superseded", ""))
+        await screen.settle()
+        screen.shows("superseded by new")
+        await screen.top.run_action("show_again")
+        await screen.settle()
+        screen.says("Changed old · u reverses that.")
+        assert install.rows() != before
+        screen.browser.panes.look(screen.browser.view.toggled("superseded", ""))
+        await screen.settle()
+        screen.shows("2 memories")
+        await screen.press("u")
+        assert install.rows() == before
+        await screen.top.run_action("show_again")
+        await screen.settle()
+        screen.says("This memory is not superseded")
+
+
+CONFIG = '[memory]\nbackend = "sqlite"\nembedding_provider = "local"\nembedding_model = "words"\n'
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence", "has_one"),
+    [
+        ("likes ramen", "Its embedding now matches its content.", True),
+        (" \n", "This memory has no text to embed.", False),
+    ],
+)
+async def test_r_makes_the_vector_or_says_why_none(tmp_path: Path, content: str, sentence: str, has_one: bool) -> None:
+    async with running(DiskInstall(tmp_path, [{"content": content}], config=CONFIG).app()) as screen:
+        await screen.press(":re-embed")
+        screen.says(sentence)
+        library = screen.browser.library
+        (entry,) = await entries_with_key(library.memory, "key0")
+        assert (entry.embedding_dimensions is not None) == has_one
+
+
+def elsewhere(inspector: Inspector, ago: timedelta = timedelta(0)) -> Trash:
+    """The trash as another process sees it, at a moment before now."""
+    library = inspector.library
+    return Trash(library.config.install, library.trash.store, lambda: NOW - ago)
+
+
+async def test_a_recent_change_of_this_session_is_undone_and_redone_without_a_question(inspector: Inspector) -> None:
+    async with running(inspector.app()) as screen:
+        await screen.press("d", "y")
+        assert "recipe" not in keys_in(inspector.store)
+        await screen.press("u")
+        screen.says("Undid: deleted recipe.")
+        assert "recipe" in keys_in(inspector.store)
+        await screen.press("U")
+        screen.says("Redid: deleted recipe.")
+        assert "recipe" not in keys_in(inspector.store)
+        await screen.press("U")
+        screen.says("Nothing to redo.")
+
+
+@pytest.mark.parametrize("is_old", [False, True], ids=["another session", "longer ago"])
+async def test_what_was_done_long_ago_or_in_another_session_is_asked_about(inspector: Inspector, is_old: bool) -> None:
+    async with running(inspector.app()) as screen:
+        library = inspector.library
+        if is_old:
+            library.trash = elsewhere(inspector, timedelta(hours=18))
+        await screen.press("d", "y")
+        if is_old:
+            # The same session, later.
+            library.trash.now = lambda: NOW
+        else:
+            library.trash = elsewhere(inspector)
+        await screen.press("u")
+        words = screen.words
+        when = "yesterday 18:00" if is_old else "12:00"
+        assert f"Undo: deleted recipe, {when}?" in words
+        assert "comes back: recipe" in words
+        assert ("It was made in an earlier session" in words) is not is_old
+        await screen.press("n")
+        assert "recipe" not in keys_in(inspector.store)
+        await screen.press("u", "enter")
+        assert "recipe" not in keys_in(inspector.store)
+        await screen.press("u", "y")
+        assert "recipe" in keys_in(inspector.store)
+
+
+async def test_u_in_the_reader_undoes_an_edit_made_there(inspector: Inspector) -> None:
+    async with running(inspector.app()) as screen:
+        await screen.press("enter", "e")
+        await screen.pilot.press(*"!!", "ctrl+s")
+        await screen.until(lambda: "Changed" in screen.said)
+        await screen.settle()
+        screen.shows("Serve hot.!!")
+        await screen.press("u")
+        screen.hides("Serve hot.!!")
+        screen.shows("1 of 245")

@@ -1,0 +1,325 @@
+"""A person's own editor, in a terminal too; and which texts can be edited on the screen."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.inspector import RoomApp
+from support.screens import screen_words
+from support.terminal import Terminal
+from textual.app import App, ComposeResult, SuspendNotSupported
+from textual.events import Paste
+from tui.samples import editor_program
+
+from zeroclaw_tui.memory.errors import Refused, UsageError
+from zeroclaw_tui.memory.text import display_text
+from zeroclaw_tui.tui import external
+from zeroclaw_tui.tui.external import Edited, chosen_program, edit_text
+from zeroclaw_tui.tui.widgets.text_fields import ContentArea, LineInput, can_edit_here
+
+
+@pytest.fixture(autouse=True)
+def temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where private folders are made, empty at first."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(external.tempfile, "tempdir", str(folder))
+    return folder
+
+
+def is_empty(folder: Path) -> bool:
+    return list(folder.iterdir()) == []
+
+
+async def edited(text: str, editor: str, app: App[Any] | None = None) -> Edited:
+    app = app or RoomApp()
+    async with app.run_test():
+        return edit_text(app, text, {"EDITOR": editor})
+
+
+def test_visual_wins_over_editor_and_both_may_have_arguments() -> None:
+    assert chosen_program({"VISUAL": "code --wait 'a b'", "EDITOR": "vi"}) == ("code", "--wait", "a b")
+    assert chosen_program({"VISUAL": " ", "EDITOR": "vi"}) == ("vi",)
+
+
+def test_without_a_setting_an_editor_on_the_path_is_used(tmp_path: Path) -> None:
+    program = tmp_path / "nano"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    assert chosen_program({"PATH": str(tmp_path)}) == ("nano",)
+
+
+@pytest.mark.parametrize(
+    ("environment", "kind", "words"),
+    [({"PATH": "/nowhere"}, Refused, "EDITOR=nano"), ({"EDITOR": "vi 'x"}, UsageError, "EDITOR")],
+    ids=["none", "quotes"],
+)
+def test_an_editor_that_cannot_be_named_says_what_to_set(
+    environment: dict[str, str], kind: type[Exception], words: str
+) -> None:
+    with pytest.raises(kind, match=words):
+        chosen_program(environment)
+
+
+async def test_the_file_is_private_and_holds_the_very_bytes(tmp_path: Path, temporary_files: Path) -> None:
+    """0600 in a folder of 0700, named .md; afterwards nothing of it is left."""
+    message = tmp_path / "message"
+    modes = "f'{path.stat().st_mode:o} {path.parent.stat().st_mode:o} {path} {before!r}'"
+    script = f"Path({str(message)!r}).write_text({modes})"
+    app = RoomApp()
+    result = await edited("a\r\nb\x00\udcff\x1b", editor_program(tmp_path, script), app)
+    assert message.read_text().split(" ", 3)[:2] == ["100600", "40700"]
+    assert message.read_text().endswith(".md " + repr(b"a\r\nb\x00\xff\x1b"))
+    assert (result.text, app.suspended) == (None, 1)
+    assert result.sentence.startswith("Nothing was changed in the editor.")
+    assert is_empty(temporary_files)
+
+
+async def test_what_was_saved_comes_back_and_is_overwritten_when_used(tmp_path: Path, temporary_files: Path) -> None:
+    """The file stays until the text is in use; a hard link shows that it was overwritten then."""
+    result = await edited("old", editor_program(tmp_path, "path.write_bytes('new é\\r\\n'.encode() + b'x')"))
+    assert result.text == "new é\r\nx"
+    assert result.file is not None
+    link = tmp_path / "link"
+    link.hardlink_to(result.file)
+    result.discard()
+    assert is_empty(temporary_files)
+    assert set(link.read_bytes()) == {0}
+
+
+@pytest.mark.parametrize(
+    ("before", "saved", "text"),
+    [
+        ("a", b"a\n", None),
+        ("a", b"b\n", "b"),
+        ("a\n", b"b\n", "b\n"),
+        ("a", b"b\n\n", "b\n"),
+        ("a", b"b\r\n", "b"),
+        ("a\udcff", b"a\xffb", "a\udcffb"),
+    ],
+)
+async def test_only_the_line_feed_that_an_editor_adds_is_left_out(
+    tmp_path: Path, before: str, saved: bytes, text: str | None
+) -> None:
+    """A content whose last line did not end stays that way, and bytes that were no UTF-8 may stay."""
+    assert (await edited(before, editor_program(tmp_path, f"path.write_bytes({saved!r})"))).text == text
+
+
+@pytest.mark.parametrize(
+    ("script", "words", "left"),
+    [
+        ("path.write_text('typed'); sys.exit(3)", "exit code 3", b"typed"),
+        ("path.write_text('typed'); os.kill(os.getpid(), 9)", "signal 9", b"typed"),
+        ("path.write_bytes(b'typed \\xff')", "not UTF-8 (byte 7)", b"typed \xff"),
+        ("sys.exit(1)", "exit code 1", None),
+        ("path.unlink()", "removed the file", None),
+        ("path.write_text(' \\n')", "is empty", None),
+        ("/nowhere/editor -x", "was not found", None),
+        ("/etc/hosts", "did not start", None),
+    ],
+)
+async def test_a_failure_is_a_sentence_and_what_was_typed_stays_in_its_file(
+    tmp_path: Path, temporary_files: Path, script: str, words: str, left: bytes | None
+) -> None:
+    """The sentence names the file; where nothing was typed there is none."""
+    result = await edited("a", script if script.startswith("/") else editor_program(tmp_path, script))
+    assert (result.text, result.is_failure) == (None, True)
+    assert words in result.sentence
+    if left is None:
+        assert is_empty(temporary_files)
+    else:
+        assert str(result.file) in result.sentence
+        assert result.file.read_bytes() == left
+
+
+async def test_ctrl_c_in_the_editor_leaves_this_program_alone(tmp_path: Path) -> None:
+    """The signal reaches both; the editor may end by it, this program goes on and says so."""
+    before = signal.getsignal(signal.SIGINT)
+    script = "os.kill(os.getppid(), 2); path.write_text('typed')"
+    result = await edited("a", editor_program(tmp_path, script))
+    assert result.text == "typed"
+    ended = await edited(
+        "a", editor_program(tmp_path, "import signal; signal.default_int_handler; os.kill(os.getpid(), 2)")
+    )
+    assert ended.is_failure
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+async def test_a_terminal_that_cannot_be_suspended_is_reported(temporary_files: Path) -> None:
+    class Web(RoomApp):
+        @contextmanager
+        def suspend(self) -> Iterator[None]:
+            raise SuspendNotSupported
+            yield
+
+    result = await edited("a", sys.executable, Web())
+    assert result.sentence == "An editor cannot run in this terminal."
+    assert is_empty(temporary_files)
+
+
+async def test_a_full_disk_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> str:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(external.tempfile, "mkdtemp", full)
+    result = await edited("a", "vi")
+    assert result.sentence == "The temporary file for the editor could not be created: No space left on device."
+
+
+SCRIPT = str(Path(__file__).with_name("editor_in_terminal.py"))
+STEERING = [
+    b"\x1b]0;EVIL",
+    b"\x1b]52;c;RVZJ",
+    b"\x1b[31mEVIL",
+    "\x9b2J".encode(),
+    b"\x9b2J",
+    "\x9d0;".encode(),
+    b"\x00",
+]
+HIDING = ["\u202e".encode(), "\u2066".encode(), b"\x08"]
+
+
+@pytest.mark.parametrize(("kind", "size"), [("editor", (80, 24)), ("conflict", (140, 40))], ids=["editor", "conflict"])
+def test_nothing_hostile_reaches_the_terminal(tmp_path: Path, kind: str, size: tuple[int, int]) -> None:
+    """Moving through every field, typing, a conflict, reading both versions: no raw control character."""
+    with Terminal([sys.executable, SCRIPT, kind, str(tmp_path)], columns=size[0], lines=size[1]) as screen:
+        if kind == "editor":
+            screen.wait_for("category", "EVIL", "ctrl+s save", "U+")
+            screen.press("tab", "0.9", "\x13")
+            screen.wait_for("changed while you edited it", "Keep theirs")
+            screen.press("escape")
+            screen.wait_until_absent("Keep theirs")
+            screen.press("escape")
+            screen.wait_for("Discard your changes?")
+            screen.press("y")
+        else:
+            screen.wait_for("Keep theirs", "EVIL")
+            screen.press("j", "tab", "j", "tab", "j", "escape")
+        assert screen.wait_exit() == 0
+    assert b"EVIL" in screen.raw
+    assert [sent for sent in (*STEERING, *HIDING) if sent in screen.raw] == []
+
+
+def test_the_editor_gets_the_terminal_and_the_screen_returns(tmp_path: Path) -> None:
+    """The editor reads a line from the same terminal as a person types it; the screen comes back with the text."""
+    program = editor_program(tmp_path, "path.write_text(input('Your turn: '))")
+    arguments = [sys.executable, SCRIPT, "editor", str(tmp_path)]
+    with Terminal(arguments, env={**os.environ, "VISUAL": program}) as screen:
+        screen.wait_for("ctrl+s save")
+        screen.press("\x05")
+        screen.wait_for("Your turn:")
+        screen.press("Written outside.", "enter")
+        screen.wait_for("ctrl+s save", "Written outside.")
+        screen.wait_until_absent("Your turn:")
+        screen.press("escape")
+        screen.wait_for("Discard your changes?")
+        screen.press("y")
+        assert screen.wait_exit() == 0
+
+
+def test_ctrl_c_in_the_editor_does_not_end_the_program(tmp_path: Path) -> None:
+    """Ctrl+c ends the editor, whose failure is reported; what stood in the screen is still there."""
+    program = editor_program(tmp_path, "input('Your turn: ')")
+    arguments = [sys.executable, SCRIPT, "editor", str(tmp_path)]
+    with Terminal(arguments, env={**os.environ, "VISUAL": program}) as screen:
+        screen.wait_for("ctrl+s save")
+        screen.press("\x05")
+        screen.wait_for("Your turn:")
+        screen.press("ctrl+c")
+        screen.wait_for("was ended by signal 2", "EVIL")
+        screen.press("escape")
+        assert screen.wait_exit() == 0
+
+
+NASTY = "ab\n\r\t\x00\x1b\x07\x7f\x85\x9b\u2028\u2029\u202e\u2066\ufeff\udc80\udcff␛▣▤宽é👩‍👩‍👧"
+TEXTS = st.one_of(st.text(alphabet=NASTY), st.text(), st.lists(st.sampled_from(["a", "", "\x1b"])).map("\r\n".join))
+
+
+class Both(App[None]):
+    def __init__(self, content: str = "", line: str = "") -> None:
+        super().__init__()
+        self._first = content, line
+
+    def compose(self) -> ComposeResult:
+        content, line = self._first
+        self.area, self.line = ContentArea(content), LineInput(line)
+        yield self.area
+        yield self.line
+
+
+@given(TEXTS)
+def test_a_text_that_can_be_edited_here_looks_as_it_is_stored(content: str) -> None:
+    """Opened and left alone it is the same to the character; nothing in it steers a terminal."""
+    if can_edit_here(content):
+        assert ContentArea(content).text == content
+        assert not any(character in "\x00\x1b\x9b\x07\u202e\udc80" for character in content)
+
+
+@pytest.mark.parametrize("content", ["a\x1b[2J", "a\rb", "a\r\nb\nc", "a\u200b", "\u202eb", "a\udcff", "x" * 200_001])
+def test_a_text_with_hidden_characters_is_not_edited_here(content: str) -> None:
+    assert not can_edit_here(content)
+
+
+@pytest.mark.parametrize("value", ["plain", " two  blanks ", "a\x1b[2J", "a\nb\tc", "\u202eb"])
+async def test_an_unchanged_line_keeps_its_value(value: str) -> None:
+    app = Both("", value)
+    async with app.run_test():
+        assert app.line.text == value
+        assert display_text(app.line.value) == app.line.value
+
+
+@pytest.mark.parametrize(
+    ("before", "keys", "after"),
+    [
+        ("one\ntwo\n", ("end", "enter", "x"), "one\nx\ntwo\n"),
+        ("one\r\ntwo\r\n", ("end", "enter", "x"), "one\r\nx\r\ntwo\r\n"),
+    ],
+    ids=["line feeds", "both"],
+)
+async def test_typing_keeps_the_line_ends(before: str, keys: tuple[str, ...], after: str) -> None:
+    """A new line ends as the others do."""
+    app = Both(before)
+    async with app.run_test() as pilot:
+        app.area.focus()
+        await pilot.press(*keys)
+    assert app.area.text == after
+
+
+async def test_pasting_leaves_out_what_a_terminal_obeys_or_hides() -> None:
+    """One sentence says so; the rest of the pasted text arrives, in a text and in a field."""
+    app = Both("x", "y")
+    async with app.run_test(notifications=True) as pilot:
+        app.area.focus()
+        await pilot.pause()
+        app.post_message(Paste("a\r\n\x1b]0;t\x07␛\u00a0"))
+        await pilot.pause()
+        assert "Removed control and hidden characters." in screen_words(app)
+        app.line.focus()
+        await pilot.press("end")
+        app.post_message(Paste("\x1b[2J"))
+        await pilot.pause()
+        app.copy_to_clipboard("\u202eb\nc")
+        await pilot.press("end", "ctrl+v")
+    assert app.area.text == "a\n]0;t␛\u00a0x"
+    assert app.line.text == "y[2Jb c"
+
+
+async def test_what_scripts_and_emoji_need_can_be_typed() -> None:
+    """A joiner is left out only where it joins nothing."""
+    app = Both("👩‍🚀 می‌خواهم ❤️ x", "")
+    async with app.run_test() as pilot:
+        app.line.focus()
+        for typed in ("می", "\u200c", "خواهم", "\u200d", "\u200d", "a", "\u200c", "👩‍🚀"):
+            app.post_message(Paste(typed))
+            await pilot.pause()
+    assert can_edit_here(app.area.text)
+    assert app.line.text == "می\u200cخواهم\u200da👩‍🚀"

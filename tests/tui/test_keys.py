@@ -1,0 +1,366 @@
+"""Keys in a burst, the palette, the help, the top line, what a person chooses, and the ways on without an install."""
+
+from __future__ import annotations
+
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+from support import small_store
+from support.inspector import running
+from support.screens import NARROW, WIDE
+from support.terminal import Terminal
+from textual.app import ComposeResult
+from textual.widget import Widget
+from textual.widgets import Input
+from tui.samples import DiskInstall, Inspector, SampleMemory, hostile_memories, memory
+
+from zeroclaw_tui.backends.none import NoneMemory
+from zeroclaw_tui.config.settings import save_theme, saved_profile, saved_theme
+from zeroclaw_tui.memory.errors import (
+    BrokenConfig,
+    Corrupt,
+    Locked,
+    NoInstall,
+    NotFound,
+    Unreadable,
+)
+from zeroclaw_tui.tui import external
+from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS
+from zeroclaw_tui.tui.rooms.stores import ErrorScreen
+
+INSPECTOR = [sys.executable, "-m", "zeroclaw_tui"]
+
+
+@pytest.fixture
+def twelve(clean_environment: Path) -> DiskInstall:
+    return DiskInstall(clean_environment, [{"content": f"Memory number {at}."} for at in range(12)], generation="G1")
+
+
+@pytest.mark.parametrize(
+    ("burst", "words", "left"),
+    [
+        ("/zebra", "recall · contains · regex · similar  zebra", 12),
+        ("dy", "11 memories", 11),
+        ("jjjdy", "11 memories", 11),
+        ("jjdyjjdy", "10 memories", 10),
+        ("dyux", "For which message?", 12),
+        ("?undo", "Undo the last change", 12),
+    ],
+)
+def test_keys_typed_in_one_go_reach_what_they_were_typed_for(
+    twelve: DiskInstall, burst: str, words: str, left: int
+) -> None:
+    """All keys of a burst come in a single write to the terminal."""
+    with Terminal([*INSPECTOR, str(twelve.config_dir)], columns=120, lines=30) as screen:
+        screen.wait_for("12 memories")
+        screen.press(burst)
+        screen.wait_until(lambda: len(twelve.contents()) == left, f"{left} memories")
+        screen.wait_for(words)
+        if burst == "jjjdy":
+            assert "key8" not in twelve.contents()
+
+
+def test_a_number_typed_before_its_question_is_drawn_counts(twelve: DiskInstall) -> None:
+    with Terminal([*INSPECTOR, str(twelve.config_dir)], columns=120, lines=30) as screen:
+        screen.wait_for("12 memories")
+        screen.press("*d12\r")
+        screen.wait_for("0 memories")
+        assert twelve.contents() == {}
+        screen.press("u")
+        screen.wait_for("12 memories")
+        screen.press("q")
+        assert screen.wait_exit() == 0
+
+
+NAMES = {
+    "doctor": "Check the store for problems",
+    "explain": "Explain why this memory is recalled",
+    "what-if": "Try other settings",
+    "trash": "All changes and the trash",
+    "theme": "Choose the colours",
+    "colours": "Choose the colours",
+    "sort": "Sort the list",
+    "restore": "Undo the last change",
+    "near": "Find memories similar to this one",
+    "junk": "Find duplicates, junk and secrets",
+    "quit": "Quit",
+}
+
+
+async def test_the_palette_knows_the_names_of_things_and_the_words_of_sentences(inspector: Inspector) -> None:
+    async with running(inspector.app(), WIDE) as screen:
+        await screen.press("colon")
+        typing = screen.top.query_one(Input)
+        for typed, sentence in NAMES.items():
+            typing.value = "biggest"
+            await screen.until("No matches found")
+            typing.value = typed
+            await screen.until(sentence)
+        await screen.press("escape", "ctrl+p", "=order")
+        await screen.until("Sort the list")
+        await screen.press("enter")
+        screen.shows("Sort by?")
+
+
+async def test_the_keys_are_searched_by_typing_run_and_copied_as_shell_commands(inspector: Inspector) -> None:
+    async with running(inspector.app(), WIDE) as screen:
+        await screen.pilot.press("question_mark")
+        await screen.until("Keys: type to search")
+        await screen.pilot.press(*"purge")
+        await screen.until("Delete the marked memories")
+        screen.hides("Undo the last change")
+        screen.shows("zeroclaw memory forget")
+        await screen.press("ctrl+y")
+        assert screen.app.clipboard.startswith("zeroclaw memory forget")
+        await screen.pilot.press("enter")
+        await screen.until("Delete recipe?")
+        await screen.press("escape")
+        assert screen.top is screen.browser
+
+
+def test_without_an_install_there_is_the_demo_and_a_path(clean_environment: Path) -> None:
+    with Terminal(INSPECTOR, columns=80, lines=24) as screen:
+        screen.wait_for("No install found", "⏎ demo", "? keys", "q quit")
+        screen.press("\r")
+        screen.wait_for("210 memories")
+        screen.press("q")
+        assert screen.wait_exit() == 0
+    database = clean_environment / "elsewhere.db"
+    small_store.make(database, "G1", [{"key": "tz", "content": "Timezone is EST"}])
+    with Terminal(INSPECTOR, columns=100, lines=30) as screen:
+        screen.wait_for("No install found")
+        screen.press("O")
+        screen.wait_for("Open which file or directory?")
+        screen.press(str(database))
+        screen.press("\r")
+        screen.wait_for("1 memory")
+        screen.press("q")
+        assert screen.wait_exit() == 0
+
+
+def test_a_number_typed_too_early_never_erases_for_good(twelve: DiskInstall) -> None:
+    with Terminal([*INSPECTOR, str(twelve.config_dir)], columns=120, lines=30) as screen:
+        screen.wait_for("12 memories")
+        screen.press("*d12\r")
+        screen.wait_for("0 memories")
+        screen.press("4")
+        screen.wait_for("deleted 12 memories")
+        screen.press(":empty the trash\r12\r")
+        screen.wait_for("Type 12 to delete:")
+        screen.press("\x1b")
+        screen.wait_until(lambda: "Type 12 to delete:" not in screen.text, "the question gone")
+        screen.press("q")
+        screen.wait_for("0 memories")
+        screen.press("u")
+        screen.wait_for("12 memories")
+        screen.press("q")
+        assert screen.wait_exit() == 0
+    assert len(twelve.contents()) == 12
+
+
+async def test_keys_typed_right_after_a_dialog_closes_are_not_delayed(inspector: Inspector) -> None:
+    """What the key closed hears nothing any more, and so cannot tell that the key has done all it does."""
+    async with running(inspector.app()) as screen:
+        await screen.pilot.press("o")
+        await screen.until("Sort by?")
+        await screen.press("escape", "slash", "=eat")
+        screen.shows("recall · contains · regex · similar  eat")
+
+
+class Late(Widget):
+    """Looks for a part that is not there any more, once that is reported."""
+
+    class Part(Widget):
+        def on_unmount(self) -> None:
+            assert isinstance(self.parent, Widget)
+            self.parent.call_next(self.parent.query_one, Late.Part)
+
+    def compose(self) -> ComposeResult:
+        yield Late.Part()
+
+
+async def test_what_still_wants_to_show_something_while_the_program_ends_is_no_fault(inspector: Inspector) -> None:
+    async with running(inspector.app()) as screen:
+        await screen.top.mount(Late())
+        screen.app.exit(0)
+    assert screen.app.return_code == 0
+
+
+async def test_a_chosen_profile_scores_from_then_on_and_is_remembered(inspector: Inspector) -> None:
+    async with running(inspector.app(), WIDE) as screen:
+        await screen.press("slash", "=ramen", "enter")
+        assert "scoring 0.6.2 (assumed)" in screen.line(1)
+        assert saved_profile(inspector.configs[0].install) is None
+        await screen.press(":scoring", "G", "end", "enter")
+        assert "scoring 0.8.4 (chosen here)" in screen.line(1)
+        assert saved_profile(inspector.configs[0].install) == "0.8.4"
+        recalled = screen.browser.panes.page.recall
+        assert recalled.profile == "0.8.4"
+
+
+async def test_a_choice_that_cannot_be_saved_holds_and_is_reported(inspector: Inspector) -> None:
+    inspector.configs[0].install.own_dir.parent.mkdir(parents=True, exist_ok=True)
+    inspector.configs[0].install.own_dir.write_text("a file where the folder should be")
+    async with running(inspector.app(), WIDE) as screen:
+        await screen.press(":scoring", "end", "enter")
+        await screen.until("Not a directory.")
+        assert "chosen here" in screen.line(1)
+
+
+async def test_a_saved_theme_is_used_and_a_chosen_one_is_saved(inspector: Inspector) -> None:
+    install = inspector.configs[0].install
+    save_theme(install, "zeroclaw-light")
+    async with running(inspector.app()) as screen:
+        assert screen.app.theme == "zeroclaw-light"
+        screen.app.theme = "nord"
+        await screen.settle()
+        assert saved_theme(install) == "nord"
+        assert stat.S_IMODE((install.own_dir / "settings.toml").stat().st_mode) == 0o600
+
+
+async def test_y_copies_the_content(inspector: Inspector) -> None:
+    """Letter for letter, lone surrogates too."""
+    await inspector.store.store("odd", "lone \udcff surrogate", "core")
+    async with running(inspector.app()) as screen:
+        await screen.press("y")
+        assert "surrogate" in screen.app.clipboard
+        await screen.press("j", "j", "y")
+        screen.shows("Sent to the terminal's clipboard.")
+        assert screen.app.clipboard == "用户喜欢深色主题，使用中文回答"
+
+
+def test_the_desktop_is_asked_only_where_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    program = tmp_path / "xclip"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("sys.platform", "linux")
+    assert external.clipboard_program() is None
+    monkeypatch.setenv("DISPLAY", ":0")
+    assert external.clipboard_program() == ["xclip", "-selection", "clipboard"]
+    monkeypatch.setenv("SSH_CONNECTION", "10.0.0.1 1 10.0.0.2 22")
+    assert external.clipboard_program() is None
+
+
+async def test_the_desktops_program_gets_the_text(
+    inspector: Inspector, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program = tmp_path / "xclip"
+    program.write_text(f"#!/bin/sh\n/bin/cat > {tmp_path}/copied\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("DISPLAY", ":0")
+    async with running(inspector.app()) as screen:
+        await screen.pilot.press("j", "y")
+        await screen.until("Copied to the clipboard.")
+    assert (tmp_path / "copied").read_text() == "用户喜欢深色主题，使用中文回答"
+
+
+async def test_help_names_every_key_that_is_bound_also_one_bound_again(inspector: Inspector) -> None:
+    app = inspector.app()
+    app.set_keymap({"sort": "z"})
+    async with running(app, (180, 160)) as screen:
+        await screen.press("z")
+        screen.shows("Sort by?")
+        await screen.press("escape", "question_mark")
+        shown = screen.words
+        assert "z sort Sort the list" in shown
+        for command in BROWSER_COMMANDS:
+            if command.key:
+                assert command.title in shown
+        assert "Move by row or line" in shown
+        await screen.press("escape")
+        assert screen.top is screen.browser
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE])
+async def test_no_memory_can_style_or_break_the_screen(tmp_path: Path, size: tuple[int, int]) -> None:
+    """Each hostile memory under the cursor, shown and copied."""
+    async with running(Inspector(tmp_path, SampleMemory(hostile_memories())).app(), size) as screen:
+        await screen.press("G")
+        screen.shows("[/foo] [bold]")
+        await screen.press("g")
+        for _ in range(len(hostile_memories())):
+            await screen.press("y", "j")
+            assert not {"\x1b", "\x07", "\x9b", "\r", "\u202e"} & set(screen.text)
+        assert screen.rows.row_count == len(hostile_memories())
+
+
+OPENING = [
+    NoInstall("There is no ZeroClaw install here.", hint="Give a path, or try --demo."),
+    Unreadable("/srv/brain.db cannot be read: permission denied.", hint="Read it as its owner."),
+    Corrupt("/srv/brain.db is damaged.", hint="Copy it, then .recover the copy."),
+    Locked("Another program holds /srv/brain.db.", hint="Wait for it, then r."),
+    BrokenConfig("config.toml cannot be read: line 3, column 7.", hint="Mend that line."),
+]
+
+
+async def test_a_store_that_does_not_open_is_a_screen_until_r_opens_it(inspector: Inspector) -> None:
+    inspector.refusals["sqlite"] = OPENING[0]
+    async with running(inspector.app()) as screen:
+        for error in OPENING:
+            inspector.refusals["sqlite"] = error
+            await screen.press("r")
+            screen.shows(error.title, error.message, error.hint, "r retry")
+            await screen.press("escape")
+            assert isinstance(screen.top, ErrorScreen)
+        await screen.press("question_mark")
+        screen.shows("Open the store again")
+        await screen.press("escape")
+        inspector.refusals.clear()
+        await screen.press("r")
+        assert screen.rows.row_count == 245
+        await screen.pilot.press("q")
+    assert screen.app.return_value == 0
+
+
+async def test_what_did_not_open_is_the_exit_code(inspector: Inspector) -> None:
+    inspector.refusals["sqlite"] = error = NoInstall("There is no ZeroClaw install here.")
+    async with running(inspector.app()) as screen:
+        await screen.pilot.press("q")
+    assert screen.app.return_value == error.exit_code != 0
+
+
+async def test_a_failing_store_leaves_the_screen_and_r_tries_again(inspector: Inspector) -> None:
+    """What is wrong is never markup, and the next recall works."""
+    store = inspector.store
+    async with running(inspector.app()) as screen:
+        store.failure = Locked("Another program holds the database.", hint="It may be migrating.")
+        await screen.press("r")
+        screen.shows("✗ Another program holds the database. It may be migrating. r to retry")
+        assert screen.rows.row_count == 245
+        store.failure = NotFound("No [/such] key \x1b[31m.", hint="[bold]none[/]")
+        await screen.press("r")
+        screen.shows("✗ No [/such] key ␛[31m. [bold]none[/]")
+        store.failure = None
+        await screen.press("r")
+        screen.hides("✗")
+        store.failure = Corrupt("Page 7 of the database is damaged.")
+        await screen.press("slash", "=rame")
+        screen.shows("✗ Page 7 of the database is damaged.")
+        store.failure = None
+        await screen.press("n")
+        screen.hides("✗")
+        screen.shows("1 fav_food")
+
+
+async def test_a_store_of_superseded_memories_alone_says_that_they_are_hidden(tmp_path: Path) -> None:
+    old = [memory("tz", "EST", "core", 3, 1, superseded_by="later")]
+    async with running(Inspector(tmp_path, SampleMemory(old)).app()) as screen:
+        screen.shows("No memories here. 1 superseded hidden.", "F change the filters")
+        await screen.press("F", "=superseded")
+        await screen.until("superseded 1")
+        await screen.press("enter")
+        await screen.until(lambda: "EST" in screen.line_with("tz"))
+        screen.shows("1 memory · with superseded")
+
+
+async def test_the_backend_none_says_that_nothing_is_stored(tmp_path: Path) -> None:
+    async with running(Inspector(tmp_path, NoneMemory()).app()) as screen:
+        screen.shows("This backend stores no memories.", 'Set memory.backend to "sqlite" in config.toml')
+        screen.shows("6 choose another store")
+        first = screen.text.splitlines()[1]
+        assert "backend none" in first
+        assert ".zeroclaw" in screen.line(0), "it names the config that says so"

@@ -1,0 +1,159 @@
+"""The room of turns: looking, following, asking why, and the conversation that a memory came of."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.chat_files import write_chat
+from support.inspector import RoomApp, running
+from support.screens import NARROW, WIDE, screen_lines
+from support.small_store import add
+from textual.widgets import Static
+from tui.installs import SESSION, Recorded, block, call, minutes_ago, some_turns
+
+from zeroclaw_tui.tui.rooms.browser import BrowserRoom
+from zeroclaw_tui.tui.rooms.live import LiveRoom
+from zeroclaw_tui.tui.rooms.reader import ConversationRoom
+from zeroclaw_tui.tui.rooms.why import WhyRoom
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Recorded:
+    return Recorded(tmp_path)
+
+
+@pytest.fixture
+def tokyo(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The computer's clock goes nine hours before UTC."""
+    with monkeypatch.context() as zone:
+        zone.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
+
+
+def rows(app: RoomApp) -> list[str]:
+    """The lines of the list, one space between words."""
+    lines = (" ".join(line[:80].replace("▌", " ").split()) for line in screen_lines(app))
+    return [line for line in lines if line[:2] in ("= ", "≠ ", "? ", "· ") and line[4:5] == ":"]
+
+
+async def test_every_turn_is_a_line_with_its_mark_and_the_newest_is_at_the_end(place: Recorded) -> None:
+    """A click chooses a turn, and a double click asks why."""
+    place.record(some_turns())
+    async with running(place.live()) as screen:
+        assert [line.split(" ", 2)[:2] for line in rows(screen.app)] == [
+            ["=", "16:30"],
+            ["=", "17:00"],
+            ["≠", "17:40"],
+            ["=", "17:56"],
+        ]
+        screen.shows("4 turns · 3 as predicted · 1 not as predicted")
+        # The cursor is on the newest, before which nothing was sent.
+        screen.shows("Nothing was sent before it, as predicted.")
+        await screen.press("k")
+        screen.shows("≠ Not as predicted: 1 sent and not predicted, 0 predicted and not sent.")
+        screen.shows("+ - dentist: Dentist appointments only in the morning.")
+        await screen.press("k")
+        screen.shows("= Sent as predicted: 1 memory (")
+        await screen.pilot.click("#list", offset=(20, 2))
+        await screen.settle()
+        assert "What does she like to eat?" in detail(screen.app)
+        await screen.pilot.click("#list", offset=(20, 2), times=2)
+        await screen.settle()
+        assert isinstance(screen.top, WhyRoom)
+
+
+async def test_a_new_turn_appears_by_itself_until_the_room_is_left(place: Recorded) -> None:
+    first, second, *_ = some_turns()
+    place.record([first])
+    app = place.live(0.05)
+    async with running(app, NARROW, rests=False) as screen:
+        await screen.until(lambda: len(rows(screen.app)) == 1)
+        line = call("When does the ferry to the island go?", block("ferry"), 1, session=SESSION)
+        # A line is torn while it is being written.
+        place.record([second, line[:200]])
+        await screen.until(lambda: len(rows(screen.app)) == 2)
+        await screen.until(lambda: "What does she like to eat?" in detail(screen.app))
+        place.record([line[200:]])
+        await screen.until(lambda: len(rows(screen.app)) == 3, lambda: "When does the ferry" in detail(screen.app))
+        await screen.until("= Sent as predicted: 1 memory (")
+        # Whoever reads further up is left there.
+        await screen.pilot.press("g")
+        place.record([call("Thanks!", "", 0.5)])
+        await screen.until(lambda: len(rows(screen.app)) == 4)
+        assert "Which language for the new program?" in detail(screen.app)
+        await screen.pilot.press("escape")
+        await screen.until(lambda: screen.app.given)
+        assert screen.app.given == [False]
+        assert [worker for worker in screen.app.workers if not worker.is_finished] == []
+
+
+@pytest.mark.usefixtures("tokyo")
+async def test_enter_asks_why_as_of_then_and_says_what_changed_since(place: Recorded) -> None:
+    """What was stored since is left out, as it is of the prediction: by its words it would come first."""
+    place.record(some_turns())
+    ferry = "When does the ferry to the island go? At nine."
+    moments = {"created_at": minutes_ago(2), "updated_at": minutes_ago(2)}
+    add(place.database, [{"id": "later", "key": "boat", "content": ferry, **moments}], 90)
+    async with running(place.live()) as screen:
+        await screen.press("k")
+        await screen.press("enter")
+        assert isinstance(screen.top, WhyRoom)
+        screen.shows("As of 2026-08-22 17:40:00, without what was stored since then")
+        screen.shows("“dentist” is not in the prompt for “When does the ferry to the island go?”")
+        await screen.press("P")
+        screen.hides("At nine")
+        await screen.press("escape")
+        assert isinstance(screen.top, LiveRoom)
+
+
+async def test_hostile_turns_are_shown_as_text_and_broken_lines_are_counted(place: Recorded) -> None:
+    hostile = "[/foo] [bold]no[/] \x1b[31mred\x1b]0;t\x07 %s {0} [@click=app.bell()]x"
+    broken = call("Lost", "", 3)[:-40] + "\n"
+    place.record([broken, call(hostile, "[Memory context]\n- [/x]: \x1b[2J\n[/Memory context]\n\n", 2), "\n"])
+    async with running(place.live(), WIDE) as screen:
+        screen.shows("[/foo] [bold]no[/] ␛[31mred", "1 line could not be read")
+        screen.hides("\x1b")
+
+
+async def test_the_newest_turns_are_compared_and_any_other_when_it_is_looked_at(place: Recorded) -> None:
+    place.record([call(f"Question {number}", "", 200 - number) for number in range(120)])
+    async with running(place.live()) as screen:
+        screen.shows("120 turns · 20 as predicted")
+        await screen.press("g")
+        assert rows(screen.app)[0].startswith("=")
+        assert rows(screen.app)[1].startswith("·")
+
+
+def detail(app: RoomApp) -> str:
+    """What is said of the turn under the cursor."""
+    return str(app.screen.query_one("#about", Static).visual)
+
+
+async def test_a_memory_shows_the_conversation_it_came_from(place: Recorded) -> None:
+    place.record(some_turns())
+    talk = [
+        ("user", "I see the dentist in the morning only", minutes_ago(10)),
+        ("assistant", "Noted.", minutes_ago(30_000)),
+    ]
+    write_chat(place.root, SESSION, talk)
+    async with running(place.app(), WIDE) as screen:
+        await screen.press(":conversation")
+        assert isinstance(screen.top, ConversationRoom)
+        screen.shows("I see the dentist in the morning only")
+        await screen.press("escape")
+        assert isinstance(screen.top, BrowserRoom)
+
+
+async def test_without_a_chat_file_the_command_says_so(place: Recorded) -> None:
+    async with running(place.app(), WIDE) as screen:
+        await screen.press(":conversation")
+        screen.says("There are no conversations")
+        assert isinstance(screen.top, BrowserRoom)

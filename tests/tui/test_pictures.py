@@ -1,0 +1,183 @@
+"""What each room looks like: at 120x30, and at 80x24 where its layout is another."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.settling import pressing
+from textual.app import App
+from tui.installs import Kitchen, Recorded, Workspace, polluted_rows, some_turns
+from tui.samples import (
+    NO_SESSION,
+    NO_VECTORS,
+    DiskInstall,
+    Inspector,
+    SampleMemory,
+    Trashed,
+    chat_rows,
+    hostile_memories,
+    named_rows,
+    notes,
+    row,
+)
+
+from zeroclaw_tui.backends.none import NoneMemory
+from zeroclaw_tui.curation import doctor
+from zeroclaw_tui.curation.candidates import StoreStatus
+from zeroclaw_tui.curation.doctor import DoctorFinding, DoctorReport
+from zeroclaw_tui.memory.change import RowChange
+from zeroclaw_tui.memory.errors import NoInstall
+
+SRV = Path("/srv/zeroclaw")
+QUESTION = "=what would she like to eat?"
+REPORT = DoctorReport(
+    (
+        DoctorFinding(
+            "keyword-index",
+            "12 of 680 memories are not in the keyword index.",
+            "serious",
+            "The agent does not find them by their words. They come back with a rebuild.",
+            "rebuild keyword index",
+            target="/srv/zeroclaw/workspace/memory/brain.db",
+        ),
+        DoctorFinding("vectors", "1,204 memories have no vector.", "worth knowing", "", "fill vectors"),
+        DoctorFinding("two", "There are two databases, and one is used.", "worth knowing", "", by_hand="Look at it."),
+        DoctorFinding("dates", "Every memory has a date that can be read.", "fine", ""),
+    ),
+    False,
+)
+
+
+def sample(folder: Path) -> App[Any]:
+    return Inspector(SRV).app()
+
+
+def hostile(folder: Path) -> App[Any]:
+    return Inspector(SRV, SampleMemory(hostile_memories())).app()
+
+
+def no_install(folder: Path) -> App[Any]:
+    inspector = Inspector(SRV)
+    sentence = "There is no ZeroClaw install in ~/.zeroclaw, and none of its variables is set."
+    hint = "Give the path of a config dir, a workspace or a brain.db, or look around with --demo."
+    inspector.refusals["sqlite"] = NoInstall(sentence, hint=hint)
+    return inspector.app()
+
+
+def stages(folder: Path) -> App[Any]:
+    return Kitchen.of_meals(folder).why("stages", "lunch_2026_03")
+
+
+def what_if(folder: Path) -> App[Any]:
+    return Kitchen.of_aged(folder).why("what_if", "lunch_2026_03")
+
+
+def prompt(folder: Path) -> App[Any]:
+    return Kitchen.of_meals(folder).why("prompt")
+
+
+def polluted(folder: Path) -> App[Any]:
+    return at_srv(Workspace(folder, polluted_rows(), generation="G4"))
+
+
+def hygiene(folder: Path) -> App[Any]:
+    return at_srv(Workspace.with_files(folder))
+
+
+def snapshot(folder: Path) -> App[Any]:
+    return at_srv(Workspace.with_snapshot(folder))
+
+
+def at_srv(install: DiskInstall) -> App[Any]:
+    """The inspector, which names another folder than that of the test, since that one always differs."""
+    app = install.app()
+    app.watch(app, "sub_title", lambda title: setattr(app, "sub_title", "/srv/zeroclaw/workspace/memory/brain.db"))
+    return app
+
+
+def changes(folder: Path) -> App[Any]:
+    sample = Trashed(folder)
+
+    async def notes_them() -> None:
+        edited = row(2, "fav_food", "Likes soba and rust coloured plates\nto eat from.", "daily")
+        await sample.deleted(chat_rows(92), timedelta(days=8), "purge", "deleted 92 memories")
+        await sample.journaled("store", [RowChange(None, row(7, "tz", "EST"))], timedelta(days=2), "stored tz")
+        await sample.deleted(named_rows(), timedelta(hours=19), "purge", "deleted 5 memories")
+        edit = [RowChange(named_rows()[1], edited)]
+        await sample.journaled("edit", edit, timedelta(hours=1), "edited fav_food (content, category)")
+
+    asyncio.run(notes_them())
+    return sample.room()
+
+
+def live(folder: Path) -> App[Any]:
+    return Recorded(folder, some_turns()).live()
+
+
+def stores(folder: Path) -> App[Any]:
+    inspector = Inspector(SRV, SampleMemory(), notes(), NoneMemory())
+    every = ("keyword", "vectors", "sessions", "superseded", "pinned", "importance", "write")
+    lacks = {"vectors": NO_VECTORS, "sessions": NO_SESSION, "agents": "These notes are one agent's."}
+    inspector.answers = {
+        "sqlite": StoreStatus(None, 12431, every, {"agents": "This database has no column for agents."}),
+        "markdown": StoreStatus(None, 4, ("keyword", "write"), lacks),
+        "none": StoreStatus(None, 0, (), {"keyword": "Nothing is stored."}),
+    }
+    return inspector.app()
+
+
+USUAL, SMALL, LOW = (120, 30), (80, 24), (40, 12)
+Make = Callable[[Path], App[Any]]
+PICTURES: dict[str, tuple[Make, tuple[str, ...], tuple[tuple[int, int], ...]]] = {
+    "memories": (sample, (), (USUAL, SMALL)),
+    "recall": (sample, ("slash", QUESTION), (USUAL, SMALL)),
+    "hostile": (hostile, ("j",) * 8, (USUAL,)),
+    "filters": (sample, ("F",), (USUAL,)),
+    "keys": (sample, ("question_mark",), (USUAL,)),
+    "palette": (sample, ("colon",), (USUAL,)),
+    "no-install": (no_install, (), (USUAL,)),
+    "reader": (sample, ("slash", "=ramen", "enter", "enter"), (USUAL,)),
+    "editor": (sample, ("e", "= And tea."), (USUAL, LOW)),
+    "stages": (stages, (), (USUAL, SMALL)),
+    "what-if": (what_if, ("down", "down", "left", "left", "left", "down", "down", "left"), (USUAL, SMALL)),
+    "prompt": (prompt, (), (USUAL,)),
+    "clean-up": (polluted, ("3",), (USUAL, SMALL)),
+    "hygiene": (hygiene, (":hygiene", "space"), (USUAL,)),
+    "health": (polluted, (":health",), (USUAL,)),
+    "snapshot": (snapshot, (":snapshot", "j", "j", "space", "space", "k"), (USUAL,)),
+    "changes": (changes, (), (USUAL, SMALL)),
+    "live": (live, ("k",), (USUAL, SMALL)),
+    "stores": (stores, ("6", "j"), (USUAL,)),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        pytest.param(name, size, id=f"{name} {size[0]}x{size[1]}")
+        for name, (*_, sizes) in PICTURES.items()
+        for size in sizes
+    ],
+)
+def test_picture(
+    snap_compare: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, size: tuple[int, int]
+) -> None:
+    async def examine(*_: Any, **__: Any) -> DoctorReport:
+        return REPORT
+
+    monkeypatch.setattr(doctor, "examine", examine)
+    # The size of the trash is another one with each SQLite.
+    monkeypatch.setattr("zeroclaw_tui.curation.journal_file.JournalFile.size", lambda file: 123_456)
+    make, keys, _ = PICTURES[name]
+    assert snap_compare(make(tmp_path), terminal_size=size, run_before=pressing(*keys))
+
+
+def test_picture_without_colours(snap_compare: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cursor, the bars and what is quiet can still be distinguished."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert snap_compare(Inspector(SRV).app(), terminal_size=SMALL, run_before=pressing("slash", QUESTION))

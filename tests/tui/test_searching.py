@@ -1,0 +1,348 @@
+"""Searching: as the agent recalls, as a person finds, and never the answer to an old question."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.inspector import Screen, running
+from support.screens import WIDE, lit_in
+from support.settling import burst
+from textual.events import Paste
+from tui.samples import Inspector, SampleMemory, entries_in, memory, paced, sample_memories
+
+from zeroclaw_tui.backends import matching
+from zeroclaw_tui.backends.about import OwnRule
+from zeroclaw_tui.memory.query import MemoryFilter
+from zeroclaw_tui.memory.statistics import CountField, Counts
+from zeroclaw_tui.scoring.evidence import OwnEvidence
+from zeroclaw_tui.scoring.profiles import Trial
+from zeroclaw_tui.tui.view import Pace
+from zeroclaw_tui.tui.widgets.detail import MemoryDetail, PlainContent
+
+
+class LoadedMemory(SampleMemory):
+    """Answers a search only when the test lets it, and keeps which ones were called off."""
+
+    def __init__(self) -> None:
+        super().__init__(sample_memories())
+        self.may_answer: dict[str, asyncio.Event] = defaultdict(asyncio.Event)
+        self.called_off: list[str] = []
+
+    async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> OwnEvidence:
+        request = trial.request
+        self.requests.append(request)
+        # Like a driver whose thread goes on after the await was cancelled: an old answer still comes.
+        waiting = asyncio.ensure_future(self.may_answer[request.query].wait())
+        try:
+            await asyncio.shield(waiting)
+        except asyncio.CancelledError:
+            self.called_off.append(request.query)
+            await waiting
+        return await super().search(trial, vector)
+
+
+async def test_what_the_agent_would_recall_is_ranked_with_its_numbers_and_escape_steps_out(
+    inspector: Inspector,
+) -> None:
+    """Enter or down goes to the results."""
+    async with running(inspector.app(), WIDE) as screen:
+        await screen.press("slash", "=what to eat")
+        assert screen.search_bar.value == "what to eat"
+        assert "limit 5 as the agent threshold 0.40 18 ms" in " ".join(screen.line(2).split())
+        screen.shows("1 lunch_2026_11", "final vector keyword", "4 shown of 245 · 2 injected")
+        assert screen.rows.row_count == 4
+        await screen.press("down", "j")
+        assert screen.rows.has_focus
+        assert screen.rows.cursor == 1
+        await screen.press("slash", "=ramen", "enter")
+        assert screen.rows.has_focus
+        assert screen.rows.row_count == 2
+        await screen.press("slash")
+        assert screen.search_bar.has_focus
+        await screen.press("escape")
+        assert screen.rows.has_focus
+        assert screen.rows.row_count == 2
+        await screen.press("escape")
+        assert screen.rows.row_count == 245
+        assert "245 memories" in screen.line(2)
+        await screen.press("escape", "escape")
+        assert screen.app.is_running
+
+
+async def test_every_search_begins_as_a_recall(inspector: Inspector) -> None:
+    """Also after a search by a pattern, whose text is selected so that a message replaces it."""
+    async with running(inspector.app(), WIDE) as screen:
+        await screen.press("slash", "tab", "tab", "=rame", "enter")
+        assert screen.mode == "regex"
+        await screen.press("slash")
+        assert screen.mode == "recall"
+        await screen.press("=what to eat", "enter")
+        screen.shows("1 lunch_2026_11")
+        await screen.press("slash", "tab", "escape", "escape", "escape", "slash")
+        assert screen.mode == "recall"
+
+
+async def test_what_is_typed_right_behind_the_slash_goes_into_the_bar(inspector: Inspector) -> None:
+    """A fast typist, or a paste: every key is there before the first one was answered, and none acts on the list."""
+    async with running(inspector.app(), WIDE) as screen:
+        burst(screen.app, "/what?")
+        await screen.until(lambda: screen.search_bar.value == "what?")
+        screen.app.post_message(Paste("\nno meat\r\nno fish\n"))
+        await screen.until(lambda: screen.search_bar.value == "what?no meat no fish")
+        assert screen.top is screen.browser
+
+
+async def test_a_superseded_search_is_called_off_and_never_paints(tmp_path: Path) -> None:
+    store = LoadedMemory()
+    async with running(Inspector(tmp_path, store).app(), WIDE) as screen:
+        await screen.pilot.press("slash", *"ra")
+        await screen.until(lambda: [request.query for request in store.requests] == ["r", "ra"])
+        assert store.called_off == ["r"]
+        store.may_answer["ra"].set()
+        await screen.until(lambda: screen.browser.panes.page.recall is not None)
+        shown = screen.browser.panes.page.recall
+        assert shown.request.query == "ra"
+        store.may_answer["r"].set()
+        await screen.settle()
+        assert screen.browser.panes.page.recall is shown
+
+
+async def test_tab_changes_the_mode_for_the_same_text(inspector: Inspector) -> None:
+    async with running(inspector.app(), WIDE) as screen:
+        await screen.press("slash", "=topic")
+        screen.shows("contains finds 237 (/ tab)")
+        await screen.press("ctrl+u", "=rame")
+        screen.shows("The agent recalls nothing for “rame”.", "Contains finds 2.", "tab search in another way")
+        await screen.press("tab")
+        assert "2 found" in screen.line(2)
+        assert screen.rows.row_count == 2
+        screen.search_bar.value = "深色"
+        await screen.settle()
+        assert "1 found" in screen.line(2)
+        screen.shows("语言")
+        assert screen.rows.row_count == 1
+        assert lit_in(screen.rows) == ["深色"]
+        for mode in ("regex", "similar"):
+            await screen.press("tab")
+            assert screen.mode == mode
+        await screen.press("ctrl+u", "=chopsticks or a wok")
+        assert "cutlery" in screen.line(5)
+        await screen.press("tab")
+        assert screen.mode == "recall"
+
+
+async def test_recall_takes_the_session_and_reports_which_filters_it_ignores(inspector: Inspector) -> None:
+    """Nothing is counted by a filter that it ignores."""
+    async with running(inspector.app(), WIDE) as screen:
+        await screen.press("slash", "=eat", "enter")
+        screen.shows("shown of 245")
+        await screen.press("escape")
+        await screen.click("telegram_12345", "#facets")
+        await screen.click("core", "#facets")
+        await screen.press("slash", "=eat")
+        assert inspector.store.requests[-1].session_id == "telegram_12345"
+        screen.shows("telegram_12345", "ecall ignores the filter core")
+        assert "core" not in screen.line(2)
+        await screen.press("tab")
+        assert "core" in screen.line(2)
+        await screen.press("enter", "slash")
+        screen.hides("shown of")
+        screen.browser.panes.look(screen.browser.view.toggled("age", "older"))
+        await screen.press("slash", "=rame")
+        screen.shows("Contains finds ", "Recall ignores the filters core, older than 30 d.")
+
+
+async def test_any_text_can_be_searched_for(inspector: Inspector) -> None:
+    async with running(inspector.app()) as screen:
+        await screen.press("slash")
+        for words in ("The agent recalls nothing for", "Nothing contains"):
+            for text in ("[/foo]", "[bold]", "%s {0}", "\\", "'; --", "“”", "a" * 200):
+                screen.search_bar.value = text
+                await screen.settle()
+                screen.shows(words)
+            await screen.press("tab")
+
+
+async def test_resting_fingers_start_the_search_once(inspector: Inspector) -> None:
+    async with running(inspector.app(pace=paced(debounce=0.05)), WIDE) as screen:
+        await screen.pilot.press("slash")
+        screen.search_bar.value = "ram"
+        screen.search_bar.value = "ramen"
+        await screen.until(lambda: screen.browser.panes.page.recall is not None)
+        asked: list[Any] = [request.query for request in inspector.store.requests]
+        assert asked == ["ramen"]
+
+
+class BigMemory(SampleMemory):
+    """Holds so many memories that recall takes seconds."""
+
+    about = replace(SampleMemory.about, rule=OwnRule("keyword only"), slow_recall_above=50_000)
+
+    async def count_up(self, filter: MemoryFilter, now: str, by: Sequence[CountField] = ()) -> Counts:
+        return replace(await super().count_up(filter, now, by), total=60_000)
+
+
+async def test_among_very_many_memories_recall_starts_with_enter(tmp_path: Path) -> None:
+    """Other ways to search answer while it is typed."""
+    store = BigMemory(sample_memories())
+    async with running(Inspector(tmp_path, store).app(), WIDE) as screen:
+        await screen.press("slash", "=ramen")
+        assert store.requests == []
+        assert "enter to recall" in screen.line(2)
+        await screen.press("enter")
+        assert [request.query for request in store.requests] == ["ramen"]
+        assert "enter to recall" not in screen.line(2)
+        await screen.press("slash", "=tea")
+        assert "enter to recall" in screen.line(2)
+        await screen.press("tab")
+        assert screen.mode == "contains"
+        assert screen.browser.view.query == "tea"
+        assert len(store.requests) == 1
+
+
+ENDLESS = "(a|aa)+$"
+TEXTS = {
+    "tea_habit": "Has black tea and green TEA",
+    "far": "so " * 90 + "then the saffron comes",
+    "very_far": "word " * 400 + "and only here is cardamom\n" + "more\n" * 60,
+    "saffron_key": "nothing of it in here",
+    "hostile": "\x1b[31mred [bold]tea[/bold] \u202egnp.exe\u202c \x07 cafe\u0301 花生酱",
+    "tabs": "a\ttea\t\tand\tmilk",
+    "joined": "👩\u200d🚀 می\u200cخواهم\u200b",
+}
+
+
+class Finds(Inspector):
+    """A store of memories that say more than one line shows."""
+
+    def __init__(self, tmp_path: Path, *more: str) -> None:
+        texts = {**TEXTS, **{f"more{at}": text for at, text in enumerate(more)}}
+        entries = [memory(key, text, "core", at + 1.0, at + 1) for at, (key, text) in enumerate(texts.items())]
+        super().__init__(tmp_path, SampleMemory(entries))
+
+
+@pytest.fixture
+def finds(tmp_path: Path) -> Finds:
+    return Finds(tmp_path)
+
+
+def content(screen: Screen) -> Any:
+    """The text of the memory under the cursor."""
+    return screen.browser.query_one(PlainContent)
+
+
+async def look_for(screen: Screen, text: str) -> None:
+    """Have another text in the bar, and wait for the list."""
+    screen.search_bar.value = text
+    await screen.settle()
+
+
+async def find(screen: Screen, mode: str, text: str) -> None:
+    """Search in a mode, and wait for the list."""
+    await screen.press("slash")
+    while screen.mode != mode:
+        await screen.press("tab")
+    await look_for(screen, text)
+
+
+async def go_to(screen: Screen, finds: Finds, key: str) -> None:
+    """Put the cursor on the memory of a key."""
+    screen.rows.go_to(next(row.handle for row in entries_in(finds.store) if row.key == key))
+    await screen.settle()
+
+
+async def test_what_was_found_is_lit_in_list_and_detail(finds: Finds) -> None:
+    """A text, each match of a pattern, and the key where it alone has the match."""
+    async with running(finds.app(), WIDE) as screen:
+        await find(screen, "contains", "GREEN TEA")
+        assert screen.mode == "contains"
+        assert "1 found" in screen.line(2)
+        assert lit_in(screen.rows) == lit_in(content(screen)) == ["green TEA"]
+        await look_for(screen, "tea")
+        await go_to(screen, finds, "tabs")
+        assert lit_in(content(screen)) == ["tea"]
+        await find(screen, "regex", r"\b(black|green) \w+")
+        assert lit_in(screen.rows) == ["black tea", "green TEA"]
+        assert lit_in(content(screen)) == ["black tea", "green TEA"]
+        await look_for(screen, "^saffron")
+        assert screen.rows.row_count == 1
+        assert lit_in(screen.rows) == ["saffron"]
+        assert lit_in(content(screen)) == []
+        await screen.press("enter", "escape")
+        assert screen.rows.row_count == len(TEXTS)
+        assert lit_in(screen.rows) == lit_in(content(screen)) == []
+
+
+async def test_a_match_further_on_is_shown_with_the_words_before_it(finds: Finds) -> None:
+    """The detail goes there, also where the list has only the beginning of a memory."""
+    async with running(finds.app(), WIDE) as screen:
+        await find(screen, "contains", "saffron")
+        assert screen.rows.row_count == 2
+        screen.shows("then the saffron comes")
+        assert lit_in(screen.rows) == ["saffron", "saffron"]
+        await look_for(screen, "cardamom")
+        await screen.until(lambda: screen.browser.query_one(MemoryDetail).scroll_offset.y > 0)
+
+
+async def test_hostile_text_is_lit_where_it_is_shown_and_no_sequence_is_broken(finds: Finds) -> None:
+    """A joiner that a script or an emoji needs stays plain next to a match; only what hides is marked."""
+    async with running(finds.app(), WIDE) as screen:
+        await find(screen, "contains", "tea")
+        for text in ("花生", "e\u0301", "tea", "gnp"):
+            await look_for(screen, text)
+            await go_to(screen, finds, "hostile")
+            assert lit_in(content(screen)) == [text]
+            screen.hides("\x1b")
+        for text, lit in (("👩", "👩\u200d🚀"), ("می", "می\u200c"), ("خواهم", "خواهم")):
+            await look_for(screen, text)
+            assert lit_in(content(screen)) == [lit]
+            assert "👩\u200d🚀 می\u200cخواهم⟨U+200B⟩" in str(content(screen).content)
+        await look_for(screen, "")
+        screen.app.post_message(Paste("\u202egnp.exe\x1b\x07"))
+        await screen.settle()
+        assert screen.search_bar.value == "gnp.exe"
+        assert "1 found" in screen.line(2)
+
+
+async def test_a_half_typed_pattern_leaves_the_list_as_it_is_and_deletes_nothing(finds: Finds) -> None:
+    async with running(finds.app(), WIDE) as screen:
+        await find(screen, "regex", "tea")
+        before, lit = screen.rows.row_count, lit_in(screen.rows)
+        assert before == 3
+        await look_for(screen, "tea(h")
+        assert "cannot be read at its end: missing )" in screen.line(2)
+        assert "found" not in screen.line(2)
+        screen.shows("the list shows the previous search")
+        assert (screen.rows.row_count, lit_in(screen.rows)) == (before, lit)
+        assert "again" not in screen.words.split("tea")[0]
+        await look_for(screen, "tea_(h")
+        await look_for(screen, "tea_(h)")
+        assert "1 found" in screen.line(2)
+        await look_for(screen, "tea(")
+        await screen.press("enter", "asterisk", "d")
+        screen.says("cannot be read")
+        assert len(await finds.store.list()) == len(TEXTS)
+
+
+async def test_enter_searches_for_what_was_typed_last_before_the_next_key(finds: Finds) -> None:
+    """Marking all right after it marks what was asked for, and not what was on the screen."""
+    async with running(finds.app(pace=Pace(debounce=3600.0, poll=None)), WIDE) as screen:
+        await screen.press("slash", "tab", "=tea", "enter", "asterisk")
+        assert screen.browser.view.query == "tea"
+        assert len(screen.rows.marked) == 3
+
+
+async def test_a_slow_pattern_is_reported_in_the_search_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matching, "REGEX_SECONDS", 0.05)
+    finds = Finds(tmp_path, "a" * 60 + "b")
+    async with running(finds.app(), WIDE) as screen:
+        await find(screen, "regex", ENDLESS)
+        await screen.until(lambda: "takes longer than 0.05 s" in screen.line(2))
+        assert screen.rows.row_count == len(TEXTS) + 1

@@ -1,0 +1,414 @@
+"""Several stores of one config: what is listed and dimmed, switching, copying, and a store that goes away."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.inspector import running
+from support.screens import NARROW, WIDE, unsaid
+from support.settling import burst
+from support.two_stores import install_of_two_stores
+from textual.widgets import TextArea
+from tui.samples import (
+    GONE,
+    NO_SESSION,
+    NO_VECTORS,
+    NOW,
+    STILL,
+    Inspector,
+    SampleMemory,
+    entries_in,
+    memory,
+    notes,
+    paced,
+    sample_memories,
+)
+
+from zeroclaw_tui.backends.about import About
+from zeroclaw_tui.backends.in_memory import InMemory
+from zeroclaw_tui.backends.markdown.store import MarkdownMemory
+from zeroclaw_tui.backends.none import NoneMemory
+from zeroclaw_tui.config.locations import OpenOptions
+from zeroclaw_tui.config.settings import confirmed_stores
+from zeroclaw_tui.curation.candidates import StoreStatus
+from zeroclaw_tui.memory.recall import ScoredEntry
+from zeroclaw_tui.scoring.evidence import OwnEvidence
+from zeroclaw_tui.scoring.profiles import Trial
+from zeroclaw_tui.tui.app import InspectorApp
+from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS
+from zeroclaw_tui.tui.rooms.editor import EditorScreen
+from zeroclaw_tui.tui.rooms.stores import ErrorScreen, StoresRoom
+
+
+@pytest.fixture
+def inspector(tmp_path: Path) -> Inspector:
+    return Inspector(tmp_path, SampleMemory(sample_memories()), notes(), NoneMemory())
+
+
+async def test_b_lists_every_store_and_fills_in_what_each_answers(inspector: Inspector) -> None:
+    """And `r` asks every store again."""
+    inspector.answers = {
+        "sqlite": StoreStatus(count=248, badges=("keyword", "vectors", "sessions", "write")),
+        "markdown": StoreStatus(count=4, badges=("keyword", "write"), limitations={"sessions": NO_SESSION}),
+        "none": StoreStatus("not created yet", is_missing=True),
+        "postgres": StoreStatus("No server listens at db:5432."),
+    }
+    inspector.refusals = {"postgres": GONE}
+    async with running(inspector.app(), WIDE) as screen:
+        await screen.press("6")
+        screen.shows("4 stores configured: 2 answering", "● sqlite ✓ answers 248 ", "markdown ✓ answers 4 ")
+        screen.shows("– not yet", "✗ fails", "can keyword, vectors, sessions, writing")
+        await screen.press("j")
+        screen.shows(f"no sessions: {NO_SESSION}")
+        await screen.press("G")
+        screen.shows("No server listens at db:5432.")
+        screen.hides("hunter2")
+        screen.shows("postgres://db:5432/postgres · public.memories")
+        inspector.answers.clear()
+        inspector.asked.clear()
+        await screen.press("r")
+        screen.shows("4 answering")
+        assert sorted(inspector.asked) == ["markdown", "none", "postgres", "sqlite"]
+
+
+async def test_enter_shows_the_other_store_and_closes_the_first(inspector: Inspector) -> None:
+    """Escape changes nothing, nor does the store that is shown."""
+    async with running(inspector.app(), WIDE) as screen:
+        for key in ("escape", "q", "enter"):
+            await screen.press("6")
+            assert isinstance(screen.top, StoresRoom)
+            await screen.press(key)
+            assert screen.top is screen.browser
+        assert inspector.closed == []
+        await screen.press("6", "j", "enter")
+        screen.shows("4 memories")
+        assert screen.rows.row_count == 4
+        assert "markdown" in screen.line(1)
+        assert inspector.closed == ["sqlite"]
+        await screen.press("6")
+        screen.shows("● markdown")
+
+
+async def test_what_is_typed_before_the_stores_are_listed_is_for_their_rows(inspector: Inspector) -> None:
+    async with running(inspector.app(), WIDE) as screen:
+        inspector.may_list.clear()
+        burst(screen.app, "6j\r")
+        await screen.until(lambda: isinstance(screen.top, StoresRoom))
+        inspector.may_list.set()
+        await screen.settle()
+        screen.shows("4 memories")
+
+
+async def test_a_store_that_never_answers_delays_no_other(inspector: Inspector) -> None:
+    inspector.answers = {"markdown": None}
+    async with running(inspector.app()) as screen:
+        await screen.pilot.press("6")
+        await screen.until("2 answering")
+        screen.shows("… asking")
+        await screen.pilot.press("j", "j", "enter")
+        await screen.until("This backend stores no memories.")
+
+
+async def test_a_store_that_does_not_open_leaves_the_one_that_is_shown(inspector: Inspector) -> None:
+    inspector.refusals = {"postgres": GONE}
+    async with running(inspector.app()) as screen:
+        await screen.press("6")
+        await screen.pilot.press("G", "enter")
+        await screen.until(lambda: "went away" in screen.said)
+        await screen.settle()
+        screen.says("The previous store is still open.")
+        assert screen.rows.row_count == 245
+        assert inspector.closed == []
+        await screen.press("r")
+        screen.hides("✗")
+
+
+async def test_the_stores_help_where_the_first_store_does_not_open(inspector: Inspector) -> None:
+    inspector.refusals = {"sqlite": GONE}
+    async with running(inspector.app()) as screen:
+        assert isinstance(screen.top, ErrorScreen)
+        await screen.press("6")
+        await screen.pilot.press("j", "enter")
+        await screen.until("4 memories")
+        await screen.pilot.press("q")
+    assert screen.app.return_value == 0
+
+
+async def test_a_database_of_database_url_is_read_only_until_it_is_confirmed(
+    inspector: Inspector,
+) -> None:
+    install = inspector.config("sqlite").install
+    inspector.stores["postgres"] = SampleMemory(sample_memories())
+    inspector.foreign = frozenset({"postgres"})
+    async with running(inspector.app()) as screen:
+        await screen.press("6")
+        await screen.pilot.press("W")
+        await screen.until(lambda: "Only the database of DATABASE_URL" in screen.said)
+        await screen.pilot.press("G")
+        await screen.until("it may be another program's and is read-only")
+        await screen.pilot.press("W")
+        await screen.until("Is this ZeroClaw's database?")
+        screen.hides("hunter2")
+        await screen.press("n")
+        assert confirmed_stores(install) == ()
+        await screen.pilot.press("W")
+        await screen.until("Is this ZeroClaw's database?")
+        await screen.pilot.press("y")
+        await screen.until(lambda: screen.top is screen.browser)
+        await screen.settle()
+        assert confirmed_stores(install) == ("postgres://zeroclaw@db:5432/postgres public.memories",)
+        library = screen.browser.library
+        assert not library.config.read_only
+
+
+class Lucid(SampleMemory):
+    """Two of its own rows, then two that only the lucid program knows."""
+
+    name = "lucid"
+
+    async def search(self, trial: Trial, vector: Any = None, **_: Any) -> OwnEvidence:
+        found = await super().search(trial._replace(request=replace(trial.request, limit=2)), vector)
+        texts = ("Prefers tea to coffee in the morning.", "Decided on Rust for the new service.")
+        foreign = [
+            ScoredEntry(memory(f"lucid_{at}", text, "core", at, 900 + at), 2 + at, 1.05 - at * 0.05, stage="lucid")
+            for at, text in enumerate(texts, 1)
+        ]
+        return replace(found, request=trial.request, entries=(*found.entries, *foreign), depth=None)
+
+
+class Server(SampleMemory):
+    """A database on a server."""
+
+    name = "postgres"
+    about = About(location="postgres://db:5432/zeroclaw · public.memories", rule=None)
+
+
+STORES = {
+    "sqlite": SampleMemory,
+    "markdown": notes,
+    "none": NoneMemory,
+    "lucid": Lucid,
+    "postgres": Server,
+    "in-memory": InMemory,
+}
+DIMMED = {
+    "sqlite": set(),
+    "markdown": {"re_embed", "snapshot", "show_again"},
+    "lucid": set(),
+    "postgres": {"snapshot"},
+    "in-memory": {"re_embed", "snapshot"},
+}
+
+
+@pytest.mark.parametrize("name", list(STORES))
+async def test_every_command_is_there_or_says_in_a_sentence_why_not(tmp_path: Path, name: str) -> None:
+    async with running(Inspector(tmp_path, STORES[name]()).app(), WIDE) as screen:
+        reasons = {one.id: why for one in BROWSER_COMMANDS if (why := screen.browser.why_dimmed(one.id)) is not None}
+        assert all(why.endswith(".") and " " in why for why in reasons.values())
+        if name in DIMMED:
+            assert set(reasons) == DIMMED[name]
+        for command in BROWSER_COMMANDS:
+            is_dimmed = command.id in reasons
+            if command.id != "search_mode":
+                assert (screen.browser.check_action(command.id, ()) is None) == is_dimmed
+
+
+async def test_where_nothing_is_stored_each_key_says_so(tmp_path: Path) -> None:
+    async with running(Inspector(tmp_path, NoneMemory()).app()) as screen:
+        for key in ("slash", "F", "e", "d", "n", "u", "o", "y"):
+            unsaid(screen.app)
+            await screen.press(key)
+            assert screen.said == 'Not here: Nothing is stored: the backend "none" keeps nothing.'
+            screen.shows("This backend stores no memories.")
+
+
+async def test_markdown_says_in_each_room_what_it_lacks_and_its_content_can_be_edited(tmp_path: Path) -> None:
+    """The same notice does not pile up."""
+    async with running(Inspector(tmp_path, notes(), embeds=False).app(), WIDE) as screen:
+        await screen.press(":re-embed", ":re-embed", ":re-embed")
+        assert screen.said == f"Not here: {NO_VECTORS}"
+        await screen.press("slash", "=ramen")
+        screen.hides("█")
+        await screen.press("escape", "escape", "colon", "=re-embed")
+        screen.shows(NO_VECTORS)
+        await screen.press("escape", "colon", "=snapshot")
+        screen.shows("ZeroClaw writes and reads MEMORY_SNAPSHOT.md only for")
+        await screen.press("escape", "escape", "e")
+        assert isinstance(screen.top, EditorScreen)
+        assert screen.text.count("Only the content of a line can be changed.") >= 4
+
+
+async def test_rows_of_lucid_are_marked_and_cannot_be_changed(tmp_path: Path) -> None:
+    store = Lucid(entries_in(SampleMemory(sample_memories())))
+    async with running(Inspector(tmp_path, store).app(), WIDE) as screen:
+        await screen.press("slash", "=eat", "enter")
+        assert screen.text.count("◇ lucid") == 2
+        await screen.press("G")
+        for key in ("e", "d", ":re-embed"):
+            await screen.press(key)
+        assert screen.said == "Not here: This memory comes from the lucid program and cannot be changed here."
+        await screen.pilot.press("g", "d")
+        await screen.until("Delete")
+
+
+BANNER = "✗ The server at db:5432 went away. Start it again, then r."
+
+
+async def test_rows_and_search_text_stay_and_r_brings_it_back(inspector: Inspector) -> None:
+    async with running(inspector.app(), WIDE) as screen:
+        rows = screen.rows
+        inspector.store.failure = GONE
+        await screen.pilot.press("r")
+        await screen.until(BANNER)
+        assert rows.row_count == 245
+        screen.shows("food_allergy")
+        await screen.press("slash", "=ramen")
+        assert screen.search_bar.value == "ramen"
+        inspector.store.failure = None
+        await screen.pilot.press("enter", "r")
+        await screen.until(lambda: "✗ The server" not in screen.text)
+        await screen.settle()
+        screen.shows("fav_food")
+        assert screen.search_bar.value == "ramen"
+
+
+async def test_it_comes_back_by_itself_when_a_poll_is_answered(inspector: Inspector) -> None:
+    app = inspector.app(pace=paced(poll=0.02))
+    async with running(app, WIDE, rests=False) as screen:
+        await screen.until("245 memories")
+        inspector.store.failure = GONE
+        await screen.until(BANNER, lambda: inspector.store.failed > 5)
+        assert screen.text.count("went away") == 1
+        assert screen.said == ""
+        inspector.store.failure = None
+        await screen.until(lambda: "went away" not in screen.text)
+
+
+async def test_a_listing_that_never_came_says_so_and_comes_later(inspector: Inspector) -> None:
+    inspector.store.failure = GONE
+    app = inspector.app()
+    async with running(app, NARROW, rests=False) as screen:
+        await screen.until("The store does not answer.")
+        screen.hides("Opening")
+        inspector.store.failure = None
+        await screen.pilot.press("r")
+        await screen.until("food_allergy")
+
+
+async def test_every_key_that_asks_the_store_fails_into_the_one_banner(inspector: Inspector) -> None:
+    async with running(inspector.app(), WIDE) as screen:
+        inspector.store.failure = GONE
+        await screen.press("e", "d", "asterisk", "space", "u", "C", "y", "r", "e")
+        assert "went away" not in screen.said
+        assert screen.text.count("went away") == 1
+        assert screen.rows.row_count == 245
+
+
+async def test_what_is_typed_in_the_editor_stays_and_saves_later(inspector: Inspector) -> None:
+    async with running(inspector.app(), WIDE) as screen:
+        await screen.press("j", "j", "e")
+        assert isinstance(screen.top, EditorScreen)
+        area = screen.top.query_one(TextArea)
+        area.focus()
+        area.text = "Typed with care."
+        inspector.store.failure = GONE
+        await screen.press("ctrl+s")
+        screen.shows("went away")
+        assert isinstance(screen.top, EditorScreen)
+        assert area.text == "Typed with care."
+        inspector.store.failure = None
+        await screen.press("ctrl+s")
+        assert screen.top is screen.browser
+        assert any(entry.content == "Typed with care." for entry in entries_in(inspector.store))
+
+
+CORE = "# Memory\n\n- Likes ramen\n  and rust,\n  in this order.\n- Timezone is EST.\n- Runs on Sundays.\n"
+
+
+@pytest.fixture
+async def noted(tmp_path: Path) -> Inspector:
+    """Notes of five lines."""
+    (tmp_path / "MEMORY.md").write_text(CORE)
+    store = MarkdownMemory(tmp_path)
+    await store.open()
+    return Inspector(tmp_path, store, embeds=False)
+
+
+async def test_marks_of_lines_that_moved_are_taken_away(noted: Inspector, tmp_path: Path) -> None:
+    """A line's id is its place: after an undo above it another line is there, which nobody marked."""
+    async with running(noted.app()) as screen:
+        await screen.pilot.press("d")
+        await screen.until("Delete MEMORY:0?")
+        await screen.pilot.press("y")
+        await screen.until(lambda: "4 memories" in screen.line(2))
+        await screen.settle()
+        await screen.pilot.press("G", "space")
+        await screen.until("● 1 marked")
+        await screen.settle()
+        await screen.pilot.press("u")
+        await screen.until(lambda: "5 memories" in screen.line(2))
+        await screen.settle()
+        screen.hides("marked")
+        assert (tmp_path / "MEMORY.md").read_text() == CORE
+
+
+async def test_a_failed_search_does_not_show_the_count_of_the_one_before(tmp_path: Path) -> None:
+    inspector = Inspector(tmp_path)
+    async with running(inspector.app(), WIDE) as screen:
+        inspector.store.failure = GONE
+        await screen.pilot.press("slash", "tab", *"ramen")
+        await screen.until("went away")
+        await screen.settle()
+        assert "found" not in screen.line(2)
+        inspector.store.failure = None
+        await screen.pilot.press("enter", "r")
+        await screen.until(lambda: "found" in screen.line(2))
+
+
+async def test_a_store_that_opens_late_does_not_take_the_other_from_under_an_editor(tmp_path: Path) -> None:
+    """What is typed in the meantime is saved into the store it was begun in."""
+    inspector = Inspector(tmp_path)
+    inspector.stores["postgres"], inspector.late = SampleMemory(sample_memories()), "postgres"
+    async with running(inspector.app(), WIDE) as screen:
+        await screen.pilot.press("6")
+        await screen.until("2 answer")
+        await screen.pilot.press("j", "enter")
+        await screen.until(lambda: len(screen.app.screen_stack) == 1)
+        await screen.pilot.press("n")
+        await screen.until(lambda: isinstance(screen.top, EditorScreen))
+        await screen.pilot.press(*"mine")
+        inspector.may_open.set()
+        await screen.until(lambda: "Press 6 to open it" in screen.said)
+        assert inspector.closed == ["postgres"]
+        assert isinstance(screen.top, EditorScreen)
+        screen.shows("mine")
+
+
+async def test_c_copies_the_shown_store_into_the_one_under_the_cursor(tmp_path: Path) -> None:
+    """With a plan that says what gets lost, and an outcome that was verified; the source keeps every byte."""
+    folder = install_of_two_stores(tmp_path)
+    source = folder / "workspace" / "memory" / "brain.db"
+    before = source.read_bytes()
+    app = InspectorApp(OpenOptions(path=folder), clock=lambda: NOW, pace=STILL)
+    async with running(app, WIDE, rests=False) as screen:
+        await screen.until("2 memories")
+        await screen.settle()
+        await screen.pilot.press("6")
+        await screen.until("3 answer")
+        await screen.pilot.press("C")
+        await screen.until(lambda: "This is the open store" in screen.said)
+        await screen.pilot.press("j", "C")
+        await screen.until("Copy 2 memories to")
+        screen.shows("2 new")
+        await screen.pilot.press("y")
+        await screen.until(lambda: "Copied 2 memories to" in screen.said)
+        screen.says("Verified 2 by comparing")
+        await screen.until("✓ answers 5")
+        await screen.pilot.press("enter")
+        await screen.until("5 memories")
+        assert screen.browser.library is not None
+    assert source.read_bytes() == before
+    assert "ramen it is" in "".join(path.read_text() for path in (folder / "workspace").rglob("*.md"))

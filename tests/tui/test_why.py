@@ -1,0 +1,290 @@
+"""Why a memory is recalled or not: the stages, the prompt, the line of the message, and the ways in and out."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.inspector import RoomApp, running
+from support.screens import WIDE
+from support.settling import burst
+from support.small_store import add
+from tui.installs import HOSTILE_KEY, HOSTILE_MESSAGE, MESSAGE, SHOPPING, Kitchen, meal
+
+from zeroclaw_tui.memory.errors import NotReachable
+from zeroclaw_tui.tui.rooms.why import WhyRoom
+
+
+@pytest.fixture
+def kitchen(tmp_path: Path) -> Kitchen:
+    return Kitchen.of_meals(tmp_path)
+
+
+TABS = {
+    "x": "“cutlery” is not in the prompt",
+    "w": "settings not modified",
+    "P": "3 memories are put before",
+}
+
+
+async def test_each_tab_is_a_key_and_a_click_away_with_message_and_memory(kitchen: Kitchen) -> None:
+    """The message is typed once, and its text is selected; escape goes a step out at a time."""
+    async with running(kitchen.why("prompt", "cutlery")) as screen:
+        for key, words in TABS.items():
+            # From the stages what-if would try the advice.
+            await screen.press("P", key)
+            screen.shows(words)
+            assert MESSAGE in screen.line(1)
+        await screen.press("P")
+        await screen.click("x stages")
+        assert TABS["x"] in screen.text
+        await screen.press("slash", "=eat xwps", "enter")
+        screen.shows("for “eat xwps”")
+        await screen.press("P")
+        screen.shows("put before “eat xwps”")
+        await screen.press("slash", "right", "s", "down", "w")
+        screen.shows(" ❯ eat xwpss")
+        assert "settings not modified" in screen.text or "Nothing is recalled" in screen.text
+        await screen.press("slash", "escape")
+        assert screen.app.given == []
+        await screen.press("escape")
+    assert screen.app.given == [False]
+
+
+async def test_the_list_opens_each_tab_with_its_message_and_follows_another_scoring_version(kitchen: Kitchen) -> None:
+    """And what the room is left for."""
+    async with running(kitchen.app(), WIDE) as screen:
+        await screen.press("slash", "=eat", "enter")
+        screen.shows("scoring 0.7.5")
+        for key, words in {
+            "x": "for “eat”",
+            "w": "recalled · settings not modified",
+            ":prompt": "before “eat”",
+        }.items():
+            await screen.press(key)
+            assert isinstance(screen.top, WhyRoom)
+            screen.shows(words, "❯ eat")
+            await screen.press("escape")
+            assert screen.top is screen.browser
+        await screen.press("x", "p", "end", "enter", "escape")
+        assert "scoring 0.8.4" in screen.line(1)
+    assert not screen.said.startswith("Not here")
+
+
+async def test_s_lists_what_is_similar(kitchen: Kitchen) -> None:
+    """A message that is typed next is a recall again."""
+    async with running(kitchen.app(), WIDE) as screen:
+        await screen.press("slash", "=cutlery", "tab", "enter", "s")
+        assert screen.mode == "similar"
+        assert "Bought new chopsticks." in screen.line(2)
+        screen.shows("compared by rare words · This memory has no vector.")
+        await screen.press("d", "escape", "x")
+        screen.shows("For which message?")
+
+
+async def test_what_begins_like_an_option_is_none_in_the_line_for_a_shell(kitchen: Kitchen) -> None:
+    add(kitchen.database, [meal("-v  x", "--eat", (1.0, 0.0, 0.0, 0.0))], 90)
+    async with running(kitchen.app(), WIDE) as screen:
+        await screen.press("slash", "=--eat", "enter", "x", "question_mark", "=why this memory", "ctrl+y")
+        assert re.fullmatch(r"zeroclaw memory explain --query=--eat --config-dir \S+ -- '-v  x'", screen.app.clipboard)
+
+
+async def test_keys_that_come_in_one_burst_go_where_they_were_meant_to(kitchen: Kitchen) -> None:
+    async with running(kitchen.why("stages", "cutlery")) as screen:
+        burst(screen.app, "/allergic\rP")
+        await screen.until("put before “allergic”")
+        await screen.settle()
+        screen.shows(" ❯ allergic ")
+
+
+async def test_a_late_answer_is_dropped(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with running(kitchen.why("stages", "cutlery")) as screen:
+        waits, evidence = asyncio.Event(), screen.app.library.memory.search
+
+        async def slowly(trial: Any, *more: Any, **named: Any) -> Any:
+            if trial.request.query == "wok":
+                await waits.wait()
+            return await evidence(trial, *more, **named)
+
+        monkeypatch.setattr(screen.app.library.memory, "search", slowly)
+        await screen.pilot.press("slash", "w", "o", "k", "enter")
+        await screen.until("❯ wok")
+        await screen.pilot.press("slash", *"chopsticks", "enter")
+        await screen.until("for “chopsticks”")
+        waits.set()
+        await screen.settle()
+        screen.shows("for “chopsticks”")
+
+
+@pytest.mark.parametrize("tab", ["stages", "what_if", "prompt"])
+async def test_a_failure_leaves_the_answer_on_the_screen_and_r_tries_again(
+    kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch, tab: Any
+) -> None:
+    async with running(kitchen.why(tab, "cutlery")) as screen:
+        before = screen.text
+        with monkeypatch.context() as away:
+            go_away(away, screen.app)
+            await screen.press("r")
+            screen.shows("✗ The store went away. Is it running? r to retry")
+            assert before.splitlines()[3] in screen.text
+        await screen.press("r")
+        assert screen.text == before
+
+
+def go_away(monkeypatch: pytest.MonkeyPatch, app: RoomApp) -> None:
+    """From now on the store answers nothing."""
+
+    async def fail(*_: Any, **__: Any) -> Any:
+        raise NotReachable("The store went away.", hint="Is it running?")
+
+    monkeypatch.setattr(app.library.memory, "search", fail)
+
+
+async def test_a_failure_at_first_says_what_to_do(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with running(kitchen.why("stages", "cutlery", "")) as screen:
+        with monkeypatch.context() as away:
+            go_away(away, screen.app)
+            await screen.press("e", "a", "t", "enter")
+            screen.shows("The store did not answer.")
+        await screen.press("r")
+        screen.shows("for “eat”")
+
+
+async def test_another_scoring_version_applies_in_all_tabs_and_afterwards(kitchen: Kitchen) -> None:
+    async with running(kitchen.why("prompt", "cutlery"), WIDE) as screen:
+        await screen.press("p", "home", "enter")
+        screen.shows("scoring 0.1.7")
+        screen.hides("[/Memory context]")
+        await screen.press("w")
+        assert "0.1.7" in screen.line_with("scoring profile")
+        screen.shows("settings not modified")
+        await screen.press("escape")
+    assert screen.app.given == [True]
+
+
+async def test_leaving_while_it_is_asked_leaves_nothing_behind(
+    kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(kitchen.why("stages", "cutlery")) as screen:
+        asked = asyncio.Event()
+
+        async def never(*_: Any, **__: Any) -> Any:
+            asked.set()
+            await asyncio.Event().wait()
+
+        monkeypatch.setattr(screen.app.library.memory, "search", never)
+        await screen.pilot.press("r")
+        await screen.until(asked.is_set)
+        await screen.pilot.press("q")
+        await screen.until(lambda: screen.app.given == [False])
+        await screen.settle()
+
+
+async def test_the_title_is_the_answer_and_every_stage_has_its_line(kitchen: Kitchen) -> None:
+    """Advice is only given where it was seen to help: `w` tries its number at once, and then the memory is in."""
+    async with running(kitchen.why("stages", "cutlery"), WIDE) as screen:
+        screen.shows("“cutlery” is not in the prompt for “what does she like to eat?”", "Bought new chopsticks")
+        screen.shows("R re-embed it")
+        assert "ranked 11th after fusion with 0.14" in screen.line_with("✗ merge")
+        screen.shows("a keyword-only hit can reach at most 0.30", "w a weighting of 0 / 1 puts it in the prompt")
+        await screen.press("w")
+        assert "0.70 → 0.00" in screen.line_with("vector weight")
+        assert "+ enters" in screen.line_with("Bought new chopsticks")
+        await screen.press("x")
+        screen.shows("“cutlery” is in the prompt")
+        screen.hides("✗")
+        screen.shows("modified: vector weight 0.00, keyword weight 1.00")
+        await screen.press("backslash")
+        screen.shows("“cutlery” is not in the prompt")
+        screen.hides("tried")
+
+
+async def test_the_newer_memory_is_explained_from_the_one_it_replaced(kitchen: Kitchen) -> None:
+    async with running(kitchen.why("stages", "old_diet"), WIDE) as screen:
+        screen.shows("✗ superseded", "x look at the newer one")
+        await screen.press("x")
+        screen.shows("“fav_food” is in the prompt")
+
+
+async def test_without_a_message_the_line_waits_for_one(kitchen: Kitchen) -> None:
+    async with running(kitchen.why("stages", "cutlery", "")) as screen:
+        screen.shows("Why “cutlery” is recalled, or not", "For which message?")
+        await screen.press("=eat/ xwq?", "enter")
+        screen.shows("“cutlery” is not in the prompt for “eat/ xwq?”")
+        await screen.press("slash", "backspace")
+        screen.shows("For which message?")
+        screen.hides("keyword")
+
+
+async def test_without_a_memory_it_says_where_one_is_chosen(kitchen: Kitchen) -> None:
+    async with running(kitchen.why("stages")) as screen:
+        screen.shows("Which memory?")
+        await screen.press("w", "x")
+        screen.shows("“assistant_resp_9f3c” is not in the prompt")
+
+
+async def test_after_an_embedding_or_an_edit_the_stages_are_shown_again(kitchen: Kitchen) -> None:
+    content = "Bought new chopsticks. She would like a wok as well."
+    kitchen.embedder.vectors[content] = (0.0, 0.0, 1.0, 0.0)
+    async with running(kitchen.why("stages", "cutlery", SHOPPING), WIDE) as screen:
+        screen.shows("this memory has no vector")
+        await screen.press("R")
+        screen.says("Its embedding now matches its content.")
+        assert "cosine 1.00" in screen.line_with("✓ vector")
+        await screen.press("slash", "=peanuts", "enter")
+        screen.shows("“cutlery” is not in the prompt")
+        await screen.press("e", "=peanuts ", "ctrl+s")
+        assert screen.top is screen.app.room
+        screen.shows("matches “peanuts”")
+        await screen.press("escape")
+    assert screen.app.given == [True]
+
+
+async def test_nothing_hostile_reaches_the_terminal(kitchen: Kitchen) -> None:
+    async with running(kitchen.why("stages", HOSTILE_KEY, HOSTILE_MESSAGE), WIDE) as screen:
+        screen.shows("[/foo]")
+        for key in ("y", "w", "P", "x"):
+            await screen.press(key)
+            everything = screen.text + screen.app.clipboard
+            assert not [letter for letter in everything if ord(letter) < 32 and letter != "\n"]
+            assert "\u202e" not in everything
+
+
+FIRST = "- dinner_plans: What does she like to eat on Friday? Dumplings."
+
+
+async def test_the_prompt_is_shown_as_it_is_sent_and_copied_exactly(kitchen: Kitchen) -> None:
+    """As many characters as the screen says, and the empty line at its end too."""
+    async with running(kitchen.why("prompt")) as screen:
+        lines = [line.rstrip() for line in screen.text.splitlines()]
+        assert " 3 memories are put before “what does she like to eat?”" in lines
+        at = lines.index(" [Memory context]")
+        assert lines[at + 1] == f" {FIRST}"
+        assert " [/Memory context]" in lines
+        screen.shows("3 entries · 243 characters · about 61 tokens · rule: CLI")
+        await screen.press("y")
+    assert screen.app.clipboard.startswith(f"[Memory context]\n{FIRST}\n")
+    assert screen.app.clipboard.endswith("[/Memory context]\n\n")
+    assert len(screen.app.clipboard) == 243
+
+
+async def test_an_empty_prompt_says_why_and_what_helps(kitchen: Kitchen) -> None:
+    async with running(kitchen.why("prompt", message="zebra")) as screen:
+        screen.shows("Nothing is put before “zebra”")
+        screen.shows("Without the message's vector ZeroClaw's own recall fails, and the agent gets nothing.")
+        screen.shows("w try other weights and thresholds")
+        screen.shows("The endpoint does not know this message. Keyword hits only.")
+        await screen.press("y")
+        screen.says("Nothing to copy here yet.")
+
+
+async def test_what_hides_is_made_visible_and_copied_as_it_is(kitchen: Kitchen) -> None:
+    app = kitchen.why("prompt", message=HOSTILE_MESSAGE, session="s \x1b[31m\u202e")
+    async with running(app) as screen:
+        screen.shows("␛[2J␇")
+        assert not {"\x1b", "\u202e"} & {*screen.text}
+        await screen.press("y")
+        assert "\x1b[2J\x07" in screen.app.clipboard
