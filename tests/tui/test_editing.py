@@ -24,7 +24,7 @@ from zeroclaw_tui.memory.change import Draft, Row
 from zeroclaw_tui.testing.tools import edit
 from zeroclaw_tui.tui import external
 from zeroclaw_tui.tui.rooms import editor as saving
-from zeroclaw_tui.tui.rooms.editor import EditorScreen, edit_externally
+from zeroclaw_tui.tui.rooms.editor import EditorScreen
 from zeroclaw_tui.tui.widgets.text_fields import ContentArea, OutsideContent
 
 
@@ -174,19 +174,6 @@ async def test_keeping_theirs_or_typing_on_writes_nothing(library: Library) -> N
     assert (await stored(library, "fav_food")).entry().content == "Theirs."
 
 
-async def test_both_versions_are_edited_and_saved_with_the_other_fields(library: Library) -> None:
-    async with in_conflict(library, content="Theirs.", session_id="s2") as screen:
-        await screen.press("b")
-        assert area(screen.app).text.split("\n")[0] == "<<<<<<< mine"
-        screen.shows("Lines that both changed are between markers.")
-        area(screen.app).load_text("Both")
-        screen.top.query_one("#category", Input).value = "notes"
-        await screen.press("ctrl+s")
-    assert len(screen.app.given) == 1
-    entry = (await stored(library, "fav_food")).entry()
-    assert (entry.content, entry.category, entry.session_id) == ("Both", "notes", "s2")
-
-
 async def test_a_deleted_memory_can_be_stored_as_new(library: Library) -> None:
     """With all its fields and what was typed; or one types on."""
     row = await stored(library, "fav_food")
@@ -311,7 +298,7 @@ def stored_in(folder: Path) -> list[str]:
 
 
 def outside(library: Library, row: Row) -> RoomApp:
-    return RoomApp(work=lambda app: edit_externally(app, library, row))
+    return RoomApp(lambda: EditorScreen(library, row, is_outside=True))
 
 
 async def test_an_edit_reaches_the_file_and_can_be_undone(on_disk: Library) -> None:
@@ -388,16 +375,16 @@ async def test_a_change_while_the_editor_was_open_is_shown(
     assert stored_in(temporary_files) == []
 
 
-async def test_what_cannot_be_saved_stays_in_its_file(
+async def test_what_cannot_be_saved_stays_on_the_screen(
     on_disk: Library, tmp_path: Path, temporary_files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A store that takes no writes any more: the sentence, and where what was typed is."""
+    """A store that takes no writes any more: the sentence, and what was typed outside."""
     script = "path.write_text('Mine.')"
     monkeypatch.setenv("VISUAL", editor_program(tmp_path, script))
     row = await row_of(on_disk, "plain")
     small_store.change(on_disk.config.database, "DROP TRIGGER memories_au")
     app = outside(on_disk, row)
     async with running(app) as screen:
-        screen.shows("Your text is saved in")
-    assert app.given
-    assert stored_in(temporary_files) == ["Mine."]
+        screen.shows("memories_au")
+        assert screen.top.query_one(ContentArea).text == "Mine."
+    assert stored_in(temporary_files) == []
