@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import sys
 import tempfile
 from itertools import count
@@ -59,3 +60,16 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.
     monkeypatch.setenv("COLORTERM", "truecolor")
     monkeypatch.delenv("COLORFGBG", raising=False)
     return home
+
+
+@pytest.fixture(autouse=True)
+def no_name_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names under .invalid are unknown without asking a server outside this machine."""
+    real = socket.getaddrinfo
+
+    def answered(host, *arguments, **named):
+        if str(host).rstrip(".").endswith(".invalid"):
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        return real(host, *arguments, **named)
+
+    monkeypatch.setattr(socket, "getaddrinfo", answered)

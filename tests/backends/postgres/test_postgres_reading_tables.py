@@ -11,7 +11,7 @@ from support.postgres_place import PASSWORD
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.memory.query import MemoryFilter, Sort
+from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query, Sort
 from zeroclaw_tui.testing.samples import sample_entries
 from zeroclaw_tui.testing.tools import entries_of, handles_of
 
@@ -45,6 +45,24 @@ async def test_a_table_of_any_name_in_any_schema_opens_as_the_config_says(place,
         server = f"{place.user}@127.0.0.1:{place.server.port}/{place.database}"
         assert memory.about.location == f"postgres://{server}?schema=Team_2&table=Erinnerungen"
         assert PASSWORD not in memory.about.location
+
+
+async def test_a_page_looks_at_as_many_rows_as_it_shows(place, opens):
+    """The statement uses ZeroClaw's index on updated_at."""
+    place.make_table("key")
+    place.run(
+        "INSERT INTO memories SELECT n::text, 'k' || n, repeat('c', 200), 'core', now(), '2026-01-01'::timestamptz + n "
+        "* interval '1 second' FROM generate_series(1, 20000) n; ANALYZE memories"
+    )
+    memory = await opens()
+    place.run("SELECT pg_stat_force_next_flush()")
+    fetched = "SELECT idx_tup_fetch + seq_tup_read FROM pg_stat_user_tables WHERE relname = 'memories'"
+    before = int(place.run(fetched))
+    page = await memory.rows(Query(EXCERPTS, MemoryFilter(), NEWEST_STORED, limit=50))
+    assert [entry.handle for entry in page] == [str(number) for number in range(20000, 19950, -1)]
+    async with memory.connections.reading() as connection:
+        await connection.execute("SELECT pg_stat_force_next_flush()")
+    assert int(place.run(fetched)) - before < 500
 
 
 async def test_who_may_only_read_reads(place, opens):
