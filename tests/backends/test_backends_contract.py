@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from support.neighbours import NeighbourContract
 from support.recalls import keys, recalled
 
 from zeroclaw_tui.backends.about import About, sentences
@@ -35,7 +36,7 @@ class TestInMemory(MemoryContract):
         return InMemory([replace(entries[0], superseded_by="editor"), *entries[1:]])
 
 
-class TestInMemoryWriting(StoreContract):
+class TestInMemoryWriting(StoreContract, NeighbourContract):
     @pytest.fixture
     async def memory(self):
         return InMemory([replace(SAMPLES[0], superseded_by="editor"), *SAMPLES[1:]])
@@ -100,7 +101,7 @@ class TestTrait(MemoryContract):
         return Plain(sample_entries())
 
 
-class TestTraitWriting(StoreContract):
+class TestTraitWriting(StoreContract, NeighbourContract):
     @pytest.fixture
     async def memory(self):
         return Plain(SAMPLES)

@@ -1,7 +1,7 @@
 """What every store of memories must do, as tests for our own backends and for those of plug-in authors.
 
 MemoryContract (contract.py) reads a store that holds the samples. StoreContract (store_contract.py) writes to an empty
-one, with NeighbourContract in it; GoneContract is for a store that can go away. Plain pytest runs them:
+one; GoneContract is for a store that can go away. Plain pytest runs them:
 
     class Boxes:
         async def new_memory(self, folder):       # an empty store of its own for each test, not yet opened

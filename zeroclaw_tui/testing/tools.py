@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import itertools
-import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -30,7 +29,7 @@ from zeroclaw_tui.memory.change import (
     undoing,
 )
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import InspectorError, Refused, SearchInterrupted
+from zeroclaw_tui.memory.errors import InspectorError, Refused
 from zeroclaw_tui.memory.query import ENTRIES, EVERYTHING, HANDLES, OLDEST_STORED, MemoryFilter, Query, Sort
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.decide import store_recall
@@ -56,13 +55,6 @@ class Contract:
 
     async def prepare(self, memory: Memory) -> None:
         """Put into a new store what the tests expect there."""
-
-    async def another(self, memory: Memory) -> Memory:
-        """A second open object on the same store, as another process has one; the test closes it.
-
-        A store that is in one object is its own neighbour: then this is `memory` itself, as it is here.
-        """
-        return memory
 
     async def fill(self, memory: Memory, drafts: Sequence[Draft]) -> None:
         """Put thousands of rows into the store, in that order; faster past the object, if you like."""
@@ -130,30 +122,6 @@ class JournalRecorder(Journal):
     def withdraw(self) -> None:
         del self.changes[len(self.changes) - self._last :]
         self._last = 0
-
-
-class Canceller:
-    """Cancels what it runs, from another thread, which goes on only when that has arrived."""
-
-    async def run(self, deed: Coroutine[Any, Any, Any]) -> None:
-        """Run it to its end, which is its own or that of being cancelled."""
-        self._loop, self._task = asyncio.get_running_loop(), asyncio.ensure_future(deed)
-        await within_timeout(ended(self._task))
-
-    def cancel(self) -> None:
-        """Cancel it."""
-        arrived = threading.Event()
-        self._loop.call_soon_threadsafe(self._task.cancel)
-        self._loop.call_soon_threadsafe(arrived.set)
-        assert arrived.wait(PATIENCE_SECONDS), "the event loop is held up"
-
-
-async def ended(task: asyncio.Future[Any]) -> None:
-    """Wait for the end of a task that may have been cancelled."""
-    try:
-        await task
-    except (asyncio.CancelledError, SearchInterrupted):
-        assert task.done()
 
 
 async def recall_of(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from support.lucid_program import write_program
+from support.neighbours import NeighbourContract
 from support.opened import opened_memory
 from support.small_store import add, make, row_of
 
@@ -33,7 +34,7 @@ class TestReading(MemoryContract):
             yield memory
 
 
-class TestWriting(StoreContract):
+class TestWriting(StoreContract, NeighbourContract):
     @pytest.fixture
     async def memory(self, tmp_path):
         """No program at all: each new memory gets a note, and nothing else is different."""

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 import pytest
+from support.neighbours import NeighbourContract
 from support.opened import opened_memory
 
 from zeroclaw_tui.backends.base import Memory
@@ -32,7 +33,7 @@ class TestReading(MemoryContract):
             yield memory
 
 
-class TestWriting(StoreContract):
+class TestWriting(StoreContract, NeighbourContract):
     @pytest.fixture
     async def memory(self, tmp_path):
         (tmp_path / "memory").mkdir()

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from support.neighbours import NeighbourContract
 from support.opened import opened_memory
 from support.pgbouncer import running_pgbouncer
 from support.postgres_place import FORMS, PASSWORD, PostgresPlace
@@ -21,7 +22,6 @@ from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.testing.contract import MemoryContract
 from zeroclaw_tui.testing.store_contract import (
     CapabilityContract,
-    NeighbourContract,
     VerbsContract,
     WritableMemoryContract,
 )
@@ -37,7 +37,7 @@ SCHEMA, TABLE = "agent_memory_1", "Notes"
 _schemas = itertools.count()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def filled(postgres):
     """A table of each form with the samples, in a schema of its form's name."""
     place = PostgresPlace(postgres, "contract")
@@ -49,7 +49,7 @@ def filled(postgres):
     return place
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def pooled(filled):
     """The URL of the same behind PgBouncer in transaction mode."""
     with running_pgbouncer(filled.server, {filled.user: PASSWORD}) as pooler:
@@ -86,13 +86,13 @@ class TestPostgresTutorialTable(MemoryContract):
         assert await memory.recall("Rust", 5) == []
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def shared(postgres):
     """One database for all: a schema for each test is a lot less to make than a database."""
     return PostgresPlace(postgres, "written")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def pooled_url(shared):
     with running_pgbouncer(shared.server, {shared.user: PASSWORD}) as pooler:
         yield pooler.url(shared.user, PASSWORD, shared.database)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 from qdrant_world import KEY, filled, memory_of, point
+from support.neighbours import NeighbourContract
 from support.opened import opened_memory
 
 from zeroclaw_tui.backends.base import Memory
@@ -60,7 +61,7 @@ class StoredAnew:
         assert second.timestamp > first.timestamp
 
 
-class TestWriting(StoredAnew, StoreContract):
+class TestWriting(StoredAnew, StoreContract, NeighbourContract):
     @pytest.fixture
     async def memory(self, server):
         self.points = filled(server, sample_entries()[:6])

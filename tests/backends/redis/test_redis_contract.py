@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from support.neighbours import NeighbourContract
 from support.opened import opened_memory
 from support.redis_server import PASSWORD, RedisServer
 
@@ -48,7 +49,7 @@ class _Store:
         fill(server, 6)
 
 
-class TestRedisStore(_Store, StoreContract):
+class TestRedisStore(_Store, StoreContract, NeighbourContract):
     async def another(self, memory: Memory) -> Memory:
         other = RedisMemory(self.server.url())
         await other.open()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from changed_stores import GENERATIONS, opened
+from support.neighbours import NeighbourContract
 from support.small_store import add, make, row_of
 
 from zeroclaw_tui.backends.base import Memory
@@ -18,7 +19,6 @@ from zeroclaw_tui.testing.samples import sample_entries
 from zeroclaw_tui.testing.store_contract import (
     CapabilityContract,
     GoneContract,
-    NeighbourContract,
     VerbsContract,
     WritableMemoryContract,
 )
