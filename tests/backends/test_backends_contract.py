@@ -15,7 +15,7 @@ from zeroclaw_tui.backends.base import Entries, Memory, Scored
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.lookup import count_facets, count_matching, fill_vectors, make_store, versions
 from zeroclaw_tui.backends.none import NoneMemory
-from zeroclaw_tui.memory.change import Change, Draft, NewVector, Vector
+from zeroclaw_tui.memory.change import Change, Draft, Row, Vector
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused, Unreadable
 from zeroclaw_tui.memory.query import EXCERPTS, ROWS, MemoryFilter, Query, Sort
@@ -164,7 +164,7 @@ async def test_where_nothing_is_remembered_every_verb_is_a_no_op_and_says_so():
             await deed
     for deed in (
         make_store(memory, profile_for(NEWEST)),
-        fill_vectors(memory, [NewVector("id", "state", Vector(bytes(4), "a", "b"))]),
+        fill_vectors(memory, [(Row("id", {}), Vector(bytes(4), "a", "b"))]),
     ):
         with pytest.raises(Refused):
             await deed

@@ -265,7 +265,7 @@ class Memory(ABC):
         rows, where the store can do that.
 
         A cancelled task ends after the batch that has begun. Raises UsageError and Refused for values that the store
-        cannot have, Locked, TriggersMissing, DiskFull, Unreadable, and what `journal` raises.
+        cannot have, Locked, DiskFull, Unreadable, and what `journal` raises.
         """
         from zeroclaw_tui.backends.change_set import ChangeSet
 

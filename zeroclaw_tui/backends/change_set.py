@@ -19,13 +19,12 @@ from zeroclaw_tui.memory.change import (
     Change,
     Draft,
     Edit,
-    FilledVectors,
     Journal,
-    NewVector,
     OnConflict,
     ProgressCallback,
     Row,
     RowChange,
+    Vector,
 )
 from zeroclaw_tui.memory.errors import Refused
 
@@ -175,21 +174,21 @@ class _Refused(Exception):
 class FillVectors:
     """Giving rows new vectors. `run` may be called again after the store was opened again."""
 
-    def __init__(self, vectors: Sequence[NewVector]) -> None:
+    def __init__(self, vectors: Sequence[tuple[Row, Vector]]) -> None:
         self._vectors = vectors
-        self._next = self._filled = 0
-        self._skipped: list[str] = []
+        self._next = 0
+        self._total = ApplyResult()
 
-    async def run(self, writer: RowWriter) -> FilledVectors:
-        """Write them into the rows that still have the fingerprint. Raises Refused for vectors that do not fit."""
+    async def run(self, writer: RowWriter) -> ApplyResult:
+        """Write them into the rows that are still the same. Raises Refused for vectors that do not fit."""
         while self._next < len(self._vectors) and not writer.is_stopped:
-            batch = {new.id: new for new in self._vectors[self._next : self._next + writer.batch_rows]}
+            chosen = self._vectors[self._next : self._next + writer.batch_rows]
+            batch = {row.id: (row.fingerprint, vector) for row, vector in chosen}
             async with writer.batch(dry_run=False):
                 rows = await writer.read([Row(name, {}) for name in batch], ())
-                filled = [(row, batch[row.id]) for row in rows if row.fingerprint == batch[row.id].fingerprint]
-                await writer.fill(filled)
+                filled = {row.id: row for row in rows if row.fingerprint == batch[row.id][0]}
+                await writer.fill([(row, batch[name][1]) for name, row in filled.items()])
             self._next += len(batch)
-            self._filled = writer.done = self._filled + len(filled)
-            done = {row.id for row, _ in filled}
-            self._skipped += [name for name in batch if name not in done]
-        return FilledVectors(self._filled, tuple(self._skipped))
+            self._total.written = writer.done = self._total.written + len(filled)
+            self._total.skipped += [name for name in batch if name not in filled]
+        return self._total

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.backends.base import Memory
     from zeroclaw_tui.backends.upkeep import DatabaseUpkeep
-    from zeroclaw_tui.memory.change import FilledVectors, NewVector, Row, RowVersion
+    from zeroclaw_tui.memory.change import ApplyResult, Row, RowVersion, Vector
     from zeroclaw_tui.memory.entry import Handle, MemoryEntry
     from zeroclaw_tui.scoring.profiles import ScoringProfile
 
@@ -92,11 +92,11 @@ async def cached_vector(memory: Memory, text: str) -> np.ndarray | None:
     return None if database is None else await database.cached_vector(text)
 
 
-async def fill_vectors(memory: Memory, vectors: Sequence[NewVector]) -> FilledVectors:
+async def fill_vectors(memory: Memory, vectors: Sequence[tuple[Row, Vector]]) -> ApplyResult:
     """Give rows the vectors of the contents they still have; nothing else of a row changes, its times included.
 
-    Rows that changed in the meantime or are missing are skipped and counted. Raises Refused if the store has no
-    vectors, or vectors of another model, and what every write raises.
+    Each vector comes with the row that it was made of; rows that changed since or are missing are skipped. Raises
+    Refused if the store has no vectors, or vectors of another model, and what every write raises.
     """
     from zeroclaw_tui.backends.change_set import FillVectors
 

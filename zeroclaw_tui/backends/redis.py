@@ -295,7 +295,7 @@ class RedisMemory(ReloadedMemory[Loaded]):
         return own_evidence(trial, found, depth)
 
     def stamp_of(self, row: Row) -> RowVersion:
-        return replace(RowVersion.of(row.entry()), state=row.fingerprint)
+        return RowVersion.of(row.entry(), row.fingerprint)
 
     async def _with_writer(self, work: Work[T], *, permanently: bool = False) -> T:
         with self._asking():

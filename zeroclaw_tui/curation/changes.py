@@ -34,7 +34,6 @@ from zeroclaw_tui.memory.change import (
     Conflict,
     Conflicts,
     Draft,
-    DuplicateKey,
     Edit,
     OnConflict,
     ProgressCallback,
@@ -64,7 +63,7 @@ async def store_memory(library: Library, draft: Draft, *, replace: bool = False)
     """Store a new memory, embedded where an embedder is configured.
 
     A failing embedder costs the vector, not the memory: a note says so, as ZeroClaw >= 0.8.2 does. What ZeroClaw would
-    refuse or blank out is noted. Raises UsageError, DuplicateKey without `replace`, TriggersMissing, Refused, Locked,
+    refuse or blank out is noted. Raises UsageError, Refused (without `replace` also for a key in use), Locked,
     Unreadable.
     """
     refuse_read_only(library)
@@ -108,7 +107,7 @@ async def edit_memory(library: Library, id: str, edit: Edit, expected: str) -> O
 async def _write_one(
     library: Library, verb: Verb, summary: str, change: Change, on_conflict: OnConflict, notes: Sequence[str]
 ) -> Outcome:
-    """Write one memory. Raises NotFound, Conflict or DuplicateKey if it cannot be written as planned."""
+    """Write one memory. Raises NotFound, Conflict or Refused if it cannot be written as planned."""
 
     async def work(action: RunningAction, on_progress: ProgressCallback) -> Outcome:
         result = await library.memory.apply([change], action, on_conflict=on_conflict)
@@ -118,7 +117,12 @@ async def _write_one(
         if conflict.existing is None:
             raise _no_longer_there()
         if conflict.reason == "key exists":
-            raise DuplicateKey(conflict.wanted.key, conflict.existing)
+            owner = f" of agent {conflict.existing.agent}" if conflict.existing.agent else ""
+            raise Refused(
+                f"There is already a memory{owner} with the key {conflict.wanted.key!r}.",
+                hint="Choose another key, or edit that one.",
+                title="Key taken",
+            )
         raise Conflict(conflict.existing)
 
     return await run_change(library, verb, summary, work)

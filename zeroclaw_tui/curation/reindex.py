@@ -12,7 +12,7 @@ from zeroclaw_tui.curation.changes import refuse_read_only
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.embeddings.base import Embedder, InputRejectedError, RetryPolicy, estimate_tokens, request_sentence
 from zeroclaw_tui.embeddings.endpoint import BACKGROUND, embed_each
-from zeroclaw_tui.memory.change import NewVector, Row, Vector
+from zeroclaw_tui.memory.change import Row, Vector
 from zeroclaw_tui.memory.errors import EmbeddingFailed, Refused
 from zeroclaw_tui.memory.text import WHITE_SPACE, counted, mask_secrets, one_line
 
@@ -173,16 +173,15 @@ async def _fill(library: Library, embedder: Embedder, rows: Sequence[Row], outco
     if library.memory.about.embeds_itself:
         contents = [key_and_content(row.key, content) for row, content in zip(rows, contents, strict=True)]
     results = await embed_each(embedder, contents)
-    vectors: list[NewVector] = []
+    vectors: list[tuple[Row, Vector]] = []
     for row, result in zip(rows, results, strict=True):
         if isinstance(result, InputRejectedError):
             outcome.failed.append(f"{one_line(row.key)[:_MAX_KEY_LENGTH]}: {result.message}")
             continue
-        vector = Vector(result.astype("<f4").tobytes(), embedding.provider, embedding.model)
-        vectors.append(NewVector(row.id, row.fingerprint, vector))
+        vectors.append((row, Vector(result.astype("<f4").tobytes(), embedding.provider, embedding.model)))
     written = await fill_vectors(library.memory, vectors)
-    outcome.filled += written.filled
-    outcome.skipped += len(written.left)
+    outcome.filled += written.written
+    outcome.skipped += len(written.skipped)
 
 
 def _require_embedder(library: Library) -> Embedder:

@@ -25,7 +25,6 @@ SUPERSEDED_BY = "superseded_by"
 
 _NOT_COMPARED = frozenset({"embedding", "line", "file_context", "expires_at"})
 _ENCODER = json.JSONEncoder(sort_keys=True)
-_CHANGES = "A memory has changed or was created again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +148,11 @@ class RowVersion:
     dated: str | None = None
 
     @classmethod
-    def of(cls, entry: MemoryEntry) -> RowVersion:
-        """The version of a memory with its full content; its state is the row's fingerprint."""
+    def of(cls, entry: MemoryEntry, state: str | None = None) -> RowVersion:
+        """The version of a memory with its full content; its state is the row's fingerprint unless it is given."""
         return cls(
             id=entry.id,
-            state=Row.of(entry).fingerprint,
+            state=Row.of(entry).fingerprint if state is None else state,
             key=entry.key,
             category=entry.category,
             size=entry.size,
@@ -186,23 +185,6 @@ class Vector:
     def dimensions(self) -> int:
         """How many numbers."""
         return len(self.data) // 4
-
-
-@dataclass(frozen=True, slots=True)
-class NewVector:
-    """A vector for the row of an id, made of the content whose row had this fingerprint."""
-
-    id: str
-    fingerprint: str
-    vector: Vector
-
-
-@dataclass(frozen=True, slots=True)
-class FilledVectors:
-    """How many rows took a vector, and the ids of those skipped because they changed or were deleted."""
-
-    filled: int
-    left: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,31 +329,6 @@ class Conflict(Refused):
         self.theirs = theirs
 
 
-class DuplicateKey(Refused):
-    """Another memory of the same agent has that key."""
-
-    title = "Key taken"
-
-    def __init__(self, key: str, existing: Row) -> None:
-        owner = f" of agent {existing.agent}" if existing.agent else ""
-        super().__init__(
-            f"There is already a memory{owner} with the key {key!r}.", hint="Choose another key, or edit that one."
-        )
-        self.existing = existing
-
-
-class TriggersMissing(Refused):
-    """The triggers that update the keyword index are missing; `repair` creates them."""
-
-    title = "Repair first"
-
-    def __init__(self, names: Sequence[str]) -> None:
-        super().__init__(
-            f"The keyword index cannot be updated: triggers missing ({', '.join(names)}).",
-            hint="Run `zeroclaw memory doctor --repair all`.",
-        )
-
-
 @dataclass(frozen=True, slots=True)
 class RowConflict:
     """A row that is not as a change expects it.
@@ -392,8 +349,9 @@ class RowConflict:
     def words(self) -> str:
         """The same in a sentence."""
         wanted, existing = self.wanted, self.existing
-        key = column_text(wanted.values.get("key"))
-        named = f"{one_line(key)!r} (id {one_line(wanted.id)})" if wanted.table == MEMORIES else one_line(wanted.id)
+        named = (
+            f"{one_line(wanted.key)!r} (id {one_line(wanted.id)})" if wanted.table == MEMORIES else one_line(wanted.id)
+        )
         if self.reason == "deleted":
             return f"{named} no longer exists."
         if self.reason == "key exists" and existing is not None and existing.id != wanted.id:
@@ -466,12 +424,9 @@ class Conflicts(Refused):
     def __init__(self, found: Sequence[RowConflict], total: int) -> None:
         self.found, self.total = tuple(found), total
         self.details = {"clashes": [conflict.as_json() for conflict in self.found]}
-        super().__init__(
-            " ".join(
-                [found[0].words if found else _CHANGES, *([f"The same applies to {total - 1:,} more."] * (total > 1))]
-            ),
-            hint="Choose overwrite, keep both (rename), or skip. You can undo all of them.",
-        )
+        more = f" The same applies to {total - 1:,} more." if total > 1 else ""
+        hint = "Choose overwrite, keep both (rename), or skip. You can undo all of them."
+        super().__init__(f"{found[0].words}{more}", hint=hint)
 
 
 def _size(value: Value) -> int:

@@ -17,6 +17,9 @@ EDITABLE = ("content", "key", "category", "session_id", "importance", "pinned", 
 
 BUILT_IN_CATEGORIES = ("core", "daily", "conversation")
 
+_OPTIONAL_TEXTS = ("updated_at", "session_id", "namespace", "superseded_by", "tenant_id", "metadata")
+_SAME_IN_TABLE = ("id", "key", "content", "category", "importance", "pinned", "embedding_dimensions")
+"""Fields with the names and values that ZeroClaw's table has."""
 _SEMANTIC = ("preference", "fact", "decision", "entity")
 
 
@@ -70,6 +73,7 @@ class MemoryEntry:
 
         Text that is no UTF-8 is there as bytes, or with surrogate escapes.
         """
+        texts: dict[str, Any] = {name: _text_or_none(columns.get(name)) for name in _OPTIONAL_TEXTS}
         content = column_text(columns.get("content"))
         importance, pinned, vector = columns.get("importance"), columns.get("pinned"), columns.get("embedding")
         dimensions = len(vector) // 4 if isinstance(vector, bytes) else columns.get("embedding_dimensions")
@@ -79,40 +83,22 @@ class MemoryEntry:
             content=content,
             category=column_text(columns.get("category")),
             timestamp=column_text(columns.get("created_at")),
-            updated_at=_text_or_none(columns.get("updated_at")),
-            session_id=_text_or_none(columns.get("session_id")),
-            namespace=_text_or_none(columns.get("namespace")),
             importance=float(importance) if isinstance(importance, int | float) else None,
-            superseded_by=_text_or_none(columns.get("superseded_by")),
             kind=kind_from(columns.get("kind")),
             pinned=None if pinned is None else bool(pinned),
             agent=agent,
             embedding_dimensions=dimensions if isinstance(dimensions, int) else None,
-            tenant_id=_text_or_none(columns.get("tenant_id")),
-            metadata=_text_or_none(columns.get("metadata")),
             handle=id if handle is None else handle,
             size=len(content.encode("utf-8", "surrogateescape")),
+            **texts,
         )
 
     def columns(self) -> dict[str, Any]:
         """Back again, without the vector: its length is `embedding_dimensions`."""
-        return {
-            "id": self.id,
-            "key": self.key,
-            "content": self.content,
-            "category": self.category,
-            "created_at": self.timestamp,
-            "updated_at": self.updated_at,
-            "session_id": self.session_id,
-            "namespace": self.namespace,
-            "importance": self.importance,
-            "superseded_by": self.superseded_by,
-            "pinned": self.pinned,
-            "kind": _kind_as_stored(self.kind),
-            "tenant_id": self.tenant_id,
-            "embedding_dimensions": self.embedding_dimensions,
-            **({} if self.metadata is None else {"metadata": self.metadata}),
-        }
+        same = {name: getattr(self, name) for name in (*_SAME_IN_TABLE, *_OPTIONAL_TEXTS)}
+        if self.metadata is None:
+            del same["metadata"]
+        return {**same, "created_at": self.timestamp, "kind": _kind_as_stored(self.kind)}
 
     @property
     def when(self) -> str:

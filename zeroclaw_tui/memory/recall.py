@@ -106,6 +106,10 @@ class Stop:
         return f"threshold {shown} < {limit}{before}"
 
 
+_PRINTED_OF_ENTRY = ("id", "key", "content", "category", "timestamp", "session_id", "agent")
+_PRINTED_SCORES = ("score", "vector_score", "keyword_score", "keyword_raw", "stage", "decayed", "reranked")
+
+
 @dataclass(frozen=True, slots=True)
 class ScoredEntry:
     """A recalled memory with the parts of its score; a part that does not exist is None, never 0.
@@ -152,23 +156,10 @@ class ScoredEntry:
 
     def as_json(self) -> dict[str, Any]:
         """The result as the commands print it."""
-        entry = self.entry
         return {
             "rank": self.rank,
-            "id": entry.id,
-            "key": entry.key,
-            "content": entry.content,
-            "category": entry.category,
-            "timestamp": entry.timestamp,
-            "session_id": entry.session_id,
-            "agent": entry.agent,
-            "score": self.score,
-            "vector_score": self.vector_score,
-            "keyword_score": self.keyword_score,
-            "keyword_raw": self.keyword_raw,
-            "stage": self.stage,
-            "decayed": self.decayed,
-            "reranked": self.reranked,
+            **{name: getattr(self.entry, name) for name in _PRINTED_OF_ENTRY},
+            **{name: getattr(self, name) for name in _PRINTED_SCORES},
             "rerank_place": self.place,
             "injected": self.injected,
             "not_injected_because": self.not_injected_because,
@@ -229,6 +220,7 @@ class RecallResult:
         """The document the recall command prints."""
         vector, keyword = self.weights
         limit, turn_limit = self.request.limits_shown
+        unasked = {} if self.not_read_because is None else {"injected": None}
         return {
             "backend": self.backend,
             "location": self.location,
@@ -245,10 +237,6 @@ class RecallResult:
             "threshold": self.threshold,
             "scale": self.scale,
             "rule": self.request.rule,
-            "results": [self._result_as_json(result) for result in self.results],
+            "results": [result.as_json() | unasked for result in self.results],
             "notes": list(self.notes),
         }
-
-    def _result_as_json(self, result: ScoredEntry) -> dict[str, Any]:
-        unasked = {} if self.not_read_because is None else {"injected": None}
-        return result.as_json() | unasked

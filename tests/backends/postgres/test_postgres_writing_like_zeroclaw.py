@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from zeroclaw_tui.backends.lookup import entries_with_key, fill_vectors, row_with_id
-from zeroclaw_tui.memory.change import Draft, NewVector, Vector
+from zeroclaw_tui.memory.change import Draft, Vector
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import Sort, SortField
 from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, edit, row_of, undo
@@ -103,12 +103,12 @@ async def test_vectors_are_filled_into_rows_that_did_not_change(form, place, ope
     rows = [row_of(await create(memory, Draft(f"k{number}", "c"))) for number in range(3)]
     await edit(memory, rows[1], {"content": "changed"})
     await delete(memory, [rows[2]])
-    filled = await fill_vectors(memory, [NewVector(row.id, row.fingerprint, ONE) for row in rows])
-    assert (filled.filled, filled.left) == (1, (rows[1].id, rows[2].id))
+    filled = await fill_vectors(memory, [(row, ONE) for row in rows])
+    assert (filled.written, filled.skipped) == (1, [rows[1].id, rows[2].id])
     stored = await row_with_id(memory, rows[0].id)
     assert stored.values == {**rows[0].values, "embedding": ONE.data}
     with pytest.raises(Refused, match="takes vectors of 3 numbers"):
-        await fill_vectors(memory, [NewVector(rows[0].id, rows[0].fingerprint, FOUR)])
+        await fill_vectors(memory, [(rows[0], FOUR)])
 
 
 async def test_the_tutorials_store_writes_a_category_as_serde_does(place, opens):

@@ -14,7 +14,7 @@ from support.recalls import ids, recalled
 
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.lookup import entries_with_key, entry_with_id, fill_vectors, row_with_id, versions
-from zeroclaw_tui.memory.change import Draft, NewVector, Vector
+from zeroclaw_tui.memory.change import Draft, Vector
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NothingYet, Refused
 from zeroclaw_tui.memory.query import EVERYTHING, ROWS, MemoryFilter, Query, Sort
@@ -91,9 +91,9 @@ async def test_filling_vectors_leaves_what_changed_in_the_meantime(memory, point
     rows = await memory.rows(Query(ROWS, handles=list(await handles_of(memory, EVERYTHING, Sort()))))
     before = state_of(points)
     data = (await embedder().embed("another model")).tobytes()
-    new = [NewVector(row.id, row.fingerprint, Vector(data, "x", "x")) for row in rows[:2]]
-    filled_in = await fill_vectors(memory, [new[0], replace(new[1], fingerprint="of another state")])
-    assert (filled_in.filled, filled_in.left) == (1, (rows[1].id,))
+    vector, other_state = Vector(data, "x", "x"), replace(rows[1], values={})
+    filled_in = await fill_vectors(memory, [(rows[0], vector), (other_state, vector)])
+    assert (filled_in.written, filled_in.skipped) == (1, [rows[1].id])
     changed = {name for name, state in state_of(points).items() if state != before[name]}
     assert {str(name) for name in changed} == {rows[0].id}
     assert points.payloads[next(iter(changed))] == before[next(iter(changed))][0]

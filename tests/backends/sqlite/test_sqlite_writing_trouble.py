@@ -13,7 +13,7 @@ from support import small_store
 from zeroclaw_tui.backends.lookup import require_database, row_with_id, versions, versions_at
 from zeroclaw_tui.backends.sqlite import write
 from zeroclaw_tui.files import database as connections
-from zeroclaw_tui.memory.change import Draft, TriggersMissing
+from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.memory.errors import Corrupt, DiskFull, Locked, Refused, Unreadable
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.testing.tools import create, delete, edit, undo
@@ -108,7 +108,7 @@ async def test_a_missing_trigger_stops_every_write_until_it_is_repaired(generati
     small_store.change(path, f"DROP TRIGGER {lost}")
     small_store.add(path, [{"content": "bravo"}], start=1)
     async with opened(path) as memory:
-        error = await fails(memory, TriggersMissing, lost)
+        error = await fails(memory, Refused, lost)
         assert "doctor --repair all" in error.hint
         await require_database(memory).repair()
         assert shape(path) == made

@@ -15,7 +15,7 @@ from zeroclaw_tui.backends.postgres.table import Table, check_text, state_of, ve
 from zeroclaw_tui.backends.tables import TableWriter
 from zeroclaw_tui.backends.writing import OwnedKey, WriteConflict
 from zeroclaw_tui.files.database import quoted
-from zeroclaw_tui.memory.change import AGENTS, Draft, Edit, NewVector, Row, RowVersion, Value, Vector
+from zeroclaw_tui.memory.change import AGENTS, Draft, Edit, Row, RowVersion, Value, Vector
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import column_text, uuid_for
 from zeroclaw_tui.memory.errors import Refused
@@ -185,18 +185,18 @@ class PostgresWriter(TableWriter):
         """Only agents have one here."""
         return name == AGENTS and self.has_agents
 
-    async def fill(self, rows: Sequence[tuple[Row, NewVector]]) -> None:
+    async def fill(self, rows: Sequence[tuple[Row, Vector]]) -> None:
         """By one statement. Raises Refused if the column takes vectors of another length."""
         table = self.table
-        for _, new in rows:
-            if table.dimensions != new.vector.dimensions:
+        for _, vector in rows:
+            if table.dimensions != vector.dimensions:
                 raise Refused(
-                    f"The table takes vectors of {table.dimensions} numbers; the model makes {new.vector.dimensions}.",
+                    f"The table takes vectors of {table.dimensions} numbers; the model makes {vector.dimensions}.",
                     hint="Name a model in the config that fits, or have the column altered by who owns the table.",
                 )
         ids = [row.id for row, _ in rows]
         select = PostgresSelect(table).named("id", ids)
-        vectors = select.place([vector_text(new.vector.data) for _, new in rows])
+        vectors = select.place([vector_text(vector.data) for _, vector in rows])
         select.also("m.id::text = new.id")
         await self._connection.execute(
             f"UPDATE {select.source} SET embedding = {table.casts['embedding'] % 'new.vector'} "

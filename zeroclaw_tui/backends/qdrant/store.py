@@ -42,7 +42,7 @@ from zeroclaw_tui.config.memory_config import MemoryConfig, shown
 from zeroclaw_tui.embeddings.base import Embedder, InputRejectedError
 from zeroclaw_tui.embeddings.endpoint import embed_each
 from zeroclaw_tui.embeddings.factory import create_embedder, why_no_embedder
-from zeroclaw_tui.memory.change import Draft, Edit, NewVector, Row, RowChange, RowVersion, Value, Vector
+from zeroclaw_tui.memory.change import Draft, Edit, Row, RowChange, RowVersion, Value, Vector
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry, column_text, uuid_for
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, NotReachable, Refused, Unreadable
 from zeroclaw_tui.memory.query import NO_SESSION, VERSIONS, MemoryFilter, Query, Sort, SortField, Superseded
@@ -269,8 +269,8 @@ class QdrantWriter(RowWriter):
                 )
         return found
 
-    async def fill(self, rows: Sequence[tuple[Row, NewVector]]) -> None:
-        vectors = [(row.id, self._vector_data(new.vector)) for row, new in rows]
+    async def fill(self, rows: Sequence[tuple[Row, Vector]]) -> None:
+        vectors = [(row.id, self._vector_data(vector)) for row, vector in rows]
         points = [{"id": parse_id(id), "vector": unpack_vector(data)} for id, data in vectors]  # noqa: A001
         await self._client.write("/points/vectors", points)
 

@@ -115,9 +115,4 @@ class SqlMemory(RowMemory, SearchedMemory):
     def stamp_of(self, row: Row) -> RowVersion:
         from zeroclaw_tui.memory.change import RowVersion
 
-        key, content, category, created, updated = (
-            as_text(row.values.get(name)) for name in ("key", "content", "category", "created_at", "updated_at")
-        )
-        size = len(content.encode("utf-8", "surrogateescape"))
-        handle = "" if row.handle is None else row.handle
-        return RowVersion(row.id, self.state_of(row), key, category, size, created, updated, row.agent, handle)
+        return RowVersion.of(row.entry(), self.state_of(row))

@@ -22,7 +22,7 @@ from zeroclaw_tui.files.database import (
     quoted,
 )
 from zeroclaw_tui.files.disk import MAKE_ROOM
-from zeroclaw_tui.memory.change import AGENTS, EMBEDDING_CACHE, MEMORIES, Row, TriggersMissing, Value
+from zeroclaw_tui.memory.change import AGENTS, EMBEDDING_CACHE, MEMORIES, Row, Value
 from zeroclaw_tui.memory.errors import Corrupt, DiskFull, InspectorError, Refused, Unreadable
 from zeroclaw_tui.scoring.profiles import ALL_COLUMNS
 
@@ -171,10 +171,14 @@ def fold_in(path: Path) -> bool:
 
 
 def check_index(connection: sqlite3.Connection) -> None:
-    """Raises TriggersMissing when the keyword index or one of its triggers is not there."""
+    """Raises Refused when the keyword index or one of its triggers is not there; `repair` creates them."""
     missing = missing_of_index(connection)
     if missing:
-        raise TriggersMissing(missing)
+        raise Refused(
+            f"The keyword index cannot be updated: triggers missing ({', '.join(missing)}).",
+            hint="Run `zeroclaw memory doctor --repair all`.",
+            title="Repair first",
+        )
 
 
 def missing_of_index(connection: sqlite3.Connection) -> list[str]:

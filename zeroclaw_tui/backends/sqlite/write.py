@@ -27,7 +27,7 @@ from zeroclaw_tui.backends.tables import TableWriter, local_now
 from zeroclaw_tui.backends.writing import Operation, OwnedKey
 from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.files.whole_database import processes_using
-from zeroclaw_tui.memory.change import AGENTS, MEMORIES, NewVector, Row, RowVersion, Value, Vector
+from zeroclaw_tui.memory.change import AGENTS, MEMORIES, Row, RowVersion, Value, Vector
 from zeroclaw_tui.memory.errors import UNCONFIRMED, Refused, SearchInterrupted
 from zeroclaw_tui.scoring.profiles import USUAL
 
@@ -223,7 +223,7 @@ class SqliteWriter(TableWriter):
         return None
 
     async def write(self, operations: Sequence[Operation]) -> Mapping[str, Row]:
-        """The keyword index follows its triggers. Raises TriggersMissing if one is missing."""
+        """The keyword index follows its triggers. Raises Refused if one is missing."""
         check_index(self.connection)
         return await super().write(operations)
 
@@ -258,16 +258,16 @@ class SqliteWriter(TableWriter):
     def has_table(self, name: str) -> bool:
         return bool(self.table(name).columns)
 
-    async def fill(self, rows: Sequence[tuple[Row, NewVector]]) -> None:
+    async def fill(self, rows: Sequence[tuple[Row, Vector]]) -> None:
         """Raises Refused for vectors of another model than the store names, before any of them is written."""
-        for wanted in {(new.vector.provider, new.vector.model, new.vector.dimensions): new for _, new in rows}.values():
-            theirs = self._other_model(wanted.vector)
+        for vector in {(one.provider, one.model, one.dimensions): one for _, one in rows}.values():
+            theirs = self._other_model(vector)
             if theirs is not None:
                 raise another_model(theirs)
         check_index(self.connection)
         self.connection.executemany(
             "UPDATE memories SET embedding = ? WHERE rowid = ?",
-            ((wanted.vector.data, row.handle) for row, wanted in rows),
+            ((vector.data, row.handle) for row, vector in rows),
         )
 
     def summary(self) -> tuple[str, ...]:
