@@ -191,13 +191,13 @@ async def content_of(inspector: Inspector, key: str) -> str:
 
 
 async def test_capital_e_saves_what_the_persons_editor_left(
-    inspector: Inspector, monkeypatch: pytest.MonkeyPatch
+    inspector: Inspector, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: list[str] = []
 
     def edits(app: Any, text: str) -> Edited:
         given.append(text)
-        return Edited(text="Written outside.")
+        return Edited("Written outside.", tmp_path / "outside" / "memory.md")
 
     monkeypatch.setattr("zeroclaw_tui.tui.rooms.editor.edit_text", edits)
     copies_are(monkeypatch)

@@ -174,22 +174,14 @@ async def test_keeping_theirs_or_typing_on_writes_nothing(library: Library) -> N
     assert (await stored(library, "fav_food")).entry().content == "Theirs."
 
 
-async def test_a_deleted_memory_can_be_stored_as_new(library: Library) -> None:
-    """With all its fields and what was typed; or one types on."""
+async def test_a_memory_deleted_in_the_meantime_is_reported_and_the_typed_text_stays(library: Library) -> None:
     row = await stored(library, "fav_food")
     async with running(editing(library, row)) as screen:
         await screen.press("= Mine.")
         assert await library.memory.forget("fav_food")
-        for answer in ("n", "escape", "y"):
-            assert screen.app.given == []
-            assert isinstance(screen.top, EditorScreen)
-            await screen.press("ctrl+s")
-            screen.shows("This memory was deleted while you edited it")
-            await screen.press(answer)
-    assert len(screen.app.given) == 1
-    kept = await library.memory.get("fav_food")
-    assert kept.content.endswith("from. Mine.")
-    assert (kept.category, kept.session_id) == ("core", row.entry().session_id)
+        await screen.press("ctrl+s")
+        screen.shows("This memory no longer exists", "from. Mine.")
+        assert screen.app.given == []
 
 
 async def test_the_editor_of_the_person_writes_into_the_screen(
@@ -361,7 +353,7 @@ async def test_the_own_editor_gets_the_bytes_and_gives_new_ones(
 async def test_a_change_while_the_editor_was_open_is_shown(
     on_disk: Library, tmp_path: Path, temporary_files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Escape leads to the editor screen with what was typed outside; the file is no longer needed then."""
+    """Escape leads to the editor screen with what was typed outside; its file stays until that is saved."""
     monkeypatch.setenv("VISUAL", editor_program(tmp_path, "path.write_text('Mine.')"))
     row = await row_of(on_disk, "plain")
     small_store.change(on_disk.config.database, "UPDATE memories SET content = 'Theirs.' WHERE id = 'plain'")
@@ -369,6 +361,7 @@ async def test_a_change_while_the_editor_was_open_is_shown(
     async with running(app) as screen:
         await screen.press("escape")
         assert screen.top.query_one(ContentArea).text == "Mine."
+        assert stored_in(temporary_files) == ["Mine."]
         await screen.press("ctrl+s", "m")
         assert screen.app.given
     assert row_on_disk(on_disk, "plain")["content"] == b"Mine."
@@ -378,7 +371,7 @@ async def test_a_change_while_the_editor_was_open_is_shown(
 async def test_what_cannot_be_saved_stays_on_the_screen(
     on_disk: Library, tmp_path: Path, temporary_files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A store that takes no writes any more: the sentence, and what was typed outside."""
+    """A store that takes no writes any more: the sentence, what was typed outside, and its file until a yes."""
     script = "path.write_text('Mine.')"
     monkeypatch.setenv("VISUAL", editor_program(tmp_path, script))
     row = await row_of(on_disk, "plain")
@@ -387,4 +380,8 @@ async def test_what_cannot_be_saved_stays_on_the_screen(
     async with running(app) as screen:
         screen.shows("memories_au")
         assert screen.top.query_one(ContentArea).text == "Mine."
+        await screen.press("escape", "escape")
+        assert stored_in(temporary_files) == ["Mine."]
+        await screen.press("escape", "y")
+        assert screen.app.given == [None]
     assert stored_in(temporary_files) == []

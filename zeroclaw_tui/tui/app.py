@@ -208,11 +208,14 @@ class InspectorApp(TypeAhead[int]):
     async def _leave(self) -> None:
         try:
             if any(getattr(screen, "holds_text", False) for screen in self.screen_stack):
-                from zeroclaw_tui.tui.dialogs import yes_or_no
+                from zeroclaw_tui.tui.dialogs import Dialog, yes_or_no
 
                 question = yes_or_no("Quit without saving your changes?", None, "Quit and discard")
                 if not await self.push_screen_wait(question):
                     return
+                for screen in self.screen_stack:
+                    if isinstance(screen, Dialog):
+                        screen.discard_text()
             await self._finish_writing()
             # After a store that did not open with what was wrong with it.
             self.exit(self._exit_code)

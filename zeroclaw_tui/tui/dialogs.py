@@ -81,6 +81,9 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
     def compose_answers(self) -> ComposeResult:
         yield from ()
 
+    def discard_text(self) -> None:
+        """Remove what was written of the typed text, because a person discards it."""
+
     def on_resize(self) -> None:
         self.call_after_refresh(self._make_room)
 

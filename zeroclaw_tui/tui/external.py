@@ -18,11 +18,11 @@ from typing import Any
 
 from textual.app import App, SuspendNotSupported
 
-from zeroclaw_tui.memory.errors import InspectorError, Refused, UsageError
+from zeroclaw_tui.memory.errors import Refused, UsageError
 
 _CLIPBOARD_SECONDS = 2.0
 _FALLBACKS = ("nano", "vi", "vim", "emacs")
-_NOTHING = "Nothing was changed in the editor. An editor with a window needs an option such as --wait."
+NOTHING_CHANGED = "Nothing was changed in the editor. An editor with a window needs an option such as --wait."
 
 
 async def copy_text(app: App[Any], text: str) -> str:
@@ -63,20 +63,14 @@ def _copy_with(command: list[str], text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """How an editor was left. `text` is the new text, None when there is none to use; `sentence` says why.
+    """The new text that an editor left, and the private file that has it until somebody calls `discard`."""
 
-    `file` has what was typed as long as it exists; whoever has made use of the text calls `discard`.
-    """
-
-    text: str | None
-    sentence: str = ""
-    file: Path | None = None
-    is_failure: bool = False
+    text: str
+    file: Path
 
     def discard(self) -> None:
-        """Remove the file, overwritten first."""
-        if self.file is not None:
-            _remove_folder(self.file.parent)
+        """Remove the file, overwritten first: the text is saved elsewhere, or nobody wants it."""
+        _remove_folder(self.file.parent)
 
 
 def chosen_program(environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -94,29 +88,57 @@ def chosen_program(environment: Mapping[str, str]) -> tuple[str, ...]:
     raise Refused("No editor found: neither VISUAL nor EDITOR is set.", hint="Set one, for example EDITOR=nano.")
 
 
-def edit_text(app: App[Any], text: str, environment: Mapping[str, str] | None = None) -> Edited:
-    """Hand the terminal to the person's editor with this text, and give what it left.
+def edit_text(app: App[Any], text: str, environment: Mapping[str, str] | None = None) -> Edited | None:
+    """Hand the terminal to the person's editor with this text; gives what it left, None when nothing was changed.
 
-    The event loop waits, because nothing may paint over the editor. Text in surrogate escapes is written as
-    the bytes it is made from. A line feed that an editor adds at the very end of a text that had none is left out.
+    The event loop waits, because nothing may paint over the editor. Text in surrogate escapes is written as the bytes
+    it is made from. A line feed that an editor adds at the very end of a text that had none is left out. Raises Refused
+    or UsageError with one sentence, which names the file where that has what was typed.
     """
+    program = chosen_program(os.environ if environment is None else environment)
     try:
-        program = chosen_program(os.environ if environment is None else environment)
         original = text.encode("utf-8", "surrogateescape")
-        file = _private_file(original)
-    except InspectorError as error:
-        return Edited(None, str(error), is_failure=True)
     except UnicodeEncodeError:
-        return Edited(None, "This text has characters that cannot be written to a file.", is_failure=True)
+        raise Refused("This text has characters that cannot be written to a file.") from None
+    try:
+        file = _private_file(original)
     except OSError as error:
-        sentence = f"The temporary file for the editor could not be created: {error.strerror}."
-        return Edited(None, sentence, is_failure=True)
+        raise Refused(f"The temporary file for the editor could not be created: {error.strerror}.") from error
     failure = _run(app, program, file)
     app.refresh(layout=True)
-    result = _result(file, original, text, failure)
-    if result.file is None:
+    try:
+        saved = file.read_bytes()
+    except FileNotFoundError:
+        saved, failure = original, failure or "The editor removed the file, so nothing was changed."
+    except OSError as error:
+        raise _rejected(f"What the editor saved cannot be read: {error.strerror}.", file) from error
+    if saved in (original, original + b"\n") or not saved.strip():
         _remove_folder(file.parent)
-    return result
+        if saved.strip() != original.strip():
+            failure = failure or "What the editor saved is empty, so nothing was changed."
+        if failure:
+            raise Refused(failure)
+        return None
+    if failure:
+        raise _rejected(failure, file)
+    return Edited(_decoded(saved, text, file), file)
+
+
+def _decoded(saved: bytes, original: str, file: Path) -> str:
+    """What was saved, as a text. Raises Refused."""
+    # Bytes that were no UTF-8 before may stay what they are.
+    has_escaped_bytes = any("\udc80" <= character <= "\udcff" for character in set(original))
+    try:
+        typed = saved.decode("utf-8", "surrogateescape" if has_escaped_bytes else "strict")
+    except UnicodeDecodeError as error:
+        raise _rejected(f"What the editor saved is not UTF-8 (byte {error.start + 1}).", file) from error
+    if original.endswith("\n") or not typed.endswith("\n"):
+        return typed
+    return typed.removesuffix("\r\n") if typed.endswith("\r\n") else typed.removesuffix("\n")
+
+
+def _rejected(sentence: str, file: Path) -> Refused:
+    return Refused(f"{sentence} Your text is saved in {file}.")
 
 
 def _private_file(content: bytes) -> Path:
@@ -133,22 +155,20 @@ def _private_file(content: bytes) -> Path:
 
 def _run(app: App[Any], program: tuple[str, ...], file: Path) -> str:
     """Run the editor; the reason for a failure, or ""."""
-    command = program[0]
-    name = Path(command).name
-    failure = ""
+    name, failure = Path(program[0]).name, ""
     try:
         with app.suspend(), _keys_that_stop_left_to_the_editor():
             # An error that left this block would leave the terminal suspended.
             try:
                 code = subprocess.run([*program, str(file)], check=False).returncode
-                if code:
-                    failure = (
-                        f"{name} was ended by signal {-code}." if code < 0 else f"{name} ended with exit code {code}."
-                    )
             except FileNotFoundError:
-                failure = f"The editor {command!r} was not found."
+                failure = f"The editor {program[0]!r} was not found."
             except (OSError, ValueError) as error:
-                failure = f"The editor {command!r} did not start: {getattr(error, 'strerror', None) or error}."
+                failure = f"The editor {program[0]!r} did not start: {getattr(error, 'strerror', None) or error}."
+            else:
+                if code:
+                    how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
+                    failure = f"{name} {how}."
     except SuspendNotSupported:
         return "An editor cannot run in this terminal."
     return failure
@@ -167,33 +187,6 @@ def _keys_that_stop_left_to_the_editor() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _result(file: Path, original: bytes, text: str, failure: str) -> Edited:
-    def rejected(sentence: str) -> Edited:
-        return Edited(None, f"{sentence} Your text is saved in {file}.", file, is_failure=True)
-
-    try:
-        saved = file.read_bytes()
-    except FileNotFoundError:
-        return Edited(None, failure or "The editor removed the file, so nothing was changed.", is_failure=True)
-    except OSError as error:
-        return rejected(f"What the editor saved cannot be read: {error.strerror}.")
-    if saved in (original, original + b"\n"):
-        return Edited(None, failure or _NOTHING, is_failure=bool(failure))
-    if failure:
-        return rejected(failure)
-    if not saved.strip():
-        return Edited(None, "What the editor saved is empty, so nothing was changed.", is_failure=True)
-    # Bytes that were no UTF-8 before may stay what they are.
-    has_escaped_bytes = any("\udc80" <= character <= "\udcff" for character in set(text))
-    try:
-        typed = saved.decode("utf-8", "surrogateescape" if has_escaped_bytes else "strict")
-    except UnicodeDecodeError as error:
-        return rejected(f"What the editor saved is not UTF-8 (byte {error.start + 1}).")
-    if not text.endswith("\n") and typed.endswith("\n"):
-        typed = typed.removesuffix("\r\n") if typed.endswith("\r\n") else typed.removesuffix("\n")
-    return Edited(typed, "", file)
 
 
 def _remove_folder(folder: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual.app import ComposeResult
+from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
@@ -19,12 +20,11 @@ from zeroclaw_tui.curation.changes import edit_memory, store_memory
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.memory.change import Conflict, Draft, Edit, Row, Value
 from zeroclaw_tui.memory.days import absolute_time
-from zeroclaw_tui.memory.entry import EDITABLE
-from zeroclaw_tui.memory.errors import InspectorError, NotFound, UsageError
+from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.text import cut, display_text, one_line
 from zeroclaw_tui.tui.actions import difference_content
 from zeroclaw_tui.tui.dialogs import DIALOG_CSS, Answer, Dialog, Question, yes_or_no
-from zeroclaw_tui.tui.external import edit_text
+from zeroclaw_tui.tui.external import NOTHING_CHANGED, Edited, edit_text
 from zeroclaw_tui.tui.themes import MUTED
 from zeroclaw_tui.tui.widgets.growing_text import GrowingText
 from zeroclaw_tui.tui.widgets.text_fields import ContentPane, LineInput, OneOf, can_edit_in_line, field_values
@@ -75,6 +75,8 @@ class EditorScreen(Dialog[Outcome]):
             self._before = {name: _as_typed(name, getattr(entry, name)) for name in (*FIELDS, "content")}
         self._content = ContentPane(self._before["content"], why_fixed=self._why_not("content"), id="content")
         self._is_outside = is_outside
+        self._edited: Edited | None = None
+        """What came back from the person's editor and is not saved yet."""
         self._is_saving = False
         self._tried: Mapping[str, str] = {}
         """All values that were tried to be saved last."""
@@ -111,7 +113,7 @@ class EditorScreen(Dialog[Outcome]):
         else:
             self._content.focus_inside(at_end=True)
         if self._is_outside:
-            self.call_after_refresh(self._save_from_outside)
+            self.call_after_refresh(self._write_outside, then_save=True)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if self._is_saving and action in ("save", "write_outside", "step_out"):
@@ -155,23 +157,37 @@ class EditorScreen(Dialog[Outcome]):
 
     def action_write_outside(self) -> None:
         """Open the content in the person's editor, and take over what it left."""
-        edited = edit_text(self.app, self._content.content)
-        if edited.text is not None:
-            self.run_worker(self._content.put(edited.text), group="editor-take-over")
-            edited.discard()
-        self._say(edited.sentence)
+        self.run_worker(self._write_outside(), group="editor-take-over")
 
-    async def _save_from_outside(self) -> None:
-        """Save what the person's editor left, or leave where nothing was changed there."""
-        edited = edit_text(self.app, self._content.content)
-        if edited.text is None:
-            severity: Literal["error", "information"] = "error" if edited.is_failure else "information"
-            self.app.notify(display_text(edited.sentence), severity=severity, markup=False)
-            self.dismiss(None)
-        else:
+    async def _write_outside(self, *, then_save: bool = False) -> None:
+        """Take over what the person's editor left, and save it, or leave where nothing was changed there."""
+        try:
+            edited = edit_text(self.app, self._content.content)
+        except InspectorError as error:
+            self._say(str(error))
+            return
+        if edited is not None:
+            self.discard_text()
+            self._edited = edited
             await self._content.put(edited.text)
-            edited.discard()
+        if not then_save:
+            self._say(NOTHING_CHANGED if edited is None else "")
+        elif edited is not None:
             self.action_save()
+        else:
+            self.app.notify(NOTHING_CHANGED, markup=False)
+            self.dismiss(None)
+
+    def discard_text(self) -> None:
+        """Remove the file that has what the person's editor left."""
+        if self._edited is not None:
+            self._edited.discard()
+            self._edited = None
+
+    def dismiss(self, result: Outcome | None = None) -> AwaitComplete:
+        """Leave: what was typed is saved, or a person discards it."""
+        self.discard_text()
+        return super().dismiss(result)
 
     def action_step_out(self) -> None:
         """Leave at once, or ask when something was typed."""
@@ -200,8 +216,7 @@ class EditorScreen(Dialog[Outcome]):
     async def _save_edit(self, base: Row, values: Mapping[str, Value]) -> None:
         """Change these fields of a row as it was opened, and leave; or type on. Raises InspectorError kinds.
 
-        A row that changed in the meantime is shown next to the typed text, each time it changes; a deleted one can be
-        stored as new.
+        A row that changed in the meantime is shown next to the typed text, each time it changes.
         """
         while True:
             try:
@@ -209,9 +224,6 @@ class EditorScreen(Dialog[Outcome]):
                 return
             except Conflict as conflict:
                 theirs = conflict.theirs
-            except NotFound:
-                await self._store_as_new(base, values)
-                return
             answer = await self.app.push_screen_wait(await asyncio.to_thread(conflict_question, base, theirs))
             if answer is None:
                 self._set_saving(False)
@@ -220,16 +232,6 @@ class EditorScreen(Dialog[Outcome]):
                 self.dismiss(None)
                 return
             base = theirs
-
-    async def _store_as_new(self, base: Row, values: Mapping[str, Value]) -> None:
-        title = "This memory was deleted while you edited it. Store it as a new one?"
-        if not await self.app.push_screen_wait(yes_or_no(title, None, "Store as new")):
-            self._set_saving(False)
-            return
-        memory = self._library.memory
-        writable = [name for name in EDITABLE if name in _OF_EVERY_DRAFT or not why_fixed(memory, name)]
-        fields = {name: base.values.get(name) for name in writable}
-        self.dismiss(await store_memory(self._library, _draft({**fields, **values}, base.agent)))
 
     def _set_saving(self, is_saving: bool) -> None:
         self._is_saving = self.query_one("#form").disabled = is_saving
