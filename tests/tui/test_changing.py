@@ -102,7 +102,7 @@ async def test_from_eleven_on_the_number_is_typed(inspector: Inspector) -> None:
 
 
 async def test_what_keeps_a_deletion_back_is_a_sentence_and_the_marks_stay(inspector: Inspector) -> None:
-    """A store that fails, a memory that changed since it was marked, and triggers that are put back when wanted."""
+    """A store that fails, and a memory that changes while the question is asked."""
     async with running(inspector.app(), WIDE) as screen:
         await screen.press("space", "space")
         inspector.store.refusal = Locked("Another program holds the database.", hint="Wait until it is done.")
@@ -111,8 +111,9 @@ async def test_what_keeps_a_deletion_back_is_a_sentence_and_the_marks_stay(inspe
         screen.shows("● 2 marked")
         assert len(keys_in(inspector.store)) == 248
         inspector.store.refusal = None
+        await screen.press("d")
         await inspector.store.store("recipe", "Something quite different.", "notes")
-        await screen.press("d", "y")
+        await screen.press("y")
         assert "recipe" in keys_in(inspector.store)
         screen.says("1 memory skipped because of a newer change.")
         screen.shows("● 1 marked")

@@ -86,7 +86,7 @@ async def test_keys_that_change_say_why_they_do_not(tmp_path, program):
             ("e", "cannot be changed here"),
             ("E", "cannot be changed here"),
             ("d", "cannot be changed here"),
-            ("space", "cannot be changed or deleted here"),
+            ("space", "cannot be changed here"),
         ):
             await pilot.press(key)
             await settled(pilot)

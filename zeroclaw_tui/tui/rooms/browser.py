@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from importlib import import_module
@@ -23,6 +23,7 @@ from zeroclaw_tui.tui.commands import (
     Palette,
     changing,
     common_commands,
+    guarded,
     inform,
     saying,
     show_failure,
@@ -121,7 +122,7 @@ _LUCID = "lucid"
 """The stage of what the lucid program answered, and no memory of the store itself."""
 _OF_LUCID = "This memory comes from the lucid program and cannot be changed here."
 _UNKNOWN_OF_LUCID = frozenset({
-    "edit", "edit_in_editor", "re_embed", "delete", "erase", "show_again", "history", "explain", "similar",
+    "edit", "edit_in_editor", "re_embed", "mark", "delete", "erase", "show_again", "history", "explain", "similar",
 })  # fmt: skip
 """What cannot be done to it."""
 
@@ -186,7 +187,6 @@ class BrowserRoom(ChangingRoom[None]):
         """Memories were changed here or in another room, or a change failed halfway: the same view, its place kept."""
         if self.library is not None:
             self.panes.look_again()
-            self._ask_about_marks(self.rows.marked.resolve_again)
 
     async def after_change(self, outcome: Outcome | None) -> None:
         self.look_again()
@@ -224,10 +224,7 @@ class BrowserRoom(ChangingRoom[None]):
         self.action_read()
 
     def on_table_list_marks_changed(self) -> None:
-        """Ask which version the marked rows have, and say how many there are."""
         self.panes.show_marks()
-        if self.rows.marked.is_waiting:
-            self._ask_about_marks(self.rows.marked.resolve)
 
     def say_failure(self, error: InspectorError) -> None:
         """One sentence and what to do next; nothing on the screen changes.
@@ -379,8 +376,13 @@ class BrowserRoom(ChangingRoom[None]):
         self.rows.toggle_mark()
 
     def action_mark_range(self) -> None:
-        if self.rows.marked.every is None:
-            self._ask_about_marks(self.rows.marked.mark_at, self.rows.handles_to_anchor())
+        if self.library is not None and self.rows.marked.every is None:
+            start_work(self, "marks", guarded, self, self._mark_range, self.library, exclusive=False)
+
+    async def _mark_range(self, library: Library) -> None:
+        handles = self.rows.handles_to_anchor()
+        self.rows.marked.put(version.id for version in await versions_at(library.memory, handles))
+        self.panes.show_marks()
 
     def action_mark_all(self) -> None:
         """Mark all that the view shows, also what is not loaded; where all of it is marked, unmark everything."""
@@ -389,13 +391,13 @@ class BrowserRoom(ChangingRoom[None]):
             every, total = self.view.listing_filter(self.clock()), self.rows.row_count
             marks.clear() if marks.is_whole else marks.mark_every(every, total)
         elif found is not None:
-            entries = [result.entry for result in (*found.results, *found.withheld)]
+            shown = (*found.results, *found.withheld)
+            entries = [result.entry for result in shown if result.stage != _LUCID]
             is_all = all(entry.id in marks for entry in entries)
             for entry in entries:
                 if is_all is (entry.id in marks):
                     marks.toggle(entry)
         self.panes.show_marks()
-        self.on_table_list_marks_changed()
 
     def _enter(self, room: str, *given: Any) -> None:
         """Go to another room, which is imported now and no earlier; what it changed shows afterwards."""
@@ -453,7 +455,6 @@ class BrowserRoom(ChangingRoom[None]):
             entry = outcome.row.entry().excerpt()
             self.rows.put_rows([entry])
             self.panes.look_again(go_to=entry.handle, edited=None if is_new else entry)
-            self._ask_about_marks(self.rows.marked.resolve_again, [outcome.row.id])
         if outcome.action is not None and not is_new:
             self._look_for_copies(library, outcome.action.number, is_edit=True)
 
@@ -566,7 +567,7 @@ class BrowserRoom(ChangingRoom[None]):
         inform(self, await copy_text(self.app, whole.content))
 
     async def _chosen(self, library: Library) -> PurgePlan:
-        """The marked memories, else the one under the cursor, each in the state it was marked or is now, as a plan."""
+        """The marked memories, else the one under the cursor, each as it is now, as a plan."""
         from zeroclaw_tui.curation.purge_plan import plan_of
 
         marks, entry = self.rows.marked, self.rows.selected_entry
@@ -580,19 +581,6 @@ class BrowserRoom(ChangingRoom[None]):
             hidden = 0 if every is None else await library.superseded_hidden(every)
             # The plan names the filter only where it means all that passes it.
             return await asyncio.to_thread(plan_of, chosen, every if is_whole else None, hidden)
-
-    def _ask_about_marks(self, work: Callable[..., Awaitable[None]], *given: object) -> None:
-        """Ask the store about the marked memories, then show the marks."""
-
-        async def ask(library: Library) -> None:
-            try:
-                await work(library.memory, *given)
-            except InspectorError as error:
-                self.say_failure(error)
-            self.panes.show_marks()
-
-        if self.library is not None:
-            start_work(self, "marks", ask, self.library, exclusive=False)
 
     async def _stored_here(self, library: Library) -> Row | None:
         entry = self._entry_here()

@@ -283,6 +283,9 @@ class BrowserPanes(Vertical):
         """
         # It shows what was written just now, so that no poll has to.
         self._version = None
+        if self._memory.about.keeps_lines:
+            # An id in a store of lines is a place, where another line may be now.
+            self.rows.marked.clear()
         self.show_header()
         self.look(self.view, keep_place=True, go_to=go_to, edited=edited)
 
