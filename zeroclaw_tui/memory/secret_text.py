@@ -81,21 +81,17 @@ def masked(text: str) -> str:
 
 def excerpt_of(content: str) -> str:
     """Return the beginning of a content on one line, clean for any screen, secrets masked."""
-    return cut(one_line(_beginning(content, is_cut=False)), _EXCERPT_CELLS)
+    return cut(one_line(beginning_of(content)), _EXCERPT_CELLS)
 
 
 def beginning_of(content: str, *, is_cut: bool = False) -> str:
     """Return the beginning of a content, secrets masked, not cleaned for a screen. `is_cut`: it is cut already."""
-    line = re.sub(r"[ \t\r\n\f\v]+", " ", _beginning(content, is_cut=is_cut)).strip(" ")
-    return line if len(line) <= _EXCERPT_CELLS else line[: _EXCERPT_CELLS - 1] + "…"
-
-
-def _beginning(content: str, *, is_cut: bool) -> str:
     head = masked(content[:_MASKED_CHARACTERS])
     if is_cut or len(content) > _MASKED_CHARACTERS:
         # The last word may be the beginning of a secret.
         head = _LAST_TOKEN.sub(lambda last: last[0][:_LAST_TOKEN_CHARACTERS], head) + "…"
-    return head
+    line = re.sub(r"[ \t\r\n\f\v]+", " ", head).strip(" ")
+    return line if len(line) <= _EXCERPT_CELLS else line[: _EXCERPT_CELLS - 1].rstrip() + "…"
 
 
 def _has_literal(text: str) -> bool:
@@ -151,14 +147,14 @@ def _assigned(names: str, shortest: int) -> re.Pattern[str]:
     )
 
 
-def _near_words(words: tuple[str, ...], *, alone: bool) -> re.Pattern[str]:
-    """One of the words, in whatever emphasis, a colon or "is", and a value in letters of a keyboard.
+def _near_words() -> re.Pattern[str]:
+    """A word for password, in whatever emphasis, a colon or "is", and a value in letters of a keyboard.
 
-    With `alone` the word has no letter next to it, for scripts that put blanks between words.
+    In scripts that put blanks between words, the word has no letter next to it.
     """
-    begins, ends = (r"(?<![^\W\d_])", r"(?![^\W\d_])") if alone else ("", "")
+    with_case, without_case = "|".join(_PASSWORD_WITH_CASE), "|".join(_PASSWORD_WITHOUT_CASE)
     return re.compile(
-        rf"""{begins}(?i:{"|".join(words)}){ends}[*_"'`]{{0,3}}"""
+        rf"""(?:(?<![^\W\d_])(?i:{with_case})(?![^\W\d_])|{without_case})[*_"'`]{{0,3}}"""
         r"""(?:[ ]?[(（][^()（）\n]{1,30}[)）])?[ \t\u3000]{0,3}(?:[:=：＝]|是|为|為|は)[*_]{0,3}[ \t\u3000]{0,3}"""
         r"""["'`「『“]?(?P<secret>[A-Za-z0-9_.+/=!@#$%^&*~?\-]{6,400}+)(?![A-Za-z0-9_(\[{@:])"""
     )
@@ -216,12 +212,8 @@ _SHAPES = (
     ),
     _Shape(
         "a password",
-        tuple(dict.fromkeys(tail for word in _PASSWORD_WITH_CASE for tail in (word[1:], word[1:].upper()))),
-        _near_words(_PASSWORD_WITH_CASE, alone=True), _is_password_near_words, ahead=1,
-    ),
-    _Shape(
-        "a password", _PASSWORD_WITHOUT_CASE, _near_words(_PASSWORD_WITHOUT_CASE, alone=False),
-        _is_password_near_words,
+        tuple({tail for word in _PASSWORD_WITH_CASE + _PASSWORD_WITHOUT_CASE for tail in (word[1:], word[1:].upper())}),
+        _near_words(), _is_password_near_words, ahead=1,
     ),
     _Shape(
         "a token or key", _TOKENS,
