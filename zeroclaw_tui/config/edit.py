@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import tomlkit
-from tomlkit.items import InlineTable, Item
+from tomlkit.items import InlineTable
 
 from zeroclaw_tui.config.toml import KeyPath, Statement, StatementKind, key_text, value_text
 
@@ -44,7 +44,7 @@ def _set(line: Statement, path: KeyPath, value: Any) -> Statement:
         if isinstance(table, InlineTable):
             inline, inline_depth = table, depth
     if table is not None and names[-1] in table:
-        table[names[-1]] = _item(value)
+        table[names[-1]] = tomlkit.value(value_text(value))
         return replace(line, text=tomlkit.dumps(document))
     # tomlkit adds a key to an inline table without the spaces around it.
     assert inline is not None
@@ -52,10 +52,6 @@ def _set(line: Statement, path: KeyPath, value: Any) -> Statement:
     added, inside = f"{key_text(names[inline_depth:])} = {value_text(value)}", before[1:-1].rstrip()
     after = f"{{{inside}, {added}{before[1 + len(inside) :]}" if inside.strip() else f"{{ {added} }}"
     return replace(line, text=after.join(line.text.rsplit(before, 1)))
-
-
-def _item(value: Any) -> Item:
-    return tomlkit.value(value_text(value))
 
 
 def _add(lines: list[Statement], path: KeyPath, value: str) -> None:

@@ -87,7 +87,9 @@ def load_config(
         document = apply_generic(document, environ, target, notes)
     memory = read_memory(document, target, notes)
     if install.layout == "lone" and backend is None:
-        chosen = _of_path(install, notes)
+        # The store was opened by its path.
+        kind = "sqlite" if os.path.exists(install.database) else "markdown"
+        notes.sources["memory.backend"], chosen = install.rule, Backend(kind, None, kind)
     else:
         chosen = choose_backend(document, memory["backend"], environ, target, notes, backend)
     reveal = _revealing(install, notes)
@@ -95,7 +97,10 @@ def load_config(
     storage = read_storage(document, memory, chosen, named, target, notes, reveal)
     embedding = read_embedding(document, memory, environ, target, notes, reveal)
     agents = _agents(document, target, notes)
-    is_foreign = location is None and _is_unconfirmed(install, storage, notes)
+    foreign = None if location is not None else _foreign_name(storage, notes.sources)
+    is_unconfirmed = foreign is not None and foreign not in confirmed_stores(install)
+    if foreign is not None:
+        notes.warn(READ_ONLY if is_unconfirmed else CONFIRMED, "store" if is_unconfirmed else "fact")
     return MemoryConfig(
         install=install,
         backend=chosen.kind,
@@ -103,26 +108,17 @@ def load_config(
         zeroclaw_backend=chosen.in_zeroclaw,
         schema=target.schema,
         embedding=embedding,
-        agents=agents.readable,
-        agent_workspaces=agents.workspaces,
-        recall_limits=agents.recall_limits,
         location=location,
-        read_only=read_only or is_foreign,
+        read_only=read_only or is_unconfirmed,
         storage=storage,
         values=own | notes.table(document, "memory"),
         sources=notes.sources,
         warnings=tuple(notes.warnings),
         concerns=notes.concerns,
+        **agents,
         **{name: memory[name] for name in _DIRECT},
         **{name: memory[f"policy.{name}"] for name in _POLICY},
     )
-
-
-def _of_path(install: Install, notes: Notes) -> Backend:
-    """The backend of a store that was opened by its path."""
-    kind = "sqlite" if os.path.exists(install.database) else "markdown"
-    notes.sources["memory.backend"] = install.rule
-    return Backend(kind, None, kind)
 
 
 def _revealing(install: Install, notes: Notes) -> Reveal:
@@ -139,31 +135,26 @@ def _revealing(install: Install, notes: Notes) -> Reveal:
     return decrypt_or_warn
 
 
-class _Agents(NamedTuple):
-    """What the agents of ZeroClaw >= 0.8.0 have in the config, by alias."""
-
-    readable: dict[str, tuple[str, ...]]
-    workspaces: dict[str, str]
-    recall_limits: dict[str, int]
-
-
-def _agents(document: Mapping[str, Any], target: Target, notes: Notes) -> _Agents:
-    found = _Agents({}, {}, {})
+def _agents(document: Mapping[str, Any], target: Target, notes: Notes) -> dict[str, Any]:
+    """The fields of MemoryConfig that say what the agents of ZeroClaw >= 0.8.0 have in the config, by alias."""
+    readable_by: dict[str, tuple[str, ...]] = {}
+    workspaces: dict[str, str] = {}
+    recall_limits: dict[str, int] = {}
     # Before 0.8.0 the table means something else.
     for alias in notes.table(document, "agents") if target.is_modern else ():
         settings = notes.table(document, "agents", alias)
         workspace, place = notes.table(document, "agents", alias, "workspace"), f"agents.{alias}.workspace"
         readable = notes.value(workspace, "read_memory_from", "texts", f"{place}.read_memory_from")
-        found.readable[alias] = tuple(readable or ())
+        readable_by[alias] = tuple(readable or ())
         path = notes.value(workspace, "path", "text", f"{place}.path")
         if path and path.strip():
-            found.workspaces[alias] = path
+            workspaces[alias] = path
         profile = str(settings.get("runtime_profile", "")).strip()
         limits = notes.table(document, "runtime_profiles", profile) if profile else {}
         limit = notes.value(limits, "memory_recall_limit", "count", f"runtime_profiles.{profile}.memory_recall_limit")
         if limit is not None:
-            found.recall_limits[alias] = limit
-    return found
+            recall_limits[alias] = limit
+    return {"agents": readable_by, "agent_workspaces": workspaces, "recall_limits": recall_limits}
 
 
 def read_memory(document: Mapping[str, Any], target: Target, notes: Notes) -> dict[str, Any]:
@@ -379,16 +370,6 @@ def store_to_confirm(config: MemoryConfig) -> str | None:
     """The name to give to `settings.confirm_store`, where the store is read-only until then; else None."""
     name = None if is_url(config.location) else _foreign_name(config.storage, config.sources)
     return None if name is None or name in confirmed_stores(config.install) else name
-
-
-def _is_unconfirmed(install: Install, storage: Mapping[str, Any], notes: Notes) -> bool:
-    """Whether nothing may be written until a person has confirmed the store; a warning says how."""
-    name = _foreign_name(storage, notes.sources)
-    if name is None:
-        return False
-    is_confirmed = name in confirmed_stores(install)
-    notes.warn(CONFIRMED if is_confirmed else READ_ONLY, "fact" if is_confirmed else "store")
-    return not is_confirmed
 
 
 def _foreign_name(storage: Mapping[str, Any], sources: Mapping[str, str]) -> str | None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from zeroclaw_tui.config.schema import kind_named
 from zeroclaw_tui.config.toml import read_toml
 from zeroclaw_tui.files.disk import exists, is_folder, names_in, status_of
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, NoInstall, Unreadable, UsageError
@@ -40,9 +41,6 @@ _WHAT_TO_GIVE = (
 _HOW_TO_START = (
     "`zeroclaw onboard --interactive` sets one up; --config-dir DIR, --workspace DIR or --location PATH opens one"
     " elsewhere; `zeroclaw-tui --demo` needs none."
-)
-_CONNECTION_STRING = (
-    r"\s*(?:host|hostaddr|port|dbname|user|password|passfile|service|sslmode|connect_timeout|options)\s*="
 )
 _SECRET_OPTION = "password|passwd|pwd|secret|token|api_?key|auth"
 
@@ -188,31 +186,18 @@ def holds_anything(install: Install) -> bool:
 
 
 def _holds_store(install: Install) -> bool:
-    """Whether there is memory of the kind that the config names."""
+    """Whether there is memory of the kind that the config names; an agent of ZeroClaw >= 0.8.0 may have the notes."""
     if exists(install.database):
         return True
     if install.config_dir is None:
         return has_markdown(install.root)
-    return _uses_markdown(install.config_dir) and (has_markdown(install.root) or _agents_have_markdown(install))
-
-
-def _agents_have_markdown(install: Install) -> bool:
-    """Whether an agent has notes in its own folder, where ZeroClaw >= 0.8.0 keeps them."""
-    agents = install.own_dir.parent / "agents"
-    return install.layout == "data" and any(has_markdown(agents / name / "workspace") for name in names_in(agents))
-
-
-def _uses_markdown(config_dir: Path) -> bool:
-    """Whether ZeroClaw keeps memory in Markdown, which every name it does not know leads to."""
-    memory = _peeked(config_dir / CONFIG_NAME).get("memory")
-    backend = memory.get("backend") if isinstance(memory, dict) else None
-    kind = backend.strip().lower().partition(".")[0] if isinstance(backend, str) else "sqlite"
-    return kind not in _BACKENDS_WITHOUT_MARKDOWN
-
-
-def _is_third_schema(config_dir: Path) -> bool:
-    schema = _peeked(config_dir / CONFIG_NAME).get("schema_version")
-    return isinstance(schema, int) and schema >= 3
+    memory = _peeked(install.config_dir / CONFIG_NAME).get("memory")
+    # Every name that ZeroClaw does not know leads to Markdown.
+    if kind_named(memory.get("backend") if isinstance(memory, dict) else None) in _BACKENDS_WITHOUT_MARKDOWN:
+        return False
+    agents = install.config_dir / "agents"
+    folders = [agents / name / "workspace" for name in names_in(agents)] if install.layout == "data" else []
+    return any(map(has_markdown, [install.root, *folders]))
 
 
 def _peeked(file: Path) -> dict[str, Any]:
@@ -247,7 +232,8 @@ class _Rule(NamedTuple):
             return [in_itself]
         with_notes = [install for install in both if has_markdown(install.root)]
         with_folder = [install for install in both if is_folder(install.root)]
-        by_schema = both[0] if _is_third_schema(place) else both[-1]
+        schema = _peeked(place / CONFIG_NAME).get("schema_version")
+        by_schema = both[0] if isinstance(schema, int) and schema >= 3 else both[-1]
         return holding or (with_notes or with_folder or [by_schema])[:1]
 
 
@@ -440,20 +426,14 @@ def _by_variable(environ: Mapping[str, str], home: Path) -> list[_Rule]:
 def _by_convention(environ: Mapping[str, str], home: Path) -> list[_Rule]:
     default = home / ".zeroclaw"
     rules = [*_homebrew_dirs(environ), _Rule(_DEFAULT, default)]
-    marked = _marked_dir(default)
-    if marked is not None:
+    named = _peeked(default / MARKER).get("config_dir")
+    marked = default / named.strip() if isinstance(named, str) else default
+    if marked != default:
         # ZeroClaw >= 0.8.0 never reads the marker: a data folder in use means that this version is installed.
         is_ignored = any(_holds_store(data_install(rule.config_dir, rule.words)) for rule in rules)
         at = len(rules) if is_ignored else 0
         rules.insert(at, _Rule(f"the marker ~/.zeroclaw/{MARKER} (ZeroClaw <= 0.7.5)", marked))
     return rules
-
-
-def _marked_dir(default: Path) -> Path | None:
-    """The config dir the marker names; None where it names none, or the default."""
-    named = _peeked(default / MARKER).get("config_dir")
-    chosen = default / named.strip() if isinstance(named, str) and named.strip() else default
-    return None if chosen == default else chosen
 
 
 def _homebrew_dirs(environ: Mapping[str, str]) -> list[_Rule]:
@@ -467,11 +447,6 @@ def _homebrew_dirs(environ: Mapping[str, str]) -> list[_Rule]:
 def is_url(location: str | None) -> bool:
     """Whether a location is a URL and no path."""
     return location is not None and "://" in location
-
-
-def is_connection_string(location: str) -> bool:
-    """Whether a location is of libpq's other form, `host=… password=…`, which may hold a password and is no path."""
-    return re.match(_CONNECTION_STRING, location) is not None
 
 
 def without_password(url: str) -> str:

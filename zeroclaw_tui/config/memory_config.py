@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from zeroclaw_tui.config.locations import Install
-from zeroclaw_tui.config.schema import KIND_WORDS, Kind, Target, fits, kind_of, version_numbers
+from zeroclaw_tui.config.schema import KIND_WORDS, Kind, Target, fits, kind_named, kind_of, version_numbers
 from zeroclaw_tui.files.disk import is_folder
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 
@@ -280,8 +280,3 @@ def _add(storage: dict[str, Any], kind: str, settings: dict[str, Any]) -> None:
         present = aliases.get("default", {})
         if isinstance(present, dict):
             storage[kind] = {**aliases, "default": {**settings, **present}}
-
-
-def kind_named(backend: object) -> str:
-    """The kind of store that a backend of a config names, sqlite where it names none."""
-    return backend.strip().lower().partition(".")[0] if isinstance(backend, str) else "sqlite"

@@ -148,13 +148,13 @@ def _days(name: str, default: int, about: str, since: str = "0.1.2") -> Setting:
     return _memory(name, default, about, since, high=U32)
 
 
-def _share(name: str, default: float, about: str, since: str) -> Setting:
-    return _memory(name, default, about, since, low=0.0, high=1.0)
+def _share(name: str, default: float, about: str, since: str, **more: Any) -> Setting:
+    return _memory(name, default, about, since, low=0.0, high=1.0, **more)
 
 
-def _word(name: str, choices: tuple[str, ...], about: str, since: str, *, is_strict: bool = True) -> Setting:
+def _word(name: str, choices: tuple[str, ...], about: str, since: str, **more: Any) -> Setting:
     """One of a few words, the first of which is the default."""
-    return _memory(name, choices[0], about, since, choices=choices, is_strict=is_strict)
+    return _memory(name, choices[0], about, since, choices=choices, **more)
 
 
 _GENERAL = (
@@ -182,9 +182,7 @@ _EMBEDDING = (
         "embedding_model", "text-embedding-3-small", "The embedding model; `hint:<name>` picks an embedding route."
     ),
     _memory("embedding_dimensions", 1536, "Embedding dimensions; 0 disables embeddings."),
-    _memory("embedding_api_key", "", "The key of the embedding service.", "0.8.2", is_secret=True)._replace(
-        default=None
-    ),
+    Setting("memory.embedding_api_key", "text", None, "The key of the embedding service.", "0.8.2", is_secret=True),
     _memory("auto_reindex_on_identity_change", False, "Makes all embeddings again when the model changes.", "0.8.3"),
     _memory("embedding_cache_size", 10000, "How many vectors the cache holds; 0 keeps none."),
     _memory("chunk_max_tokens", 512, "The longest part of a document; no ZeroClaw version acts on it for memories."),
@@ -195,13 +193,12 @@ _SEARCH = (
     _word("search_mode", ("hybrid", "bm25", "embedding"), "Search by keywords, by vectors, or both.", "0.6.3"),
     # Before 0.8.4, scores by words alone are raw BM25, which has no upper end.
     _share(
-        "min_relevance_score", 0.4, "Relevance threshold: a memory with a lower score is not injected.", "0.1.2"
-    )._replace(bounded_since="0.8.4"),
+        "min_relevance_score", 0.4, "Relevance threshold: a memory with a lower score is not injected.", "0.1.2",
+        bounded_since="0.8.4",
+    ),
     _memory(
-        "retrieval_stages",
-        ("cache", "fts", "vector"),
-        "The stages of a search; only `cache` has an effect, from 0.8.4.",
-        "0.5.7",
+        "retrieval_stages", ("cache", "fts", "vector"),
+        "The stages of a search; only `cache` has an effect, from 0.8.4.", "0.5.7",
     ),
     _share("fts_early_return_score", 0.85, "No ZeroClaw version acts on it.", "0.5.7"),
     _memory("candidate_multiplier", 4, "How many times the limit is fetched to rank again.", "0.8.4", low=1, high=20),
@@ -211,7 +208,7 @@ _SEARCH = (
     _share("mmr_lambda", 0.7, "Relevance against variety when ranking again.", "0.8.4"),
     _share("importance_weight", 0.2, "How much importance counts when ranking again.", "0.8.4"),
     _share("recency_weight", 0.1, "How much age counts when ranking again.", "0.8.4"),
-)
+)  # fmt: skip
 _WRITING = (
     _share(
         "conflict_threshold", 0.85, "The score above which a new memory replaces an old one; acts from 0.8.3.", "0.5.7"
@@ -233,9 +230,7 @@ _FILES = (
     _memory("auto_hydrate", True, "Fills an empty store from that snapshot."),
     _memory("audit_enabled", False, "Logs every memory operation; from 0.8.4.", "0.5.7"),
     _days("audit_retention_days", 30, "Days that log is kept.", "0.5.7"),
-    _word("sqlite_journal_mode", ("wal", "delete"), "SQLite's journal.", "0.1.8", is_strict=False)._replace(
-        until="0.1.8"
-    ),
+    _word("sqlite_journal_mode", ("wal", "delete"), "SQLite's journal.", "0.1.8", is_strict=False, until="0.1.8"),
 )
 _POLICY = (
     _memory("policy.max_entries_per_namespace", 0, "The most memories of a namespace; 0 is no limit.", "0.5.7"),
@@ -243,28 +238,19 @@ _POLICY = (
     _memory("policy.retention_days_by_category", {}, "Days each category is kept.", "0.5.7"),
     _memory("policy.read_only_namespaces", (), "Namespaces the agent may not write.", "0.5.7"),
     _word(
-        "policy.threat_scan",
-        ("on", "off", "strict"),
-        "Withholds memories that look like an attack or a credential.",
-        "0.8.4",
-        is_strict=False,
+        "policy.threat_scan", ("on", "off", "strict"), "Withholds memories that look like an attack or a credential.",
+        "0.8.4", is_strict=False,
     ),
     _memory("policy.threat_scan_load_time", True, "Scans when memories are read as well.", "0.8.4"),
     _word(
-        "policy.threat_scan_on_hit",
-        ("reject", "block-on-read"),
-        "What happens to a flagged memory when it is written.",
-        "0.8.4",
-        is_strict=False,
+        "policy.threat_scan_on_hit", ("reject", "block-on-read"),
+        "What happens to a flagged memory when it is written.", "0.8.4", is_strict=False,
     ),
     _memory("policy.redact_on_write", False, "Redacts credentials and addresses before storing.", "0.8.4"),
     _memory(
-        "policy.redact_categories",
-        ("secret", "api_key", "private_key", "email", "phone"),
-        "What is redacted.",
-        "0.8.4",
+        "policy.redact_categories", ("secret", "api_key", "private_key", "email", "phone"), "What is redacted.", "0.8.4"
     ),
-)
+)  # fmt: skip
 _BY_CATEGORY = tuple(
     Setting(
         f"{DAYS_BY_CATEGORY}.{category}",
@@ -280,8 +266,8 @@ _BY_CATEGORY = tuple(
 """The categories that ZeroClaw looks up in that table."""
 
 
-def _of_postgres(key: str, kind: Kind, default: Any, about: str, table: str = PROVIDER_CONFIG) -> Setting:
-    return Setting(f"storage.postgres.{key}", kind, default, about, old_key=f"{table}.{key}")
+def _of_postgres(key: str, kind: Kind, default: Any, about: str, table: str = PROVIDER_CONFIG, **more: Any) -> Setting:
+    return Setting(f"storage.postgres.{key}", kind, default, about, old_key=f"{table}.{key}", **more)
 
 
 def _of_qdrant(key: str, default: str | None, about: str, *, fills: bool) -> Setting:
@@ -300,27 +286,25 @@ def _of_lucid(key: str, default: int, about: str, least: int | None, *, is_over:
 
 _STORES = (
     Setting(
-        "storage.sqlite.open_timeout_secs",
-        "count",
-        None,
-        "Seconds to wait for the database file, at most 300.",
-        low=0,
-        high=300,
-        old_key="memory.sqlite_open_timeout_secs",
+        "storage.sqlite.open_timeout_secs", "count", None, "Seconds to wait for the database file, at most 300.",
+        low=0, high=300, old_key="memory.sqlite_open_timeout_secs",
     ),
-    _of_postgres("db_url", "text", None, "The address of the database, with user and password.")._replace(
-        is_secret=True, variable="ZEROCLAW_STORAGE_DB_URL"
+    _of_postgres(
+        "db_url", "text", None, "The address of the database, with user and password.",
+        is_secret=True, variable="ZEROCLAW_STORAGE_DB_URL",
     ),
     _of_postgres("schema", "text", "public", "The PostgreSQL schema that holds the table."),
     _of_postgres("table", "text", "memories", "The table that holds the memories."),
-    _of_postgres("connect_timeout_secs", "count", None, "Seconds to wait for the server, at most 300.")._replace(
-        low=1, high=300, variable="ZEROCLAW_STORAGE_CONNECT_TIMEOUT_SECS"
+    _of_postgres(
+        "connect_timeout_secs", "count", None, "Seconds to wait for the server, at most 300.",
+        low=1, high=300, variable="ZEROCLAW_STORAGE_CONNECT_TIMEOUT_SECS",
     ),
     _of_postgres(
-        "vector_enabled", "switch", False, "Adds pgvector columns, which nothing fills.", "memory.postgres"
-    )._replace(since="0.7.4"),
-    _of_postgres("vector_dimensions", "count", 1536, "The length of those vectors.", "memory.postgres")._replace(
-        since="0.7.4", low=1
+        "vector_enabled", "switch", False, "Adds pgvector columns, which nothing fills.", "memory.postgres",
+        since="0.7.4",
+    ),
+    _of_postgres(
+        "vector_dimensions", "count", 1536, "The length of those vectors.", "memory.postgres", since="0.7.4", low=1
     ),
     _of_qdrant("url", None, "Where Qdrant answers.", fills=True),
     _of_qdrant("collection", "zeroclaw_memories", "The Qdrant collection.", fills=False),
@@ -331,7 +315,7 @@ _STORES = (
     _of_lucid("budget", 200, "The most tokens requested from lucid.", None, is_over=True),
     _of_lucid("local_hit_threshold", 3, "Number of local hits from which lucid is not asked.", 1, is_over=True),
     _of_lucid("failure_cooldown_ms", 15000, "Milliseconds to wait after lucid failed.", 100, is_over=True),
-)
+)  # fmt: skip
 _MEMORY = (*_GENERAL, *_RETENTION, *_EMBEDDING, *_SEARCH, *_WRITING, *_FILES, *_POLICY)
 
 SETTINGS: Mapping[str, Setting] = MappingProxyType(
@@ -413,6 +397,11 @@ def kind_of(value: object) -> str:
         (dict, "a table"),
     ]
     return next((word for type_, word in words if isinstance(value, type_)), "a date or time")
+
+
+def kind_named(backend: object) -> str:
+    """The kind of store that a backend of a config names, sqlite where it names none."""
+    return backend.strip().lower().partition(".")[0] if isinstance(backend, str) else "sqlite"
 
 
 def version_numbers(text: str) -> Version:

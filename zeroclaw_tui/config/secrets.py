@@ -36,7 +36,6 @@ WAYS_WITHOUT_KEY = (
 """What to do about encrypted values whose key file is missing."""
 _KEY_BYTES = 32
 _NONCE_BYTES = 12
-_TAG_BYTES = 16
 
 
 class SecretUnreadable(InspectorError):
@@ -65,13 +64,38 @@ def reveal(value: str, config_dir: Path | None) -> str:
         raise SecretUnreadable(
             "The value is in 1Password (op://) and is not asked for here.", hint="Put the key into the environment."
         )
-    if value.startswith(SEALED):
-        return _open_sealed(_from_hex(value.removeprefix(SEALED)), read_key(config_dir))
+    if not is_encrypted(value):
+        return value
+    try:
+        data = binascii.unhexlify(value.partition(":")[2].strip())
+    except ValueError as error:
+        raise SecretUnreadable("The encrypted value is damaged: it is not hex.", hint="Write it again.") from error
+    key = read_key(config_dir)
     if value.startswith(MASKED):
-        key = read_key(config_dir)
-        masked = _from_hex(value.removeprefix(MASKED))
-        return _text(bytes(byte ^ mask for byte, mask in zip(masked, cycle(key), strict=False)))
-    return value
+        plain = bytes(byte ^ mask for byte, mask in zip(data, cycle(key), strict=False))
+    else:
+        plain = _decrypted(data, key)
+    try:
+        return plain.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _not_ours() from error
+
+
+def _decrypted(sealed: bytes, key: bytes) -> bytes:
+    from cryptography.exceptions import InvalidTag
+    from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+
+    try:
+        return ChaCha20Poly1305(key).decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], None)
+    except (InvalidTag, ValueError) as error:
+        raise _not_ours() from error
+
+
+def _not_ours() -> SecretUnreadable:
+    return SecretUnreadable(
+        f"The encrypted value was not made with the {KEY_FILE} found, or is damaged.",
+        hint="Restore the key file that belongs to this config.",
+    )
 
 
 def seal(plain: str, key: bytes, nonce: bytes | None = None) -> str:
@@ -132,56 +156,16 @@ def read_key(config_dir: Path | None) -> bytes:
         raise SecretUnreadable(f"There is no config dir, so no {KEY_FILE} to decrypt with.")
     path = config_dir / KEY_FILE
     try:
-        text = read_regular(path).decode("ascii").strip()
+        text = read_regular(path).decode("ascii", "replace").strip()
     except FileNotFoundError as error:
         raise SecretUnreadable(
             f"The key file {path} is missing.",
             hint="ZeroClaw would make a new one, with which the value stays unreadable.",
         ) from error
-    except UnicodeDecodeError as error:
-        raise _no_key(path) from error
     except OSError as error:
         raise SecretUnreadable(f"The key file {path} cannot be read: {error.strerror}.") from error
     if not re.fullmatch(rf"[0-9a-fA-F]{{{2 * _KEY_BYTES}}}", text):
-        raise _no_key(path)
+        raise SecretUnreadable(
+            f"The key file {path} is not {2 * _KEY_BYTES} hex digits.", hint="Restore it from a backup."
+        )
     return bytes.fromhex(text)
-
-
-def _no_key(path: Path) -> SecretUnreadable:
-    return SecretUnreadable(
-        f"The key file {path} is not {2 * _KEY_BYTES} hex digits.", hint="Restore it from a backup."
-    )
-
-
-def _from_hex(text: str) -> bytes:
-    try:
-        return binascii.unhexlify(text.strip())
-    except ValueError as error:
-        raise SecretUnreadable("The encrypted value is damaged: it is not hex.", hint="Write it again.") from error
-
-
-def _open_sealed(sealed: bytes, key: bytes) -> str:
-    from cryptography.exceptions import InvalidTag
-    from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
-
-    if len(sealed) < _NONCE_BYTES + _TAG_BYTES:
-        raise _not_ours()
-    try:
-        plain = ChaCha20Poly1305(key).decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], None)
-    except InvalidTag as error:
-        raise _not_ours() from error
-    return _text(plain)
-
-
-def _text(plain: bytes) -> str:
-    try:
-        return plain.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise _not_ours() from error
-
-
-def _not_ours() -> SecretUnreadable:
-    return SecretUnreadable(
-        f"The encrypted value was not made with the {KEY_FILE} found, or is damaged.",
-        hint="Restore the key file that belongs to this config.",
-    )

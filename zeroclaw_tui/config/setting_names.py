@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from zeroclaw_tui.config.document import ConfigDocument
-from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, kind_named, shown
+from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, shown
 from zeroclaw_tui.config.schema import (
     DAYS_BY_CATEGORY,
     DB_URL_ALIASES,
@@ -25,6 +25,7 @@ from zeroclaw_tui.config.schema import (
     Setting,
     Target,
     fits,
+    kind_named,
     kind_of,
     parsed,
     version_numbers,

@@ -20,7 +20,6 @@ from zeroclaw_tui.config.locations import (
     home_folder,
     install_at,
     install_to_be,
-    is_connection_string,
     is_url,
     lone_server,
     without_password,
@@ -34,6 +33,9 @@ from zeroclaw_tui.memory.errors import NoInstall, Unreadable, UsageError
 if TYPE_CHECKING:
     from zeroclaw_tui.config.locations import Install
 
+_CONNECTION_STRING = (
+    r"\s*(?:host|hostaddr|port|dbname|user|password|passfile|service|sslmode|connect_timeout|options)\s*="
+)
 _CUT_URL = r"[A-Za-z][A-Za-z0-9+.-]+:/(?!/)"
 _KNOWN_SCHEMES = ", ".join(f"{scheme}://…" for info in BACKENDS for scheme in info.schemes)
 _URL_HINT = f"Valid URLs: {_KNOWN_SCHEMES}, and http://… or https://… with --backend qdrant."
@@ -71,7 +73,7 @@ def check_location(location: str | Path | None) -> None:
     As a path, either would appear in every error, with its password.
     """
     text = "" if location is None else str(location)
-    if is_connection_string(text) and not Path(text).exists():
+    if re.match(_CONNECTION_STRING, text) and not Path(text).exists():
         raise UsageError(
             "A PostgreSQL store needs a URL, not host=… user=… password=….",
             hint="Give a URL: postgres://user:password@host:5432/database.",
