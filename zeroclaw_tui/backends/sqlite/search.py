@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,19 +12,26 @@ from zeroclaw_tui.backends.base import T
 from zeroclaw_tui.backends.cancellation import ReadWorkerPool
 from zeroclaw_tui.backends.sqlite.recall import Hits, gather, gather_cut, one_state, scope_of, search_keywords
 from zeroclaw_tui.backends.sqlite.schema import Schema
-from zeroclaw_tui.backends.sqlite.vectors import SqliteVectors
+from zeroclaw_tui.backends.sqlite.select import SqliteSelect
 from zeroclaw_tui.memory.entry import Handle
-from zeroclaw_tui.scoring.evidence import RowTable, StageEvidence
+from zeroclaw_tui.scoring.evidence import Hit, RowTable, StageEvidence
 from zeroclaw_tui.scoring.keywords import lists_recent, words
-from zeroclaw_tui.scoring.neighbours import Near
+from zeroclaw_tui.scoring.neighbours import Near, Neighbour
 from zeroclaw_tui.scoring.profiles import Trial, mode_in
+from zeroclaw_tui.scoring.vectors import Nearest, QueryVector, VectorIndex
 
 if TYPE_CHECKING:
     import numpy as np
 
+_PAGE = 256
+_OF_LENGTH = "FROM memories WHERE typeof(embedding) = 'blob' AND length(embedding) / 4 = ?"
+
 
 class SqliteSearch:
     """The searches of one open store, and what they know for the next search.
+
+    The first search of vectors reads through the file; from the second on the vectors stay in memory, those of one
+    length at a time, until another program writes. Loading takes half a second for 100,000 rows.
 
     `version` is that of the database now. The searches raise InspectorError kinds, and SearchInterrupted if the store
     is closed in the meantime.
@@ -33,10 +40,12 @@ class SqliteSearch:
     def __init__(self, reads: ReadWorkerPool, schema: Schema) -> None:
         self._reads = reads
         self._schema = schema
-        self._vectors = SqliteVectors(schema)
         self._one_at_a_time = asyncio.Lock()
         self._all_rows: RowTable | None = None
         self._version_of_rows: int | None = None
+        self._is_first = True
+        self._index: VectorIndex | None = None
+        self._version_of_index: int | None = None
 
     async def gathered(
         self, trial: Trial, query_vector: np.ndarray | None, version: int, *, deep: bool
@@ -49,7 +58,8 @@ class SqliteSearch:
         def gather_all(connection: sqlite3.Connection) -> StageEvidence:
             vectors = Hits.from_pairs()
             if vector is not None and len(vector):
-                vectors = self._vectors.search_all(vector, version, connection)
+                self._is_first = False
+                vectors = Hits(*self._current_index(len(vector), version, connection).search_all(vector))
             known = self._all_rows if version == self._version_of_rows else None
             evidence = gather(scope, vectors, known, connection)
             self._all_rows = evidence.rows if len(evidence.rows.handles) == evidence.store_rows else None
@@ -63,7 +73,7 @@ class SqliteSearch:
                     keyword = search_keywords(narrowed, connection)
                 if vector is not None and len(vector):
                     select, most = narrowed.vector_select(), narrowed.stage_limit
-                    vectors = self._vectors.search(vector, most, select, version, connection)
+                    vectors = Hits.from_pairs(self._nearest(vector, most, select, version, connection)[0])
             return gather_cut(narrowed, trial.settings, keyword, vectors, connection)
 
         evidence = await self._run(gather_all if deep else gather_some)
@@ -74,8 +84,21 @@ class SqliteSearch:
         )
 
     async def near(self, to: Handle | np.ndarray, count: int, version: int) -> Near | None:
-        """Find the rows nearest to the vector of the row at a handle, or to a vector; None without a vector."""
-        return await self._run(lambda connection: self._vectors.nearest(to, count, version, connection))
+        """Find the rows nearest to the vector of the row at a handle, or to a vector; None without a vector.
+
+        They may be anyone's.
+        """
+
+        def find(connection: sqlite3.Connection) -> Near | None:
+            query = _vector_of(to, connection) if isinstance(to, Handle) else to
+            if query is None or not len(query):
+                return None
+            select = SqliteSelect(self._schema)
+            select.also("m.embedding IS NOT NULL")
+            hits, compared = self._nearest(query, count, select, version, connection)
+            return Near([Neighbour(handle, score) for handle, score in hits], compared)
+
+        return await self._run(find)
 
     async def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Work on one state of the database, after every earlier search."""
@@ -86,3 +109,67 @@ class SqliteSearch:
 
         async with self._one_at_a_time:
             return await self._reads.run(run)
+
+    def _nearest(
+        self, query: np.ndarray, count: int, select: SqliteSelect, version: int, connection: sqlite3.Connection
+    ) -> tuple[Sequence[Hit], int]:
+        """The best rows among those with a vector that a SELECT leaves, and with how many vectors the query was
+        compared; the order in which SQLite reads the rows in ZeroClaw's statement decides between ties."""
+        if self._is_first:
+            self._is_first = False
+            nearest, compared = Nearest(QueryVector(query), count), 0
+            for page in _pages(connection.execute(select.statement("m.rowid, m.embedding"), select.values)):
+                rowids, vectors = _block(page, len(query))
+                nearest.add(rowids, vectors)
+                compared += len(rowids)
+            return nearest.hits(), compared
+        import numpy as np
+
+        index, positions = self._current_index(len(query), version, connection), None
+        # One condition is that there is a vector.
+        if len(select.conditions) > 1:
+            found = connection.execute(select.statement("m.rowid"), select.values)
+            positions = index.positions(np.fromiter((rowid for (rowid,) in found), dtype=np.int64))
+        return index.search(query, count, positions), len(index)
+
+    def _current_index(self, dimensions: int, version: int, connection: sqlite3.Connection) -> VectorIndex:
+        """The vectors of this length as they are now."""
+        if self._index is not None and (version, dimensions) == (self._version_of_index, self._index.dimensions):
+            return self._index
+        # The old ones make room first.
+        self._index = None
+        (count,) = connection.execute(f"SELECT count(*) {_OF_LENGTH}", (dimensions,)).fetchone()
+        index = VectorIndex(dimensions, count)
+        for page in _pages(connection.execute(f"SELECT rowid, embedding {_OF_LENGTH} ORDER BY rowid", (dimensions,))):
+            index.append(*_block(page, dimensions))
+        self._index, self._version_of_index = index, version
+        return index
+
+
+def _pages(cursor: sqlite3.Cursor) -> Iterator[list[tuple[int, bytes]]]:
+    while page := cursor.fetchmany(_PAGE):
+        yield page
+
+
+def _block(rows: Sequence[tuple[int, bytes]], dimensions: int) -> tuple[np.ndarray, np.ndarray]:
+    """The rowids and vectors of this length; a trailing part of a number is ignored."""
+    import numpy as np
+
+    size = dimensions * 4
+    of_length = [
+        (rowid, blob[:size]) for rowid, blob in rows if isinstance(blob, bytes) and len(blob) // 4 == dimensions
+    ]
+    numbers = np.frombuffer(b"".join([blob for _, blob in of_length]), dtype="<f4")
+    return np.array([rowid for rowid, _ in of_length], dtype=np.int64), numbers.reshape(len(of_length), dimensions)
+
+
+def _vector_of(handle: Handle, connection: sqlite3.Connection) -> np.ndarray | None:
+    row = connection.execute("SELECT embedding FROM memories WHERE rowid = ?", (handle,)).fetchone()
+    return numbers_of(row[0]) if row is not None and isinstance(row[0], bytes) else None
+
+
+def numbers_of(blob: bytes) -> np.ndarray:
+    """A stored vector; a trailing part of a number is ignored."""
+    import numpy as np
+
+    return np.frombuffer(blob, dtype="<f4", count=len(blob) // 4).astype(np.float32)

@@ -429,6 +429,6 @@ class SqliteMemory(SqlMemory):
         found = await self._fetch(statement, [hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]])
         if not found or not isinstance(found[0][0], bytes) or not found[0][0]:
             return None
-        from zeroclaw_tui.backends.sqlite.vectors import numbers_of
+        from zeroclaw_tui.backends.sqlite.search import numbers_of
 
         return numbers_of(found[0][0])
