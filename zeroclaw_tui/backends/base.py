@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from asyncio import Lock, to_thread
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from zeroclaw_tui.backends.about import About, sentences
 from zeroclaw_tui.backends.matching import require_unique_ids
@@ -62,6 +62,7 @@ THE_TRAIT = MappingProxyType(
 
 
 T = TypeVar("T")
+Contents = TypeVar("Contents", bound="Loaded")
 Entries: TypeAlias = "list[MemoryEntry]"
 Scored: TypeAlias = "list[ScoredEntry]"
 
@@ -288,7 +289,7 @@ class Memory(ABC):
 
 
 class RowMemory(Memory):
-    """A store whose verbs follow from `rows`, `count_up` and `apply`."""
+    """A store whose verbs follow from `rows` and `count_up`, or from `_loaded`, and from `apply`."""
 
     async def health_check(self) -> bool:
         """True when it answers; every other verb says why it does not."""
@@ -327,6 +328,33 @@ class RowMemory(Memory):
             result = await self.apply([Change(version, None) for version in versions], None)
             if not result.skipped:
                 return result.written > 0
+
+
+class ReloadedMemory(RowMemory, Generic[Contents]):
+    """A store whose memories are all loaded at once, and again when its state has changed."""
+
+    _contents: Contents | None = None
+    _state_loaded: object = None
+    _loading: Lock | None = None
+
+    @abstractmethod
+    async def _state(self) -> object:
+        """What differs after each write, also of other programs; hashable."""
+
+    @abstractmethod
+    async def _load(self) -> Contents:
+        """Read everything."""
+
+    async def _loaded(self) -> Contents:
+        self._loading = self._loading or Lock()
+        async with self._loading:
+            state = await self._state()
+            if self._contents is None or state != self._state_loaded:
+                self._contents, self._state_loaded = await self._load(), state
+            return self._contents
+
+    async def version(self) -> int | None:
+        return hash(await self._state())
 
 
 class SearchedMemory(Memory):

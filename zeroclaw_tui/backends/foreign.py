@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from zeroclaw_tui.backends.about import Notice
-from zeroclaw_tui.backends.base import SearchedMemory
-from zeroclaw_tui.backends.loaded_memory import Contents, ReloadedMemory
+from zeroclaw_tui.backends.base import Contents, ReloadedMemory, SearchedMemory
 from zeroclaw_tui.memory.errors import Refused, UsageError
 
 if TYPE_CHECKING:

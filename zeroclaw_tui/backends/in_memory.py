@@ -10,9 +10,8 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 
 from zeroclaw_tui.backends.about import About
-from zeroclaw_tui.backends.base import Scored
+from zeroclaw_tui.backends.base import RowMemory, Scored
 from zeroclaw_tui.backends.loaded import Loaded
-from zeroclaw_tui.backends.loaded_memory import LoadedMemory
 from zeroclaw_tui.backends.matching import filter_entries
 from zeroclaw_tui.backends.writing import Operation, OwnedKey, RowWriter
 from zeroclaw_tui.memory.change import Draft, Edit, Row, RowVersion
@@ -22,7 +21,7 @@ from zeroclaw_tui.memory.recall import ScoredEntry
 from zeroclaw_tui.scoring.profiles import OwnRule
 
 
-class InMemory(LoadedMemory):
+class InMemory(RowMemory):
     """Nothing outlives the process. A key belongs to one memory; handles count up in the order of storing."""
 
     name = "in-memory"

@@ -6,10 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.about import About, Notice, sentences
-from zeroclaw_tui.backends.base import Memory, Scored
+from zeroclaw_tui.backends.base import Memory, RowMemory, Scored
 from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.loaded import Loaded
-from zeroclaw_tui.backends.loaded_memory import LoadedMemory
 from zeroclaw_tui.config.locations import is_url
 from zeroclaw_tui.memory.errors import MAKES_STORE
 from zeroclaw_tui.memory.text import one_line
@@ -24,7 +23,7 @@ _PARTS = (
 _TURN_ON = 'Set memory.backend to "sqlite" in config.toml and start the agent again to turn memory on.'
 
 
-class NoneMemory(LoadedMemory):
+class NoneMemory(RowMemory):
     """Takes every verb and stores nothing, as ZeroClaw's own does.
 
     It also replaces a store before ZeroClaw's first start, which has 0 memories.

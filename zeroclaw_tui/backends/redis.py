@@ -24,10 +24,9 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
 from zeroclaw_tui.backends.about import About, Notice
-from zeroclaw_tui.backends.base import Scored, T
+from zeroclaw_tui.backends.base import ReloadedMemory, Scored, T
 from zeroclaw_tui.backends.fallback import ignored_parts
 from zeroclaw_tui.backends.loaded import Loaded, order_by_time
-from zeroclaw_tui.backends.loaded_memory import ReloadedMemory
 from zeroclaw_tui.backends.tables import local_now
 from zeroclaw_tui.backends.writing import Operation, OwnedKey, RowWriter, Work, WriteConflict
 from zeroclaw_tui.memory.change import Draft, Edit, Row, RowVersion, Value

@@ -18,11 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.about import About, Notice
-from zeroclaw_tui.backends.base import SearchedMemory, check_writable
+from zeroclaw_tui.backends.base import ReloadedMemory, SearchedMemory, check_writable
 from zeroclaw_tui.backends.cancellation import cancellable_progress, wait_until_done
 from zeroclaw_tui.backends.fallback import ignored_parts, show
 from zeroclaw_tui.backends.health import Health
-from zeroclaw_tui.backends.loaded_memory import ReloadedMemory
 from zeroclaw_tui.backends.markdown.files import (
     CORE,
     WHY_NOT,

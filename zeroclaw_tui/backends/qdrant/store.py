@@ -19,10 +19,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.about import About, Notice, key_and_content
-from zeroclaw_tui.backends.base import SearchedMemory, check_writable
+from zeroclaw_tui.backends.base import ReloadedMemory, SearchedMemory, check_writable
 from zeroclaw_tui.backends.fallback import ignored_parts
 from zeroclaw_tui.backends.loaded import Loaded, order_by_time
-from zeroclaw_tui.backends.loaded_memory import ReloadedMemory
 from zeroclaw_tui.backends.matching import matches, sort_key
 from zeroclaw_tui.backends.qdrant.client import (
     NOT_ZEROCLAWS,
