@@ -112,20 +112,16 @@ class TableWriter(RowWriter):
         """Insert rows, and return them as they then are, in order. Raises WriteConflict if a key was taken."""
 
     @abstractmethod
-    async def present_other(self, row: Row) -> Row | None:
-        """The row of the same table and id, of an agent or a cached vector."""
+    async def present_agent(self, row: Row) -> Row | None:
+        """The row of the agent with the same id."""
 
     @abstractmethod
-    async def insert_other(self, row: Row) -> Row:
-        """Insert an agent or a cached vector. Raises WriteConflict if another program has just inserted it."""
+    async def insert_agent(self, row: Row) -> Row:
+        """Insert an agent. Raises WriteConflict if another program has just inserted it."""
 
     @abstractmethod
-    async def delete_other(self, row: Row) -> bool:
-        """Delete one; False if something refers to it."""
-
-    @abstractmethod
-    def has_table(self, name: str) -> bool:
-        """Whether there is a table of that name besides that of the memories."""
+    async def delete_agent(self, row: Row) -> bool:
+        """Delete an agent; False if it owns memories, or if something refers to it."""
 
     def check(self, after: Draft | Edit) -> None:
         """Raise Refused for a field that the table has no column for."""
@@ -173,7 +169,7 @@ class TableWriter(RowWriter):
             )
         alias, new_id = alias or DEFAULT_AGENT, str(uuid.uuid4())
         values: dict[str, Value] = {"id": new_id, "alias": alias, "created_at": utc_now()}
-        added = await self.insert_other(Row(new_id, values, agent=alias, table=AGENTS))
+        added = await self.insert_agent(Row(new_id, values, agent=alias, table=AGENTS))
         self.agents[added.id] = alias
         return added.id, RowChange(None, added)
 
@@ -259,26 +255,27 @@ class TableWriter(RowWriter):
         return written
 
     async def write_other(self, change: Change, *, dry_run: bool) -> RowChange | None:
-        """Insert an agent or a cached vector if there is none, or delete what nothing needs."""
+        """Insert an agent if there is none, or delete one that nothing needs; no other table is written."""
         row = change.after if isinstance(change.after, Row) else change.before
         assert isinstance(row, Row), "rows of other tables are known whole"
         if dry_run:
             return None
         before: Row | None = row
         after: Row | None = row
-        if self.has_table(row.table):
-            present = await self.present_other(row)
+        if row.table != AGENTS:
+            self.notes["Cached vectors are not brought back: ZeroClaw makes them again when it needs them."] = None
+        elif self.has_agents:
+            present = await self.present_agent(row)
             if change.after is None:
                 before = present or row
-                after = present if present is not None and not await self.delete_other(present) else None
+                after = present if present is not None and not await self.delete_agent(present) else None
                 if after is None:
                     self.agents.pop(before.id, None)
-            elif present is not None or (row.table == AGENTS and row.agent in self.agents.values()):
+            elif present is not None or row.agent in self.agents.values():
                 before = after = present or row
             else:
-                before, after = None, await self.insert_other(row)
-                if row.table == AGENTS:
-                    self.agents[after.id] = after.agent or after.id
+                before, after = None, await self.insert_agent(row)
+                self.agents[after.id] = after.agent or after.id
         return RowChange(before, after, reverses=change.reverses)
 
     def _as_stored(self, values: Mapping[str, Any]) -> dict[str, Value]:

@@ -153,13 +153,13 @@ class PostgresWriter(TableWriter):
                 raise await self._why_not_inserted(row)
         return [written[row.id] for row in rows]
 
-    async def present_other(self, row: Row) -> Row | None:
+    async def present_agent(self, row: Row) -> Row | None:
         record = await self._connection.fetchrow(
             f"SELECT {_AGENT} FROM {self._agents_table} WHERE id::text = $1::text FOR UPDATE", row.id
         )
         return None if record is None else _agent_row(record)
 
-    async def insert_other(self, row: Row) -> Row:
+    async def insert_agent(self, row: Row) -> Row:
         record = await self._connection.fetchrow(
             f"INSERT INTO {self._agents_table} (id, alias, created_at) "
             f"VALUES ($1::text, $2::text, coalesce(CAST($3::text AS timestamptz), now())) "
@@ -172,18 +172,13 @@ class PostgresWriter(TableWriter):
             raise WriteConflict
         return _agent_row(record)
 
-    async def delete_other(self, row: Row) -> bool:
-        """Not an agent that owns memories."""
+    async def delete_agent(self, row: Row) -> bool:
         deleted = await self._connection.fetchval(
             f"DELETE FROM {self._agents_table} AS a WHERE a.id::text = $1::text AND NOT EXISTS "
             f"(SELECT FROM {self.table.quoted} AS m WHERE m.agent_id = a.id) RETURNING a.id::text",
             row.id,
         )
         return deleted is not None
-
-    def has_table(self, name: str) -> bool:
-        """Only agents have one here."""
-        return name == AGENTS and self.has_agents
 
     async def fill(self, rows: Sequence[tuple[Row, Vector]]) -> None:
         """By one statement. Raises Refused if the column takes vectors of another length."""

@@ -22,14 +22,13 @@ from zeroclaw_tui.files.database import (
     quoted,
 )
 from zeroclaw_tui.files.disk import MAKE_ROOM
-from zeroclaw_tui.memory.change import AGENTS, EMBEDDING_CACHE, MEMORIES, Row, Value
+from zeroclaw_tui.memory.change import AGENTS, MEMORIES, Row, Value
 from zeroclaw_tui.memory.errors import Corrupt, DiskFull, InspectorError, Refused, Unreadable
 from zeroclaw_tui.scoring.profiles import ALL_COLUMNS
 
 Answer = TypeVar("Answer")
 T = TypeVar("T")
 
-_ID_COLUMN = {MEMORIES: "id", AGENTS: "id", EMBEDDING_CACHE: "content_hash"}
 _AMONG = "rowid IN (SELECT value FROM json_each(?))"
 _AT_ONCE = 400
 _FAR, _FARTHEST = 2**32, 2**62
@@ -77,7 +76,7 @@ class RawTable:
 
     def with_ids(self, ids: Sequence[str]) -> dict[str, Row]:
         """The rows of these ids that are there, by id."""
-        return {row.id: row for row in self.having(_ID_COLUMN[self._name], ids)}
+        return {row.id: row for row in self.having("id", ids)}
 
     def with_rowids(self, rowids: Sequence[Any], condition: str = "true") -> dict[Any, Row]:
         """The rows at these rowids that are there and fulfil a condition, by rowid."""
@@ -135,7 +134,7 @@ class RawTable:
             agent = as_text(values.get("alias"))
         elif agent is not None:
             agent = self._aliases.get(agent, agent)
-        return Row(as_text(values.get(_ID_COLUMN[self._name])), values, rowid, agent, self._name)
+        return Row(as_text(values.get("id")), values, rowid, agent, self._name)
 
 
 def aliases_of(connection: sqlite3.Connection) -> dict[str, str]:

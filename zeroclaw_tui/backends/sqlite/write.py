@@ -159,10 +159,6 @@ class SqliteWriter(TableWriter):
         if {name.lower() for name in self.columns} != self.schema.columns:
             raise SchemaChanged
 
-    def table(self, name: str) -> RawTable:
-        """Any of the tables that keep rows."""
-        return self.memories if name == MEMORIES else RawTable(self.connection, name, self.agents)
-
     def _run(self, work: Callable[[SqliteWriter], T]) -> T:
         try:
             with closing(connected(self.path, zero=self.zero)) as self._connection:
@@ -236,27 +232,23 @@ class SqliteWriter(TableWriter):
     async def insert(self, rows: Sequence[Row]) -> Sequence[Row]:
         return self.memories.insert(rows)
 
-    async def present_other(self, row: Row) -> Row | None:
-        return self.table(row.table).with_ids([row.id]).get(row.id)
+    async def present_agent(self, row: Row) -> Row | None:
+        return RawTable(self.connection, AGENTS).with_ids([row.id]).get(row.id)
 
-    async def insert_other(self, row: Row) -> Row:
+    async def insert_agent(self, row: Row) -> Row:
         """With the values the table has columns for."""
-        table = self.table(row.table)
+        table = RawTable(self.connection, AGENTS)
         values = {name: value for name, value in row.values.items() if name in table.columns}
         return table.insert([replace(row, values=values)])[0]
 
-    async def delete_other(self, row: Row) -> bool:
-        """Not an agent that owns memories, or that another program's table refers to."""
-        if row.table == AGENTS and any(self.memories.where("agent_id = ?", [row.id])):
+    async def delete_agent(self, row: Row) -> bool:
+        if any(self.memories.where("agent_id = ?", [row.id])):
             return False
         try:
-            self.table(row.table).delete([row.handle])
+            RawTable(self.connection, AGENTS).delete([row.handle])
         except sqlite3.IntegrityError:
             return False
         return True
-
-    def has_table(self, name: str) -> bool:
-        return bool(self.table(name).columns)
 
     async def fill(self, rows: Sequence[tuple[Row, Vector]]) -> None:
         """Raises Refused for vectors of another model than the store names, before any of them is written."""
