@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import accumulate
 from typing import Any, TypeAlias
 
 from textual.cache import LRUCache
@@ -103,7 +102,7 @@ class MemoryList(TableList[ListedRow]):
         handles: Sequence[Handle]
 
     def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+        super().__init__(id=id, heading=lambda row: threshold_words(row, self.scrollable_content_region.width - 2))
         self.marked = Marks()
         self._listing = ListedMemories()
         self._look = ListingLook(NEWEST_STORED, datetime(1970, 1, 1, tzinfo=UTC))
@@ -239,14 +238,11 @@ class MemoryList(TableList[ListedRow]):
         return lines
 
     def row_strips(self, at: int) -> list[Strip]:
-        """The lines of a row, below the line of the threshold where that is before it."""
+        """The lines of a row, which stay as they were painted until `redraw`."""
         place = (at, at == self.cursor, self.has_focus)
         strips = self._strips.get(place)
         if strips is None:
             strips = super().row_strips(at)
-            if self._ranking is not None and at == self._ranking.line_at:
-                words = threshold_words(self._ranking.threshold, self.scrollable_content_region.width - 2)
-                strips.insert(0, self._strip(Content.styled(f" {words}", "muted")))
             self._strips[place] = strips
         return strips
 
@@ -302,16 +298,15 @@ class MemoryList(TableList[ListedRow]):
             start += width
         return 0, 1, 1
 
-    def _measure(self) -> None:
-        """Be as high as the rows are; the texts of a short recall use the lines that are free below it."""
-        if self._ranking is not None and self.is_mounted:
-            rows, line_at = self._ranking.rows, self._ranking.line_at
-            others = (line_at is not None) + sum(row.reason is not None for row in rows)
-            free = (self.lines_in_sight - others) // max(1, len(rows))
-            self._text_lines = max(_LEAST_TEXT_LINES, min(_MOST_TEXT_LINES, free))
-            heights = (len(self.row_lines(row)) + (at == line_at) for at, row in enumerate(rows))
-            self._starts = [*accumulate(heights, initial=0)]
-        super()._measure()
+    def row_heights(self) -> Iterable[int] | None:
+        """Those of a recall, whose texts use the lines that are free below a short one."""
+        if self._ranking is None or not self.is_mounted:
+            return None
+        rows = self._ranking.rows
+        others = sum((row.threshold is not None) + (row.reason is not None) for row in rows)
+        free = (self.lines_in_sight - others) // max(1, len(rows))
+        self._text_lines = max(_LEAST_TEXT_LINES, min(_MOST_TEXT_LINES, free))
+        return [len(self.row_lines(row)) + (row.threshold is not None) for row in rows]
 
     def _post_highlight(self) -> None:
         entry = self.selected_entry

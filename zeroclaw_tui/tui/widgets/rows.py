@@ -88,48 +88,49 @@ def _memory(lights: Highlights, entry: MemoryEntry, cells: int) -> Content:
 
 @dataclass(frozen=True, slots=True)
 class RankedRow:
-    """One result; `reason` is why it stays out where the threshold's line does not say it already."""
+    """One result; `reason` is why it stays out where the threshold's line does not say it already.
+
+    `threshold` is what it and those below it do not reach, None where there is no line above it.
+    """
 
     result: ScoredEntry
     is_dim: bool
     reason: str | None = None
+    threshold: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """All rows of a recall; the threshold's line is before the row `line_at`, None when there is no line."""
+    """All rows of a recall with this threshold."""
 
     rows: tuple[RankedRow, ...]
-    line_at: int | None
     threshold: float
 
     @classmethod
     def of(cls, recall: RecallResult, edited: MemoryEntry | None = None) -> Ranking:
         """The results in order, then what the content scanner withholds, then `edited` where it is none of these."""
+        threshold = recall.threshold
         if recall.is_for_people:
-            return cls(tuple(RankedRow(result, False) for result in recall.results), None, recall.threshold)
-        line_at = threshold_line(recall.results, recall.threshold)
+            return cls(tuple(RankedRow(result, False) for result in recall.results), threshold)
+        line_at = threshold_line(recall.results, threshold)
         rows = [
-            RankedRow(result, not result.injected, _reason(result, line_at is not None and at >= line_at, recall))
+            RankedRow(
+                result,
+                not result.injected,
+                _reason(result, line_at is not None and at >= line_at, recall),
+                threshold if at == line_at else None,
+            )
             for at, result in enumerate(recall.results)
         ]
         rows += [RankedRow(result, True, f"withheld: {one_line(result.withheld or '')}") for result in recall.withheld]
         if edited is not None and all(row.result.entry.id != edited.id for row in rows):
             rows.append(RankedRow(ScoredEntry(edited, 0, None, stage=FELL_OUT), True, FELL_OUT))
-        return cls(tuple(rows), line_at, recall.threshold)
+        return cls(tuple(rows), threshold)
 
     @property
     def handles(self) -> Sequence[Handle]:
         """The handle of each row."""
         return [row.result.entry.handle for row in self.rows]
-
-    @property
-    def lines(self) -> list[RankedRow | float]:
-        """The rows, and the threshold between those that reach it and those that do not."""
-        lines: list[RankedRow | float] = list(self.rows)
-        if self.line_at is not None:
-            lines.insert(self.line_at, self.threshold)
-        return lines
 
 
 def is_from_lucid(result: ScoredEntry | None) -> bool:
@@ -149,9 +150,11 @@ def threshold_line(results: Sequence[ScoredEntry], threshold: float) -> int | No
     return None if passing == len(reaches) or not all(reaches[:passing]) else passing
 
 
-def threshold_words(threshold: float, cells: int) -> str:
-    """The line between what reaches the threshold and what does not."""
-    return f"───── threshold {score_text(threshold)}: below is not injected ".ljust(cells, "─")
+def threshold_words(row: Any, cells: int) -> str | None:
+    """The line of so many cells above the first row below the threshold; None above another row."""
+    if not isinstance(row, RankedRow) or row.threshold is None:
+        return None
+    return f"───── threshold {score_text(row.threshold)}: below is not injected ".ljust(cells, "─")
 
 
 def ranked_columns(width: int, ranking: Ranking, draw_memory: Callable[[Any, int], Content]) -> Sequence[Column[Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, KeysView, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, ClassVar, Generic, TypeVar
 
 from rich.cells import cell_len
@@ -140,13 +141,12 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
         key: Callable[[Row], object] | None = None,
         mark: Callable[[Row], Hashable | None] | None = None,
         is_left_out: Callable[[Row], bool] | None = None,
-        divider: Callable[[Row], str | None] | None = None,
+        heading: Callable[[Row], str | None] | None = None,
         id: str | None = None,
     ) -> None:
         """`empty` is said where there are no rows. By the `key` of its row the cursor is put back when rows change.
 
-        By its `mark` a row is marked; None where it cannot be. A row for which `divider` gives words is a line across
-        the list, on which the cursor never is.
+        By its `mark` a row is marked; None where it cannot be. The words of its `heading` are in a line above a row.
         """
         super().__init__(id=id)
         self._columns = columns
@@ -155,7 +155,7 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
         self._key = key
         self._mark = mark
         self._is_left_out = is_left_out
-        self._divider = divider
+        self._heading = heading
         self._marks: dict[Any, None] = {}
         self._widths: list[tuple[Column[Row], int]] | None = None
         self._starts: list[int] | None = None
@@ -267,13 +267,8 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
         self._bring_into_view()
 
     def validate_cursor(self, row: int) -> int:
-        """Keep the cursor on a row, and off the lines between rows."""
-        row = max(0, min(row, len(self._rows) - 1))
-        if not self._rows:
-            return row
-        ahead, back = range(row, len(self._rows)), range(row, -1, -1)
-        ways = (ahead, back) if row >= self.cursor else (back, ahead)
-        return next((at for way in ways for at in way if not self._is_divider(at)), row)
+        """Keep the cursor on a row."""
+        return max(0, min(row, len(self._rows) - 1))
 
     def watch_cursor(self, old: int, new: int) -> None:
         """Repaint two rows, and bring the new one into view."""
@@ -306,7 +301,7 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
             return
         event.stop()
         at, _ = self._row_at(place.y - HEADING_LINES + self.scroll_offset.y)
-        if at < len(self._rows) and not self._is_divider(at):
+        if at < len(self._rows):
             self.cursor = at
             if event.chain == 2:
                 self.post_message(self.RowOpened(self, self.selected))
@@ -327,7 +322,7 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
         return lines[part] if part < len(lines) else self._strip(Content(""))
 
     def row_strips(self, at: int) -> list[Strip]:
-        """All lines of a row as they are painted."""
+        """All lines of a row as they are painted, with its heading."""
         row = self._rows[at]
         is_left_out = row is not None and self._is_left_out is not None and self._is_left_out(row)
         is_marked = row is not None and not is_left_out and self.has_mark(row)
@@ -337,16 +332,17 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
             signs = (MARKED if is_marked else LEFT_OUT if is_left_out else " ", " ")
             ground = "list--marked" if is_marked else ""
         # The sign of a mark is on the first line alone; that of the cursor runs along all of its lines.
-        return [
+        lines = [
             self._strip(Content.styled(signs[min(number, 1)], "final") + line, ground)
             for number, line in enumerate(self.row_lines(row))
         ]
+        heading = self._heading_of(row)
+        if heading is not None:
+            lines.insert(0, self._strip(Content.styled(f" {one_line(mask_secrets(heading))}", "muted")))
+        return lines
 
     def cells_of(self, row: Row) -> Content:
-        """The cells of a row, or its words across all of them."""
-        words = None if row is None or self._divider is None else self._divider(row)
-        if words is not None:
-            return Content.styled(one_line(mask_secrets(words)), "muted")
+        """The cells of a row."""
         look = "faint" if self.is_faint(row) else None
         return _joined([(column, _cell(column, row, width, look)) for column, width in self.laid_out()])
 
@@ -386,7 +382,7 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
     def _wanted(self, column: Column[Row]) -> int:
         if column.width is not None:
             return column.width
-        rows = (self._rows[at] for at in range(min(len(self._rows), _ROWS_MEASURED)) if not self._is_divider(at))
+        rows = (self._rows[at] for at in range(min(len(self._rows), _ROWS_MEASURED)))
         widest = max((_clean(column.cell(row)).cell_length for row in rows if row is not None), default=0)
         return max(cell_len(column.title), min(_MAX_CELL, widest))
 
@@ -403,15 +399,20 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
         at = bisect_right(self._starts, line) - 1
         return at, line - self._starts[at]
 
-    def _is_divider(self, at: int) -> bool:
-        row = self._rows[at]
-        return row is not None and self._divider is not None and self._divider(row) is not None
+    def _heading_of(self, row: Row) -> str | None:
+        return None if row is None or self._heading is None else self._heading(row)
 
     def _mark_of(self, row: Row | None) -> Hashable | None:
         return None if row is None or self._mark is None else self._mark(row)
 
+    def row_heights(self) -> Iterable[int] | None:
+        """The lines of each row, its heading included; None where each row is one line."""
+        return None if self._heading is None else (1 + (self._heading_of(row) is not None) for row in self._rows)
+
     def _measure(self) -> None:
         """Be as high as the rows are."""
+        heights = self.row_heights()
+        self._starts = None if heights is None else [*accumulate(heights, initial=0)]
         lines = self._lines_of(len(self._rows) - 1).stop if self._rows else -HEADING_LINES
         self.virtual_size = Size(0, lines + HEADING_LINES)
 

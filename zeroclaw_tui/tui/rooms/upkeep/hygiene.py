@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from textual.content import Content
 
@@ -38,9 +38,7 @@ _SIGNS: Mapping[str, Content] = {
     "delete": Content.styled("✗", "bad"),
     "trash": Content.styled("↓", "keyword"),
 }
-Line = HygieneItem | str
-"""A row of the list: an item, or the sentence of a rule above its items."""
-_COLUMNS: Sequence[Column[Any]] = (
+_COLUMNS: Sequence[Column[HygieneItem]] = (
     Column("", lambda item: _SIGNS[item.effect], width=1),
     Column("date", lambda item: absolute_time(item.date)[:_DATE_CELLS], width=_DATE_CELLS, look="muted"),
     Column("name", lambda item: item.name or EMPTY_KEY, flex=True),
@@ -63,15 +61,17 @@ class Hygiene(UpkeepTab):
     )  # fmt: skip
 
     def __init__(self) -> None:
-        self.items = TableList[Line](
+        self.items = TableList[HygieneItem](
             _COLUMNS,
-            key=_id_of,
-            mark=_id_of,
-            is_left_out=lambda line: self.table.has_mark(line),
-            divider=lambda line: line if isinstance(line, str) else None,
+            key=lambda item: item.id,
+            mark=lambda item: item.id,
+            is_left_out=lambda item: self.table.has_mark(item),
+            heading=lambda item: self._headings.get(item.id),
         )
         super().__init__(self.items)
         self.plan: HygienePlan | None = None
+        self._headings: dict[str, str] = {}
+        """Each rule with how many of its items are due, by the id of its first item."""
         self.days = 0
 
     @property
@@ -107,7 +107,14 @@ class Hygiene(UpkeepTab):
             if plan.rules.is_enabled
             else runnable("Hygiene is off. Switch it on with `zeroclaw onboard --interactive`.")
         )
-        self.items.set_rows([*_lines(plan, plan.without(self.items.marks))] if plan.items else ())
+        included, items = plan.without(self.items.marks), list[HygieneItem]()
+        self._headings = {}
+        for rule in plan.rules.rules:
+            if found := plan.items_of(rule.name):
+                due = counted(len(included.items_of(rule.name)), rule.item_noun)
+                self._headings[found[0].id] = f"{rule.sentence}: {due}"
+                items += found
+        self.items.set_rows(items)
 
     def status(self) -> Sequence[str]:
         """The day, how much is due and how much of it is excluded, and what could not be read."""
@@ -131,7 +138,7 @@ class Hygiene(UpkeepTab):
         if plan is None:
             return Content(""), (), ""
         parts: list[str | tuple[str, str]] = []
-        if isinstance(item, HygieneItem):
+        if item is not None:
             effect = "excluded" if item.id in self.items.marks else item.effect_text()
             facts = " · ".join([absolute_time(item.date), size_shown(item.size), shown_line(effect)])
             parts += [
@@ -173,20 +180,7 @@ class Hygiene(UpkeepTab):
             await self.carry_out("Running hygiene", len(included.items), run, report)
 
 
-def _id_of(line: Line) -> str | None:
-    return line.id if isinstance(line, HygieneItem) else None
-
-
 def _due_text(included: HygienePlan) -> str:
     """How much of a plan is due."""
     size = size_shown(sum(item.size for item in included.items))
     return f"{counted(len(included.items), 'item')} due · {size}" if included.items else "nothing due"
-
-
-def _lines(plan: HygienePlan, included: HygienePlan) -> Iterator[Line]:
-    """Each rule that has items, above these; how many of them are due."""
-    for rule in plan.rules.rules:
-        items = plan.items_of(rule.name)
-        if items:
-            yield f"{rule.sentence}: {counted(len(included.items_of(rule.name)), rule.item_noun)}"
-            yield from items

@@ -71,8 +71,11 @@ class WhatIfPane(Pane):
             Column[Setting]("value", self._value_of, flex=True),
         )
         self.settings: TableList[Setting] = TableList(columns, SETTINGS, id="settings")
-        # The threshold is a line of its own between the rows, where the cursor does not stop.
-        self.rows = TableList[RankedRow | float]((), divider=self._threshold_line, is_left_out=_is_dim, id="comparison")
+        self.rows = TableList[RankedRow](
+            heading=lambda row: threshold_words(row, self.rows.size.width - 3),
+            is_left_out=lambda row: row.is_dim,
+            id="comparison",
+        )
         self._ranking: Ranking | None = None
         self._compared: dict[str, ComparedRow] = {}
         """What becomes of each memory, by its id."""
@@ -119,7 +122,7 @@ class WhatIfPane(Pane):
     def entry(self) -> MemoryEntry | None:
         """The memory under the cursor of the list."""
         row = self.rows.selected
-        return row.result.entry if isinstance(row, RankedRow) else None
+        return None if row is None else row.result.entry
 
     @property
     def setting(self) -> Setting:
@@ -151,8 +154,8 @@ class WhatIfPane(Pane):
         self._ranking = _ranking(self.comparison)
         self._compared = {row.result.entry.id: row for row in self.comparison.rows}
         wanted = None if self.inquiry.entry is None else self.inquiry.entry.id
-        rows = self._ranking.lines
-        ids = [row.result.entry.id if isinstance(row, RankedRow) else None for row in rows]
+        rows = self._ranking.rows
+        ids = [row.result.entry.id for row in rows]
         self.rows.set_rows(rows, cursor=ids.index(wanted) if wanted is not None and wanted in ids else 0)
 
     def show_loaded(self) -> None:
@@ -255,12 +258,6 @@ class WhatIfPane(Pane):
         was = setting.words(setting.get(tried.before))
         return Content.assemble((f"{was} → ", "muted"), (now, "final"))
 
-    def _threshold_line(self, row: RankedRow | float) -> str | None:
-        """The line between what reaches the threshold and what does not; None for a memory."""
-        if not isinstance(row, float):
-            return None
-        return threshold_words(row, self.rows.size.width - 3)
-
     def _move_of(self, row: RankedRow) -> Content:
         """What becomes of a memory: its sign, and the word where there is room."""
         compared = self._compared.get(row.result.entry.id)
@@ -283,10 +280,6 @@ def _ranking(comparison: Comparison) -> Ranking:
     left_out = [row.result for row in comparison.rows if row.result.entry.id not in shown]
     lost = (RankedRow(result, True, "no longer recalled") for result in left_out)
     return replace(ranking, rows=(*ranking.rows, *lost))
-
-
-def _is_dim(row: RankedRow | float) -> bool:
-    return isinstance(row, RankedRow) and row.is_dim
 
 
 def _draw_memory(row: RankedRow, cells: int) -> Content:
