@@ -350,7 +350,7 @@ async def test_cancelling_any_step_changes_nothing(library: Library) -> None:
         screen.shows("There is no text to erase.")
         screen.top.query_one(Input).value = "ZEBEDIAH Q"
         await screen.press("enter")
-        screen.shows("Type erase to confirm:")
+        screen.shows("Type erase to erase.")
         await screen.press("escape")
         screen.hides("Type erase")
     assert screen.app.given == [None]

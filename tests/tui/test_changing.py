@@ -19,7 +19,7 @@ from zeroclaw_tui.curation.traces import copies
 from zeroclaw_tui.curation.traces.files import TextPlace
 from zeroclaw_tui.memory.change import Edit, Row
 from zeroclaw_tui.memory.errors import Locked
-from zeroclaw_tui.tui.dialogs import ProgressScreen, Question, TypedConfirmation
+from zeroclaw_tui.tui.dialogs import Form, ProgressScreen, Question
 from zeroclaw_tui.tui.external import Edited
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
 
@@ -92,9 +92,9 @@ async def test_from_eleven_on_the_number_is_typed(inspector: Inspector) -> None:
         await screen.press("d")
         screen.shows("Delete 12 memories?")
         await screen.pilot.press("y", "1", "3", "enter")
-        assert isinstance(screen.top, TypedConfirmation)
+        assert isinstance(screen.top, Form)
         screen.shows("The number does not match.")
-        await screen.press("backspace", "2", "enter")
+        await screen.press(*["backspace"] * 3, "1", "2", "enter")
         assert len(keys_in(inspector.store)) == 236
         screen.says("12 memories are in the trash until 20 Dec · u restores them.")
         await screen.press("u")

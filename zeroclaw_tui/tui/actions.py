@@ -120,14 +120,14 @@ async def confirms_removal(app: App[Any], library: Library, plan: PurgePlan) -> 
     """Ask, by the size of the plan; False when nothing should be deleted. Raises NotFound if one no longer exists."""
     if plan.count == 1:
         entry = await whole_entry(library.memory, plan.stamps[0].handle)
-        question: Dialog[bool] = delete_question(library, entry, plan, app.size)
+        question: Dialog[Any] = delete_question(library, entry, plan, app.size)
     else:
         shown = max(_ROWS_NAMED, min(_MAX_ROWS, app.size.height - _OTHER_LINES))
         handles = [stamp.handle for stamp in plan.stamps[:shown]]
         first = await library.memory.rows(Query(EXCERPTS, handles=handles))
         body = purge_content(library, plan, first)
         question = confirmation(f"Delete {counted(plan.count)}?", body, plan.count, "delete")
-    return await app.push_screen_wait(question) is True
+    return bool(await app.push_screen_wait(question))
 
 
 def purge_content(library: Library, plan: PurgePlan, first: Sequence[MemoryEntry]) -> Content:

@@ -26,7 +26,7 @@ from zeroclaw_tui.memory.text import mask_secrets, one_line, with_tilde
 from zeroclaw_tui.tui.commands import Palette, Room, RoomCommands, saying, show_failure
 from zeroclaw_tui.tui.format import shown_words
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
-from zeroclaw_tui.tui.themes import ANSI_DARK, ANSI_LIGHT, ZEROCLAW_DARK, ZEROCLAW_LIGHT, first_theme, own_variables
+from zeroclaw_tui.tui.themes import ANSI_DARK, ZEROCLAW_DARK, ZEROCLAW_LIGHT, first_theme, own_variables
 from zeroclaw_tui.tui.typeahead import TypeAhead
 from zeroclaw_tui.tui.view import Pace, View
 
@@ -82,7 +82,7 @@ class InspectorApp(TypeAhead[int]):
         self._messages = set[str]()
         self.has_failed = False
         self.animation_level = "none"
-        for theme in (ZEROCLAW_DARK, ZEROCLAW_LIGHT, ANSI_DARK, ANSI_LIGHT):
+        for theme in (ZEROCLAW_DARK, ZEROCLAW_LIGHT, ANSI_DARK):
             self.register_theme(theme)
         self._own_theme = self.theme = first_theme(os.environ, self.console.color_system)
 

@@ -1,4 +1,4 @@
-"""Three kinds of dialog: a question answered by letter, a confirmation that is typed, a form with its effect.
+"""Two kinds of dialog: a question answered by letter, and a form with its effect.
 
 Each gives None when it is left; the answer that changes nothing has the focus at the start. Besides them the
 progress of a long change.
@@ -210,12 +210,12 @@ def yes_or_no(title: str, body: Content | None, yes: str) -> Question[bool]:
     return Question(title, body, "Cancel", [Answer("y", yes, True)])
 
 
-def confirmation(title: str, body: Content | None, count: int, verb: str) -> Dialog[bool]:
+def confirmation(title: str, body: Content | None, count: int, verb: str) -> Dialog[Any]:
     """Ask before an act on so many memories: up to ten are confirmed by `y`, more by typing their number."""
     from zeroclaw_tui.curation.purge_plan import TYPED_FROM
 
     if count >= TYPED_FROM:
-        return TypedConfirmation(title, body, str(count), f"Type {count:,} to {verb}:", verb)
+        return typed_confirmation(title, body, f"{count:,}", verb)
     return yes_or_no(title, body, verb.capitalize())
 
 
@@ -253,39 +253,6 @@ def review_question(change: SettingChange, effect: str = "") -> Question[bool]:
     body = Content.assemble(*parts, f"\n{display_text(effect)}" if effect else "")
     answer = Answer("y", "Save", True, "a backup of the file is kept")
     return Question("Save to config.toml?", body, "Cancel", [answer])
-
-
-class TypedConfirmation(Dialog[bool]):
-    """A number or a word to type before the change is made. Gives True once it is typed.
-
-    `ask` is the line before the field; a thousands comma in a typed number is allowed.
-    """
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "step_out", "leave it", priority=True)]
-
-    def __init__(self, title: str, body: Content | None, word: str, ask: str, does: str) -> None:
-        super().__init__(title, body)
-        self._word = word
-        self._ask = ask
-        self.keys = f"enter {does}   esc cancel"
-
-    def compose_answers(self) -> ComposeResult:
-        with Horizontal(id="typed"):
-            yield Static(Content(self._ask), id="ask")
-            yield Input(id="word", compact=True, restrict="[0-9,]*" if self._word.isdecimal() else None)
-
-    def on_mount(self) -> None:
-        self.add_class("-confirmed")
-        self.query_one(Input).focus()
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Only the exact word confirms."""
-        event.stop()
-        is_number, typed = self._word.isdecimal(), event.value.strip()
-        if (typed.replace(",", "") if is_number else typed) == self._word:
-            self.dismiss(True)
-        elif typed:
-            self.say("The number does not match." if is_number else "The word does not match.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,6 +346,18 @@ class Form(Dialog[Mapping[str, str]]):
                 below.update(Content(error.hint or error.message))
             return False
         return True
+
+
+def typed_confirmation(title: str, body: Content | None, word: str, verb: str) -> Form:
+    """A form that gives None unless a word is typed, or a number with or without its commas."""
+    kind = "number" if word[0].isdecimal() else "word"
+
+    def below(values: Mapping[str, str]) -> Content:
+        if values["word"].strip() not in (word, word.replace(",", "")):
+            raise UsageError(f"The {kind} does not match.", hint=f"Type {word} to {verb}.")
+        return Content(f"Press ⏎ to {verb}.")
+
+    return Form(title, body, [Field("word", "")], below, does=verb)
 
 
 def path_form(title: str, remark: str) -> Form:

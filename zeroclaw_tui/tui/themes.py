@@ -99,26 +99,8 @@ ZEROCLAW_LIGHT = Theme(
     },
 )
 
-_CALM = {
-    "border": "ansi_bright_black",
-    "border-blurred": "ansi_bright_black",
-    "scrollbar": "ansi_bright_black",
-    "scrollbar-hover": "ansi_white",
-    "scrollbar-active": "ansi_white",
-    "scrollbar-background": "ansi_default",
-    "scrollbar-background-hover": "ansi_default",
-    "scrollbar-background-active": "ansi_default",
-    "scrollbar-corner-color": "ansi_default",
-}
-_TERMINALS_DARK, _TERMINALS_LIGHT = BUILTIN_THEMES["ansi-dark"], BUILTIN_THEMES["ansi-light"]
-ANSI_DARK = replace(
-    # The plain blue of most terminals can hardly be read on black.
-    _TERMINALS_DARK,
-    primary="ansi_bright_blue",
-    variables=_TERMINALS_DARK.variables | _CALM,
-)
-ANSI_LIGHT = replace(_TERMINALS_LIGHT, variables=_TERMINALS_LIGHT.variables | _CALM)
-"""Textual's own themes of the terminal's sixteen colours, with scrollbars and lines as quiet as in ours."""
+ANSI_DARK = replace(BUILTIN_THEMES["ansi-dark"], primary="ansi_bright_blue")
+"""Textual's own theme of sixteen colours; the plain blue of most terminals can hardly be read on black."""
 
 _LIGHT_GROUNDS = ("7", "15")
 

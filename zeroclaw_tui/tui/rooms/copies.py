@@ -17,7 +17,7 @@ from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import counted, with_tilde
-from zeroclaw_tui.tui.dialogs import Field, Form, Page, TypedConfirmation, with_progress, yes_or_no
+from zeroclaw_tui.tui.dialogs import Field, Form, Page, typed_confirmation, with_progress, yes_or_no
 from zeroclaw_tui.tui.format import NO_VALUE, shown_line
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
 from zeroclaw_tui.tui.widgets.table_list import MARKED
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
 
 _KEY_CELLS = 30
-_WORD = "erase"
 
 
 async def clean(app: App[Any], library: Library, copies: Sequence[TextPlace], patience: float) -> str | None:
@@ -90,7 +89,7 @@ async def erase(
         await app.push_screen_wait(Page(plan.title, body))
         return None
     title = f"Found in {counted(len(plan.places), 'place')}; to be erased: {len(plan.taken):,}"
-    question = TypedConfirmation(title, body, _WORD, f"Type {_WORD} to confirm:", _WORD)
+    question = typed_confirmation(title, body, "erase", "erase")
     question.must_be_seen = True
     if not await app.push_screen_wait(question):
         return None
