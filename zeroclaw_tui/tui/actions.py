@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
 from textual.app import App
 from textual.content import Content
-from textual.geometry import Size
 
-from zeroclaw_tui.backends.lookup import whole_entry
-from zeroclaw_tui.memory.change import MEMORIES, NOTES_FILE
 from zeroclaw_tui.memory.days import absolute_time, moment
 from zeroclaw_tui.memory.query import EXCERPTS, Query
 from zeroclaw_tui.memory.secret_text import masked
-from zeroclaw_tui.memory.text import counted, cut, display_text, one_line, size_shown
+from zeroclaw_tui.memory.text import counted, cut, one_line
 from zeroclaw_tui.memory.text_difference import diff_lines
-from zeroclaw_tui.tui.dialogs import FEW_LINES, SIGN_LOOKS, Answer, Dialog, Question, confirmation, yes_or_no
-from zeroclaw_tui.tui.format import fit, relative_age, shown_line
+from zeroclaw_tui.tui.dialogs import SIGN_LOOKS, Answer, Question, confirmation, yes_or_no
+from zeroclaw_tui.tui.format import fit, relative_age
 from zeroclaw_tui.tui.themes import MUTED
 from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, EMPTY_KEY
 
@@ -30,19 +26,17 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.curation.purge_plan import PurgePlan
-    from zeroclaw_tui.memory.change import Conflicts, OnConflict, Row, RowChange, RowConflict
+    from zeroclaw_tui.memory.change import Conflicts, OnConflict, Row, RowConflict
     from zeroclaw_tui.memory.entry import MemoryEntry
 
 
 AT_ONCE_FOR = timedelta(minutes=10)
 """For so long a change of this session is undone and redone without a question."""
-_ROWS_NAMED, _ROWS_READ = 3, 20
-_MAX_ROW_LENGTH = 70
-_OTHER_LINES, _MAX_ROWS = 20, 12
-"""What the plan of many needs for everything that is no memory, and how many memories it shows at most."""
+_OTHER_LINES, _LEAST_ROWS, _MAX_ROWS = 20, 3, 12
+"""What the question before a deletion needs for all that is no memory, and how many memories it shows."""
 _KEY_CELLS, _TEXT_CELLS = 20, 34
 _MAX_CONFLICTS = 2
-_MAX_CATEGORY, _MAX_KEY, _MAX_LINE, _MAX_TEXT = 24, 60, 160, 2000
+_MAX_KEY, _MAX_LINE, _MAX_TEXT = 60, 160, 2000
 _FIELDS = (
     "key", "category", "session_id", "namespace", "importance", "pinned", "kind", "superseded_by", "agent",
 )  # fmt: skip
@@ -57,33 +51,13 @@ _REASONS = {
 }
 
 
-def _sorted_rows(changes: Iterable[RowChange]) -> list[RowChange]:
-    """The changes, memories before what only comes along with them; notes files are left out."""
-    rows = [change for change in changes if change.row.table != NOTES_FILE]
-    return sorted(rows, key=lambda change: change.row.table != MEMORIES)
-
-
-async def confirms_turn(
-    app: App[Any], library: Library, change: Action, way: Literal["undo", "redo"], count: int
-) -> bool:
-    """Whether this change, of so many memories, is to be undone or redone."""
-    from zeroclaw_tui.curation.outcome import undo_sentence
-
-    trash = library.trash
-    now, made, is_ours = trash.now(), moment(change.at), trash.was_begun_here(change.number)
+async def confirms_turn(app: App[Any], library: Library, change: Action, way: Literal["undo", "redo"]) -> bool:
+    """Whether this change is to be undone or redone."""
+    now, made, is_ours = library.trash.now(), moment(change.at), library.trash.was_begun_here(change.number)
     if is_ours and made is not None and now - made < AT_ONCE_FOR:
         return True
-
     title = f"{way.capitalize()}: {change.title}, {time_words(change.at, now)}?"
-    numbers = await trash.numbers_to_turn(change.number, way)
-    rows = await asyncio.to_thread(lambda: _sorted_rows(trash.changes_to_turn(numbers[:_ROWS_READ])))
-    shown = [cut(display_text(undo_sentence(row)), _MAX_ROW_LENGTH) for row in rows[:_ROWS_NAMED]]
-    more = count - len(shown)
-    body = Content.assemble(
-        "\n".join(shown),
-        (f"\n… {more:,} more" if more > 0 else "", MUTED),
-        ("" if is_ours else "\n\nIt was made in an earlier session, or by another program.", MUTED),
-    )
+    body = None if is_ours else Content("It was made in an earlier session, or by another program.")
     return await app.push_screen_wait(yes_or_no(title, body, way.capitalize())) is True
 
 
@@ -117,40 +91,36 @@ async def re_embed(library: Library, entry: MemoryEntry) -> tuple[bool, str]:
 
 
 async def confirms_removal(app: App[Any], library: Library, plan: PurgePlan) -> bool:
-    """Ask, by the size of the plan; False when nothing should be deleted. Raises NotFound if one no longer exists."""
-    if plan.count == 1:
-        entry = await whole_entry(library.memory, plan.stamps[0].handle)
-        question: Dialog[Any] = delete_question(library, entry, plan, app.size)
-    else:
-        shown = max(_ROWS_NAMED, min(_MAX_ROWS, app.size.height - _OTHER_LINES))
-        handles = [stamp.handle for stamp in plan.stamps[:shown]]
-        first = await library.memory.rows(Query(EXCERPTS, handles=handles))
-        body = purge_content(library, plan, first)
-        question = confirmation(f"Delete {counted(plan.count)}?", body, plan.count, "delete")
-    return bool(await app.push_screen_wait(question))
+    """Ask, by the size of the plan; False when nothing should be deleted."""
+    shown = max(_LEAST_ROWS, min(_MAX_ROWS, app.size.height - _OTHER_LINES))
+    handles = [stamp.handle for stamp in plan.stamps[:shown]]
+    first = await library.memory.rows(Query(EXCERPTS, handles=handles))
+    what = key_words(masked(first[0].key)) if plan.count == len(first) == 1 else counted(plan.count)
+    dialog = confirmation(f"Delete {what}?", _removal_content(library, plan, first), plan.count, "delete")
+    return bool(await app.push_screen_wait(dialog))
 
 
-def purge_content(library: Library, plan: PurgePlan, first: Sequence[MemoryEntry]) -> Content:
-    """Categories and extent of what is deleted, the first memories, and where they go."""
-    parts: list[str | tuple[str, str]] = [("\n".join(plan.sentences()), MUTED), "\n"]
+def _removal_content(library: Library, plan: PurgePlan, first: Sequence[MemoryEntry]) -> Content:
+    """Categories and extent of what is deleted, where it goes, and the first memories."""
+    remarks = [
+        plan.superseded_sentence("“superseded” in the facets takes"),
+        "Deleted memories go to the trash. Press u to undo.",
+        library.memory.why_not.get("zeroclaw_forget"),
+    ]
+    parts: list[str | tuple[str, str]] = [
+        ("\n".join([*plan.sentences(), " ".join(filter(None, remarks))]), MUTED),
+        "\n",
+    ]
     for entry in first:
-        key, text = fit(key_words(masked(entry.key)), _KEY_CELLS), one_line(masked(entry.content[:_MAX_TEXT]))
-        parts += [f"\n{key}  {fit(text, _TEXT_CELLS)}", (f"  {absolute_time(entry.when)[:10]}", MUTED)]
+        key, text = key_words(masked(entry.key)), one_line(masked(entry.content[:_MAX_TEXT])) or EMPTY_CONTENT
+        if plan.count == 1:
+            parts.append(f"\n{cut(text, _MAX_LINE)}")
+        else:
+            date = (f"  {absolute_time(entry.when)[:10]}", MUTED)
+            parts += [f"\n{fit(key, _KEY_CELLS)}  {fit(text, _TEXT_CELLS)}", date]
     more = plan.count - len(first)
-    parts.append((f"\n… {more:,} more" if more else "", MUTED))
-    parts.append((f"\n\n{plan_remarks(library, plan)}", MUTED))
+    parts.append((f"\n… {more:,} more" if more > 0 else "", MUTED))
     return Content.assemble(*parts)
-
-
-def delete_question(library: Library, entry: MemoryEntry, plan: PurgePlan, window: Size) -> Question[bool]:
-    """Whether one memory should go: what it is, how it begins, where it goes; as much as there is room for."""
-    is_low = window.height < FEW_LINES
-    facts = " · ".join([_category(entry.category), absolute_time(entry.when), size_shown(entry.size)])
-    cells = window.width * 96 // 100 - _PADDING if is_low else _MAX_LINE
-    begins = cut(one_line(masked(entry.content[:_MAX_TEXT])), cells) or EMPTY_CONTENT
-    gap = "\n" if is_low else "\n\n"
-    body = Content.assemble((facts, MUTED), "\n", begins, gap, (plan_remarks(library, plan), MUTED))
-    return yes_or_no(f"Delete {key_words(entry.key)}?", body, "Delete")
 
 
 def restore_question(conflicts: Conflicts, width: int) -> Question[OnConflict]:
@@ -187,16 +157,6 @@ def _row_parts(label: str, row: Row | None, cells: int) -> list[str | tuple[str,
     return [lead, fit(key, room * 2 // 5), "  ", fit(content, room - room * 2 // 5), (written, MUTED)]
 
 
-def plan_remarks(library: Library, plan: PurgePlan) -> str:
-    """Which memories stay, where deleted ones go, and what ZeroClaw itself would have done."""
-    remarks = [
-        plan.superseded_sentence("“superseded” in the facets takes"),
-        "Deleted memories go to the trash. Press u to undo.",
-        library.memory.why_not.get("zeroclaw_forget"),
-    ]
-    return " ".join(remark for remark in remarks if remark)
-
-
 def removed_words(outcome: Outcome, key: str | None, now: datetime) -> str:
     """What a removal did; `key` is that of a single memory."""
     if outcome.count == 0:
@@ -219,10 +179,6 @@ def until_words(until: str, now: datetime) -> str:
         return ""
     then = then.astimezone(now.tzinfo)
     return f"{then.day} {then:%b}" + (f" {then.year}" if then.year != now.year else "")
-
-
-def _category(category: str) -> str:
-    return shown_line(category, _MAX_CATEGORY) or "(blank)"
 
 
 def field_changes(old: MemoryEntry, new: MemoryEntry) -> list[tuple[str, str, str]]:

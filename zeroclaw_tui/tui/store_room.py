@@ -156,9 +156,9 @@ class Changes:
         except NotFound as nothing:
             inform(self._room, nothing.message)
             return None
-        count = change.open if way == "undo" else change.count - change.open
-        if number is None and not await confirms_turn(self._room.app, library, change, way, count):
+        if number is None and not await confirms_turn(self._room.app, library, change, way):
             return None
+        count = change.open if way == "undo" else change.count - change.open
         turn = changes.undo if way == "undo" else changes.redo
         turned = partial(turn, library, expected=change.number, number=number)
         outcome = await self.settled(f"{way.capitalize()}ing {counted(count)}", count, turned)
