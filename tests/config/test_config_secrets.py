@@ -1,14 +1,28 @@
-"""Encrypted config values."""
+"""Encrypted values, and the key file: made once, whole, for its owner only, and never replaced."""
 
 from __future__ import annotations
 
+import re
+import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroclaw_tui.config.secrets import KEY_FILE, SecretUnreadable, is_encrypted, reveal, seal
+from zeroclaw_tui.config.secrets import (
+    KEY_FILE,
+    SecretUnreadable,
+    encrypted_names_in,
+    is_encrypted,
+    make_key_file,
+    new_key_text,
+    read_key,
+    reveal,
+    seal,
+)
+from zeroclaw_tui.memory.errors import Refused, Unreadable
 
 KEY = bytes(range(32))
 SEALED = "enc2:000102030405060708090a0bfa9025744c64d1840539ee4a2eead0a68395fd7dd1093d"
@@ -78,3 +92,62 @@ def test_key_file_that_is_no_key_is_reported(tmp_path: Path, text: str) -> None:
 def test_one_password_reference_is_reported(config_dir: Path) -> None:
     with pytest.raises(SecretUnreadable, match="1Password"):
         reveal("op://vault/item/field", config_dir)
+
+
+def test_a_made_key_file_is_private_and_encrypts(tmp_path: Path) -> None:
+    """The text given is the key; a missing config dir is made with it."""
+    config_dir = tmp_path / ".zeroclaw"
+    text = new_key_text()
+    make_key_file(config_dir, text)
+    assert (config_dir / KEY_FILE).read_text() == text
+    assert stat.S_IMODE((config_dir / KEY_FILE).stat().st_mode) == 0o600
+    assert stat.S_IMODE(config_dir.stat().st_mode) == 0o700
+    assert [path.name for path in config_dir.iterdir()] == [KEY_FILE]
+    assert reveal(seal("postgres://ä", read_key(config_dir)), config_dir) == "postgres://ä"
+
+
+def test_a_key_file_that_is_there_stays_whatever_it_holds(tmp_path: Path) -> None:
+    for content in ("", "damaged", "11" * 32):
+        (tmp_path / KEY_FILE).write_text(content)
+        with pytest.raises(Refused, match="There is a key file"):
+            make_key_file(tmp_path, new_key_text())
+        assert (tmp_path / KEY_FILE).read_text() == content
+    (tmp_path / KEY_FILE).unlink()
+    (tmp_path / KEY_FILE).symlink_to("elsewhere")
+    with pytest.raises(Refused):
+        make_key_file(tmp_path, new_key_text())
+    assert not (tmp_path / "elsewhere").exists()
+    assert [path.name for path in tmp_path.iterdir()] == [KEY_FILE]
+
+
+def test_a_key_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(Unreadable, match="cannot be written"):
+        make_key_file(tmp_path / "file", new_key_text())
+
+
+def test_new_keys_and_nonces_differ_each_time() -> None:
+    texts = {new_key_text() for _ in range(20)}
+    assert len(texts) == 20
+    assert all(re.fullmatch("[0-9a-f]{64}", text) for text in texts)
+    key = bytes(range(32))
+    values = {seal("the same", key) for _ in range(20)}
+    assert len({value[:29] for value in values}) == 20
+    assert all(value.startswith("enc2:") for value in values)
+    assert seal("", key) == ""
+
+
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [
+        ({"channels": {"a": {"bot_token": "enc2:00"}}}, True),
+        ({"routes": [{"api_key": "x"}, {"api_key": "enc:00"}]}, True),
+        ({"keys": [["enc2:00"]]}, True),
+        ({"api_key": "op://vault/item/field"}, False),
+        ({"note": "it is written enc2:…", "enc2:": 1, "on": True, "days": 7}, False),
+        ({}, False),
+    ],
+)
+def test_encrypted_values_are_found_wherever_they_are(values: Any, found: bool) -> None:
+    """Those that the key file opens: 1Password's references need none."""
+    assert bool(encrypted_names_in(values)) is found

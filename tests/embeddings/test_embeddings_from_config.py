@@ -1,93 +1,85 @@
-"""From config.toml to the request: model, address and key as each generation of ZeroClaw sends them."""
+"""From config.toml to the request, or to the sentence that says why recall is by keyword only."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.http_endpoints import HttpEndpoint, embeddings, serving
+from support.http_endpoints import embeddings, serving
 
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import Install
+from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.config.secrets import seal
 from zeroclaw_tui.embeddings.factory import create_embedder
 
 SECRET_KEY = bytes(range(32))
-HINT = '[memory]\nembedding_provider = "none"\nembedding_model = "hint:fast"\nembedding_dimensions = 3\n'
-PLAIN = '[memory]\nembedding_provider = "custom:{base}"\nembedding_model = "small"\nembedding_dimensions = 3\n'
-ROUTE = 'hint = "fast"\nmodel = "routed"\ndimensions = 4\n'
+MEMORY = '[memory]\nembedding_provider = "custom:{base}"\nembedding_model = "small"\nembedding_dimensions = 3\n'
+ROUTED = (
+    '[memory]\nembedding_model = "hint:fast"\n[[embedding_routes]]\nhint = "fast"\nmodel = "routed"\ndimensions = 3\n'
+)
+THIRD = "schema_version = 3\n"
 
 
-def sealed(text: str) -> str:
-    return seal(text, SECRET_KEY, bytes(range(12)))
-
-
-@pytest.fixture
-def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[HttpEndpoint]:
-    """An embeddings service that answers at any path with vectors of four numbers for the model "routed", else three.
-
-    The one environment of the process has no proxy.
-    """
-    for name in ("http_proxy", "all_proxy", "no_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
-
-    def answer(path: str, headers: Any, asked: Any) -> Any:
-        return embeddings(4 if asked["model"] == "routed" else 3)("/v1/embeddings", headers, asked)
+@pytest.mark.parametrize(
+    ("text", "environ", "path", "model", "key"),
+    [
+        (f'{ROUTED}provider = "custom:{{base}}/api"\napi_key = "k"\n', {}, "/api/embeddings", "routed", "k"),
+        (
+            f'{THIRD}{MEMORY.replace("custom:{base}", "ollama.here")}'
+            '[providers.models.ollama.here]\nuri = "{base}/x/embeddings"\napi_key = "k"\n',
+            {}, "/x/embeddings", "small", "k",
+        ),
+        (
+            f'{THIRD}{MEMORY}embedding_api_key = "{seal("sealed", SECRET_KEY, bytes(range(12)))}"\n',
+            {}, "/v1/embeddings", "small", "sealed",
+        ),
+        (THIRD + MEMORY, {"ZEROCLAW_memory__embedding_api_key": "k"}, "/v1/embeddings", "small", "k"),
+        (THIRD + MEMORY, {"API_KEY": "not read any more"}, "/v1/embeddings", "small", None),
+    ],
+    ids=["a route", "an alias of a provider", "a sealed key", "a key of the environment", "an old variable"],
+)  # fmt: skip
+async def test_address_model_and_key_are_those_of_config_and_environment(
+    tmp_path: Path, text: str, environ: dict[str, str], path: str, model: str, key: str | None
+) -> None:
+    def answer(_: str, headers: Any, asked: Any) -> Any:
+        return embeddings(3)("/v1/embeddings", headers, asked)
 
     with serving(answer) as endpoint:
-        yield endpoint
-
-
-async def request_of(folder: Path, service: HttpEndpoint, text: str, **environ: str) -> tuple[str, str, str | None]:
-    """Path, model and key of the request for a query's vector."""
-    (folder / "config.toml").write_text(text.replace("{base}", service.base))
-    (folder / ".secret_key").write_text(SECRET_KEY.hex() + "\n")
-    install = Install(folder, folder, folder / "brain.db", "workspace", "test", folder / "own")
-    embedder, because = create_embedder(load_config(install, environ).embedding)
-    assert embedder is not None, because
-    await embedder.embed("x")
-    await embedder.close()
-    ((path, headers, asked),) = service.requests
-    return path, asked["model"], headers.get("authorization")
+        (tmp_path / "config.toml").write_text(text.replace("{base}", endpoint.base))
+        (tmp_path / ".secret_key").write_text(SECRET_KEY.hex() + "\n")
+        install = Install(tmp_path, tmp_path, tmp_path / "brain.db", "workspace", "test", tmp_path / "own")
+        embedder, because = create_embedder(load_config(install, environ).embedding)
+        assert embedder is not None, because
+        await embedder.embed("x")
+        await embedder.close()
+    ((asked_path, headers, asked),) = endpoint.requests
+    assert (asked_path, asked["model"]) == (path, model)
+    assert headers.get("authorization") == (None if key is None else f"Bearer {key}")
 
 
 @pytest.mark.parametrize(
-    ("start", "route"),
+    ("config", "part"),
     [
-        ("", "[[embedding_routes]]\nprovider"),
-        ("schema_version = 2\n", "[[providers.embedding_routes]]\nprovider"),
-        ("schema_version = 3\n", "[[embedding_routes]]\nmodel_provider"),
+        (EmbeddingConfig(), "no embeddings configured"),
+        (EmbeddingConfig("cohere"), '"cohere", which it does not know, for none'),
+        (EmbeddingConfig("openai", dimensions=0), "memory.embedding_dimensions is 0"),
+        (EmbeddingConfig("custom:ftp://h"), "no http address"),
+        (EmbeddingConfig("custom:http://[::1"), "no http address"),
     ],
-    ids=["schema 1", "schema 2", "schema 3"],
 )
-async def test_a_hint_is_sent_to_its_route(tmp_path: Path, service: HttpEndpoint, start: str, route: str) -> None:
-    text = f'{start}{HINT}{route} = "custom:{{base}}/api"\n{ROUTE}api_key = "of-the-route"\n'
-    assert await request_of(tmp_path, service, text) == ("/api/embeddings", "routed", "Bearer of-the-route")
+def test_no_embedder_says_why_and_which_setting_helps(config: EmbeddingConfig, part: str) -> None:
+    embedder, because = create_embedder(config)
+    assert embedder is None
+    assert because is not None
+    assert because.startswith("keyword only: ")
+    assert part in because
+    assert "memory.embedding_" in because
 
 
-async def test_an_alias_of_a_provider_brings_its_address_and_key(tmp_path: Path, service: HttpEndpoint) -> None:
-    memory = PLAIN.replace("custom:{base}", "ollama.here")
-    profile = '[providers.models.ollama.here]\nuri = "{base}/x/embeddings"\napi_key = "of-the-profile"\n'
-    sent = await request_of(tmp_path, service, f"schema_version = 3\n{memory}{profile}")
-    assert sent == ("/x/embeddings", "small", "Bearer of-the-profile")
-
-
-@pytest.mark.parametrize(
-    ("text", "environ", "key"),
-    [
-        (f'api_key = "{sealed("of-chat")}"\n{PLAIN}', {}, "of-chat"),
-        (f'api_key = "of-chat"\n{PLAIN}', {"ZEROCLAW_API_KEY": "of-environment"}, "of-environment"),
-        (f'schema_version = 3\n{PLAIN}embedding_api_key = "{sealed("of-memory")}"\n', {}, "of-memory"),
-        (f"schema_version = 3\n{PLAIN}", {"ZEROCLAW_memory__embedding_api_key": "generic"}, "generic"),
-        (f"schema_version = 3\n{PLAIN}", {"API_KEY": "not read any more"}, None),
-    ],
-    ids=["sealed, schema 1", "environment, schema 1", "sealed, schema 3", "environment, schema 3", "old variable"],
-)
-async def test_the_key_comes_from_config_or_environment(
-    tmp_path: Path, service: HttpEndpoint, text: str, environ: dict[str, str], key: str | None
-) -> None:
-    _, _, sent = await request_of(tmp_path, service, text, **environ)
-    assert sent == (None if key is None else f"Bearer {key}")
+def test_a_provider_name_from_a_hostile_config_cannot_steer_the_terminal() -> None:
+    _, because = create_embedder(EmbeddingConfig("\x1b]0;x\x07\n" + "y" * 500))
+    assert because is not None
+    assert because.isprintable()
+    assert len(because) < 300

@@ -1,4 +1,4 @@
-"""What is shown can neither steer the terminal nor hide what it says."""
+"""Texts as they are shown, and moments as they are read."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from zeroclaw_tui.memory.days import absolute_time, date_shown
 from zeroclaw_tui.memory.text import display_text, one_line
 
 ANY_TEXT = st.text(st.characters(), max_size=200)
@@ -45,3 +46,30 @@ def test_plain_text_is_shown_as_it_is(text: str) -> None:
 )
 def test_hostile_text_becomes_visible(hostile: str, shown: str) -> None:
     assert display_text(hostile) == shown
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "shown"),
+    [
+        ("2026-03-02T09:14:12.123456789+01:00", "2026-03-02 09:14"),
+        ("2026-03-02 09:14:12", "2026-03-02 09:14"),
+        ("2026-03-02", "2026-03-02"),
+        ("20260302T091412Z", "2026-03-02 09:14"),
+        ("not a \x1b[31mdate", "not a ␛[31mdate"),
+        ("", "no date"),
+    ],
+)
+def test_time_is_that_of_the_clock_it_was_written_by(timestamp: str, shown: str) -> None:
+    assert absolute_time(timestamp) == shown
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "shown"),
+    [
+        ("2026-03-02T23:14:12+01:00", "2026-03-02"),
+        ("20260302T091412Z", "2026-03-02"),
+        ("no date at all", "no date at all"),
+    ],
+)
+def test_the_date_is_the_beginning_of_it(timestamp: str, shown: str) -> None:
+    assert date_shown(timestamp) == shown

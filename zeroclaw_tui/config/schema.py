@@ -27,6 +27,10 @@ KIND_WORDS: Mapping[Kind, str] = MappingProxyType(
 _KIND_OF_DEFAULT: Mapping[type, Kind] = MappingProxyType(
     {bool: "switch", int: "count", float: "number", str: "text", tuple: "texts", dict: "table"}
 )
+_WORDS_OF_TYPE: Mapping[type, str] = {
+    bool: "true or false", int: "a whole number", float: "a number with a point",
+    str: "a text", list: "a list", dict: "a table",
+}  # fmt: skip
 Version = tuple[int, int, int]
 NEWEST_MODERN = "0.8.4"
 NEWEST_OLD = "0.7.5"
@@ -388,15 +392,7 @@ def parsed(kind: Kind, text: str) -> Any:
 
 def kind_of(value: object) -> str:
     """What a TOML value is, in words, without the value itself, which may be a secret."""
-    words: list[tuple[type, str]] = [
-        (bool, "true or false"),
-        (int, "a whole number"),
-        (float, "a number with a point"),
-        (str, "a text"),
-        (list, "a list"),
-        (dict, "a table"),
-    ]
-    return next((word for type_, word in words if isinstance(value, type_)), "a date or time")
+    return _WORDS_OF_TYPE.get(type(value), "a date or time")
 
 
 def kind_named(backend: object) -> str:

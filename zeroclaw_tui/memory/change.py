@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, EDITABLE, Handle, MemoryEntry, column_text
 from zeroclaw_tui.memory.errors import Refused, UsageError
@@ -205,29 +205,17 @@ class Draft:
     @property
     def named(self) -> dict[str, Value]:
         """What it says of the fields that every store may fill in by itself."""
-        stated = {"namespace": self.namespace, "importance": self.importance, "pinned": self.pinned}
+        stated = {name: getattr(self, name) for name in ("namespace", "importance", "pinned")}
         return {name: value for name, value in stated.items() if value is not None}
 
     def entry(self, id: str) -> MemoryEntry:
         """The memory it becomes under an id, without times."""
-        return MemoryEntry(
-            id=id,
-            key=self.key,
-            content=self.content,
-            category=self.category,
-            timestamp="",
-            session_id=self.session_id,
-            namespace=self.namespace,
-            importance=self.importance,
-            pinned=self.pinned,
-            agent=self.agent,
-        )
+        stated: dict[str, Any] = {name: getattr(self, name) for name in EDITABLE}
+        return MemoryEntry(id=id, timestamp="", agent=self.agent, **stated)
 
     def checked(self) -> Draft:
         """The same with its category in ZeroClaw's spelling. Raises UsageError for what no memory can have."""
-        values = checked_values(
-            {"key": self.key, "content": self.content, "category": self.category, "importance": self.importance}
-        )
+        values = _checked({name: getattr(self, name) for name in EDITABLE})
         return replace(self, category=str(values["category"]), session_id=self.session_id or None)
 
 
@@ -241,7 +229,7 @@ class Edit:
 
     def checked(self) -> Edit:
         """The same with its category in ZeroClaw's spelling. Raises UsageError for what no memory can have."""
-        return replace(self, values=checked_values(self.values))
+        return replace(self, values=_checked(self.values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +277,7 @@ def undoing(change: RowChange) -> list[Change]:
     return [Change(after, before, change.number)]
 
 
-def checked_values(values: Mapping[str, Value]) -> dict[str, Value]:
+def _checked(values: Mapping[str, Value]) -> dict[str, Value]:
     """Values of a memory, its category as ZeroClaw spells it. Raises UsageError with one sentence."""
     if values.get(SUPERSEDED_BY) is not None:
         raise UsageError(

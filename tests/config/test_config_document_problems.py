@@ -1,4 +1,4 @@
-"""A file that is no TOML is one sentence: file, line, column, what is wrong and what to do, and never a value."""
+"""A file that is no TOML, and an edit that cannot be done, are one sentence that shows no value."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from zeroclaw_tui.config.document import ConfigDocument
+from zeroclaw_tui.config.document import ConfigDocument, checked_edit
 from zeroclaw_tui.config.toml import read_toml
-from zeroclaw_tui.memory.errors import BrokenConfig
+from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, UsageError
 
 SECRET = "hunter2-hunter2"
 
@@ -70,3 +70,56 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     error = message_of(b"\xef\xbb\xbfa = 1\nb = '\xc3\xa9\xff'\n", tmp_path)
     assert "line 2, column 7: this byte is not UTF-8 text." in error.message
     assert error.hint == "Save the file as UTF-8."
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("memory = 'hunter2'\n", "memory is not a table"),
+        ("[[memory]]\nqdrant.url = 'hunter2'\n", "memory is not a table"),
+        ("[memory]\nqdrant = 'hunter2'\n", "memory.qdrant is not a table"),
+        ("[memory.qdrant.url]\nx = 'hunter2'\n", "it is a table"),
+        ("[[memory.qdrant.url]]\nx = 'hunter2'\n", "it is a table"),
+    ],
+)
+def test_a_way_that_leads_through_no_table(text: str, named: str) -> None:
+    with pytest.raises(BrokenConfig) as caught:
+        ConfigDocument.from_text(text).with_values({("memory", "qdrant", "url"): "new-secret"})
+    assert named in caught.value.message
+    assert "memory.qdrant.url" in caught.value.message
+    assert caught.value.hint
+    assert "hunter2" not in str(caught.value)
+    assert "new-secret" not in str(caught.value)
+
+
+def test_bytes_that_are_no_text_are_not_written() -> None:
+    with pytest.raises(UsageError, match=r"memory\.backend is not valid UTF-8"):
+        ConfigDocument.from_text("").with_values({("memory", "backend"): "a\udcff"})
+
+
+def test_a_table_is_no_value() -> None:
+    with pytest.raises(TypeError):
+        ConfigDocument.from_text("").with_values({("memory",): {}})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "other = 'x'\n# mine\n[z]\r\n",
+        "memory.backend = 'x'\n[z]\r\n",
+        "# Mine\nmemory.backend = 'x'\n[z]\r\n",
+        "# mine\n[z]\r\n[memory]\nbackend = 'x'\n# more\n",
+        "# mine\n[z]\n[memory]\nbackend = 'x'\n",
+        "# mine\n[z]\r\n[other]\nbackend = 'x'\n",
+    ],
+)
+def test_a_line_that_was_lost_changed_or_added_is_an_error(text: str) -> None:
+    before = ConfigDocument.from_text("# mine\n[z]\r\n")
+    with pytest.raises(InspectorError, match=r"memory\.backend could not be changed safely, so nothing was written"):
+        checked_edit(before, text, {("memory", "backend"): "x"})
+
+
+@pytest.mark.parametrize("value", ["[" * 50_000, "[" * 50_000 + "]" * 50_000, "{a = " * 50_000])
+def test_a_text_that_no_person_wrote_is_refused(value: str) -> None:
+    with pytest.raises(BrokenConfig, match="nests its values too deeply"):
+        ConfigDocument.from_text(f"x = {value}\n")
