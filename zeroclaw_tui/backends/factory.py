@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zeroclaw_tui.backends.plugins import installed_plugins
+from zeroclaw_tui.files.database import has_tables
 from zeroclaw_tui.memory.errors import DriverMissing, Refused, UsageError
 
 if TYPE_CHECKING:
@@ -268,6 +269,4 @@ def backend_of_file(path: Path) -> str | None:
         from zeroclaw_tui.backends.memory_rs import is_export
 
         return "memory-rs" if is_export(file) else None
-    from zeroclaw_tui.backends.rmem import is_rmem
-
-    return "rmem" if is_rmem(file) else None
+    return "rmem" if has_tables(file, "memories", "history", "relations") else None

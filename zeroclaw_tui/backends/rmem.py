@@ -35,7 +35,7 @@ from zeroclaw_tui.files.database import (
     translate_sqlite_errors,
 )
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import InspectorError, NothingYet, Unreadable
+from zeroclaw_tui.memory.errors import NothingYet, Unreadable
 from zeroclaw_tui.memory.recall import ScoredEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE, cut, one_line
 from zeroclaw_tui.scoring.evidence import OwnEvidence
@@ -105,15 +105,6 @@ class Contents(Loaded):
         return groups
 
 
-def is_rmem(path: Path) -> bool:
-    """Whether a file is R-Mem's, by its tables; False for one that cannot be read. Blocks."""
-    try:
-        with _opened(path) as connection:
-            return _read_schema(connection) is not None
-    except InspectorError:
-        return False
-
-
 def read_contents(path: Path) -> Contents:
     """Read all memories in one transaction. Blocks. Raises Unreadable, Corrupt, Locked."""
     with _opened(path) as connection:
@@ -121,7 +112,8 @@ def read_contents(path: Path) -> Contents:
         schema = _read_schema(connection)
         if schema is None:
             raise Unreadable(
-                f"{path} is not an R-Mem database: it lacks the tables memories, history or relations.", hint=_HINT
+                f"{path} is not an R-Mem database: it lacks tables or columns of memories, history or relations.",
+                hint=_HINT,
             )
         rows = [*_read_memories(connection, schema)]
         if "archive" in schema:

@@ -277,6 +277,15 @@ def tables_of_rows(connection: sqlite3.Connection) -> list[str]:
     return [name for name, is_index in found if not is_index and not name.startswith(not_own)]
 
 
+def has_tables(path: Path, *names: str) -> bool:
+    """Whether a file is a database with tables of these names; False for one that cannot be read. Blocks."""
+    try:
+        with closing(connect_read_only_blocking(path)) as connection, translate_sqlite_errors(path):
+            return set(names) <= set(tables_of_rows(connection))
+    except InspectorError:
+        return False
+
+
 def any_text(value: bytes) -> str:
     """Decode text of a database; invalid UTF-8 becomes lone surrogates, which encode back unchanged."""
     return value.decode("utf-8", "surrogateescape")

@@ -11,8 +11,9 @@ from support.rmem_file import BEES, BREAD, BREAD_KEY, WHITE_KEY, mila, vector
 from support.small_store import make
 
 from zeroclaw_tui.backends.about import sentences
+from zeroclaw_tui.backends.factory import backend_of_file
 from zeroclaw_tui.backends.lookup import count_facets, entry_with_id
-from zeroclaw_tui.backends.rmem import RMemMemory, is_rmem
+from zeroclaw_tui.backends.rmem import RMemMemory
 from zeroclaw_tui.memory.errors import Corrupt, Unreadable
 from zeroclaw_tui.memory.query import EVERYTHING, EXCERPTS, MemoryFilter, Query, Sort, SortField, Superseded
 from zeroclaw_tui.testing.tools import entries_of, raises
@@ -21,7 +22,7 @@ from zeroclaw_tui.testing.tools import entries_of, raises
 @pytest.mark.parametrize("version", ["0.1.x", "0.2.x", "0.3.0"])
 async def test_each_version_is_known_by_its_tables(tmp_path, opened, version):
     file = mila(tmp_path / "any name at all", version)
-    assert is_rmem(file.path)
+    assert backend_of_file(file.path) == "rmem"
     memory = await opened(file)
     assert version in sentences(memory.about.notices)[0]
     bees = await entry_with_id(memory, BEES)
@@ -105,6 +106,6 @@ async def test_only_plain_tables_of_the_file_itself_are_read(tmp_path):
         "pipe.db": "is not a regular file", "nothing.db": "There is no file",
     }  # fmt: skip
     for name, words in said.items():
-        assert not is_rmem(tmp_path / name)
+        assert backend_of_file(tmp_path / name) is None
         error = await raises(RMemMemory(tmp_path / name).open(), Corrupt if name == "short.db" else Unreadable)
         assert words in error.message, name
