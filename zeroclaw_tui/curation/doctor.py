@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -21,9 +22,8 @@ from zeroclaw_tui.backends.lookup import require_database
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.formats.snapshot import NAME as SNAPSHOT
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.files.database import wal_file, why_not_writable
+from zeroclaw_tui.files.database import is_for_want_of_room, wal_file, why_not_writable
 from zeroclaw_tui.files.disk import (
-    FULL,
     MAKE_ROOM,
     file_size,
     make_folder,
@@ -33,9 +33,8 @@ from zeroclaw_tui.files.disk import (
     work_folder,
 )
 from zeroclaw_tui.files.whole_database import (
-    ProcessUsingFile,
+    check_room,
     copy_database,
-    describe_processes,
     free_bytes,
     processes_using,
     remove_database,
@@ -229,7 +228,7 @@ class Database:
 
     library: Library
     health: Health
-    holders: tuple[ProcessUsingFile, ...] | None
+    holders: tuple[str, ...] | None
     """The other programs that have it open; None where the system does not tell."""
 
     @property
@@ -509,7 +508,7 @@ async def plan_compact(config: MemoryConfig) -> CompactPlan:
     path = config.database
     free = await read_in_thread(path, free_bytes)
     processes = await asyncio.to_thread(processes_using, path)
-    return CompactPlan(path, file_size(path) + file_size(wal_file(path)), free, describe_processes(processes or ()))
+    return CompactPlan(path, file_size(path) + file_size(wal_file(path)), free, ", ".join(processes or ()))
 
 
 async def compact(config: MemoryConfig, now: datetime) -> RepairOutcome:
@@ -563,13 +562,14 @@ def _write_backup(config: MemoryConfig, now: datetime, task: CancellableTask) ->
         target = folder / f"{config.database.name}.{now.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}{_SUFFIX}"
         with work_folder(target) as temp_folder:
             copy = temp_folder / target.name
+            check_room(folder, file_size(config.database) + file_size(wal_file(config.database)))
             copy_database(config.database, copy, task.check)
             os.rename(copy, target)
         sync_folder(folder)
-    except OSError as error:
-        if error.errno in FULL:
+    except (OSError, sqlite3.Error) as error:
+        if is_for_want_of_room(folder, error):
             raise DiskFull(f"Cannot create a backup in {folder}: the disk is full.", hint=MAKE_ROOM) from error
-        message = f"Cannot create a backup in {folder}: {error.strerror}."
+        message = f"Cannot create a backup in {folder}: {getattr(error, 'strerror', None) or error}."
         raise Unreadable(message, hint="Check its permissions.") from error
     # After a clock change, the new backup can look like the oldest; it stays.
     for old in [backup for backup in backups_of(config) if backup != target][MAX_BACKUPS - 1 :]:

@@ -7,6 +7,7 @@ import os
 import sqlite3
 import stat
 import threading
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -45,48 +46,35 @@ _ANOTHER_FILE = "Give the path of a brain.db, a workspace or a ZeroClaw config d
 _OTHER_USER = "Run this as the user that runs ZeroClaw."
 
 
-class _RawDescriptor:
-    """An open descriptor of a file, and how many readers use it."""
-
-    def __init__(self, descriptor: int) -> None:
-        self.descriptor = descriptor
-        self.is_database = False
-        self.users = 0
-
-
-_raw_descriptors: dict[FileIdentity, _RawDescriptor] = {}
+_raw_databases: dict[FileIdentity, int] = {}
+"""The open descriptors of databases."""
+_raw_readers = Counter[int]()
+"""How many readers use a descriptor."""
 _raw_guard = threading.Lock()
-
-
-class ReadOnlyConnection(aiosqlite.Connection):
-    """An aiosqlite connection that says how it was opened."""
-
-    notice: str | None = None
-    """Why the database is read as it was when it was opened; None if it is read as usual."""
 
 
 class UnfinishedWrite(Unreadable):
     """A program ended in the middle of a write and left its rollback journal."""
 
 
-class _Connection(sqlite3.Connection):
+class ReadOnlyConnection(sqlite3.Connection):
+    """A connection that says how it was opened."""
+
     notice: str | None = None
+    """Why the database is read as it was when it was opened; None if it is read as usual."""
 
 
-async def connect_read_only(path: Path) -> ReadOnlyConnection:
-    """Open a database read-only, on a thread of its own. Raises InspectorError kinds.
+async def connect_read_only(path: Path) -> tuple[aiosqlite.Connection, str | None]:
+    """Open a database read-only, on a thread of its own, and give its notice too. Raises InspectorError kinds.
 
     Text that is not valid UTF-8 comes back with surrogate escapes, so reading text never fails.
     """
     # If aiosqlite's own connector fails, its thread may answer an event loop that is closed by then.
     opened = await asyncio.to_thread(connect_read_only_blocking, path)
-    connection = ReadOnlyConnection(lambda: opened, iter_chunk_size=500)
-    await connection
-    connection.notice = opened.notice
-    return connection
+    return await aiosqlite.Connection(lambda: opened, iter_chunk_size=500), opened.notice
 
 
-def connect_read_only_blocking(path: Path) -> _Connection:
+def connect_read_only_blocking(path: Path) -> ReadOnlyConnection:
     """Open a database read-only, for use by one thread at a time. Raises InspectorError kinds.
 
     In a read-only directory SQLite cannot create its -shm file; then the file is read as it is now, and the
@@ -198,17 +186,19 @@ def raw_descriptor(name: str | Path, flags: int = os.O_RDONLY | os.O_CLOEXEC) ->
     """
     with _raw_guard:
         found = os.stat(name, follow_symlinks=not flags & os.O_NOFOLLOW)
-        shared = _raw_descriptors.get((found.st_dev, found.st_ino)) or _newly_opened(name, flags)
-        shared.users += 1
+        shared = _raw_databases.get((found.st_dev, found.st_ino))
+        descriptor = _newly_opened(name, flags) if shared is None else shared
+        is_database = descriptor in _raw_databases.values()
+        _raw_readers[descriptor] += 1
     try:
-        if shared.is_database:
-            os.lseek(shared.descriptor, 0, os.SEEK_SET)
-        yield shared.descriptor
+        if is_database:
+            os.lseek(descriptor, 0, os.SEEK_SET)
+        yield descriptor
     finally:
         with _raw_guard:
-            shared.users -= 1
-            if not shared.is_database:
-                os.close(shared.descriptor)
+            _raw_readers[descriptor] -= 1
+            if not is_database:
+                os.close(descriptor)
 
 
 def raw_bytes(path: Path, size: int) -> bytes:
@@ -300,20 +290,19 @@ def as_text(value: Any) -> str:
     return any_text(value) if isinstance(value, bytes) else str(value)
 
 
-def _newly_opened(name: str | Path, flags: int) -> _RawDescriptor:
-    for identity, shared in list(_raw_descriptors.items()):
-        if not shared.users and not os.fstat(shared.descriptor).st_nlink:
-            os.close(_raw_descriptors.pop(identity).descriptor)
-    opened = _RawDescriptor(os.open(name, flags))
-    found = os.fstat(opened.descriptor)
+def _newly_opened(name: str | Path, flags: int) -> int:
+    for identity, known in list(_raw_databases.items()):
+        if not _raw_readers[known] and not os.fstat(known).st_nlink:
+            os.close(_raw_databases.pop(identity))
+    descriptor = os.open(name, flags)
+    found = os.fstat(descriptor)
     # SQLite takes an empty file for a database too.
-    if stat.S_ISREG(found.st_mode) and os.pread(opened.descriptor, len(DATABASE_HEADER), 0) in (DATABASE_HEADER, b""):
-        opened.is_database = True
-        _raw_descriptors[found.st_dev, found.st_ino] = opened
-    return opened
+    if stat.S_ISREG(found.st_mode) and os.pread(descriptor, len(DATABASE_HEADER), 0) in (DATABASE_HEADER, b""):
+        _raw_databases[found.st_dev, found.st_ino] = descriptor
+    return descriptor
 
 
-def _opened(path: Path, mode: str) -> _Connection:
+def _opened(path: Path, mode: str) -> ReadOnlyConnection:
     connection = _connect(path, mode)
     try:
         connection.execute("PRAGMA query_only = ON")
@@ -327,14 +316,14 @@ def _opened(path: Path, mode: str) -> _Connection:
     return connection
 
 
-def _connect(path: Path, mode: str) -> _Connection:
+def _connect(path: Path, mode: str) -> ReadOnlyConnection:
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?{mode}",
         uri=True,
         timeout=BUSY_SECONDS,
         isolation_level=None,
         check_same_thread=False,
-        factory=_Connection,
+        factory=ReadOnlyConnection,
     )
     connection.text_factory = any_text
     # If another program truncates a file that SQLite has mapped into memory, the system kills this process.

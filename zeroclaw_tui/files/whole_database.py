@@ -7,7 +7,6 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from zeroclaw_tui.files.database import (
@@ -15,11 +14,10 @@ from zeroclaw_tui.files.database import (
     connect_read_only_blocking,
     connect_to_write,
     file_identity,
-    is_for_want_of_room,
     translate_sqlite_errors,
     wal_file,
 )
-from zeroclaw_tui.files.disk import MAKE_ROOM, file_size, is_unfinished, new_file
+from zeroclaw_tui.files.disk import MAKE_ROOM, new_file
 from zeroclaw_tui.memory.errors import DiskFull, Locked, Unreadable
 from zeroclaw_tui.memory.text import one_line
 
@@ -29,42 +27,29 @@ _PAGES_AT_ONCE = 4096
 _SPARE_BYTES = 8 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessUsingFile:
-    """A process that has a database open, and the name of its program."""
+def processes_using(path: Path) -> tuple[str, ...] | None:
+    """List the other processes that have a database or its log open, each as "zeroclaw (process 812)".
 
-    process: int
-    name: str
-
-
-def processes_using(path: Path) -> tuple[ProcessUsingFile, ...] | None:
-    """List the other processes that have a database or its log open; None if the system does not say.
-
-    Linux lists open files in /proc, those of other users' processes only for root.
+    None if the system does not say. Linux lists open files in /proc, those of other users' processes only for root.
     """
     if not (_PROCESSES / "self" / "fd").is_dir():
         return None
     wanted = {identity for file in (path, wal_file(path)) if (identity := file_identity(file)) is not None}
-    found: list[ProcessUsingFile] = []
+    found: list[str] = []
     for process in sorted(int(name) for name in os.listdir(_PROCESSES) if name.isdecimal()):
         # A process may end in the meantime, and other users' processes are closed to us.
         with suppress(OSError):
             opened = (_PROCESSES / str(process) / "fd").iterdir()
             if process != os.getpid() and any(file_identity(file) in wanted for file in opened):
                 name = (_PROCESSES / str(process) / "comm").read_text(errors="replace").strip()
-                found.append(ProcessUsingFile(process, name))
+                found.append(f"{one_line(name)} (process {process})")
     return tuple(found)
-
-
-def describe_processes(found: tuple[ProcessUsingFile, ...]) -> str:
-    """List processes as "zeroclaw (process 812)"."""
-    return ", ".join(f"{one_line(used.name)} (process {used.process})" for used in found)
 
 
 def require_unused(path: Path) -> None:
     """Raise Locked if another process is known to have a database open."""
     if found := processes_using(path):
-        raise Locked(f"{path} is open in {describe_processes(found)}.", hint=_STOP)
+        raise Locked(f"{path} is open in {', '.join(found)}.", hint=_STOP)
 
 
 @contextmanager
@@ -99,26 +84,16 @@ def require_exclusive(path: Path) -> None:
 def copy_database(path: Path, target: Path, check: Callable[..., object]) -> None:
     """Copy a database with its write-ahead log to a new file, 0600, while other programs use it.
 
-    `check` is called now and then, and ends the copy by raising; then nothing is left of it. Raises FileExistsError,
-    DiskFull, and the other InspectorError kinds.
+    `check` is called now and then, and ends the copy by raising; the caller then removes what was written. Raises
+    InspectorError kinds, OSError, sqlite3.Error.
     """
-    check_room(_shown_folder(target), file_size(path) + file_size(wal_file(path)))
-    try:
-        os.close(new_file(target))
-        try:
-            with (
-                closing(connect_read_only_blocking(path)) as source,
-                closing(sqlite3.connect(target, isolation_level=None, check_same_thread=False)) as copy,
-            ):
-                back_up(path, source, copy, check)
-            check()
-        except BaseException:
-            remove_database(target)
-            raise
-    except FileExistsError:
-        raise
-    except (OSError, sqlite3.Error) as error:
-        raise _not_copied(path, target, error) from error
+    os.close(new_file(target))
+    with (
+        closing(connect_read_only_blocking(path)) as source,
+        closing(sqlite3.connect(target, isolation_level=None, check_same_thread=False)) as copy,
+    ):
+        back_up(path, source, copy, check)
+    check()
 
 
 def back_up(path: Path, source: sqlite3.Connection, copy: sqlite3.Connection, check: Callable[..., object]) -> None:
@@ -153,15 +128,3 @@ def free_bytes(connection: sqlite3.Connection) -> int:
     ((pages,),) = connection.execute("PRAGMA freelist_count")
     ((size,),) = connection.execute("PRAGMA page_size")
     return int(pages) * int(size)
-
-
-def _shown_folder(target: Path) -> Path:
-    """The folder of a target that the user knows: an unfinished database is in a work folder of ours."""
-    return target.parent.parent if is_unfinished(target.parent.name) else target.parent
-
-
-def _not_copied(path: Path, target: Path, error: sqlite3.Error | OSError) -> Unreadable:
-    failed = f"{path} could not be copied to {_shown_folder(target)}"
-    if is_for_want_of_room(target.parent, error):
-        return DiskFull(f"{failed}: the disk is full.", hint=MAKE_ROOM)
-    return Unreadable(f"{failed}: {getattr(error, 'strerror', None) or error}.", hint="Check the disk.")

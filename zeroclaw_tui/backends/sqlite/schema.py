@@ -12,7 +12,7 @@ from pathlib import Path
 
 import aiosqlite
 
-from zeroclaw_tui.files.database import ReadOnlyConnection, as_text, translate_sqlite_errors
+from zeroclaw_tui.files.database import as_text, translate_sqlite_errors
 from zeroclaw_tui.files.disk import new_file
 from zeroclaw_tui.memory.errors import Unreadable
 from zeroclaw_tui.memory.text import is_unicode, one_line
@@ -110,7 +110,7 @@ class Schema:
         return NEWEST_VERSION[self.generation]
 
 
-async def read_schema(connection: ReadOnlyConnection, path: Path) -> Schema:
+async def read_schema(connection: aiosqlite.Connection, path: Path) -> Schema:
     """Look at an open database.
 
     Raises Unreadable when it has no memories table, or one that is not ZeroClaw's, and the other InspectorError

@@ -12,6 +12,8 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import aiosqlite
+
 from zeroclaw_tui.backends.about import About, Notice
 from zeroclaw_tui.backends.base import Entries, check_writable
 from zeroclaw_tui.backends.cancellation import ReadWorkerPool, run_cancellable, wait_until_done
@@ -23,7 +25,6 @@ from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.config.locations import has_markdown
 from zeroclaw_tui.files.database import (
     FileIdentity,
-    ReadOnlyConnection,
     UnfinishedWrite,
     as_text,
     connect_read_only,
@@ -72,7 +73,7 @@ class SqliteMemory(SqlMemory):
         self.path = path
         self.about = replace(self.about, location=str(path), path=path)
         self._asked_read_only = read_only
-        self._connection: ReadOnlyConnection | None = None
+        self._connection: aiosqlite.Connection | None = None
         self._file: FileIdentity | None = None
         self._seen_version: int | None = None
         self._changes = 0
@@ -116,7 +117,7 @@ class SqliteMemory(SqlMemory):
         """
         # Looked at before the connection, so that a file that takes this one's place in between is opened again.
         file = file_identity(self.path)
-        connection, taken_back = await self._connected()
+        connection, notice, taken_back = await self._connected()
         try:
             schema = await read_schema(connection, self.path)
         except BaseException:
@@ -130,11 +131,11 @@ class SqliteMemory(SqlMemory):
             generation=schema.generation,
             newest_version=schema.newest_version,
             not_opened_because=schema.read_only_because if schema.hydrate_made else None,
-            notices=tuple(map(Notice, filter(None, (taken_back, connection.notice, schema.read_only_because)))),
+            notices=tuple(map(Notice, filter(None, (taken_back, notice, schema.read_only_because)))),
         )
         because = (
             schema.read_only_because
-            or (_FOLDER_READ_ONLY if connection.notice else None)
+            or (_FOLDER_READ_ONLY if notice else None)
             or why_not_writable(self.path)
             or (ASKED_READ_ONLY if self._asked_read_only else None)
         )
@@ -290,15 +291,15 @@ class SqliteMemory(SqlMemory):
 
         await self._find(look, select.filter)
 
-    async def _connected(self) -> tuple[ReadOnlyConnection, str]:
-        """A connection, and what had to be done to the file for it."""
+    async def _connected(self) -> tuple[aiosqlite.Connection, str | None, str]:
+        """A connection with its notice, and what had to be done to the file for it."""
         try:
-            return await connect_read_only(self.path), ""
+            return *await connect_read_only(self.path), ""
         except UnfinishedWrite:
             if self._asked_read_only or why_not_writable(self.path):
                 raise
         await asyncio.to_thread(roll_back_hot_journal, self.path)
-        return await connect_read_only(self.path), _TAKEN_BACK
+        return *await connect_read_only(self.path), _TAKEN_BACK
 
     async def _fetch(self, statement: str, values: Sequence[Any] = ()) -> Sequence[Any]:
         """The rows of a statement that reads."""
