@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Self
 
 from zeroclaw_tui.backends.about import Notice
 from zeroclaw_tui.backends.base import Contents, ReloadedMemory, SearchedMemory
+from zeroclaw_tui.files.disk import file_stamps
 from zeroclaw_tui.memory.errors import Refused, UsageError
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ class ForeignFile(SearchedMemory, ReloadedMemory[Contents]):
         await self._loaded()
 
     async def _state(self) -> object:
-        return await asyncio.to_thread(_stamp_of, self.path)
+        # SQLite makes an empty log when it reads, which changes nothing.
+        return await asyncio.to_thread(lambda: file_stamps((self.path, f"{os.path.realpath(self.path)}-wal")))
 
     async def _load(self) -> Contents:
         contents = await asyncio.to_thread(self.read)
@@ -81,17 +83,3 @@ def key_of(prefix: str, id: str) -> str:
     if re.fullmatch(r"[0-9a-f]{12,}", digits) is None:
         digits = hashlib.sha256(id.encode("utf-8", "surrogatepass")).hexdigest()
     return f"{prefix}_{digits[:_KEY_DIGITS]}"
-
-
-def _stamp_of(path: Path) -> object:
-    """What differs after each change of a file, or of the write-ahead log of a database."""
-    stamps = []
-    for name in (str(path), f"{os.path.realpath(path)}-wal"):
-        try:
-            found = os.stat(name)
-        except OSError:
-            continue
-        # SQLite makes an empty log when it reads, which changes nothing.
-        if found.st_size:
-            stamps.append((found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns))
-    return tuple(stamps)

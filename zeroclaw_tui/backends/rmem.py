@@ -105,23 +105,6 @@ class Contents(Loaded):
         return groups
 
 
-def read_contents(path: Path) -> Contents:
-    """Read all memories in one transaction. Blocks. Raises Unreadable, Corrupt, Locked."""
-    with _opened(path) as connection:
-        connection.execute("BEGIN")
-        schema = _read_schema(connection)
-        if schema is None:
-            raise Unreadable(
-                f"{path} is not an R-Mem database: it lacks tables or columns of memories, history or relations.",
-                hint=_HINT,
-            )
-        rows = [*_read_memories(connection, schema)]
-        if "archive" in schema:
-            rows += _read_archive(connection, schema)
-        rows += _read_relations(connection, schema)
-    return Contents(tuple(row.entry for row in rows), rows, schema)
-
-
 @contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     try:
@@ -391,7 +374,18 @@ class RMemMemory(ForeignFile[Contents]):
         return Upkeep(history=self)
 
     def read(self) -> Contents:
-        return read_contents(self.path)
+        """Read all memories in one transaction."""
+        with _opened(self.path) as connection:
+            connection.execute("BEGIN")
+            schema = _read_schema(connection)
+            if schema is None:
+                missing = "it lacks tables or columns of memories, history or relations"
+                raise Unreadable(f"{self.path} is not an R-Mem database: {missing}.", hint=_HINT)
+            rows = [*_read_memories(connection, schema)]
+            if "archive" in schema:
+                rows += _read_archive(connection, schema)
+            rows += _read_relations(connection, schema)
+        return Contents(tuple(row.entry for row in rows), rows, schema)
 
     def describe(self, contents: Contents) -> Iterator[str]:
         yield f"This is the store of R-Mem {contents.version}: {NOT_READ}"

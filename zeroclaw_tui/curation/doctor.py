@@ -562,7 +562,7 @@ def _write_backup(config: MemoryConfig, now: datetime, task: CancellableTask) ->
         target = folder / f"{config.database.name}.{now.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}{_SUFFIX}"
         with work_folder(target) as temp_folder:
             copy = temp_folder / target.name
-            check_room(folder, file_size(config.database) + file_size(wal_file(config.database)))
+            check_room(config.database, copies=1, folder=folder)
             copy_database(config.database, copy, task.check)
             os.rename(copy, target)
         sync_folder(folder)

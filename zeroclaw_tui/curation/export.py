@@ -13,10 +13,8 @@ from zeroclaw_tui.curation.formats import csv_file, jsonl, notes
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer.comparison import KnownVectors, Stopped
 from zeroclaw_tui.files.disk import (
-    copy_owner_and_mode,
+    put_in_place,
     remove_stale_temp_files,
-    rename_exclusive,
-    sync_folder,
     temp_file,
 )
 from zeroclaw_tui.memory.change import ProgressCallback, Row
@@ -116,7 +114,7 @@ async def export_file(
         with temp_file(target) as (temp_path, handle):
             with os.fdopen(handle, "wb", buffering=1 << 20, closefd=False) as out:
                 outcome = await export_memories(library, filter, out, format, vectors=vectors, on_progress=on_progress)
-            await asyncio.to_thread(_put_in_place, temp_path, handle, target, overwrite=overwrite)
+            await asyncio.to_thread(put_in_place, temp_path, handle, target, replaces=overwrite)
     except FileExistsError as error:
         raise _exists(path) from error
     except OSError as error:
@@ -151,17 +149,6 @@ def _target(library: Library, path: Path, *, overwrite: bool) -> Path:
     if os.path.lexists(target) and not overwrite:
         raise _exists(path)
     return target
-
-
-def _put_in_place(temp_path: Path, handle: int, target: Path, *, overwrite: bool) -> None:
-    """Raises FileExistsError where another program wrote the file in the meantime."""
-    copy_owner_and_mode(handle, target)
-    os.fsync(handle)
-    if overwrite:
-        temp_path.replace(target)
-    else:
-        rename_exclusive(temp_path, target)
-    sync_folder(target.parent)
 
 
 def _exists(path: Path) -> Refused:

@@ -11,7 +11,7 @@ import fcntl
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
@@ -70,6 +70,21 @@ def file_size(path: Path) -> int:
         return path.stat().st_size
     except FileNotFoundError:
         return 0
+
+
+def file_stamps(paths: Iterable[str | Path]) -> tuple[object, ...]:
+    """Give what differs after each change of some files: path, device, inode, size and time of writing.
+
+    A file that is empty, missing or unreadable has none of them but the path.
+    """
+    stamps: list[object] = []
+    for path in paths:
+        stamp: tuple[int, ...] = ()
+        with suppress(OSError):
+            found = os.stat(path)
+            stamp = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns) if found.st_size else ()
+        stamps.append((str(path), stamp))
+    return tuple(stamps)
 
 
 def names_in(folder: Path) -> list[str]:
@@ -301,6 +316,20 @@ def rename_exclusive(temp: Path, target: Path) -> None:
         if os.path.lexists(target):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from error
         temp.rename(target)
+
+
+def put_in_place(temp: Path, handle: int, target: Path, *, replaces: bool) -> None:
+    """Make a temporary file durable, and give it the name of `target`, with its owner and mode if it `replaces` that.
+
+    Raises FileExistsError if it does not and there is one, OSError, and Refused if the target is another user's.
+    """
+    copy_owner_and_mode(handle, target)
+    os.fsync(handle)
+    if replaces:
+        temp.replace(target)
+    else:
+        rename_exclusive(temp, target)
+    sync_folder(target.parent)
 
 
 def sync_folder(folder: Path) -> None:

@@ -17,7 +17,7 @@ from zeroclaw_tui.files.database import (
     translate_sqlite_errors,
     wal_file,
 )
-from zeroclaw_tui.files.disk import MAKE_ROOM, new_file
+from zeroclaw_tui.files.disk import MAKE_ROOM, file_size, new_file
 from zeroclaw_tui.memory.errors import DiskFull, Locked, Unreadable
 from zeroclaw_tui.memory.text import one_line
 
@@ -106,8 +106,9 @@ def back_up(path: Path, source: sqlite3.Connection, copy: sqlite3.Connection, ch
     source.execute("ROLLBACK")
 
 
-def check_room(folder: Path, needed: int) -> None:
-    """Raise DiskFull if a folder's disk has less than the needed bytes and a reserve."""
+def check_room(path: Path, *, copies: int, folder: Path) -> None:
+    """Raise DiskFull if a folder's disk has no room for so many copies of a database and its log, and a reserve."""
+    needed = copies * (file_size(path) + file_size(wal_file(path)))
     try:
         free = shutil.disk_usage(folder).free
     except OSError as error:

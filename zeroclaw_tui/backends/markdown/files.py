@@ -172,19 +172,6 @@ def _stem_of(path: Path) -> str:
     return path.stem if is_unicode(path.stem) else "unknown"
 
 
-def signature(files: Iterable[NoteFile]) -> object:
-    """What changes when a file does: name, time of writing in ns, size and inode of each."""
-    return tuple((str(note.path), _state_of_file(note.path)) for note in files)
-
-
-def _state_of_file(path: Path) -> object:
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_mtime_ns, status.st_size, status.st_ino
-
-
 @dataclass(frozen=True)
 class Notes(Loaded):
     """All entries as ZeroClaw lists them: newest file name first, each file's lines in order."""

@@ -30,14 +30,13 @@ from zeroclaw_tui.backends.markdown.files import (
     Sources,
     find_files,
     read_notes,
-    signature,
     version_of_line,
 )
 from zeroclaw_tui.backends.markdown.write import NoteChanges
 from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.config.locations import CORE_NAME, notes_root
 from zeroclaw_tui.config.memory_config import agent_folders
-from zeroclaw_tui.files.disk import is_folder, make_folder
+from zeroclaw_tui.files.disk import file_stamps, is_folder, make_folder
 from zeroclaw_tui.memory.change import (
     ApplyResult,
     Change,
@@ -183,7 +182,7 @@ class MarkdownMemory(SearchedMemory, ReloadedMemory[Notes]):
         return version_of_line(row.entry())
 
     async def _state(self) -> object:
-        return await asyncio.to_thread(lambda: signature(find_files(self._folders)))
+        return await asyncio.to_thread(lambda: file_stamps(note.path for note in find_files(self._folders)))
 
     async def _load(self) -> Notes:
         return await asyncio.to_thread(lambda: read_notes(find_files(self._folders)))

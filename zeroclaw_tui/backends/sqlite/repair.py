@@ -27,12 +27,10 @@ from zeroclaw_tui.files.database import (
     wal_file,
 )
 from zeroclaw_tui.files.disk import (
-    copy_owner_and_mode,
     file_size,
     make_folder,
+    put_in_place,
     remove_stale_temp_files,
-    rename_exclusive,
-    sync_folder,
     work_folder,
 )
 from zeroclaw_tui.files.whole_database import back_up, check_room, exclusive_connection, require_unused
@@ -98,7 +96,7 @@ def compact_database(path: Path, task: CancellableTask) -> int:
     SQLite does each step wholly or not at all, so that an end at any moment leaves a whole database. Raises Locked, and
     Unreadable without room.
     """
-    check_room(path.parent, 3 * _size(path))
+    check_room(path, copies=3, folder=path.parent)
     with translate_sqlite_errors(path), exclusive_connection(path) as connection, task.interrupting(connection):
         has_index = bool(connection.execute(_HAS_INDEX).fetchone()[0])
         if has_index:
@@ -110,10 +108,6 @@ def compact_database(path: Path, task: CancellableTask) -> int:
             connection.execute(_REBUILD)
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         return int(connection.execute("SELECT count(*) FROM memories").fetchone()[0])
-
-
-def _size(path: Path) -> int:
-    return file_size(path) + file_size(wal_file(path))
 
 
 def repair_hydrated(writing: SqliteWriter) -> None:
@@ -171,7 +165,7 @@ def replace_index(path: Path, task: CancellableTask) -> None:
     leaves the old contents or the new ones. Raises Locked while another program has the database open, DiskFull, and
     Corrupt where more than the index is damaged.
     """
-    check_room(path.parent, 3 * _size(path))
+    check_room(path, copies=3, folder=path.parent)
     with (
         translate_sqlite_errors(path),
         exclusive_connection(path) as connection,
@@ -232,13 +226,7 @@ def make_database(path: Path, generation: str, rows: Sequence[Row] = (), now: st
             with new_database(made, generation, now=now, default_agent_id=next(given, None)) as connection:
                 _insert(connection, rows)
             with made.open("rb") as file:
-                copy_owner_and_mode(file.fileno(), target)
-                os.fsync(file.fileno())
-            if target.exists():
-                made.replace(target)
-            else:
-                rename_exclusive(made, target)
-            sync_folder(target.parent)
+                put_in_place(made, file.fileno(), target, replaces=target.exists())
     except FileExistsError as error:
         raise Refused(f"There is a file {target} already.", hint="Open that one.") from error
     except (OSError, sqlite3.Error) as error:

@@ -244,14 +244,10 @@ def new_database(
             connection.execute("INSERT INTO schema_version VALUES ('memories', 1, ?)", (now,))
         yield connection
         connection.execute("COMMIT")
-        _finish(connection)
-
-
-def _finish(connection: sqlite3.Connection) -> None:
-    """Fold in the log while its failures are still reported: SQLite keeps them to itself when it closes a database."""
-    ((is_busy, *_),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    if is_busy:
-        raise sqlite3.OperationalError("another program has it open")
-    ((found, *_), *_) = connection.execute("PRAGMA quick_check(1)").fetchall()
-    if found != "ok":
-        raise sqlite3.DatabaseError(f"its pages are not whole: {found}")
+        # While failures are still reported: SQLite keeps them to itself when it closes a database.
+        ((is_busy, *_),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        if is_busy:
+            raise sqlite3.OperationalError("another program has it open")
+        ((found, *_), *_) = connection.execute("PRAGMA quick_check(1)").fetchall()
+        if found != "ok":
+            raise sqlite3.DatabaseError(f"its pages are not whole: {found}")

@@ -390,27 +390,22 @@ class SqliteMemory(SqlMemory):
 
         Works in a store that is read-only because of what it repairs. Raises Locked, Refused.
         """
-        from zeroclaw_tui.backends.sqlite.repair import fold_log, repair_hydrated
+        from zeroclaw_tui.backends.sqlite.repair import fold_log, rebuild_index, repair_hydrated, replace_index
         from zeroclaw_tui.backends.sqlite.write import SqliteWriter
 
         match what:
             case "rebuild keyword index":
-                await self._rebuild_index()
+                try:
+                    await self.write(rebuild_index)
+                except Corrupt:
+                    async with self.disconnected():
+                        await run_cancellable(replace_index, self.path)
             case "repair hydrated database":
                 # Also where the store is read-only because of what this repairs.
                 await SqliteWriter(self.path, self.schema).run(repair_hydrated)
             case "fold in write-ahead log":
                 await asyncio.to_thread(fold_log, self.path)
         await self.reopen()
-
-    async def _rebuild_index(self) -> None:
-        from zeroclaw_tui.backends.sqlite.repair import rebuild_index, replace_index
-
-        try:
-            await self.write(rebuild_index)
-        except Corrupt:
-            async with self.disconnected():
-                await run_cancellable(replace_index, self.path)
 
     async def check_model(self, provider: str, model: str, dimensions: int) -> None:
         """Raise Refused if the store names another model as that of its vectors (memory_meta, ZeroClaw >= 0.8.3)."""

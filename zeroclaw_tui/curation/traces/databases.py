@@ -26,7 +26,6 @@ from zeroclaw_tui.files.database import (
     tables_of_rows,
     transaction,
     translate_sqlite_errors,
-    wal_file,
 )
 from zeroclaw_tui.files.disk import file_size
 from zeroclaw_tui.files.whole_database import check_room, exclusive_connection
@@ -248,7 +247,7 @@ def wipe(path: Path) -> None:
     An FTS5 index keeps deleted words until it is rebuilt or optimized (https://sqlite.org/fts5.html, 6.9), and VACUUM
     may renumber the rows it points at. Raises Locked where another program has it open; Unreadable without room.
     """
-    check_room(path.parent, 3 * (file_size(path) + file_size(wal_file(path))))
+    check_room(path, copies=3, folder=path.parent)
     with translate_sqlite_errors(path), exclusive_connection(path) as connection:
         connection.execute("PRAGMA secure_delete = ON").fetchall()
         connection.execute("VACUUM")
