@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from zeroclaw_tui.backends.writing import Operation, OwnedKey, Reason, RowWriter
+from zeroclaw_tui.backends.writing import OwnedKey, Reason, RowWriter
 from zeroclaw_tui.memory.change import (
     CONFLICTS_LISTED,
     ApplyResult,
@@ -323,10 +323,10 @@ class Batch:
             self.conflicting |= set() if left_out.before is None else {self.writer.identity(left_out.before)}
         self.tally.add_conflict(RowConflict(wanted, existing, reason), skipped=skipped)
 
-    def operations(self) -> list[Operation]:
-        """What the changes come to together, one operation for each row."""
+    def net_changes(self) -> list[RowChange]:
+        """What the changes come to together, one for each row."""
         rows = ((self._before.get(name), self._now.get(name)) for name in self._changed)
-        return [Operation(before, now) for before, now in rows if before or now]
+        return [RowChange(before, now) for before, now in rows if before or now]
 
     def adopt(self, rows: Mapping[str, Row]) -> None:
         """Take new rows as the store completed or wrote them; one that was replaced later stays as it was meant."""

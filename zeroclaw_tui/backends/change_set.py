@@ -133,13 +133,13 @@ class ChangeSet:
         found.tally.written += sum(change.table != AGENTS for change in others)
         if dry_run:
             return found
-        found.adopt(await writer.prepare([one.new for one in found.operations() if one.new is not None]))
-        operations = found.operations()
+        found.adopt(await writer.prepare([one.after for one in found.net_changes() if one.after is not None]))
+        changes = found.net_changes()
         agents = [change for change in (*added, *found.agents) if change is not None]
         if not writer.is_transactional:
             await self._record(writer, [*agents, *found.journal])
         try:
-            written = await writer.write(operations) if operations else {}
+            written = await writer.write(changes) if changes else {}
         except WriteConflict:
             if self._journal is not None and not writer.is_transactional:
                 await writer.blocking(self._journal.withdraw)

@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.matching import require_unique_ids
-from zeroclaw_tui.backends.writing import Operation, OwnedKey, RowWriter
-from zeroclaw_tui.memory.change import Draft, Edit, Row, RowVersion, See, Value
+from zeroclaw_tui.backends.writing import OwnedKey, RowWriter
+from zeroclaw_tui.memory.change import Draft, Edit, Row, RowChange, RowVersion, See, Value
 from zeroclaw_tui.memory.entry import column_text
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import ENTRIES, MemoryFilter, Query
@@ -148,9 +148,9 @@ class TraitWriter(RowWriter):
         values: dict[str, Value] = {name: row.values.get(name) for name in self._stored}
         return Row("", {name: value for name, value in values.items() if value is not None})
 
-    async def write(self, operations: Sequence[Operation]) -> Mapping[str, Row]:
+    async def write(self, changes: Sequence[RowChange]) -> Mapping[str, Row]:
         """Store what is new, then forget the keys that are left over."""
-        new = {one.new.key: one.new for one in operations if one.new is not None}
+        new = {one.after.key: one.after for one in changes if one.after is not None}
         entries = [row.entry() for row in new.values()]
         store_batch = getattr(self._store, "store_batch", None)
         if store_batch is not None and entries and all(entry.session_id is None for entry in entries):
@@ -158,9 +158,9 @@ class TraitWriter(RowWriter):
         else:
             for entry in entries:
                 await self._store.store(entry.key, entry.content, entry.category, entry.session_id)
-        for operation in operations:
-            if operation.existing is not None and operation.existing.key not in new:
-                await self._store.forget(operation.existing.key)
+        for change in changes:
+            if change.before is not None and change.before.key not in new:
+                await self._store.forget(change.before.key)
         written = {row.key: row for row in await self.read((), [(None, key) for key in new])} if new else {}
         for key, row in new.items():
             if key not in written:

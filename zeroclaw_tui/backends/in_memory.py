@@ -13,8 +13,8 @@ from zeroclaw_tui.backends.about import About
 from zeroclaw_tui.backends.base import RowMemory, Scored
 from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.backends.matching import filter_entries
-from zeroclaw_tui.backends.writing import Operation, OwnedKey, RowWriter
-from zeroclaw_tui.memory.change import Draft, Edit, Row, RowVersion
+from zeroclaw_tui.backends.writing import OwnedKey, RowWriter
+from zeroclaw_tui.memory.change import Draft, Edit, Row, RowChange, RowVersion
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.recall import ScoredEntry
@@ -104,10 +104,10 @@ class InMemoryWriter(RowWriter):
     async def prepare(self, rows: Sequence[Row]) -> Mapping[str, Row]:
         return {row.id: replace(row, handle=self._memory.free_handle(row.entry())) for row in rows}
 
-    async def write(self, operations: Sequence[Operation]) -> Mapping[str, Row]:
-        for operation in operations:
-            if operation.existing is not None:
-                del self._entries[operation.existing.entry().handle]
-        new = [operation.new.entry() for operation in operations if operation.new is not None]
+    async def write(self, changes: Sequence[RowChange]) -> Mapping[str, Row]:
+        for change in changes:
+            if change.before is not None:
+                del self._entries[change.before.entry().handle]
+        new = [change.after.entry() for change in changes if change.after is not None]
         self._entries |= {entry.handle: entry for entry in new}
         return {}

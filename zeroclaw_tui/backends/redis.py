@@ -28,8 +28,8 @@ from zeroclaw_tui.backends.base import ReloadedMemory, Scored, T
 from zeroclaw_tui.backends.fallback import ignored_parts
 from zeroclaw_tui.backends.loaded import Loaded, order_by_time
 from zeroclaw_tui.backends.tables import local_now
-from zeroclaw_tui.backends.writing import Operation, OwnedKey, RowWriter, Work, WriteConflict
-from zeroclaw_tui.memory.change import Draft, Edit, Row, RowVersion, Value
+from zeroclaw_tui.backends.writing import OwnedKey, RowWriter, Work, WriteConflict
+from zeroclaw_tui.memory.change import Draft, Edit, Row, RowChange, RowVersion, Value
 from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, MemoryEntry, column_text
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NotReachable, Refused, UsageError
 from zeroclaw_tui.memory.query import ENTRIES, NEWEST_STORED, MemoryFilter, Query
@@ -370,10 +370,10 @@ class RedisWriter(RowWriter):
             row = with_values(row, key=row.values["key"])
         return with_values(row, id=str(uuid.uuid4())) if new_id else row
 
-    async def write(self, operations: Sequence[Operation]) -> Mapping[str, Row]:
+    async def write(self, changes: Sequence[RowChange]) -> Mapping[str, Row]:
         """Write all of them, if each document still is what was read and each new key is free."""
-        old = {one.existing.key: one.existing for one in operations if one.existing is not None}
-        new = {one.new.key: one.new for one in operations if one.new is not None}
+        old = {one.before.key: one.before for one in changes if one.before is not None}
+        new = {one.after.key: one.after for one in changes if one.after is not None}
         async with self._client.pipeline(transaction=True) as pipeline:
             await pipeline.watch(*map(_name_of, old.keys() | new.keys()))
             present = await _values(pipeline, old.keys() | new.keys())

@@ -14,7 +14,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from zeroclaw_tui.backends.writing import Operation, OwnedKey, RowWriter
+from zeroclaw_tui.backends.writing import OwnedKey, RowWriter
 from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.memory.change import AGENTS, Change, Draft, Edit, Row, RowChange, RowVersion, Value, Vector
 from zeroclaw_tui.memory.days import moment
@@ -225,17 +225,17 @@ class TableWriter(RowWriter):
             return Row(new, {**values, "id": new}, row.handle, alias, row.table)
         return Row(row.id, values, row.handle, alias, row.table)
 
-    async def write(self, operations: Sequence[Operation]) -> Mapping[str, Row]:
+    async def write(self, changes: Sequence[RowChange]) -> Mapping[str, Row]:
         """Delete, update, insert. A row whose new key another one still has is deleted and inserted again."""
 
         def place(row: Row) -> OwnedKey:
             return self.owner(row), row.key
 
-        taken = {place(one.existing) for one in operations if one.existing is not None}
+        taken = {place(one.before) for one in changes if one.before is not None}
         deleted: list[Row] = []
         changed: list[tuple[Row, Row]] = []
         inserted: list[Row] = []
-        for existing, new in ((one.existing, one.new) for one in operations):
+        for existing, new in ((one.before, one.after) for one in changes):
             if new is None:
                 deleted += [] if existing is None else [existing]
             elif existing is None:

@@ -10,7 +10,6 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -31,14 +30,6 @@ OwnedKey = tuple[str | None, str]
 
 class WriteConflict(Exception):
     """Another program has written a row between its comparison and the write; nothing of the batch was written."""
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """A row to put in place of another: no `new` deletes, no `existing` inserts."""
-
-    existing: Row | None
-    new: Row | None
 
 
 class RowWriter(ABC):
@@ -123,8 +114,8 @@ class RowWriter(ABC):
         return {}
 
     @abstractmethod
-    async def write(self, operations: Sequence[Operation]) -> Mapping[str, Row]:
-        """Write operations, each of another identity, in an order that lets rows exchange their keys.
+    async def write(self, changes: Sequence[RowChange]) -> Mapping[str, Row]:
+        """Put rows in place of others, each of another identity, in an order that lets rows exchange their keys.
 
         Returns new rows as the store has them, by identity; one that is left out is as it was given. Raises
         WriteConflict.

@@ -36,7 +36,7 @@ from zeroclaw_tui.backends.qdrant.client import (
 )
 from zeroclaw_tui.backends.tables import sanitised, utc_now
 from zeroclaw_tui.backends.upkeep import Upkeep
-from zeroclaw_tui.backends.writing import Operation, OwnedKey, RowWriter, Work
+from zeroclaw_tui.backends.writing import OwnedKey, RowWriter, Work
 from zeroclaw_tui.config.memory_config import MemoryConfig, shown
 from zeroclaw_tui.embeddings.base import Embedder, InputRejectedError
 from zeroclaw_tui.embeddings.endpoint import embed_each
@@ -252,11 +252,11 @@ class QdrantWriter(RowWriter):
             for row, vector in zip(missing, vectors, strict=True)
         }
 
-    async def write(self, operations: Sequence[Operation]) -> Mapping[str, Row]:
+    async def write(self, changes: Sequence[RowChange]) -> Mapping[str, Row]:
         """Write all new points, then delete the others, then read what Qdrant has."""
-        rows = [one.new for one in operations if one.new is not None]
+        rows = [one.after for one in changes if one.after is not None]
         await self._client.write("/points", [point_of_row(row) for row in rows])
-        deleted = [parse_id(one.existing.id) for one in operations if one.new is None and one.existing is not None]
+        deleted = [parse_id(one.before.id) for one in changes if one.after is None and one.before is not None]
         if deleted:
             await self._client.request("POST", "/points/delete?wait=true", {"points": deleted})
         found = {row.id: row for row in await self.read(rows, ())} if rows else {}

@@ -24,10 +24,10 @@ from zeroclaw_tui.backends.sqlite.table import (
     fold_in,
 )
 from zeroclaw_tui.backends.tables import TableWriter, local_now
-from zeroclaw_tui.backends.writing import Operation, OwnedKey
+from zeroclaw_tui.backends.writing import OwnedKey
 from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.files.whole_database import processes_using
-from zeroclaw_tui.memory.change import AGENTS, MEMORIES, Row, RowVersion, Value, Vector
+from zeroclaw_tui.memory.change import AGENTS, MEMORIES, Row, RowChange, RowVersion, Value, Vector
 from zeroclaw_tui.memory.errors import UNCONFIRMED, Refused, SearchInterrupted
 from zeroclaw_tui.scoring.profiles import USUAL
 
@@ -218,10 +218,10 @@ class SqliteWriter(TableWriter):
         self.notes[f"Stored without its vector, since the vectors here come from another model ({theirs})."] = None
         return None
 
-    async def write(self, operations: Sequence[Operation]) -> Mapping[str, Row]:
+    async def write(self, changes: Sequence[RowChange]) -> Mapping[str, Row]:
         """The keyword index follows its triggers. Raises Refused if one is missing."""
         check_index(self.connection)
-        return await super().write(operations)
+        return await super().write(changes)
 
     async def delete(self, rows: Sequence[Row]) -> None:
         self.memories.delete([row.handle for row in rows])
