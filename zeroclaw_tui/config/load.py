@@ -113,7 +113,7 @@ def load_config(
         storage=storage,
         values=own | notes.table(document, "memory"),
         sources=notes.sources,
-        warnings=tuple(notes.warnings),
+        warnings=tuple(notes.concerns),
         concerns=notes.concerns,
         **agents,
         **{name: memory[name] for name in _DIRECT},

@@ -272,20 +272,17 @@ class _Place(NamedTuple):
     rule: str
 
     def of_file(self) -> Install:
-        given = self.given
+        given, root = self.given, self.given.parent
         if given.name == CONFIG_NAME:
-            return _Rule(self.rule, given.parent).installs()[0]
+            return _Rule(self.rule, root).installs()[0]
         if given.suffix == ".md":
-            root = given.parent.parent if given.parent.name == "memory" else given.parent
+            root = root.parent if root.name == DAILY_FOLDER else root
             if not has_markdown(root):
                 raise Unreadable(f"{given} is no memory: ZeroClaw reads {CORE_NAME} and {DAILY_FOLDER}/*.md alone.")
             return self.of_root(root)
-        root = given.parent
-        if given.name == "brain.db" and root.name == "memory":
-            root = root.parent
-        elif given.name != "memory.db":
-            return self.lone(root, given)
-        attached = self.attached(root)
+        is_brain = given.name == "brain.db" and root.name == "memory"
+        root = root.parent if is_brain else root
+        attached = self.attached(root) if is_brain or given.name == "memory.db" else None
         return attached if attached is not None and attached.database == given else self.lone(root, given)
 
     def of_folder(self) -> Install:

@@ -152,14 +152,12 @@ class Notes:
 
     def __init__(self) -> None:
         self.sources: dict[str, str] = {}
-        self.warnings: list[str] = []
         self.concerns: dict[str, Concern] = {}
+        """The warnings in their order, each with what it is about."""
 
     def warn(self, sentence: str, concern: Concern = "file") -> None:
         """Add a sentence, once."""
-        if sentence not in self.warnings:
-            self.warnings.append(sentence)
-            self.concerns[sentence] = concern
+        self.concerns.setdefault(sentence, concern)
 
     def unknown(self, name: str, place: str, known: Iterable[str]) -> None:
         """Warn of a key that no ZeroClaw version has, with the one probably meant."""

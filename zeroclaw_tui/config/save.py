@@ -66,10 +66,11 @@ def save_config(config_file: Path, before: bytes | None, after: bytes, own_dir: 
         with translate_os_errors(own_dir):
             backup = None if before is None else make_backup(own_dir, before, now)
         _check_unchanged(config_file, target, before)
-        if before is None:
-            _rename_new(temporary, target)
-        else:
-            temporary.replace(target)
+        try:
+            rename = rename_exclusive if before is None else Path.replace
+            rename(temporary, target)
+        except FileExistsError as error:
+            raise Refused(f"{target} was created by another program while you were answering.", hint=_AGAIN) from error
     # The file is replaced by now; an error here would say that it is not.
     with suppress(OSError, Unreadable):
         sync_folder(target.parent)
@@ -88,13 +89,6 @@ def _check_unchanged(config_file: Path, target: Path, before: bytes | None) -> N
         happened = "removed" if found is None else "" if is_same else "changed by another program"
     if happened:
         raise Refused(f"{config_file} was {happened} while you were answering.", hint=_AGAIN)
-
-
-def _rename_new(temporary: Path, target: Path) -> None:
-    try:
-        rename_exclusive(temporary, target)
-    except FileExistsError as error:
-        raise Refused(f"{target} was created by another program while you were answering.", hint=_AGAIN) from error
 
 
 def _check_writable(target: Path) -> None:
