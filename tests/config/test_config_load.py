@@ -14,6 +14,7 @@ from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.schema import MEMORY_KEYS
 
+THIRD = "schema_version = 3\n"
 BASE = '[memory]\nbackend = "sqlite"\nauto_save = true\n'
 
 
@@ -147,41 +148,28 @@ def test_odd_schema_is_reported(tmp_path: Path, value: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "backend", "alias", "in_zeroclaw"),
+    ("start", "written", "backend", "alias", "in_zeroclaw"),
     [
-        ("sqlite", "sqlite", None, "sqlite"),
-        (" SQLite ", "sqlite", None, "sqlite"),
-        ("markdown", "markdown", None, "markdown"),
-        ("none", "none", None, "none"),
-        ("lucid", "lucid", None, "lucid"),
-        ("redis", "redis", None, "markdown"),
-        ("sqlite.main", "sqlite", "main", "markdown"),
-        ("", "", None, "markdown"),
+        ("", "sqlite", "sqlite", None, "sqlite"),
+        ("", " SQLite ", "sqlite", None, "sqlite"),
+        ("", "markdown", "markdown", None, "markdown"),
+        ("", "none", "none", None, "none"),
+        ("", "lucid", "lucid", None, "lucid"),
+        ("", "redis", "redis", None, "markdown"),
+        ("", "sqlite.main", "sqlite", "main", "markdown"),
+        ("", "", "", None, "markdown"),
+        (THIRD, "sqlite.main", "sqlite", "main", "sqlite"),
+        (THIRD, "SQLite.Main", "sqlite", "Main", "sqlite"),
+        (THIRD, "sqlite", "sqlite", None, "sqlite"),
+        (THIRD, "redis.x", "redis", "x", "markdown"),
     ],
 )
-def test_backend_of_the_old_generation(
-    tmp_path: Path, written: str, backend: str, alias: str | None, in_zeroclaw: str
+def test_the_backend_and_what_zeroclaw_makes_of_it(
+    tmp_path: Path, start: str, written: str, backend: str, alias: str | None, in_zeroclaw: str
 ) -> None:
-    config = load(tmp_path, f'[memory]\nbackend = "{written}"\nauto_save = true\n')
+    config = load(tmp_path, f'{start}[memory]\nbackend = "{written}"\nauto_save = true\n')
     assert (config.backend, config.alias, config.zeroclaw_backend) == (backend, alias, in_zeroclaw)
-    assert bool(config.warnings) == (backend != in_zeroclaw)
-    assert all("Markdown" in sentence for sentence in config.warnings)
-
-
-@pytest.mark.parametrize(
-    ("written", "backend", "alias", "in_zeroclaw"),
-    [
-        ("sqlite.main", "sqlite", "main", "sqlite"),
-        ("SQLite.Main", "sqlite", "Main", "sqlite"),
-        ("sqlite", "sqlite", None, "sqlite"),
-        ("redis.x", "redis", "x", "markdown"),
-    ],
-)
-def test_backend_of_the_third_schema(
-    tmp_path: Path, written: str, backend: str, alias: str | None, in_zeroclaw: str
-) -> None:
-    config = load(tmp_path, f'schema_version = 3\n[memory]\nbackend = "{written}"\n')
-    assert (config.backend, config.alias, config.zeroclaw_backend) == (backend, alias, in_zeroclaw)
+    assert any("uses Markdown" in sentence for sentence in config.warnings) == (backend != in_zeroclaw)
 
 
 def test_storage_provider_overrides_the_backend_up_to_0_7_5(tmp_path: Path) -> None:

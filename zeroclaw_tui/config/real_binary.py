@@ -16,8 +16,8 @@ PASS_THROUGH_MARKER = "ZEROCLAW_TUI_PASSED_THROUGH"
 _OUR_NAME = b"zeroclaw_tui"
 _VERSION = re.compile(r"\d+\.\d+(?:\.\d+)?")
 _SCRIPT_HEAD = 4096
-_IN_BACKQUOTES = re.compile(r"(?<=`)(?:zeroclaw(?= (?:memory|onboard|--real)\b)|zeroclaw-tui(?=[` ]))")
-_AT_THE_START = re.compile(r"^((?:[A-Z_]+=\S* )?)(zeroclaw-tui|zeroclaw)(?= |$)")
+_OUR_COMMAND = re.compile(r"(?<=`)([A-Z_]+=\S* )?(zeroclaw(?= (?:memory|onboard|--real)\b)|zeroclaw-tui(?=[` ]))")
+"""One of our commands in backquotes, which may set a variable first."""
 
 
 def real_zeroclaw(environ: Mapping[str, str] | None = None) -> Path | None:
@@ -25,7 +25,9 @@ def real_zeroclaw(environ: Mapping[str, str] | None = None) -> Path | None:
 
     Ours are the running script, the one next to this Python, and every script whose text names this package.
     """
-    ours = set(_our_scripts())
+    ours = {os.path.realpath(Path(sys.executable).with_name("zeroclaw"))}
+    if os.path.basename(sys.argv[0]) == "zeroclaw":
+        ours.add(os.path.realpath(sys.argv[0]))
     for candidate in _on_path("zeroclaw", os.environ if environ is None else environ):
         if os.path.realpath(candidate) not in ours and not _names_us(candidate):
             return candidate.absolute()
@@ -51,12 +53,6 @@ def _on_path(name: str, environ: Mapping[str, str]) -> Iterator[Path]:
         candidate = Path(folder or ".", name)
         if _can_run(candidate):
             yield candidate
-
-
-def _our_scripts() -> Iterator[str]:
-    if os.path.basename(sys.argv[0]) == "zeroclaw":
-        yield os.path.realpath(sys.argv[0])
-    yield os.path.realpath(Path(sys.executable).with_name("zeroclaw"))
 
 
 def _can_run(candidate: Path) -> bool:
@@ -86,9 +82,9 @@ def our_command(name: str) -> str:
 
 def runnable(text: str) -> str:
     """A text for people in which each of our commands in backquotes can be run as printed."""
-    return _IN_BACKQUOTES.sub(lambda found: our_command(found.group()), text)
+    return _OUR_COMMAND.sub(lambda found: (found[1] or "") + our_command(found[2]), text)
 
 
 def runnable_command(command: str) -> str:
     """One of our commands, spelled so that it can be run as printed."""
-    return _AT_THE_START.sub(lambda found: found.group(1) + our_command(found.group(2)), command)
+    return runnable(f"`{command}`")[1:-1]

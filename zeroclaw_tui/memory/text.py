@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import islice
+from itertools import groupby, islice
 
 from zeroclaw_tui.memory.hidden_text import marked
 
@@ -226,10 +226,5 @@ def _shown_controls() -> dict[int, str]:
 def _calm_combining(text: str) -> str:
     if not _MANY_MARKS.search(text):
         return text
-    calm: list[str] = []
-    run = 0
-    for character in text:
-        run = run + 1 if unicodedata.combining(character) else 0
-        if run <= _MOST_COMBINING:
-            calm.append(character)
-    return "".join(calm)
+    runs = groupby(text, lambda character: unicodedata.combining(character) > 0)
+    return "".join("".join(islice(run, _MOST_COMBINING if is_mark else None)) for is_mark, run in runs)
