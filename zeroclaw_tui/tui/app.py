@@ -144,7 +144,9 @@ class InspectorApp(TypeAhead[int]):
 
         screen = self.screen
         if isinstance(screen, ErrorScreen):
-            make_from_snapshot(self, self._configs[0], self._options.profile, partial(screen.dismiss, "again"))
+            again = partial(screen.dismiss, "again")
+            asking = make_from_snapshot(self, self._configs[0], self._options.profile, again)
+            self.run_worker(asking, group="make-ask", exclusive=True)
 
     def action_make_empty_store(self) -> None:
         """Create the store that ZeroClaw creates at its first start, once a person confirms it."""

@@ -6,7 +6,7 @@ Each asks with its plan, shows its progress, and gives a report.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -96,13 +96,24 @@ async def import_file(app: App[Any], library: Library, patience: float) -> Outco
     while True:
         look = partial(plan_import, target, path, with_flagged=with_flagged)
         plan = await with_progress(app, f"Reading {clean(path.name)}", 0, patience, look)
-        question = Question(_import_title(plan), plan_body(plan), "Cancel", import_answers(plan))
-        policy = await app.push_screen_wait(question)
-        if policy is None:
-            return None
-        if policy != _FLAGGED:
-            break
+        outcome = await import_planned(app, target, plan, patience)
+        if outcome != _FLAGGED:
+            return outcome
         with_flagged = True
+
+
+async def import_planned(
+    app: App[Any], target: Target, plan: Plan, patience: float
+) -> Outcome | Literal["flagged"] | None:
+    """Ask with a plan, and import it; None when cancelled, "flagged" where the flagged memories are wanted too."""
+    answers: list[Answer[Any]] = [*_answers(plan, "Import", "here", "the trash")]
+    if plan.flagged:
+        remark = "texts with a secret or a threat"
+        answers.append(Answer("f", f"Include the {plan.flagged:,} flagged", _FLAGGED, remark))
+    policy: OnClash | Literal["flagged"] | None
+    policy = await app.push_screen_wait(Question(_import_title(plan), _plan_body(plan), "Cancel", answers))
+    if policy is None or policy == _FLAGGED:
+        return policy
     count, bring = plan.brings(policy), partial(import_memories, target, plan, policy)
     return await with_progress(app, f"Importing {counted(count)}", count, patience, bring)
 
@@ -121,7 +132,7 @@ async def copy_to(
         title = f"Copy {counted(most)} to {to}?" if most else f"{to} already has all of them"
         asking = Question(
             title if plan.count else "Nothing to copy",
-            Content.assemble(plan_body(plan), (f"\n{clean(library.memory.about.location)} is not changed.", MUTED)),
+            Content.assemble(_plan_body(plan), (f"\n{clean(library.memory.about.location)} is not changed.", MUTED)),
             "Cancel",
             _answers(plan, "Copy", "there", "its trash"),
         )
@@ -135,12 +146,10 @@ async def copy_to(
         await target.close()
 
 
-def make_from_snapshot(app: App[Any], config: MemoryConfig, version: str | None, then: Callable[[], object]) -> None:
+async def make_from_snapshot(
+    app: App[Any], config: MemoryConfig, version: str | None, then: Callable[[], object]
+) -> None:
     """Ask with what the snapshot holds; on yes make the database for ZeroClaw of that version, then call `then`."""
-    app.run_worker(_ask_to_make(app, config, version, then), group="make-ask", exclusive=True)
-
-
-async def _ask_to_make(app: App[Any], config: MemoryConfig, version: str | None, then: Callable[[], object]) -> None:
     from zeroclaw_tui.curation.formats.snapshot import NAME
     from zeroclaw_tui.curation.snapshot import place_of, plan_hydrate
 
@@ -194,7 +203,7 @@ def _import_title(plan: Plan) -> str:
     return f"Import {counted(plan.new + plan.taken)} from {name}?"
 
 
-def plan_body(plan: Plan) -> Content:
+def _plan_body(plan: Plan) -> Content:
     """What is new, what already exists, what is created first, and what gets lost."""
     parts: list[str | tuple[str, str]] = [" · ".join(plan.counts())]
     if plan.samples:
@@ -208,15 +217,6 @@ def plan_body(plan: Plan) -> Content:
 
 def _line(sentence: str) -> str:
     return cut(clean(sentence), _MAX_NOTE)
-
-
-def import_answers(plan: Plan) -> list[Answer[OnClash | Literal["flagged"]]]:
-    """The answers of the import question, with one for the flagged memories; none without anything to import."""
-    ways: Sequence[Answer[Any]] = _answers(plan, "Import", "here", "the trash")
-    if not plan.flagged:
-        return list(ways)
-    count = f"{plan.flagged:,}"
-    return [*ways, Answer("f", f"Include the {count} flagged", _FLAGGED, "texts with a secret or a threat")]
 
 
 def _answers(plan: Plan, does: str, where: str, goes: str) -> list[Answer[OnClash]]:

@@ -24,9 +24,9 @@ from zeroclaw_tui.tui.widgets.rows import (
     WIDE_WINDOW,
     ListingLook,
     RankedRow,
-    Ranking,
     listing_columns,
     ranked_columns,
+    ranked_rows,
     threshold_words,
 )
 from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, Column, TableList
@@ -107,8 +107,7 @@ class MemoryList(TableList[ListedRow]):
         self._listing = ListedMemories()
         self._look = ListingLook(NEWEST_STORED, datetime(1970, 1, 1, tzinfo=UTC))
         self._recall: RecallResult | None = None
-        self._ranking: Ranking | None = None
-        """What is drawn of a recall; None while a listing is shown."""
+        """The recall that is shown; None while a listing is."""
         self._text_lines = 1
         self._strips: LRUCache[tuple[int, bool, bool], list[Strip]] = LRUCache(_STRIPS)
         self._posted: tuple[MemoryEntry, ScoredEntry | None] | None = None
@@ -122,7 +121,9 @@ class MemoryList(TableList[ListedRow]):
     @property
     def handles(self) -> Sequence[Handle]:
         """The handle of each row."""
-        return self._listing.handles if self._ranking is None else self._ranking.handles
+        if self._recall is None:
+            return self._listing.handles
+        return [row.result.entry.handle for row in self._rows if isinstance(row, RankedRow)]
 
     @property
     def selected_entry(self) -> MemoryEntry | None:
@@ -163,7 +164,7 @@ class MemoryList(TableList[ListedRow]):
     def put_rows(self, entries: Sequence[MemoryEntry]) -> None:
         """Take in rows that were wanted, or that are other ones now."""
         self._listing.put(entries)
-        if self._ranking is None:
+        if self._recall is None:
             self.redraw()
             self._post_highlight()
 
@@ -174,21 +175,22 @@ class MemoryList(TableList[ListedRow]):
         """
         is_same_query = self._recall is not None and self._recall.request.query == result.request.query
         at_cursor = self._handle_at(self.cursor) if is_same_query else None
-        self._recall, self._ranking, self._posted = result, Ranking.of(result, edited), None
-        place = position(self._ranking.handles, at_cursor, self.cursor)
+        rows = ranked_rows(result, edited)
+        self._recall, self._posted = result, None
+        place = position([row.result.entry.handle for row in rows], at_cursor, self.cursor)
         cursor = place if place is not None else self.cursor if is_same_query else 0
-        self.set_rows(self._ranking.rows, cursor=cursor)
+        self.set_rows(rows, cursor=cursor)
 
     def go_to(self, handle: Handle) -> None:
         """Put the cursor on this row of a listing, where it is one."""
         row = position(self._listing.handles, handle, self.cursor)
-        if self._ranking is None and row is not None:
+        if self._recall is None and row is not None:
             self.cursor = row
 
     def set_look(self, look: ListingLook) -> None:
         """Draw the rows of a listing in another way."""
         before, self._look = self._look, look
-        if look != before and self._ranking is None:
+        if look != before and self._recall is None:
             self.redraw()
 
     def toggle_mark(self) -> None:
@@ -218,10 +220,10 @@ class MemoryList(TableList[ListedRow]):
         return isinstance(row, MemoryEntry) and (row.superseded_by is not None or row.withheld is not None)
 
     def columns_for(self, width: int) -> Sequence[Column[Any]]:
-        if self._ranking is None:
+        if self._recall is None:
             columns = listing_columns(self._look, is_wide=self.app.size.width >= WIDE_WINDOW)
         else:
-            columns = ranked_columns(width, self._ranking, lambda row, cells: self._texts(row)[0])
+            columns = ranked_columns(width, self._recall, lambda row, cells: self._texts(row)[0])
         return [column for column in columns if width >= column.hidden_below]
 
     def row_lines(self, row: ListedRow) -> list[Content]:
@@ -269,7 +271,7 @@ class MemoryList(TableList[ListedRow]):
         return handles[row] if row < len(handles) else None
 
     def _show_listing(self, cursor: int) -> None:
-        self._ranking = self._recall = None
+        self._recall = None
         self.set_rows(self._listing, cursor=cursor)
 
     def _texts(self, row: RankedRow) -> list[Content]:
@@ -300,9 +302,9 @@ class MemoryList(TableList[ListedRow]):
 
     def row_heights(self) -> Iterable[int] | None:
         """Those of a recall, whose texts use the lines that are free below a short one."""
-        if self._ranking is None or not self.is_mounted:
+        if self._recall is None or not self.is_mounted:
             return None
-        rows = self._ranking.rows
+        rows = [row for row in self._rows if isinstance(row, RankedRow)]
         others = sum((row.threshold is not None) + (row.reason is not None) for row in rows)
         free = (self.lines_in_sight - others) // max(1, len(rows))
         self._text_lines = max(_LEAST_TEXT_LINES, min(_MOST_TEXT_LINES, free))
@@ -315,14 +317,14 @@ class MemoryList(TableList[ListedRow]):
             super()._post_highlight()
 
     def _ask_soon(self) -> None:
-        if not self._is_asking and self._ranking is None and self.is_mounted:
+        if not self._is_asking and self._recall is None and self.is_mounted:
             self._is_asking = self.call_after_refresh(self._ask)
 
     def _ask(self) -> None:
         """Ask for what is in sight and a page around it, as soon as half a page around it is not here."""
         self._is_asking = False
         page, top, wanted = self.lines_in_sight, self.scroll_offset.y, self._listing.wanted
-        if self._ranking is None and wanted(top - page // 2, top + page + page // 2):
+        if self._recall is None and wanted(top - page // 2, top + page + page // 2):
             around = [*wanted(top, top + page), *wanted(top + page, top + 2 * page), *wanted(top - page, top)]
             self._listing.ask(around[:_MAX_ASKED])
             self.post_message(self.RowsWanted(around[:_MAX_ASKED]))

@@ -12,7 +12,7 @@ from typing import Any
 from rich.cells import cell_len
 from textual.content import Content
 
-from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import Sort, SortField
 from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import one_line, size_shown
@@ -99,38 +99,24 @@ class RankedRow:
     threshold: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
-    """All rows of a recall with this threshold."""
-
-    rows: tuple[RankedRow, ...]
-    threshold: float
-
-    @classmethod
-    def of(cls, recall: RecallResult, edited: MemoryEntry | None = None) -> Ranking:
-        """The results in order, then what the content scanner withholds, then `edited` where it is none of these."""
-        threshold = recall.threshold
-        if recall.is_for_people:
-            return cls(tuple(RankedRow(result, False) for result in recall.results), threshold)
-        line_at = threshold_line(recall.results, threshold)
-        rows = [
-            RankedRow(
-                result,
-                not result.injected,
-                _reason(result, line_at is not None and at >= line_at, recall),
-                threshold if at == line_at else None,
-            )
-            for at, result in enumerate(recall.results)
-        ]
-        rows += [RankedRow(result, True, f"withheld: {one_line(result.withheld or '')}") for result in recall.withheld]
-        if edited is not None and all(row.result.entry.id != edited.id for row in rows):
-            rows.append(RankedRow(ScoredEntry(edited, 0, None, stage=FELL_OUT), True, FELL_OUT))
-        return cls(tuple(rows), threshold)
-
-    @property
-    def handles(self) -> Sequence[Handle]:
-        """The handle of each row."""
-        return [row.result.entry.handle for row in self.rows]
+def ranked_rows(recall: RecallResult, edited: MemoryEntry | None = None) -> list[RankedRow]:
+    """The results in order, then what the content scanner withholds, then `edited` where it is none of these."""
+    if recall.is_for_people:
+        return [RankedRow(result, False) for result in recall.results]
+    line_at = threshold_line(recall.results, recall.threshold)
+    rows = [
+        RankedRow(
+            result,
+            not result.injected,
+            _reason(result, line_at is not None and at >= line_at, recall),
+            recall.threshold if at == line_at else None,
+        )
+        for at, result in enumerate(recall.results)
+    ]
+    rows += [RankedRow(result, True, f"withheld: {one_line(result.withheld or '')}") for result in recall.withheld]
+    if edited is not None and all(row.result.entry.id != edited.id for row in rows):
+        rows.append(RankedRow(ScoredEntry(edited, 0, None, stage=FELL_OUT), True, FELL_OUT))
+    return rows
 
 
 def is_from_lucid(result: ScoredEntry | None) -> bool:
@@ -157,16 +143,18 @@ def threshold_words(row: Any, cells: int) -> str | None:
     return f"───── threshold {score_text(row.threshold)}: below is not injected ".ljust(cells, "─")
 
 
-def ranked_columns(width: int, ranking: Ranking, draw_memory: Callable[[Any, int], Content]) -> Sequence[Column[Any]]:
+def ranked_columns(
+    width: int, recall: RecallResult, draw_memory: Callable[[Any, int], Content]
+) -> Sequence[Column[Any]]:
     """Rank, key, memory, final and each part of the score there is, with a bar where there is room."""
     columns: list[Column[Any]] = [
         Column("", _rank, 2, right=True, look="muted", lead=0),
         Column("key", lambda row: row.result.entry.key or EMPTY_KEY, shortened=cut_key, hidden_below=_LEAST_FOR_KEY),
         Column("memory", flex=True, draw=draw_memory),
     ]
-    results = [row.result for row in ranking.rows]
+    results = (*recall.results, *recall.withheld)
     if any(result.score is not None for result in results):
-        columns.append(Column("final", partial(_final, ranking.threshold), right=True))
+        columns.append(Column("final", partial(_final, recall.threshold), right=True))
     cells = _BAR if width >= _LEAST_FOR_BARS else 0
     if width < _LEAST_FOR_PARTS:
         return columns

@@ -16,7 +16,6 @@ from zeroclaw_tui.curation.formats.snapshot import load
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.snapshot import Difference, SnapshotPlan, Where, compare, plan_hydrate
-from zeroclaw_tui.curation.transfer.imports import import_memories
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
@@ -28,7 +27,7 @@ from zeroclaw_tui.tui.format import shown_line, shown_words
 from zeroclaw_tui.tui.rooms.listing import About
 from zeroclaw_tui.tui.rooms.upkeep.tab import UpkeepTab
 from zeroclaw_tui.tui.themes import MUTED, STRONG
-from zeroclaw_tui.tui.transfer import import_answers, plan_body
+from zeroclaw_tui.tui.transfer import import_planned
 from zeroclaw_tui.tui.widgets.lines import TabName, TitleLine
 from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, EMPTY_KEY, Column, TableList, cut_key
 
@@ -128,22 +127,11 @@ class SnapshotTab(UpkeepTab):
             return
         target = Target.of(library)
         plan = await plan_hydrate(target, path, keys=sorted(marks or [difference.key]))
-        count = plan.new + plan.taken
-        if not count:
-            inform(self, "Nothing to import, because the store already has it.")
-            self.reload()
-            return
-        question = Question(f"Import {counted(count)}?", plan_body(plan), "Cancel", import_answers(plan))
-        policy = await self.app.push_screen_wait(question)
-        if policy is None or policy == "flagged":
-            return
-
-        def report(outcome: Outcome) -> str:
-            return " ".join(outcome.sentences(outcome.headline(" · u")))
-
-        self.differences.set_marks(())
-        bring = partial(import_memories, target, plan, policy)
-        await self.carry_out(f"Importing {counted(count)}", count, bring, report)
+        outcome = await import_planned(self.app, target, plan, self.room.pace.patience)
+        if isinstance(outcome, Outcome):
+            self.differences.set_marks(())
+            inform(self, " ".join(outcome.sentences(outcome.headline(" · u"))))
+            await self.room.after_change(outcome)
 
 
 def _beginning(difference: Difference) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
@@ -29,7 +28,7 @@ from zeroclaw_tui.tui.themes import MUTED, WARNING
 from zeroclaw_tui.tui.widgets.growing_text import GrowingText
 from zeroclaw_tui.tui.widgets.header import Empty
 from zeroclaw_tui.tui.widgets.lines import Banner, StatusBar, TabName, TitleLine
-from zeroclaw_tui.tui.widgets.rows import RankedRow, Ranking, ranked_columns, threshold_words
+from zeroclaw_tui.tui.widgets.rows import RankedRow, ranked_columns, ranked_rows, threshold_words
 from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, Column, TableList
 
 _MOVES = {
@@ -76,7 +75,6 @@ class WhatIfPane(Pane):
             is_left_out=lambda row: row.is_dim,
             id="comparison",
         )
-        self._ranking: Ranking | None = None
         self._compared: dict[str, ComparedRow] = {}
         """What becomes of each memory, by its id."""
 
@@ -151,10 +149,9 @@ class WhatIfPane(Pane):
         self.answered, self.comparison = question, compare(self._before, after)
         # That there are no vectors here is among the complaints.
         self.notes = tuple(note for note in after.notes if note != self.library.why_no_vectors)
-        self._ranking = _ranking(self.comparison)
+        rows = _rows(self.comparison)
         self._compared = {row.result.entry.id: row for row in self.comparison.rows}
         wanted = None if self.inquiry.entry is None else self.inquiry.entry.id
-        rows = self._ranking.rows
         ids = [row.result.entry.id for row in rows]
         self.rows.set_rows(rows, cursor=ids.index(wanted) if wanted is not None and wanted in ids else 0)
 
@@ -269,17 +266,17 @@ class WhatIfPane(Pane):
     def _lay_out(self) -> None:
         width = self.rows.size.width
         move = Column[Any]("", self._move_of, width=_MOVE if width >= _MOVES_FROM else 1)
-        if self._ranking is not None:
-            self.rows.set_columns([move, *ranked_columns(width - (move.width or 0) - 2, self._ranking, _draw_memory)])
+        if self.comparison is not None:
+            columns = ranked_columns(width - (move.width or 0) - 2, self.comparison.after, _draw_memory)
+            self.rows.set_columns([move, *columns])
 
 
-def _ranking(comparison: Comparison) -> Ranking:
+def _rows(comparison: Comparison) -> list[RankedRow]:
     """The later recall in its order, then what it withholds and what it no longer recalls."""
-    ranking = Ranking.of(comparison.after)
-    shown = {row.result.entry.id for row in ranking.rows}
+    rows = ranked_rows(comparison.after)
+    shown = {row.result.entry.id for row in rows}
     left_out = [row.result for row in comparison.rows if row.result.entry.id not in shown]
-    lost = (RankedRow(result, True, "no longer recalled") for result in left_out)
-    return replace(ranking, rows=(*ranking.rows, *lost))
+    return [*rows, *(RankedRow(result, True, "no longer recalled") for result in left_out)]
 
 
 def _draw_memory(row: RankedRow, cells: int) -> Content:
