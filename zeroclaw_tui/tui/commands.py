@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from textual import on
 from textual.app import App
 from textual.await_complete import AwaitComplete
-from textual.binding import Binding, BindingType
+from textual.binding import ActiveBinding, Binding, BindingType
 from textual.command import Command as PaletteRow
 from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
@@ -42,6 +42,8 @@ _KEY_CELLS, _NAME_CELLS = 10, 15
 """Cells of the keys and of the name of a command in the palette."""
 _MIN_STORE = 12
 """The least cells for the store's name next to the names of all rooms."""
+_MAX_KEYS = 7
+"""How many keys the footer shows besides the key that shows all."""
 _MESSAGE_DELAY = 0.1
 """Seconds before a progress message appears where no patience is set."""
 
@@ -173,6 +175,43 @@ class TopLine(Widget):
         return tabs
 
 
+class KeyLine(Widget):
+    """The footer: the keys that matter in this place, as many as fit, and the key that shows all of them.
+
+    A click does what the key does; a command that cannot be done now is dimmed.
+    """
+
+    DEFAULT_CSS = "KeyLine { dock: bottom; height: 1; padding: 0 1; pointer: pointer; }"
+
+    def on_mount(self) -> None:
+        self.auto_links = False
+        self.screen.bindings_updated_signal.subscribe(self, lambda _: self.refresh())
+
+    def render(self) -> Content:
+        found: dict[str, ActiveBinding] = {}
+        for active in self.screen.active_bindings.values():
+            if active.binding.show and active.binding.description:
+                found.setdefault(active.binding.action, active)
+        all_keys = found.pop("keys", None)
+        last = Content("") if all_keys is None else self._shown(all_keys)
+        line = Content("")
+        for active in list(found.values())[:_MAX_KEYS]:
+            name = self._shown(active)
+            if line.cell_length + name.cell_length + last.cell_length > self.content_size.width:
+                break
+            line += name
+        return line + last
+
+    async def action_press(self, key: str) -> None:
+        active = self.screen.active_bindings[key]
+        await self.app.run_action(active.binding.action, active.node)
+
+    def _shown(self, active: ActiveBinding) -> Content:
+        key = self.app.get_key_display(active.binding)
+        words = Content.assemble((key, ACCENT if active.enabled else MUTED), (f" {active.binding.description}", MUTED))
+        return clickable(words, "", "press", active.binding.key) + Content("  ")
+
+
 class Room(Screen[Result], Generic[Result]):
     """A screen whose keys are commands: one that cannot be done is dimmed, and says why when it is pressed."""
 
@@ -186,9 +225,9 @@ class Room(Screen[Result], Generic[Result]):
         super().__init_subclass__()
 
     @on(Mount)
-    def show_top_line(self) -> None:
-        """Show the store and the rooms above everything else."""
-        self.mount(TopLine(self.PLACE))
+    def show_lines(self) -> None:
+        """Show the store and the rooms above everything else, and the keys below."""
+        self.mount(TopLine(self.PLACE), KeyLine())
 
     @property
     def commands(self) -> Sequence[Command]:

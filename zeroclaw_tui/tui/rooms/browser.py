@@ -174,11 +174,10 @@ class BrowserRoom(ChangingRoom[None]):
         """Show this store; the panes come with the first one, behind the first frame."""
         if self._panes is None:
             from zeroclaw_tui.tui.rooms.panes import BrowserPanes
-            from zeroclaw_tui.tui.widgets.lines import KeyLine
 
             self._panes = BrowserPanes(library, self.clock, self.pace)
             await self.query("#opening").remove()
-            await self.mount_all([self._panes, KeyLine()])
+            await self.mount(self._panes)
         self.library, self._copies = library, ()
         self.panes.show_library(library, view)
         self.refresh_bindings()

@@ -8,7 +8,6 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from textual.app import ComposeResult
 from textual.content import Content
 
 from zeroclaw_tui.backends.lookup import entry_with_id
@@ -28,7 +27,7 @@ from zeroclaw_tui.tui.format import relative_age
 from zeroclaw_tui.tui.rooms.listing import About, Listing
 from zeroclaw_tui.tui.store_room import StoreRoom
 from zeroclaw_tui.tui.themes import MUTED, STRONG
-from zeroclaw_tui.tui.widgets.lines import KeyLine, TitleLine
+from zeroclaw_tui.tui.widgets.lines import TitleLine
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList, cut_key
 
 if TYPE_CHECKING:
@@ -86,10 +85,6 @@ class ChangesRoom(Listing, StoreRoom):
         self._change: Action | None = None
         """The change whose rows are shown, or were shown last."""
         self.table = TableList[Line]((), key=lambda line: line.number, is_left_out=_is_undone, id="list")
-
-    def compose(self) -> ComposeResult:
-        yield from super().compose()
-        yield KeyLine()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in ("open", "restore") and action != self._primary:

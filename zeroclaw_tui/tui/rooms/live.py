@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
-from textual.app import ComposeResult
 from textual.content import Content
 
 from zeroclaw_tui.backends.lookup import entries_with_key
@@ -27,7 +26,7 @@ from zeroclaw_tui.tui.rooms.listing import About, Listing
 from zeroclaw_tui.tui.rooms.reader import local_time
 from zeroclaw_tui.tui.store_room import StoreRoom
 from zeroclaw_tui.tui.themes import LOOKS, MUTED, STRONG, Look
-from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, TitleLine
+from zeroclaw_tui.tui.widgets.lines import Banner, TitleLine
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 if TYPE_CHECKING:
@@ -104,10 +103,6 @@ class LiveRoom(Listing, StoreRoom):
         self._broken_lines = 0
         self._problem = ""
         self._is_comparing = False
-
-    def compose(self) -> ComposeResult:
-        yield from super().compose()
-        yield KeyLine()
 
     async def about(self) -> About:
         """The turn under the cursor, which is compared first, and the difference."""

@@ -21,7 +21,7 @@ from zeroclaw_tui.tui.format import shown_line
 from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG, STRONG_ACCENT
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail, ReadingPane
-from zeroclaw_tui.tui.widgets.lines import KeyLine, TitleLine
+from zeroclaw_tui.tui.widgets.lines import TitleLine
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.conversations import Conversation, Message
@@ -60,7 +60,6 @@ class ReaderRoom(Room[None]):
     def compose(self) -> ComposeResult:
         yield Static("", id="place", markup=False)
         yield MemoryDetail(id="text")
-        yield KeyLine()
 
     def on_mount(self) -> None:
         self.query_one(MemoryDetail).now = self._browser.clock()
@@ -131,7 +130,6 @@ class ConversationRoom(Room[None]):
                 is_here = at == talk.position
                 block = Static(message_content(message, self._now, is_here=is_here), classes="message", markup=False)
                 yield block.set_class(is_here, "-here")
-        yield KeyLine()
 
     def on_mount(self) -> None:
         self.call_after_refresh(self._go_to_source)

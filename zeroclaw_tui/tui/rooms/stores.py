@@ -34,7 +34,7 @@ from zeroclaw_tui.tui.format import NO_VALUE, shorten_path, shown_words
 from zeroclaw_tui.tui.rooms.listing import About, Listing
 from zeroclaw_tui.tui.themes import MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.transfer import clean, copy_to
-from zeroclaw_tui.tui.widgets.lines import KeyLine, TitleLine
+from zeroclaw_tui.tui.widgets.lines import TitleLine
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 if TYPE_CHECKING:
@@ -86,10 +86,6 @@ class StoresRoom(Listing, Room["Candidate | None"]):
         self._statuses: dict[tuple[str, str], StoreStatus] = {}
         """What each store has answered."""
         self.table = TableList[Candidate](self._columns(), key=_key_of, id="stores")
-
-    def compose(self) -> ComposeResult:
-        yield from super().compose()
-        yield KeyLine()
 
     def on_table_list_row_opened(self) -> None:
         self.action_open()
@@ -272,7 +268,6 @@ class ErrorScreen(Room["WayOn | Path"]):
             if self._snapshot is not None:
                 words = f"{shown_words(str(self._snapshot))} has memories. Press S to create the database from it."
                 yield Static(Content(words), id="snapshot")
-        yield KeyLine()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Another store can only be chosen where one is known, a database only be made from a snapshot, and

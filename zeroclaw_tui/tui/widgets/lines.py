@@ -1,4 +1,4 @@
-"""The lines around a list: what is searched for, facts, a banner, the status, the tabs and the keys."""
+"""The lines around a list: what is searched for, facts, a banner, the status and the tabs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len
 from textual.app import ComposeResult, RenderResult
-from textual.binding import ActiveBinding, Binding, BindingType
+from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.message import Message
@@ -35,9 +35,6 @@ _DOT = " · "
 _WIDTH_OF_MODES = 76
 """Cells that the search line has at least where it names every mode."""
 _LEAST_TO_TYPE_IN = 24
-MAX_KEYS = 7
-"""How many keys the footer shows besides the key that shows all."""
-_GAP = "  "
 _TAB_GAP = "   "
 
 
@@ -254,43 +251,6 @@ class StatusBar(GrowingText):
         shown_facts = [one_line(mask_secrets(fact)) for fact in facts if fact]
         self.update(Content(_DOT.join(shown_facts)))
         self.set_class(bool(shown_facts), "-said")
-
-
-class KeyLine(Widget):
-    """The footer: the keys that matter in this place, as many as fit, and the key that shows all of them.
-
-    A click does what the key does; a command that cannot be done now is dimmed.
-    """
-
-    DEFAULT_CSS = "KeyLine { dock: bottom; height: 1; padding: 0 1; pointer: pointer; }"
-
-    def on_mount(self) -> None:
-        self.auto_links = False
-        self.screen.bindings_updated_signal.subscribe(self, lambda _: self.refresh())
-
-    def render(self) -> RenderResult:
-        found: dict[str, ActiveBinding] = {}
-        for active in self.screen.active_bindings.values():
-            if active.binding.show and active.binding.description:
-                found.setdefault(active.binding.action, active)
-        all_keys = found.pop("keys", None)
-        last = Content("") if all_keys is None else self._shown(all_keys)
-        line = Content("")
-        for active in list(found.values())[:MAX_KEYS]:
-            name = self._shown(active)
-            if line.cell_length + name.cell_length + last.cell_length > self.content_size.width:
-                break
-            line += name
-        return line + last
-
-    async def action_press(self, key: str) -> None:
-        active = self.screen.active_bindings[key]
-        await self.app.run_action(active.binding.action, active.node)
-
-    def _shown(self, active: ActiveBinding) -> Content:
-        key = self.app.get_key_display(active.binding)
-        words = Content.assemble((key, ACCENT if active.enabled else MUTED), (f" {active.binding.description}", MUTED))
-        return clickable(words, "", "press", active.binding.key) + Content(_GAP)
 
 
 class TabName(NamedTuple):

@@ -19,7 +19,6 @@ from zeroclaw_tui.tui.rooms.upkeep.hygiene import Hygiene
 from zeroclaw_tui.tui.rooms.upkeep.snapshot import SnapshotTab
 from zeroclaw_tui.tui.rooms.upkeep.tab import UpkeepTab
 from zeroclaw_tui.tui.view import Pace
-from zeroclaw_tui.tui.widgets.lines import KeyLine
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
@@ -54,7 +53,6 @@ class UpkeepRoom(TabbedRoom):
     def compose(self) -> ComposeResult:
         yield self.tab_line
         yield from self.tabs.values()
-        yield KeyLine()
 
     def action_open_tab(self, tab: Tab) -> None:
         self.show_tab(tab)

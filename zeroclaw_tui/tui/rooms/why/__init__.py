@@ -17,7 +17,7 @@ from zeroclaw_tui.tui.rooms.tabs import TabbedRoom
 from zeroclaw_tui.tui.rooms.why.pane import Inquiry, PromptPane, StagesPane, Tab
 from zeroclaw_tui.tui.rooms.why.what_if import WhatIfPane
 from zeroclaw_tui.tui.view import Pace
-from zeroclaw_tui.tui.widgets.lines import KeyLine, PromptLine, StatusBar
+from zeroclaw_tui.tui.widgets.lines import PromptLine, StatusBar
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
@@ -77,7 +77,6 @@ class WhyRoom(TabbedRoom):
         yield self.tab_line
         yield StatusBar(id="as-of")
         yield from self.tabs.values()
-        yield KeyLine()
 
     def on_mount(self) -> None:
         """Wait for a message to be typed, where none is given or it is the key of the memory, said to no agent."""
