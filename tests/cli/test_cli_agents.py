@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.commands import Command
 
 from zeroclaw_tui.cli.verbs import every_verb, verb_parser
 
-Run = Callable[..., Any]
 FOREIGN = "foreign"
 """Stands in every memory that `writer` does not hold."""
 
@@ -76,7 +75,7 @@ def _foreign_rows(install: Path) -> list[tuple[Any, ...]]:
         return connection.execute(statement).fetchall()
 
 
-def _called(run: Run, place: Path, tmp_path: Path, command: str, *options: str) -> Any:
+def _called(run: Command, place: Path, tmp_path: Path, command: str, *options: str) -> Any:
     files = {
         "tests": tmp_path / "tests.toml", "csv": tmp_path / "rows.csv", "jsonl": tmp_path / "rows.jsonl",
         "snapshot": tmp_path / "MEMORY_SNAPSHOT.md",
@@ -86,7 +85,7 @@ def _called(run: Run, place: Path, tmp_path: Path, command: str, *options: str) 
     return run("memory", "--config-dir", str(place), "--yes", *words, *options)
 
 
-def test_every_verb_keeps_to_the_agent_or_refuses_it(run: Run, place: Path, tmp_path: Path) -> None:
+def test_every_verb_keeps_to_the_agent_or_refuses_it(run: Command, place: Path, tmp_path: Path) -> None:
     before = _foreign_rows(place)
     for name, verb in every_verb().items():
         if name not in OBEYED:
@@ -107,7 +106,7 @@ def test_every_verb_keeps_to_the_agent_or_refuses_it(run: Run, place: Path, tmp_
             run("memory", "--config-dir", str(place), "--yes", "undo")
 
 
-def test_an_agent_that_nobody_knows_is_refused_with_those_that_are(run: Run, place: Path, tmp_path: Path) -> None:
+def test_an_agent_that_nobody_knows_is_refused_with_those_that_are(run: Command, place: Path, tmp_path: Path) -> None:
     """A misspelt one is no agent without memories: a backup is not replaced by an empty file."""
     backup = tmp_path / "out.jsonl"
     backup.write_text("all there was")
@@ -119,7 +118,7 @@ def test_an_agent_that_nobody_knows_is_refused_with_those_that_are(run: Run, pla
     assert backup.read_text() == "all there was"
 
 
-def test_where_memories_belong_to_no_agent_only_a_recall_takes_one(memory: Run, tmp_path: Path) -> None:
+def test_where_memories_belong_to_no_agent_only_a_recall_takes_one(memory: Command, tmp_path: Path) -> None:
     backup = tmp_path / "out.jsonl"
     refused = memory("export", str(backup), "--agent", "main")
     assert (refused.code, backup.exists()) == (1, False)

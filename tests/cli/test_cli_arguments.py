@@ -9,7 +9,6 @@ import pytest
 
 from zeroclaw_tui.cli.options import first_word, inspector_parser, open_options
 from zeroclaw_tui.cli.verbs import memory_arguments
-from zeroclaw_tui.memory.errors import UsageError
 
 
 def _parsed(*arguments: str) -> argparse.Namespace:
@@ -43,30 +42,6 @@ def test_keys_that_look_like_options() -> None:
     assert _parsed("get", "").key == ""
     assert _parsed("get", "--id=-x").id == "-x"
     assert _parsed("recall", "--", "-1", "degrees").query == ["-1", "degrees"]
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        (), ("frobnicate",), ("list", "--limit", "x"), ("list", "--limit", "-1"), ("list", "--offset", "1.5"),
-        ("list", "--superseded", "maybe"), ("list", "--nope"), ("list", "--cat", "core"), ("list", "extra"),
-        ("recall", "tea", "--limit", "0"), ("recall", "tea", "--layer", "middle"), ("recall", "tea", "--rule", "none"),
-        ("get", "a", "b"), ("list", "--limit", "9" * 30), ("list", "--category"),
-    ],
-)  # fmt: skip
-def test_wrong_use_is_one_sentence_and_a_hint(arguments: tuple[str, ...]) -> None:
-    with pytest.raises(UsageError) as caught:
-        _parsed(*arguments)
-    assert caught.value.message.endswith(".")
-    assert "`zeroclaw memory" in caught.value.hint
-
-
-def test_a_number_that_is_too_large_is_refused() -> None:
-    with pytest.raises(UsageError, match="from 1 to 2,147,483,647"):
-        _parsed("recall", "tea", "--limit", "4294967295")
-    with pytest.raises(UsageError, match="is not a whole number"):
-        _parsed("recall", "tea", "--limit", "9223372036854775807999")
-    assert _parsed("recall", "tea", "--limit", "2147483647").limit == 2147483647
 
 
 @pytest.mark.parametrize(

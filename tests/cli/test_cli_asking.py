@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from support.commands import Brain
+from support.commands import Brain, Command
 from support.terminal import Terminal
 
-Run = Callable[..., Any]
 Ask = Callable[..., Terminal]
 
 
@@ -68,7 +66,9 @@ def test_anything_but_yes_is_no(ask: Ask, brain: Brain, answer: tuple[str, ...])
 
 
 @pytest.mark.parametrize("arguments", [("purge", "--category", "core"), ("undo",)])
-def test_ctrl_c_at_a_question_ends_it_at_once(ask: Ask, memory: Run, brain: Brain, arguments: tuple[str, ...]) -> None:
+def test_ctrl_c_at_a_question_ends_it_at_once(
+    ask: Ask, memory: Command, brain: Brain, arguments: tuple[str, ...]
+) -> None:
     assert memory("edit", "tz", "--category", "core").code == 0
     with ask(*arguments) as screen:
         screen.wait_for("[y/N]")
@@ -88,7 +88,7 @@ def test_ctrl_c_at_a_question_ends_it_at_once(ask: Ask, memory: Run, brain: Brai
     ],
 )
 def test_what_is_much_or_permanent_needs_the_number(
-    ask: Ask, memory: Run, brain: Brain, command: tuple[str, ...], question: str, answers: dict[str, int]
+    ask: Ask, memory: Command, brain: Brain, command: tuple[str, ...], question: str, answers: dict[str, int]
 ) -> None:
     brain.add_noise(12)
     memory("purge", "--category", "noise", "--yes")
@@ -102,7 +102,7 @@ def test_what_is_much_or_permanent_needs_the_number(
         assert ((brain.keys(), memory("trash", "list", "--json").json["total"]) != before) == (code == 0)
 
 
-def test_undo_says_what_comes_back_and_what_conflicts_before_it_asks(ask: Ask, memory: Run, brain: Brain) -> None:
+def test_undo_says_what_comes_back_and_what_conflicts_before_it_asks(ask: Ask, memory: Command, brain: Brain) -> None:
     number = str(memory("forget", "pet", "--yes", "--json").json["action"])
     with ask("undo") as screen:
         screen.wait_for(f"Change {number}, ", "deleted pet", "comes back:  pet", "Undo it? [y/N]")
@@ -136,7 +136,7 @@ def test_a_document_is_alone_on_stdout_while_a_person_is_asked_and_hostile_text_
     assert json.loads(file.read_text())["count"] == 1
 
 
-def test_a_long_purge_shows_how_far_it_is_in_a_terminal_only(ask: Ask, memory: Run, brain: Brain) -> None:
+def test_a_long_purge_shows_how_far_it_is_in_a_terminal_only(ask: Ask, memory: Command, brain: Brain) -> None:
     brain.add_noise(1100)
     with ask("purge", "--category", "noise", "--yes") as screen:
         assert screen.wait_exit() == 0

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.commands import Command
 
-Run = Callable[..., Any]
 HOSTILE = "\x1b]0;owned\x07 \x9b31m [/bold] \u202egnp.exe \x00end"
 RAW = "\x1b\x07\x9b\u202e\x00"
 
@@ -25,20 +25,7 @@ def _is_calm(answer: Any, code: int) -> None:
     assert answer.out == ""
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("frobnicate",), ("list", "--older-than", "soon"), ("list", "--regex", "tea("), ("recall",),
-        ("recall", "tea", "--batch", "-"),
-        ("recall", "--batch", "/nowhere/batch.jsonl"), ("list", "--profile", "newest"), ("recall", "a", "--as-of", "x"),
-        ("list", "--backend", "frobnicate"),
-    ],
-)  # fmt: skip
-def test_wrong_use_is_exit_2(memory: Run, arguments: tuple[str, ...]) -> None:
-    _is_calm(memory(*arguments), 2)
-
-
-def test_no_install(run: Run, tmp_path: Path) -> None:
+def test_no_install(run: Command, tmp_path: Path) -> None:
     answer = run("memory", "list")
     _is_calm(answer, 3)
     assert "--config-dir" in answer.err
@@ -47,7 +34,7 @@ def test_no_install(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ['[memory]\nbackend = "sqlite\n', f"x = {'[' * 50_000}"], ids=["no end", "nested"])
-def test_a_config_that_cannot_be_read_is_one_sentence(memory: Run, install: Path, text: str) -> None:
+def test_a_config_that_cannot_be_read_is_one_sentence(memory: Command, install: Path, text: str) -> None:
     (install / "config.toml").write_text(text)
     answer = memory("list")
     _is_calm(answer, 2)
@@ -57,7 +44,7 @@ def test_a_config_that_cannot_be_read_is_one_sentence(memory: Run, install: Path
 
 @pytest.mark.parametrize("backend", ["markdown", "none"])
 def test_a_database_that_is_named_is_opened_as_one_whatever_store_is_in_use(
-    run: Run, install: Path, tmp_path: Path, backend: str
+    run: Command, install: Path, tmp_path: Path, backend: str
 ) -> None:
     """And by nobody's word as notes, whose lines a change would cut out of it."""
     database, other = install / "workspace" / "memory" / "brain.db", tmp_path / "other"
@@ -71,7 +58,7 @@ def test_a_database_that_is_named_is_opened_as_one_whatever_store_is_in_use(
     assert f"There is no directory {database}" in answer.err
 
 
-def test_a_named_pipe_in_place_of_the_config_is_reported_at_once(memory: Run, install: Path) -> None:
+def test_a_named_pipe_in_place_of_the_config_is_reported_at_once(memory: Command, install: Path) -> None:
     """Reading one would wait for a writer for ever."""
     pipe = install / "config.toml"
     pipe.unlink()
@@ -82,7 +69,7 @@ def test_a_named_pipe_in_place_of_the_config_is_reported_at_once(memory: Run, in
     assert "not a regular file" in answer.err
 
 
-def test_a_damaged_file(memory: Run, install: Path) -> None:
+def test_a_damaged_file(memory: Command, install: Path) -> None:
     database = install / "workspace" / "memory" / "brain.db"
     database.write_bytes(database.read_bytes()[:4196])
     answer = memory("list")
@@ -91,7 +78,7 @@ def test_a_damaged_file(memory: Run, install: Path) -> None:
     assert "Traceback" not in answer.err
 
 
-def test_damage_that_shows_only_among_the_rows_still_gives_a_health_document(memory: Run, install: Path) -> None:
+def test_damage_that_shows_only_among_the_rows_still_gives_a_health_document(memory: Command, install: Path) -> None:
     database = install / "workspace" / "memory" / "brain.db"
     with closing(sqlite3.connect(database)) as connection, connection:
         connection.execute("UPDATE memories SET content = ?", ("long " * 5000,))
@@ -130,14 +117,16 @@ def hostile(install: Path) -> Path:
         ("get", "e"),
     ],
 )  # fmt: skip
-def test_nothing_in_a_memory_reaches_the_terminal_raw(memory: Run, hostile: Path, arguments: tuple[str, ...]) -> None:
+def test_nothing_in_a_memory_reaches_the_terminal_raw(
+    memory: Command, hostile: Path, arguments: tuple[str, ...]
+) -> None:
     answer = memory(*arguments)
     assert answer.err == "" or "Traceback" not in answer.err
     assert not set(RAW) & set(answer.out + answer.err)
 
 
 @pytest.mark.parametrize("variables", [{}, {"LC_ALL": "C"}, {"PYTHONIOENCODING": "ascii"}, {"PYTHONUTF8": "0"}])
-def test_json_gives_hostile_text_back_as_it_is(memory: Run, hostile: Path, variables: dict[str, str]) -> None:
+def test_json_gives_hostile_text_back_as_it_is(memory: Command, hostile: Path, variables: dict[str, str]) -> None:
     answer = memory("get", "evil", "--json", **variables)
     assert answer.json["content"] == f"rust {HOSTILE}"
     assert answer.json["key"] == f"evil{HOSTILE}"
@@ -201,7 +190,7 @@ sys.exit(zeroclaw())
 
 @pytest.mark.parametrize(("lock", "arguments"), [("EXCLUSIVE", ("list",)), ("IMMEDIATE", ("store", "drink", "Oolong"))])
 def test_a_locked_database_is_reported_after_the_time_out(
-    memory: Run, install: Path, lock: str, arguments: tuple[str, ...]
+    memory: Command, install: Path, lock: str, arguments: tuple[str, ...]
 ) -> None:
     before = memory("list", "--json").json
     command = [sys.executable, "-c", IMPATIENT, "memory", "--config-dir", str(install), *arguments]
@@ -218,7 +207,7 @@ def test_a_locked_database_is_reported_after_the_time_out(
     assert memory(*arguments).code == 0
 
 
-def test_a_warning_about_the_config_is_on_stderr_where_it_changes_something(memory: Run, install: Path) -> None:
+def test_a_warning_about_the_config_is_on_stderr_where_it_changes_something(memory: Command, install: Path) -> None:
     (install / "config.toml").write_text(
         '[memory]\nbackend = "sqlite"\nauto_save = "perhaps"\nkeyword_weight = "much"\nembedding_dimensions = 0\n'
     )
@@ -255,7 +244,7 @@ def test_a_stdout_that_is_full_is_one_sentence(
     assert "fault" not in done.stderr
 
 
-def test_a_password_in_a_connection_string_is_never_shown(memory: Run, run: Run) -> None:
+def test_a_password_in_a_connection_string_is_never_shown(memory: Command, run: Command) -> None:
     string = "host=127.0.0.1 port=1 password=s3same-0pen user=x"
     for answer in (
         memory("list", "--backend", "postgres", "--location", string),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support import golden
+from support.commands import Command
 from support.http_endpoints import serving
 from support.test_embedder import embed
 
@@ -19,7 +20,6 @@ PARTS = ("runs", "namespaced", "window")
 # In 0.1.7 a tie cut before the session filter leaves to chance which rows come through.
 CHANCE_RUNS = 2
 
-Command = Callable[..., Any]
 Settings = tuple[str, float, float, str]
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support import small_store
+from support.commands import Command
 from support.left_texts import STAYS, TEXT, WORD, Left, config_of, plant
-
-Run = Callable[..., Any]
 
 
 @pytest.fixture(params=["workspace", "data"])
@@ -47,7 +45,7 @@ def _message(document: Any) -> dict[str, str]:
     return {copy["place"]: copy["kind"] for copy in document["also_found_in"]}
 
 
-def test_what_is_cleaned_is_clean_and_comes_back(run: Run, left: Left, tmp_path: Path) -> None:
+def test_what_is_cleaned_is_clean_and_comes_back(run: Command, left: Left, tmp_path: Path) -> None:
     """To the byte, words in keyword indexes too; the rest of each place stays, and an undo brings all of it back."""
     before = {path: _text_of(path) for path in left.kinds}
     options = ("--config-dir", str(left.config_dir), "--yes", "--json")

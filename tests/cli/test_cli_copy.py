@@ -6,15 +6,12 @@ import re
 import shlex
 import shutil
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
+from support.commands import Command
 from support.rmem_file import mila
-
-Run = Callable[..., Any]
 
 
 def _contents(database: Path) -> dict[str, str]:
@@ -23,7 +20,7 @@ def _contents(database: Path) -> dict[str, str]:
 
 
 def test_a_dry_run_reports_the_plan_and_what_is_lost_and_makes_nothing(
-    memory: Run, install: Path, tmp_path: Path
+    memory: Command, install: Path, tmp_path: Path
 ) -> None:
     notes = tmp_path / "notes"
     done = memory("copy", "--to", "markdown", "--to-location", str(notes), "--dry-run")
@@ -42,7 +39,7 @@ def test_a_dry_run_reports_the_plan_and_what_is_lost_and_makes_nothing(
     assert not (install / "zeroclaw-tui").exists()
 
 
-def test_it_copies_verifies_and_the_undo_it_names_takes_it_back(memory: Run, install: Path, tmp_path: Path) -> None:
+def test_it_copies_verifies_and_the_undo_it_names_takes_it_back(memory: Command, install: Path, tmp_path: Path) -> None:
     new = tmp_path / "new.db"
     done = memory("copy", "--to", "sqlite", "--to-location", str(new), "--yes", "--superseded")
     assert (done.code, done.out.splitlines()[:2]) == (
@@ -56,7 +53,7 @@ def test_it_copies_verifies_and_the_undo_it_names_takes_it_back(memory: Run, ins
     assert _contents(new) == {}
 
 
-def test_filters_choose_and_the_document_has_it_all(memory: Run, install: Path, tmp_path: Path) -> None:
+def test_filters_choose_and_the_document_has_it_all(memory: Command, install: Path, tmp_path: Path) -> None:
     new = tmp_path / "new.db"
     arguments = ("copy", "--to", "sqlite", "--to-location", str(new), "--session", "tg_1", "--json")
     planned = memory(*arguments, "--dry-run").json
@@ -70,30 +67,9 @@ def test_filters_choose_and_the_document_has_it_all(memory: Run, install: Path, 
     assert set(_contents(new)) == {"pet", "tz"}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        (("--to", "sqlite", "--yes"), 2, "Source and target are the same store: "),
-        (("--to", "sqllite", "--yes"), 2, "Known are sqlite, lucid"),
-        (("--to", "none", "--yes"), 1, "Nothing is stored"),
-        (("--to", "markdown", "--yes", "--read-only"), 1, "--read-only refuses every change."),
-        (("--yes",), 2, "--to"),
-        (("--to", "postgres", "--yes"), 2, "Give one with --to-location."),
-        (("--to", "redis", "--yes"), 2, "--to-location takes its URL"),
-        (("--to", "bogus", "--yes"), 2, "which --to markdown opens."),
-        (("--to", "in-memory", "--yes"), 1, "in-memory keeps memories only while the program runs"),
-    ],
-)
-def test_what_cannot_be_is_one_sentence(arguments: tuple[str, ...], code: int, message: str, memory: Run) -> None:
-    done = memory("copy", *arguments)
-    assert (done.code, done.out) == (code, "")
-    assert message in done.err
-    assert not {"--location", "--backend"} & set(done.err.split())
-
-
 @pytest.mark.parametrize(("backend", "name"), [("markdown", "notes"), ("sqlite", "new.db")])
 def test_the_undo_it_names_finds_a_copy_of_a_lone_file(
-    backend: str, name: str, run: Run, install: Path, tmp_path: Path
+    backend: str, name: str, run: Command, install: Path, tmp_path: Path
 ) -> None:
     lone, place = tmp_path / "lone.db", tmp_path / "place" / name
     shutil.copy(install / "workspace" / "memory" / "brain.db", lone)
@@ -122,7 +98,7 @@ def _usual_install(home: Path) -> Path:
 
 @pytest.mark.parametrize(("title", "content"), [("memory-rs", "User likes tea"), ("R-Mem", "Mila prefers rye bread")])
 def test_the_import_of_another_programs_store_names_the_copy_that_works(
-    run: Run, tmp_path: Path, title: str, content: str
+    run: Command, tmp_path: Path, title: str, content: str
 ) -> None:
     home = {"HOME": str(tmp_path / "home")}
     database = _usual_install(tmp_path / "home")

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support import small_store
-
-Run = Callable[..., Any]
+from support.commands import Command
 
 
 @pytest.fixture
@@ -22,7 +19,7 @@ def broken(install: Path) -> Path:
     return install
 
 
-def test_a_damaged_keyword_index_is_rebuilt(memory: Run, install: Path) -> None:
+def test_a_damaged_keyword_index_is_rebuilt(memory: Command, install: Path) -> None:
     before = memory("list", "--json").json
     small_store.damage(install / "workspace" / "memory" / "brain.db", "memories_fts_data")
     for verb in (("recall", "Rust"), ("store", "pet2", "Dog named Rex")):
@@ -38,7 +35,7 @@ def test_a_damaged_keyword_index_is_rebuilt(memory: Run, install: Path) -> None:
     assert "Rust" in memory("recall", "Rust").out
 
 
-def test_a_store_that_does_not_open_is_serious(memory: Run, install: Path) -> None:
+def test_a_store_that_does_not_open_is_serious(memory: Command, install: Path) -> None:
     database = install / "workspace" / "memory" / "brain.db"
     database.write_bytes(b"no database" * 1000)
     (install / "workspace" / "MEMORY_SNAPSHOT.md").write_text("# snapshot\n")
@@ -49,7 +46,7 @@ def test_a_store_that_does_not_open_is_serious(memory: Run, install: Path) -> No
     assert memory("doctor", "--json").json["findings"][0]["id"] == "not-open"
 
 
-def test_read_only_refuses_repairs(memory: Run, broken: Path) -> None:
+def test_read_only_refuses_repairs(memory: Command, broken: Path) -> None:
     answer = memory("doctor", "--repair", "triggers", "--yes", "--read-only")
     assert answer.code == 1
     assert "read-only" in answer.err

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.commands import Command
 
 from zeroclaw_tui.cli.dropped import OPTIONS, VERBS, RemovedError
 from zeroclaw_tui.cli.verbs import first_words, memory_arguments, named_verb, verb_parser
 
-Run = Callable[..., Any]
 NEEDS = {
     "copy": ["--to", "markdown"],
     "test": ["FILE"],
@@ -26,7 +25,7 @@ TEST_FILE = '[[query]]\nquery = "text"\nexpected = "KEY"\n'
 
 
 @pytest.fixture
-def old(run: Run, install: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def old(run: Command, install: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
     """Run a program on an install that has the placeholders of the sentences: a memory KEY, a FILE of recall tests,
     and a FILE.jsonl of memories."""
     monkeypatch.chdir(tmp_path)
@@ -44,7 +43,7 @@ def old(run: Run, install: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("name", VERBS)
-def test_a_removed_verb_answers_with_its_sentence(old: Run, name: str) -> None:
+def test_a_removed_verb_answers_with_its_sentence(old: Command, name: str) -> None:
     for more in ((), ("KEY",), ("--help",)):
         answer = old("memory", *name.split(), *more)
         assert (answer.code, answer.out, answer.err) == (2, "", f"zeroclaw: {VERBS[name]}\n")
@@ -63,7 +62,7 @@ def test_a_removed_option_of_a_verb_raises_its_sentence() -> None:
         assert option not in verb_parser(named_verb(verb)).format_help()
 
 
-def test_a_removed_option_is_one_sentence_of_the_program(old: Run) -> None:
+def test_a_removed_option_is_one_sentence_of_the_program(old: Command) -> None:
     answer = old("memory", "list", "--words", "x")
     assert (answer.code, answer.out, answer.err) == (2, "", f"zeroclaw: {OPTIONS['list', '--words']}\n")
 
@@ -72,14 +71,14 @@ SENTENCES = " ".join((*VERBS.values(), *OPTIONS.values()))
 
 
 @pytest.mark.parametrize("command", dict.fromkeys(re.findall(r"`(zeroclaw[^`]*)`", SENTENCES)))
-def test_the_replacement_works_as_it_is_printed(old: Run, command: str) -> None:
+def test_the_replacement_works_as_it_is_printed(old: Command, command: str) -> None:
     program, *words = shlex.split(command)
     changes = set(words) & {"purge", "copy", "import", "hydrate", "--merge", "--compact"}
     answer = old(*words, *(["--yes"] if changes else []), program=program)
     assert answer.code == 0, answer.err
 
 
-def test_another_wrong_word_is_still_named(old: Run) -> None:
+def test_another_wrong_word_is_still_named(old: Command) -> None:
     assert "Unrecognized arguments: --nope" in old("memory", "list", "--nope").err
     assert "Did you mean" in old("memory", "lisst").err
     assert "Removed" not in old("memory", "list", "--json", "--", "--words").out

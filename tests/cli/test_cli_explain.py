@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-Run = Callable[..., Any]
+from support.commands import Command
 
 
-def test_a_miss_is_reported_stage_by_stage(memory: Run) -> None:
+def test_a_miss_is_reported_stage_by_stage(memory: Command) -> None:
     answer = memory("explain", "food", "--query", "does she like rust?", "--profile", "0.7.5")
     lines = answer.out.splitlines()
     assert answer.code == 0
@@ -22,7 +20,7 @@ def test_a_miss_is_reported_stage_by_stage(memory: Run) -> None:
     assert "\x1b" not in answer.out
 
 
-def test_a_key_of_several_agents_is_refused_until_one_is_named(run: Run, agents_install: Path) -> None:
+def test_a_key_of_several_agents_is_refused_until_one_is_named(run: Command, agents_install: Path) -> None:
     base = ("memory", "--config-dir", str(agents_install))
     answer = run(*base, "explain", "lang", "--query", "rust")
     assert answer.code == 1

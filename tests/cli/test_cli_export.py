@@ -8,15 +8,12 @@ import json
 import stat
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import pytest
+from support.commands import Command
 from support.terminal import Terminal
 
-Run = Callable[..., Any]
 
-
-def test_stdout_gets_jsonl_and_nothing_else(memory: Run) -> None:
+def test_stdout_gets_jsonl_and_nothing_else(memory: Command) -> None:
     done = memory("export")
     assert done.code == 0
     header, *rows = [json.loads(line) for line in done.out.splitlines()]
@@ -28,7 +25,7 @@ def test_stdout_gets_jsonl_and_nothing_else(memory: Run) -> None:
 
 
 def test_a_terminal_sees_what_memories_contain_and_does_not_act_on_it(
-    memory: Run, install: Path, script: Callable[[str], str]
+    memory: Command, install: Path, script: Callable[[str], str]
 ) -> None:
     hostile = "before \x1b[2J\x1b]0;owned\x07 after"
     assert memory("store", "hostile", hostile).code == 0
@@ -39,7 +36,7 @@ def test_a_terminal_sees_what_memories_contain_and_does_not_act_on_it(
     assert hostile in memory("export", "--format", "markdown", "--contains", "owned").out
 
 
-def test_the_format_of_a_file_is_known_by_its_name(memory: Run, tmp_path: Path) -> None:
+def test_the_format_of_a_file_is_known_by_its_name(memory: Command, tmp_path: Path) -> None:
     for name, start in (("x.csv", b"key,content,"), ("x.md", b"# ZeroClaw memories\n"), ("x.jsonl", b'{"zeroclaw_mem')):
         done = memory("export", str(tmp_path / name))
         assert done.code == 0
@@ -48,7 +45,7 @@ def test_the_format_of_a_file_is_known_by_its_name(memory: Run, tmp_path: Path) 
         assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
 
 
-def test_a_file_of_that_name_is_only_replaced_on_request(memory: Run, tmp_path: Path) -> None:
+def test_a_file_of_that_name_is_only_replaced_on_request(memory: Command, tmp_path: Path) -> None:
     file = tmp_path / "x.jsonl"
     file.write_text("mine")
     done = memory("export", str(file))
@@ -58,7 +55,7 @@ def test_a_file_of_that_name_is_only_replaced_on_request(memory: Run, tmp_path: 
     assert file.read_text() != "mine"
 
 
-def test_the_notes_of_a_markdown_store_are_never_replaced_by_their_export(memory: Run, install: Path) -> None:
+def test_the_notes_of_a_markdown_store_are_never_replaced_by_their_export(memory: Command, install: Path) -> None:
     for name in ("MEMORY.md", "memory/2026-11-20.md"):
         note = install / "workspace" / name
         note.write_text("- **lang**: Prefers Rust\n")
@@ -67,7 +64,7 @@ def test_the_notes_of_a_markdown_store_are_never_replaced_by_their_export(memory
         assert "belongs to the store itself" in done.err
 
 
-def test_the_document_reports_file_count_size_and_what_is_lost(memory: Run, tmp_path: Path) -> None:
+def test_the_document_reports_file_count_size_and_what_is_lost(memory: Command, tmp_path: Path) -> None:
     file = tmp_path / "x.data"
     message = memory("export", str(file), "--format", "csv", "--category", "core", "--json").json
     assert message["lost"][0].startswith("CSV holds Unicode text only")
@@ -76,19 +73,3 @@ def test_the_document_reports_file_count_size_and_what_is_lost(memory: Run, tmp_
         "file": str(file), "count": 6, "size": file.stat().st_size, "format": "csv", "superseded_hidden": 1,
     }  # fmt: skip
     assert len(list(csv.reader(io.StringIO(file.read_text(), newline="")))) == 7
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        (("--json",), 2, "Stdout takes the memories or a document, not both."),
-        (("--vectors", "--format", "csv"), 2, "Only JSONL can contain vectors."),
-        (("--format", "xml"), 2, "invalid choice"),
-        (("/no/such/folder/x.csv",), 3, "cannot be written"),
-        (("/",), 1, "is a directory"),
-    ],
-)
-def test_what_does_not_fit_is_one_sentence(arguments: tuple[str, ...], code: int, message: str, memory: Run) -> None:
-    done = memory("export", *arguments)
-    assert (done.code, done.message) == (code, "")
-    assert message in done.err

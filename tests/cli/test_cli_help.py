@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import pytest
+from support.commands import Command
 
 from zeroclaw_tui.backends.factory import CLASSES
 from zeroclaw_tui.cli.onboard import onboard_parser
@@ -18,19 +17,18 @@ from zeroclaw_tui.memory.entry import JSON_FIELDS
 from zeroclaw_tui.memory.query import Superseded
 from zeroclaw_tui.memory.recall import Rule
 
-Run = Callable[..., Any]
 TOPICS = ("backends", "environment", "files", "json", "queries", "scoring")
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-def test_a_page_is_shown_with_nothing_left_to_fill_in(run: Run, topic: str) -> None:
+def test_a_page_is_shown_with_nothing_left_to_fill_in(run: Command, topic: str) -> None:
     answer = run("memory", "help", topic)
     assert (answer.code, answer.err) == (0, "")
     assert topic in answer.out.splitlines()[0].lower()
     assert "<!--" not in answer.out
 
 
-def test_help_lists_the_pages_and_shows_the_help_of_a_verb(run: Run) -> None:
+def test_help_lists_the_pages_and_shows_the_help_of_a_verb(run: Command) -> None:
     assert all(f"  {topic} " in run("memory", "help").out for topic in TOPICS)
     assert run("memory", "help", "trash", "restore").out == run("memory", "trash", "restore", "--help").out
     assert run("memory", "help", "json", "--json").json["topic"] == "json"
@@ -70,7 +68,7 @@ COMMANDS = (
 """One after the other on one store; nothing was undone before the last."""
 
 
-def test_a_document_has_the_names_that_its_page_tells(memory: Run) -> None:
+def test_a_document_has_the_names_that_its_page_tells(memory: Command) -> None:
     memory("store", "before", "a text")
     for arguments in COMMANDS:
         verb = arguments.split()[0] if arguments.split()[0] != "trash" else " ".join(arguments.split()[:2])
@@ -88,7 +86,7 @@ def test_a_document_has_the_names_that_its_page_tells(memory: Run) -> None:
         assert names == message, arguments
 
 
-def test_the_page_lists_every_field_of_a_memory_and_no_other(run: Run, memory: Run) -> None:
+def test_the_page_lists_every_field_of_a_memory_and_no_other(run: Command, memory: Command) -> None:
     page = run("memory", "help", "json").out
     section = page[page.index("## A memory") : page.index("`get` adds")]
     assert re.findall(r"^- `(\w+)`: \S", section, re.MULTILINE) == list(memory("get", "pet", "--json").json)
@@ -99,6 +97,6 @@ def test_the_words_an_option_takes_are_those_of_what_it_sets() -> None:
     assert set(SUPERSEDED) == {str(each) for each in Superseded}
 
 
-def test_the_page_of_backends_names_every_one(run: Run) -> None:
+def test_the_page_of_backends_names_every_one(run: Command) -> None:
     shown = run("memory", "help", "backends").out
     assert all(f"- `{name}`" in shown for name in CLASSES)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.commands import Command
 from support.small_store import make
 
-Command = Callable[..., Any]
 OLD, NEW = "2020-01-05", "2020-01-20"
 
 
@@ -89,24 +88,6 @@ def test_a_run_is_done_and_undo_brings_all_of_it_back(hygiene: Command, run: Com
     restored, restored_keys = state_of(zc)
     assert json.loads(restored.pop("state/memory_hygiene_state.json"))["last_report"]["purged_memory_archives"] == 3
     assert (restored, restored_keys) == before
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (("--yes", "--as-of", "2099-01-01"), "cannot run as of a future time"),
-        (("--dry-run", "--as-of", "soon"), "soon"),
-        (("--dry-run", "--as-of", "0001-01-01"), "0001-01-01"),
-        ((), "--yes"),
-    ],
-)
-def test_wrong_use_is_one_sentence(hygiene: Command, zc: Path, options: tuple[str, ...], words: str) -> None:
-    before = state_of(zc)
-    answer = hygiene(*options)
-    assert (answer.code, answer.out) == (2, "")
-    assert words in answer.err
-    assert "\x1b" not in answer.err
-    assert state_of(zc) == before
 
 
 @pytest.mark.parametrize(("as_of", "notes"), [("2020-01-12", 0), ("2020-01-13", 1), ("2020-01-28", 2)])

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
+from support.commands import Command
 
 from zeroclaw_tui.cli.transfer import SOURCES
 from zeroclaw_tui.curation.formats.registry import FORMATS
-
-Run = Callable[..., Any]
 
 
 @pytest.fixture
@@ -36,7 +33,7 @@ def _contents(install: Path) -> dict[str, str]:
         return dict(connection.execute("SELECT key, content FROM memories"))
 
 
-def test_a_dry_run_says_what_would_come_and_writes_nothing(memory: Run, install: Path, file: Path) -> None:
+def test_a_dry_run_says_what_would_come_and_writes_nothing(memory: Command, install: Path, file: Path) -> None:
     before = _contents(install)
     done = memory("import", str(file), "--dry-run")
     assert done.code == 0
@@ -62,7 +59,7 @@ def test_a_dry_run_says_what_would_come_and_writes_nothing(memory: Run, install:
     ],
 )
 def test_it_is_imported_as_chosen_and_undo_reverses_it(
-    option: tuple[str, ...], count: int, pets: dict[str, str], memory: Run, install: Path, file: Path
+    option: tuple[str, ...], count: int, pets: dict[str, str], memory: Command, install: Path, file: Path
 ) -> None:
     before = _contents(install)
     planned = memory("import", str(file), "--dry-run", "--json", *option).json
@@ -78,7 +75,7 @@ def test_it_is_imported_as_chosen_and_undo_reverses_it(
     assert _contents(install) == before
 
 
-def test_a_broken_file_is_one_sentence_and_wrong_use(memory: Run, install: Path, tmp_path: Path) -> None:
+def test_a_broken_file_is_one_sentence_and_wrong_use(memory: Command, install: Path, tmp_path: Path) -> None:
     before = _contents(install)
     broken = tmp_path / "broken.jsonl"
     broken.write_text('{"key": "a", "content": "A"}\n{"key": "b", "cont')
@@ -98,7 +95,7 @@ def export(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_file_nobody_knows_names_what_was_looked_for(memory: Run, tmp_path: Path) -> None:
+def test_a_file_nobody_knows_names_what_was_looked_for(memory: Command, tmp_path: Path) -> None:
     (tmp_path / "x.bin").write_bytes(b"\x00\x01")
     done = memory("import", str(tmp_path / "x.bin"), "--yes")
     assert done.code == 2
@@ -107,7 +104,7 @@ def test_a_file_nobody_knows_names_what_was_looked_for(memory: Run, tmp_path: Pa
     assert set(SOURCES) == set(FORMATS)
 
 
-def test_reading_an_empty_database_names_the_verb_that_fills_it(memory: Run, install: Path) -> None:
+def test_reading_an_empty_database_names_the_verb_that_fills_it(memory: Command, install: Path) -> None:
     """An install's own may have been full before, so it is no store of 0 memories."""
     database = install / "workspace" / "memory" / "brain.db"
     for path in database.parent.iterdir():
@@ -122,7 +119,7 @@ def test_reading_an_empty_database_names_the_verb_that_fills_it(memory: Run, ins
 
 
 @pytest.mark.parametrize(("place", "backend"), [("new.db", "sqlite"), ("notes", "markdown")])
-def test_the_first_store_makes_a_place_that_is_named(run: Run, tmp_path: Path, place: str, backend: str) -> None:
+def test_the_first_store_makes_a_place_that_is_named(run: Command, tmp_path: Path, place: str, backend: str) -> None:
     options = ("memory", "--location", str(tmp_path / place), "--backend", backend)
     assert run(*options, "list").code == 3
     refused = run(*options, "store", "pet", "Cat named Mio", "--read-only")

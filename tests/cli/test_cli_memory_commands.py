@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.commands import Command
 
 ENTRY_NAMES = {
     "id", "key", "content", "category", "timestamp", "updated_at", "session_id", "namespace", "importance",
     "superseded_by", "kind", "pinned", "agent", "embedding_dimensions",
 }  # fmt: skip
-Run = Callable[..., Any]
 
 
 def _keys(answer: Any, of: str = "entries") -> list[str]:
     return [entry["key"] for entry in answer.json[of]]
 
 
-def test_list_prints_what_zeroclaw_prints(memory: Run) -> None:
+def test_list_prints_what_zeroclaw_prints(memory: Command) -> None:
     answer = memory("list", "--limit", "2", "--offset", "2", "--profile", "0.7.5")
     assert answer.out == (
         "Memory entries (8 total, showing 3-4):\n\n"
@@ -31,7 +30,7 @@ def test_list_prints_what_zeroclaw_prints(memory: Run) -> None:
     assert (answer.code, answer.err) == (0, message)
 
 
-def test_list_as_json(memory: Run, install: Path) -> None:
+def test_list_as_json(memory: Command, install: Path) -> None:
     answer = memory("list", "--json", "--limit", "3")
     document = answer.json
     assert list(document) == ["backend", "location", "total", "superseded_hidden", "offset", "limit", "entries"]
@@ -56,13 +55,13 @@ def test_list_as_json(memory: Run, install: Path) -> None:
         (("--contains", "lang", "--superseded"), ["lang", "lang_old"]),
     ],
 )
-def test_filters_of_list(memory: Run, options: tuple[str, ...], keys: list[str]) -> None:
+def test_filters_of_list(memory: Command, options: tuple[str, ...], keys: list[str]) -> None:
     answer = memory("list", "--json", *options)
     assert (answer.code, _keys(answer)) == (0, keys)
 
 
 def test_every_count_that_leaves_superseded_memories_out_says_so(
-    memory: Run, run: Run, agents_install: Path, tmp_path: Path
+    memory: Command, run: Command, agents_install: Path, tmp_path: Path
 ) -> None:
     """Nine rows are stored and one of them is hidden: each number is of one or the other, and names the rest."""
     stays = "1 superseded memory stays; --superseded show takes it along."
@@ -88,7 +87,7 @@ def test_every_count_that_leaves_superseded_memories_out_says_so(
     assert memory("purge", "--category", "core", "--dry-run", "--json").json[message] == 1
 
 
-def test_get_prints_what_zeroclaw_prints(memory: Run) -> None:
+def test_get_prints_what_zeroclaw_prints(memory: Command) -> None:
     answer = memory("get", "food")
     assert answer.out == (
         "Key:       food\nCategory:  travel notes\nTimestamp: 2026-03-05T10:00:00+00:00\n\n"
@@ -104,20 +103,20 @@ def test_get_prints_what_zeroclaw_prints(memory: Run) -> None:
         (("food", "--id", "id-4"), "id-4"), (("--id=id-old",), "id-old"),
     ],
 )  # fmt: skip
-def test_get_finds_by_key_by_beginning_and_by_id(memory: Run, asked: tuple[str, ...], memory_id: str) -> None:
+def test_get_finds_by_key_by_beginning_and_by_id(memory: Command, asked: tuple[str, ...], memory_id: str) -> None:
     answer = memory("--json", "get", *asked)
     assert answer.json["id"] == memory_id
     assert set(answer.json) == ENTRY_NAMES
 
 
 @pytest.mark.parametrize("asked", [("nobody",), ("--id", "id-99"), ("pet", "--id", "id-6"), ("PET",)])
-def test_get_of_nothing(memory: Run, asked: tuple[str, ...]) -> None:
+def test_get_of_nothing(memory: Command, asked: tuple[str, ...]) -> None:
     answer = memory("get", *asked)
     assert (answer.code, answer.out) == (1, "")
     assert answer.err.startswith("zeroclaw: No memory entry found for ")
 
 
-def test_a_beginning_of_several_keys(memory: Run) -> None:
+def test_a_beginning_of_several_keys(memory: Command) -> None:
     answer = memory("get", "foo")
     assert answer.code == 1
     assert answer.out.startswith("Prefix 'foo' matched 2 entries:\n\n- food_allergy [core]\n- food [travel notes]\n")
@@ -125,7 +124,7 @@ def test_a_beginning_of_several_keys(memory: Run) -> None:
     assert (as_json.code, as_json.message, "matched 2 entries" in as_json.err) == (1, "", True)
 
 
-def test_a_key_that_two_agents_hold(run: Run, agents_install: Path) -> None:
+def test_a_key_that_two_agents_hold(run: Command, agents_install: Path) -> None:
     def get(*more: str) -> Any:
         return run("memory", "get", "lang", "--config-dir", str(agents_install), "--json", *more)
 
@@ -136,7 +135,7 @@ def test_a_key_that_two_agents_hold(run: Run, agents_install: Path) -> None:
     assert get("--id", "lang-default").json["agent"] == "default"
 
 
-def test_an_agent_reads_what_the_config_lets_it_read(run: Run, agents_install: Path) -> None:
+def test_an_agent_reads_what_the_config_lets_it_read(run: Command, agents_install: Path) -> None:
     with (agents_install / "config.toml").open("a") as config:
         config.write('[agents.default.workspace]\nread_memory_from = ["writer"]\n[agents.writer]\n')
 
@@ -148,14 +147,14 @@ def test_an_agent_reads_what_the_config_lets_it_read(run: Run, agents_install: P
     assert found("default", "--layer", "store") == 1
 
 
-def test_stats_prints_what_zeroclaw_prints(memory: Run) -> None:
+def test_stats_prints_what_zeroclaw_prints(memory: Command) -> None:
     assert memory("stats").out == (
         "Memory Statistics:\n\n  Backend:  sqlite\n  Health:   healthy\n  Total:    9\n\n  By category:\n"
         "    core                 6\n    daily                1\n    travel notes         1\n"
     )
 
 
-def test_recall_as_json(memory: Run) -> None:
+def test_recall_as_json(memory: Command) -> None:
     document = memory("recall", "Rust helix", "--profile", "0.7.5", "--json").json
     assert list(document) == [
         "backend", "location", "profile", "profile_source", "layer", "query", "limit", "turn_limit", "sessions",
@@ -169,7 +168,7 @@ def test_recall_as_json(memory: Run) -> None:
     assert first["keyword_raw"] == pytest.approx(first["score"], abs=1e-6)
 
 
-def test_recall_for_people(memory: Run) -> None:
+def test_recall_for_people(memory: Command) -> None:
     answer = memory("recall", "-", "--profile", "0.8.4", stdin=b"rust\n")
     assert answer.code == 0
     assert all(words in answer.out for words in ("scoring 0.8.4 (option)", "lang", "User prefers Rust"))
@@ -178,22 +177,7 @@ def test_recall_for_people(memory: Run) -> None:
     assert (nothing.code, "No memory is recalled for zebra." in nothing.out) == (0, True)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "{", '["rust"]', '{"query": 1}', '{"query": "a", "limit": true}', '{"query": "a", "limit": 2147483648}',
-        '{"query": "a", "agents": "main"}', '{"query": "a", "who": 1}', '{"query": "a", "since": "soon"}',
-        '{"query": "a", "session": "one", "sessions": ["ann"]}', "\\xff",
-    ],
-)  # fmt: skip
-def test_a_bad_line_of_a_batch_is_named_by_its_number(memory: Run, line: str) -> None:
-    answer = memory("recall", "--batch", "-", stdin=f'{{"query": "rust"}}\n{line}\n'.encode())
-    assert answer.code == 2
-    assert len(answer.out.splitlines()) == 1
-    assert "zeroclaw: Line 2 of the batch" in answer.err
-
-
-def test_health(memory: Run, install: Path) -> None:
+def test_health(memory: Command, install: Path) -> None:
     answer = memory("health", "--json")
     document = answer.json
     assert answer.code == 0
@@ -208,7 +192,7 @@ def test_health(memory: Run, install: Path) -> None:
     assert str(install / "config.toml") in shown
 
 
-def test_health_never_shows_a_secret(memory: Run, install: Path) -> None:
+def test_health_never_shows_a_secret(memory: Command, install: Path) -> None:
     secret = "sk-verysecretverysecret"
     (install / "config.toml").write_text(
         f'default_temperature = 0.7\napi_key = "{secret}"\n[memory]\nbackend = "sqlite"\nauto_save = true\n'
@@ -221,14 +205,14 @@ def test_health_never_shows_a_secret(memory: Run, install: Path) -> None:
         assert secret not in answer.out + answer.err
 
 
-def test_health_of_a_store_that_cannot_be_opened(memory: Run, install: Path) -> None:
+def test_health_of_a_store_that_cannot_be_opened(memory: Command, install: Path) -> None:
     (install / "workspace" / "memory" / "brain.db").write_bytes(b"not a database at all" * 300)
     answer = memory("health", "--json")
     assert (answer.code, answer.json["ok"], bool(answer.json["summary"])) == (3, False, True)
     assert memory("health").out.startswith("✗ ")
 
 
-def test_two_stores_that_could_be_meant_are_both_named(memory: Run, install: Path) -> None:
+def test_two_stores_that_could_be_meant_are_both_named(memory: Command, install: Path) -> None:
     newer = install / "data" / "memory"
     newer.mkdir(parents=True)
     (newer / "brain.db").write_bytes((install / "workspace" / "memory" / "brain.db").read_bytes())
@@ -237,7 +221,7 @@ def test_two_stores_that_could_be_meant_are_both_named(memory: Run, install: Pat
     assert all(str(install / name) in answer.err for name in ("data", "workspace"))
 
 
-def test_a_lone_store_needs_no_install(run: Run, install: Path, tmp_path: Path) -> None:
+def test_a_lone_store_needs_no_install(run: Command, install: Path, tmp_path: Path) -> None:
     lone = tmp_path / "copy.db"
     (install / "workspace" / "memory" / "brain.db").rename(lone)
     assert run("memory", "list", "--json", "--location", str(lone)).json["location"] == str(lone)
@@ -248,7 +232,7 @@ def test_a_lone_store_needs_no_install(run: Run, install: Path, tmp_path: Path) 
     assert (document["backend"], document["total"]) == ("markdown", 2)
 
 
-def test_reading_leaves_the_database_as_it_was(memory: Run, install: Path) -> None:
+def test_reading_leaves_the_database_as_it_was(memory: Command, install: Path) -> None:
     database = install / "workspace" / "memory" / "brain.db"
     before = database.read_bytes()
     for arguments in (("list",), ("get", "pet"), ("recall", "rust"), ("stats",), ("health",)):
@@ -256,7 +240,7 @@ def test_reading_leaves_the_database_as_it_was(memory: Run, install: Path) -> No
     assert database.read_bytes() == before
 
 
-def test_no_sentence_is_said_twice(memory: Run, install: Path) -> None:
+def test_no_sentence_is_said_twice(memory: Command, install: Path) -> None:
     (install / "config.toml").write_text('[memory]\nbackend = "none"\nauto_save = "yes"\nfoo = 1\n')
     for arguments in (("list",), ("recall", "rust"), ("health",), ("stats",)):
         answer = memory(*arguments)
@@ -267,7 +251,7 @@ def test_no_sentence_is_said_twice(memory: Run, install: Path) -> None:
 
 @pytest.mark.parametrize("verb", [("list",), ("recall", "rust", "--json")])
 def test_a_backend_that_zeroclaw_does_not_know_is_named_on_stderr(
-    run: Run, tmp_path: Path, verb: tuple[str, ...]
+    run: Command, tmp_path: Path, verb: tuple[str, ...]
 ) -> None:
     """ZeroClaw keeps the memories in Markdown there, and the list of this backend is empty."""
     (tmp_path / "workspace").mkdir()
@@ -278,7 +262,7 @@ def test_a_backend_that_zeroclaw_does_not_know_is_named_on_stderr(
     assert answer.err == 'zeroclaw: ZeroClaw does not know the backend "in-memory" here and uses Markdown.\n'
 
 
-def test_an_unknown_version_is_answered_with_one_sentence(memory: Run) -> None:
+def test_an_unknown_version_is_answered_with_one_sentence(memory: Command) -> None:
     sentence = "zeroclaw: ZeroClaw 9.9.9 is unknown; using the rules of 0.8.4, the newest known.\n"
     newest = memory("recall", "rust", "--profile", "0.8.4", "--json")
     unknown = memory("recall", "rust", "--profile", "9.9.9", "--json")

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from support.commands import Command
 
 from zeroclaw_tui.config.real_binary import PASS_THROUGH_MARKER
 
-Run = Callable[..., Any]
 SYSTEM = "/usr/bin:/bin"
 
 
@@ -34,24 +33,24 @@ def fake(tmp_path: Path) -> str:
         ("completions", "bash"), ("-x", "\n"),
     ],
 )  # fmt: skip
-def test_other_commands_reach_the_real_one_unchanged(run: Run, fake: str, arguments: tuple[str, ...]) -> None:
+def test_other_commands_reach_the_real_one_unchanged(run: Command, fake: str, arguments: tuple[str, ...]) -> None:
     answer = run(*arguments, PATH=fake)
     assert answer.out == "".join(f"<{argument}>\n" for argument in arguments)
     assert (answer.code, answer.err) == (7, "")
 
 
-def test_real_always_passes(run: Run, fake: str) -> None:
+def test_real_always_passes(run: Command, fake: str) -> None:
     assert run("--real", "memory", "list", "--json", PATH=fake).out == "<memory>\n<list>\n<--json>\n"
     assert run("--real", "memory", "reindex", "--yes", PATH=fake).out == "<memory>\n<reindex>\n<--yes>\n"
 
 
-def test_memory_is_answered_here_even_with_options_in_front(run: Run, fake: str, install: Path) -> None:
+def test_memory_is_answered_here_even_with_options_in_front(run: Command, fake: str, install: Path) -> None:
     answer = run("--config-dir", str(install), "memory", "get", "pet", "--profile", "0.7.5", PATH=fake)
     assert answer.out.startswith("Key:       pet\n")
 
 
 def test_our_own_script_on_path_is_not_taken_for_the_real_one(
-    run: Run, fake: str, tmp_path: Path, script: Callable[[str], str]
+    run: Command, fake: str, tmp_path: Path, script: Callable[[str], str]
 ) -> None:
     folder = tmp_path / "ours"
     folder.mkdir()
@@ -62,14 +61,14 @@ def test_our_own_script_on_path_is_not_taken_for_the_real_one(
     assert alone.code == 127
 
 
-def test_without_a_real_one(run: Run) -> None:
+def test_without_a_real_one(run: Command) -> None:
     answer = run("status")
     assert (answer.code, answer.out) == (127, "")
     assert answer.err.startswith("zeroclaw: This command belongs to the real zeroclaw, which is not on PATH.")
     assert run("--real", "memory", "list").code == 127
 
 
-def test_without_a_real_one_help_and_version_are_ours(run: Run) -> None:
+def test_without_a_real_one_help_and_version_are_ours(run: Command) -> None:
     shown = run("--help")
     assert shown.code == 0
     assert "memory" in shown.out
@@ -78,7 +77,7 @@ def test_without_a_real_one_help_and_version_are_ours(run: Run) -> None:
     assert run("--version").out.startswith("zeroclaw-tui ")
 
 
-def test_a_circle_is_broken(run: Run, tmp_path: Path, script: Callable[[str], str]) -> None:
+def test_a_circle_is_broken(run: Command, tmp_path: Path, script: Callable[[str], str]) -> None:
     """A wrapper that looks like the real one but calls this script again."""
     folder = tmp_path / "loop"
     folder.mkdir()
@@ -91,7 +90,7 @@ def test_a_circle_is_broken(run: Run, tmp_path: Path, script: Callable[[str], st
     assert run("status", **{PASS_THROUGH_MARKER: "3"}).code == 127
 
 
-def test_a_real_one_that_cannot_start(run: Run, tmp_path: Path) -> None:
+def test_a_real_one_that_cannot_start(run: Command, tmp_path: Path) -> None:
     folder = tmp_path / "broken"
     folder.mkdir()
     (folder / "zeroclaw").write_bytes(b"\x7fELFnothing")

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
+from support.commands import Command
 
-Run = Callable[..., Any]
 SOMEBODY = 1234
 
 
@@ -34,7 +33,7 @@ def modes_below(folder: Path) -> dict[str, int]:
 
 
 def test_new_files_with_memories_are_for_their_owner_alone(
-    memory: Run, install: Path, tmp_path: Path, no_umask: None
+    memory: Command, install: Path, tmp_path: Path, no_umask: None
 ) -> None:
     """Snapshots, copies to databases and notes, exports, backups, the trash."""
     made = tmp_path / "made"
@@ -55,7 +54,7 @@ def test_new_files_with_memories_are_for_their_owner_alone(
     assert [mode(made / name) for name in ("db", "notes")] == [0o700, 0o700]
 
 
-def test_what_is_replaced_keeps_its_mode(memory: Run, install: Path, tmp_path: Path, no_umask: None) -> None:
+def test_what_is_replaced_keeps_its_mode(memory: Command, install: Path, tmp_path: Path, no_umask: None) -> None:
     snapshot, exported, database = install / "workspace" / "MEMORY_SNAPSHOT.md", tmp_path / "a.csv", tmp_path / "a.db"
     assert memory("snapshot", "--yes").code == 0
     for path, bits in ((snapshot, 0o640), (exported, 0o664), (database, 0o660)):
@@ -70,7 +69,7 @@ def test_what_is_replaced_keeps_its_mode(memory: Run, install: Path, tmp_path: P
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes files for another user")
-def test_what_root_makes_in_another_users_install_is_that_users(memory: Run, install: Path, tmp_path: Path) -> None:
+def test_what_root_makes_in_another_users_install_is_that_users(memory: Command, install: Path, tmp_path: Path) -> None:
     for path in (install, *install.rglob("*")):
         os.chown(path, SOMEBODY, SOMEBODY)
     theirs = tmp_path / "theirs"

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from support.commands import Command
 
-Run = Callable[..., Any]
 AS_OF = ("--as-of", "2026-03-06T00:00:00Z")
 SAMPLE = """\
 [[query]]
@@ -39,7 +37,7 @@ def _rows(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.startswith(("✓", "✗"))]
 
 
-def test_without_a_file_the_tests_next_to_the_settings_run(memory: Run, install: Path) -> None:
+def test_without_a_file_the_tests_next_to_the_settings_run(memory: Command, install: Path) -> None:
     answer = memory("test")
     assert (answer.code, "space on a recorded turn" in answer.err) == (1, True)
     (install / "zeroclaw-tui").mkdir(exist_ok=True)
@@ -48,7 +46,7 @@ def test_without_a_file_the_tests_next_to_the_settings_run(memory: Run, install:
     assert (answer.code, "2 passed" in answer.out) == (0, True)
 
 
-def test_results_without_vectors_are_not_what_the_agent_gets(memory: Run, install: Path, file: str) -> None:
+def test_results_without_vectors_are_not_what_the_agent_gets(memory: Command, install: Path, file: str) -> None:
     config = install / "config.toml"
     endpoint = "embedding_provider = 'custom:http://127.0.0.1:1'\nembedding_dimensions = 3\n"
     config.write_text(config.read_text().replace("[memory]\n", f"[memory]\n{endpoint}"))
@@ -57,7 +55,7 @@ def test_results_without_vectors_are_not_what_the_agent_gets(memory: Run, instal
     assert "Some tests ran without vectors, so these results are not what the agent gets." in answer.err
 
 
-def test_the_table_has_the_worst_first_and_the_figures_of_all(memory: Run, file: str) -> None:
+def test_the_table_has_the_worst_first_and_the_figures_of_all(memory: Command, file: str) -> None:
     answer = memory("test", file, *AS_OF)
     assert answer.code == 1
     assert answer.out.splitlines()[:3] == [
@@ -79,7 +77,7 @@ def test_the_table_has_the_worst_first_and_the_figures_of_all(memory: Run, file:
     assert "threshold 50\n3 failed, 0 passed\n" in tried.out
 
 
-def test_the_help_shows_a_file_that_works(memory: Run) -> None:
+def test_the_help_shows_a_file_that_works(memory: Command) -> None:
     shown = memory("test", "--help").out
     sample = shown[shown.index("  [[query]]") : shown.index("\nA test passes")]
     results = memory("test", "-", "--json", "--read-only", stdin=sample.encode()).json["results"]

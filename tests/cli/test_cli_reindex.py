@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
+from support.commands import Command
 from support.http_endpoints import HttpEndpoint, embeddings, serving
-
-Run = Callable[..., Any]
 
 
 @pytest.fixture
@@ -28,7 +26,7 @@ def _embedded(install: Path) -> int:
         return int(connection.execute("SELECT count(embedding) FROM memories").fetchone()[0])
 
 
-def test_a_dry_run_says_what_would_be_sent(memory: Run, endpoint: HttpEndpoint, install: Path) -> None:
+def test_a_dry_run_says_what_would_be_sent(memory: Command, endpoint: HttpEndpoint, install: Path) -> None:
     answer = memory("reindex", "--dry-run")
     assert answer.code == 0
     assert "9 memories without an embedding." in answer.out
@@ -41,7 +39,7 @@ def test_a_dry_run_says_what_would_be_sent(memory: Run, endpoint: HttpEndpoint, 
 
 
 def test_the_vectors_are_made_and_a_second_time_there_is_nothing_to_do(
-    memory: Run, endpoint: HttpEndpoint, install: Path
+    memory: Command, endpoint: HttpEndpoint, install: Path
 ) -> None:
     answer = memory("reindex", "--yes")
     assert (answer.code, answer.out) == (0, "✓ 9 memories of 9 got an embedding.\n")
@@ -51,7 +49,9 @@ def test_the_vectors_are_made_and_a_second_time_there_is_nothing_to_do(
     assert len(endpoint.requests) == 1
 
 
-def test_an_endpoint_that_says_no_ends_with_what_it_said(memory: Run, endpoint: HttpEndpoint, install: Path) -> None:
+def test_an_endpoint_that_says_no_ends_with_what_it_said(
+    memory: Command, endpoint: HttpEndpoint, install: Path
+) -> None:
     endpoint.answering = embeddings(4, key="another")
     answer = memory("reindex", "--yes")
     assert answer.code == 1

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import cycle
 from pathlib import Path
-from typing import Any
 
 import pytest
+from support.commands import Command
 
-Run = Callable[..., Any]
 URLS = (
     "http://u:swordfish@127.0.0.1:6?api_key=tunafish", "https://u:swordfish@h/x?token=tunafish",
     "HTTP://u:swordfish@h:6333/#api_key=tunafish", "ftp://u:swordfish@h/tunafish",
@@ -20,7 +18,7 @@ VERBS = ("list", "health", "doctor", "stats", "recall rust", "store a b", "copy 
 
 
 @pytest.mark.parametrize(("backend", "url"), zip(cycle(["sqlite", "markdown", "none"]), URLS, strict=False))
-def test_no_password_of_a_url_is_printed(run: Run, install: Path, backend: str, url: str) -> None:
+def test_no_password_of_a_url_is_printed(run: Command, install: Path, backend: str, url: str) -> None:
     (install / "config.toml").write_text(f'[memory]\nbackend = "{backend}"\nauto_save = true\n')
     before = sorted(install.parent.rglob("*"))
     for verb in VERBS:

@@ -8,15 +8,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from support.commands import Command
 from support.http_endpoints import always, self_signed, serving
 from support.terminal import Terminal
 
 from zeroclaw_tui.cli.options import SHELLS
 
-Run = Callable[..., Any]
 HEAVY = {"textual", "questionary", "httpx", "numpy", "cryptography", "rich"}
 
 
@@ -95,13 +94,13 @@ def test_python_dash_m_is_the_inspector() -> None:
 
 
 @pytest.mark.parametrize("arguments", [(), ("--demo",), ("/nowhere",)])
-def test_without_a_terminal_the_inspector_names_the_commands(run: Run, arguments: tuple[str, ...]) -> None:
+def test_without_a_terminal_the_inspector_names_the_commands(run: Command, arguments: tuple[str, ...]) -> None:
     answer = run(*arguments, program="zeroclaw-tui")
     assert (answer.code, answer.out) == (2, "")
     assert "zeroclaw memory" in answer.err
 
 
-def test_the_demo_takes_no_other_place(run: Run) -> None:
+def test_the_demo_takes_no_other_place(run: Command) -> None:
     answer = run("--demo", "/somewhere", program="zeroclaw-tui")
     assert answer.code == 2
     assert "--demo" in answer.err
@@ -142,7 +141,7 @@ def test_help_opens_nothing(install: Path, arguments: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("program", ["zeroclaw", "zeroclaw-tui"])
 @pytest.mark.parametrize("shell", SHELLS)
-def test_completion_scripts_are_valid(run: Run, program: str, shell: str, tmp_path: Path) -> None:
+def test_completion_scripts_are_valid(run: Command, program: str, shell: str, tmp_path: Path) -> None:
     answer = run("--print-completion", shell, program=program)
     assert (answer.code, answer.err) == (0, "")
     file = tmp_path / "completion"
@@ -165,7 +164,7 @@ STARTS = {
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_the_tab_key_completes_in_the_shell_itself(run: Run, install: Path, tmp_path: Path, shell: str) -> None:
+def test_the_tab_key_completes_in_the_shell_itself(run: Command, install: Path, tmp_path: Path, shell: str) -> None:
     program, start = STARTS[shell]
     _interpreter(shell)
     file = tmp_path / "completions" / "_zeroclaw"
@@ -185,45 +184,11 @@ def test_the_tab_key_completes_in_the_shell_itself(run: Run, install: Path, tmp_
 
 
 @pytest.mark.parametrize(
-    ("typed", "meant"),
-    [
-        ("memory lsit", "list"), ("memory list --limt 3", "--limit"), ("memory trash restor", "trash restore"),
-        ("onboard --dry-rum", "--dry-run"),
-        ("memory --jsn list", "--json"),
-    ],
-)  # fmt: skip
-def test_a_slip_is_answered_with_what_it_may_mean(run: Run, typed: str, meant: str) -> None:
-    answer = run(*typed.split())
-    assert (answer.code, answer.out) == (2, "")
-    assert f"Did you mean {meant}?" in answer.err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "title", "code"),
-    [
-        (("memory", "get", "nobody"), "Not there", 1), (("memory", "lsit"), "Wrong use", 2),
-        (("memory", "purge", "pet"), "Wrong use", 2), (("onboard", "--set", "x=1"), "Wrong use", 2),
-        (("memory", "list", "--location", "/nowhere/brain.db"), None, 3),
-    ],
-)  # fmt: skip
-def test_with_json_an_error_is_a_document_and_words(
-    run: Run, install: Path, arguments: tuple[str, ...], title: str | None, code: int
-) -> None:
-    answer = run(*arguments, "--json", ZEROCLAW_CONFIG_DIR=str(install))
-    assert answer.code == code
-    error = answer.json["error"]
-    assert set(error) == {"title", "message", "hint", "exit_code"}
-    assert error["exit_code"] == code
-    assert title in (None, error["title"])
-    assert error["message"] in answer.err
-
-
-@pytest.mark.parametrize(
     ("arguments", "asked"),
     [(("list",), False), (("get", "food"), False), (("recall", "x"), True)],
 )
 def test_the_real_zeroclaw_is_asked_for_its_version_only_where_that_counts(
-    run: Run, install: Path, tmp_path: Path, arguments: tuple[str, ...], asked: bool
+    run: Command, install: Path, tmp_path: Path, arguments: tuple[str, ...], asked: bool
 ) -> None:
     was_asked, real = tmp_path / "asked", tmp_path / "bin" / "zeroclaw"
     real.parent.mkdir()

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.commands import Command
 from support.stand_in_agent import make_store, store
 from support.traces import NOW, RecordingInstall, Sent, call_line
 
-Run = Callable[..., Any]
 HOSTILE = "rust \x1b]0;owned\x07 \x9b31m [/bold] \u202egnp.exe"
 BLOCK = "[Memory context]\n- lang: Prefers rust\n[/Memory context]\n\n"
 OTHER = "[Memory context]\n- tz: Lives in Lisbon\n[/Memory context]\n\n"
@@ -34,7 +34,7 @@ def recording(tmp_path: Path) -> RecordingInstall:
 
 
 @pytest.fixture
-def tail(run: Run, recording: RecordingInstall) -> Run:
+def tail(run: Command, recording: RecordingInstall) -> Command:
     return lambda *arguments: run(
         "memory", "--config-dir", str(recording.folder), "--profile", "0.8.4", "tail", *arguments
     )
@@ -50,7 +50,7 @@ def watching(recording: RecordingInstall, script: Callable[[str], str]) -> Itera
     process.communicate()
 
 
-def test_it_prints_what_is_recorded_a_line_a_turn_and_ends(recording: RecordingInstall, tail: Run) -> None:
+def test_it_prints_what_is_recorded_a_line_a_turn_and_ends(recording: RecordingInstall, tail: Command) -> None:
     recording.record(Sent("rust", BLOCK, id="good"))
     recording.record(Sent("rust", OTHER, id="bad"))
     answer = tail("--json")
@@ -63,7 +63,7 @@ def test_it_prints_what_is_recorded_a_line_a_turn_and_ends(recording: RecordingI
     assert answer.code == 0
 
 
-def test_people_see_what_differs(recording: RecordingInstall, tail: Run) -> None:
+def test_people_see_what_differs(recording: RecordingInstall, tail: Command) -> None:
     recording.record(Sent("rust", OTHER))
     recording.record(Sent("rust", BLOCK, id="as predicted"))
     shown = tail().out
@@ -73,14 +73,14 @@ def test_people_see_what_differs(recording: RecordingInstall, tail: Run) -> None
     assert "- - lang: Prefers rust" in shown
 
 
-def test_nothing_of_a_turn_steers_the_terminal(recording: RecordingInstall, tail: Run) -> None:
+def test_nothing_of_a_turn_steers_the_terminal(recording: RecordingInstall, tail: Command) -> None:
     recording.record(Sent(HOSTILE, BLOCK, agent=HOSTILE, session=HOSTILE))
     answer = tail()
     assert not set("\x1b\x07\x9b\u202e") & set(answer.out + answer.err)
     assert "[/bold]" in answer.out
 
 
-def test_only_turns_of_an_agent_since_a_moment(recording: RecordingInstall, tail: Run) -> None:
+def test_only_turns_of_an_agent_since_a_moment(recording: RecordingInstall, tail: Command) -> None:
     recording.record(Sent("old", at=NOW.replace(year=2025), id="old"))
     recording.record(Sent("rust", id="own"))
     recording.record(Sent("rust", agent="bob", id="other"))
@@ -88,7 +88,7 @@ def test_only_turns_of_an_agent_since_a_moment(recording: RecordingInstall, tail
     assert [json.loads(line)["turn"] for line in lines] == ["own"]
 
 
-def test_nothing_recorded_shows_the_lines_that_turn_it_on(recording: RecordingInstall, tail: Run) -> None:
+def test_nothing_recorded_shows_the_lines_that_turn_it_on(recording: RecordingInstall, tail: Command) -> None:
     answer = tail("--json")
     assert answer.out == ""
     assert answer.code == 0

@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from support.commands import Brain
-
-Run = Callable[..., Any]
+from support.commands import Brain, Command
 
 
 @pytest.fixture
-def emptied(memory: Run) -> Run:
+def emptied(memory: Command) -> Command:
     """The install after two memories were deleted, one by one, and one category."""
     for arguments in (("forget", "pet"), ("forget", "lang"), ("purge", "--category", "daily")):
         assert memory(*arguments, "--yes").code == 0
     return memory
 
 
-def _keys(memory: Run, *options: str) -> list[str]:
+def _keys(memory: Command, *options: str) -> list[str]:
     return [entry["key"] for entry in memory("trash", "list", "--json", *options).json["entries"]]
 
 
-def _numbers(memory: Run) -> dict[str, str]:
+def _numbers(memory: Command) -> dict[str, str]:
     return {entry["key"]: str(entry["number"]) for entry in memory("trash", "list", "--json").json["entries"]}
 
 
-def test_the_trash_is_listed_in_pages_and_by_text(emptied: Run) -> None:
+def test_the_trash_is_listed_in_pages_and_by_text(emptied: Command) -> None:
     document = emptied("trash", "list", "--json").json
     assert list(document) == ["backend", "location", "total", "offset", "limit", "usage", "entries"]
     assert [entry["key"] for entry in document["entries"]] == ["tz", "lang", "pet"]
@@ -49,14 +45,14 @@ def test_the_trash_is_listed_in_pages_and_by_text(emptied: Run) -> None:
 
 
 @pytest.mark.parametrize(("how", "left"), [(("--all",), []), (("--contains", "rust"), ["tz", "pet"])])
-def test_restore_brings_back_what_is_named(emptied: Run, how: tuple[str, ...], left: list[str]) -> None:
+def test_restore_brings_back_what_is_named(emptied: Command, how: tuple[str, ...], left: list[str]) -> None:
     document = emptied("trash", "restore", *how, "--json").json
     assert (document["verb"], document["count"]) == ("restore", 3 - len(left))
     assert _keys(emptied) == left
     assert emptied("list", "--json").json["total"] == 8 - len(left)
 
 
-def test_restore_by_numbers_and_redo_of_the_deletion(emptied: Run) -> None:
+def test_restore_by_numbers_and_redo_of_the_deletion(emptied: Command) -> None:
     numbers = _numbers(emptied)
     answer = emptied("trash", "restore", numbers["pet"], numbers["lang"])
     assert (answer.code, "Restored 2 memories." in answer.out) == (0, True)
@@ -67,14 +63,14 @@ def test_restore_by_numbers_and_redo_of_the_deletion(emptied: Run) -> None:
     assert emptied("get", "pet").code == 1
 
 
-def test_emptying_deletes_permanently(emptied: Run, install: Path) -> None:
+def test_emptying_deletes_permanently(emptied: Command, install: Path) -> None:
     assert "Empty the trash of 3 memories?" in emptied("trash", "empty", "--dry-run").out
     assert emptied("trash", "empty", "--yes").out == "✓ 3 memories permanently deleted.\n"
     left = b"".join(path.read_bytes() for path in (install / "zeroclaw-tui").glob("trash.db*"))
     assert not any(word in left for word in (b"Mio", b"Timezone is EST", b"User prefers Rust"))
 
 
-def test_history_has_every_step_with_what_changed(memory: Run) -> None:
+def test_history_has_every_step_with_what_changed(memory: Command) -> None:
     assert memory("get", "--history", "pet").out == "No change was made to this memory here.\n"
     memory("edit", "pet", "--content", "Cat named Kiki", "--category", "daily")
     memory("forget", "pet", "--yes")
@@ -107,7 +103,7 @@ def test_history_has_every_step_with_what_changed(memory: Run) -> None:
     ],
 )
 def test_undo_skips_a_command_that_changed_nothing_or_cannot_be_undone(
-    nothing: tuple[str, ...], memory: Run, brain: Brain
+    nothing: tuple[str, ...], memory: Command, brain: Brain
 ) -> None:
     """A loop of `undo --yes` goes on until nothing is left."""
     memory(*nothing)
@@ -121,7 +117,7 @@ def test_undo_skips_a_command_that_changed_nothing_or_cannot_be_undone(
     assert brain.keys() == before
 
 
-def test_a_change_is_undone_by_its_number_whatever_came_after_it(memory: Run, brain: Brain) -> None:
+def test_a_change_is_undone_by_its_number_whatever_came_after_it(memory: Command, brain: Brain) -> None:
     numbers = [memory("forget", key, "--yes", "--json").json["action"] for key in ("tz", "pet", "editor")]
     listed = memory("undo", "--list", "--json").json["actions"]
     found = [(one["number"], one["verb"], one["summary"], one["open"]) for one in listed]
@@ -141,7 +137,7 @@ def test_a_change_is_undone_by_its_number_whatever_came_after_it(memory: Run, br
     assert (refused.code, "pet" in refused.err) == (1, True)
 
 
-def test_a_key_that_exists_again_stops_undo_and_restore_until_a_person_decides(memory: Run, brain: Brain) -> None:
+def test_a_key_that_exists_again_stops_undo_and_restore_until_a_person_decides(memory: Command, brain: Brain) -> None:
     memory("forget", "pet", "--yes")
     present = memory("store", "pet", "Dog named Rex", "--json").json["entry"]["id"]
     number = str(memory("undo", "--list", "--json").json["actions"][1]["number"])
@@ -168,7 +164,7 @@ def test_a_key_that_exists_again_stops_undo_and_restore_until_a_person_decides(m
 
 
 def test_a_memory_of_another_store_is_listed_and_comes_back_only_there(
-    memory: Run, install: Path, brain: Brain
+    memory: Command, install: Path, brain: Brain
 ) -> None:
     memory("forget", "pet", "--yes")
     number = _numbers(memory)["pet"]

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.commands import Command
 from support.databases import create_database
 
-Run = Callable[..., Any]
 AGENT = "00000000-0000-4000-8000-000000000001"
 CONFIG = """schema_version = 3
 [memory]
@@ -25,7 +25,7 @@ runtime_profile = "wide"
 
 
 @pytest.fixture
-def turns(run: Run, tmp_path: Path) -> Callable[..., Any]:
+def turns(run: Command, tmp_path: Path) -> Callable[..., Any]:
     """Run `zeroclaw memory ...` on an install of 0.8.4 with fourteen notes and a chat in two sessions."""
     home = tmp_path / "zc"
     database = home / "data" / "memory" / "brain.db"
@@ -55,7 +55,7 @@ def keys(document: Any) -> list[str]:
     return [result["key"] for result in document["results"]]
 
 
-def test_the_embedded_agent_has_the_limit_of_its_runtime_profile(turns: Run) -> None:
+def test_the_embedded_agent_has_the_limit_of_its_runtime_profile(turns: Command) -> None:
     library = turns("recall", "tea", "--rule", "library", "--agent", "writer", "--json")
     assert (library.json["limit"], len(library.json["results"])) == (7, 7)
     unlimited = turns("recall", "tea", "--rule", "library", "--agent", "writer", "--json", limit=0)
@@ -63,7 +63,7 @@ def test_the_embedded_agent_has_the_limit_of_its_runtime_profile(turns: Run) -> 
     assert len(turns("recall", "tea", "--rule", "cron", "--agent", "writer", "--json").json["results"]) == 5
 
 
-def test_session_scopes_are_recalled_in_their_order_each_key_once(turns: Run) -> None:
+def test_session_scopes_are_recalled_in_their_order_each_key_once(turns: Command) -> None:
     scopes = ["--session", "one", "--session", "ann"]
     document = turns("recall", "tea", "--rule", "channel", *scopes, "--json").json
     assert document["sessions"] == ["one", "ann"]

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
+from support.commands import Command
 from support.http_endpoints import embeddings, serving
 
-Onboard = Any
 NEW_FORM = 'schema_version = 3\n[memory]\nbackend = "sqlite.default"\nauto_save = true\n'
 
 
-def refused(onboard: Onboard, config_file: Path, flags: tuple[str, ...], code: int) -> str:
+def refused(onboard: Command, config_file: Path, flags: tuple[str, ...], code: int) -> str:
     """What is said on stderr by a command that ends with this code; it leaves every file and folder as it was."""
     before = {path: path.read_bytes() for path in config_file.parent.rglob("*") if path.is_file()}
     names = sorted(config_file.parent.rglob("*"))
@@ -32,7 +31,7 @@ def refused(onboard: Onboard, config_file: Path, flags: tuple[str, ...], code: i
     return str(answer.err)
 
 
-def test_a_wrong_dimension_names_the_flag_that_puts_it_right(onboard: Onboard, config_file: Path) -> None:
+def test_a_wrong_dimension_names_the_flag_that_puts_it_right(onboard: Command, config_file: Path) -> None:
     config_file.write_text(NEW_FORM)
     with serving(embeddings(768, "key-sekret")) as endpoint:
         flags = (

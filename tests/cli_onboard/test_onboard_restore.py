@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 from cli_onboard_samples import CONFIG
+from support.commands import Command
 from support.terminal import Terminal
 
-Onboard = Run = Any
 SECOND = CONFIG.replace("auto_save = true", "auto_save = false")
 THIRD = SECOND.replace("vector_weight = 0.7", "vector_weight = 0.5")
 
 
 @pytest.fixture
-def changed(onboard: Onboard, config_file: Path) -> Path:
+def changed(onboard: Command, config_file: Path) -> Path:
     """A config that was changed twice, so that there are two backups."""
     assert onboard("--set", "auto_save=false", "--no-test").code == 0
     assert onboard("--set", "vector_weight=0.5", "--no-test").code == 0
@@ -24,11 +24,11 @@ def changed(onboard: Onboard, config_file: Path) -> Path:
     return config_file
 
 
-def backups(onboard: Onboard) -> list[dict[str, Any]]:
+def backups(onboard: Command) -> list[dict[str, Any]]:
     return onboard("--restore", "--json").json["backups"]
 
 
-def test_the_list_has_the_newest_first(onboard: Onboard, changed: Path) -> None:
+def test_the_list_has_the_newest_first(onboard: Command, changed: Path) -> None:
     answer = onboard("--restore")
     assert (answer.code, answer.err) == (0, "")
     names = [backup["name"] for backup in backups(onboard)]
@@ -37,7 +37,7 @@ def test_the_list_has_the_newest_first(onboard: Onboard, changed: Path) -> None:
     assert changed.read_text() == THIRD
 
 
-def test_the_list_as_a_document(onboard: Onboard, changed: Path) -> None:
+def test_the_list_as_a_document(onboard: Command, changed: Path) -> None:
     answer = onboard("--restore", "--json")
     assert (answer.code, answer.err) == (0, "")
     message = answer.json
@@ -49,7 +49,7 @@ def test_the_list_as_a_document(onboard: Onboard, changed: Path) -> None:
     assert oldest["when"] <= newest["when"]
 
 
-def test_one_is_restored_and_that_is_undone(onboard: Onboard, changed: Path) -> None:
+def test_one_is_restored_and_that_is_undone(onboard: Command, changed: Path) -> None:
     oldest = backups(onboard)[-1]["name"]
     assert "+ auto_save = true" in onboard("--restore", oldest, "--dry-run").out
     answer = onboard("--restore", oldest, "--yes")
@@ -62,7 +62,7 @@ def test_one_is_restored_and_that_is_undone(onboard: Onboard, changed: Path) -> 
     assert changed.stat().st_mode & 0o777 == 0o600
 
 
-def test_latest_is_the_newest_and_another_name_is_reported(onboard: Onboard, changed: Path) -> None:
+def test_latest_is_the_newest_and_another_name_is_reported(onboard: Command, changed: Path) -> None:
     message = onboard("--restore", "latest", "--yes", "--json")
     assert message.code == 0
     assert set(message.json) == {"config_file", "restored", "backup", "dry_run", "lines", "diff"}
@@ -73,7 +73,7 @@ def test_latest_is_the_newest_and_another_name_is_reported(onboard: Onboard, cha
     assert backups(onboard)[0]["name"] in nothing.err
 
 
-def test_a_dry_run_and_a_missing_yes_write_nothing(onboard: Onboard, changed: Path) -> None:
+def test_a_dry_run_and_a_missing_yes_write_nothing(onboard: Command, changed: Path) -> None:
     shown = onboard("--restore", "latest", "--dry-run")
     assert shown.code == 0
     assert "+ vector_weight = 0.7" in shown.out
@@ -86,7 +86,7 @@ def test_a_dry_run_and_a_missing_yes_write_nothing(onboard: Onboard, changed: Pa
     assert len(backups(onboard)) == 2
 
 
-def test_a_broken_file_does_not_stop_it_and_shows_no_secret(onboard: Onboard, changed: Path) -> None:
+def test_a_broken_file_does_not_stop_it_and_shows_no_secret(onboard: Command, changed: Path) -> None:
     changed.write_text(THIRD.replace("auto_save = false", 'auto_save = "fal\napi_key = "abc-sekret\n'))
     broken = onboard("--memory", "sqlite")
     assert broken.code == 2
@@ -101,7 +101,7 @@ def test_a_broken_file_does_not_stop_it_and_shows_no_secret(onboard: Onboard, ch
 
 @pytest.mark.parametrize(("key", "code", "text"), [("y", 0, CONFIG), ("n", 1, THIRD)])
 def test_a_person_sees_the_difference_and_confirms(
-    onboard: Onboard, changed: Path, key: str, code: int, text: str
+    onboard: Command, changed: Path, key: str, code: int, text: str
 ) -> None:
     command = [str(Path(sys.executable).parent / "zeroclaw"), "onboard", "--config-dir", str(changed.parent)]
     with Terminal([*command, "--restore", backups(onboard)[-1]["name"]], columns=100, lines=40) as screen:

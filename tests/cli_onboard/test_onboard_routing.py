@@ -5,13 +5,11 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from support.commands import Command
 
-Run = Callable[..., Any]
 SYSTEM = f"{Path(sys.executable).parent}:/usr/bin:/bin"
 
 
@@ -52,7 +50,7 @@ FOREIGN = [
 
 @pytest.mark.parametrize("arguments", FOREIGN, ids=" ".join)
 def test_an_argument_that_is_not_ours_takes_the_whole_command_along(
-    run: Run, fake: str, arguments: tuple[str, ...]
+    run: Command, fake: str, arguments: tuple[str, ...]
 ) -> None:
     answer = run(*arguments, PATH=fake)
     passed = arguments[1:] if arguments[0] == "--real" else arguments
@@ -69,7 +67,9 @@ def test_an_argument_that_is_not_ours_takes_the_whole_command_along(
     ],
     ids=" ".join,
 )
-def test_our_own_options_are_answered_here(run: Run, fake: str, config_dir: Path, arguments: tuple[str, ...]) -> None:
+def test_our_own_options_are_answered_here(
+    run: Command, fake: str, config_dir: Path, arguments: tuple[str, ...]
+) -> None:
     for command in (
         ("onboard", "--config-dir", str(config_dir), *arguments),
         ("onboard", f"--config-dir={config_dir}", *arguments),
@@ -90,7 +90,7 @@ def test_our_own_options_are_answered_here(run: Run, fake: str, config_dir: Path
     ],
 )
 def test_a_misspelt_option_is_handed_to_nobody(
-    run: Run, fake: str, arguments: tuple[str, ...], named: str, meant: str
+    run: Command, fake: str, arguments: tuple[str, ...], named: str, meant: str
 ) -> None:
     """The real one would begin to write: what was meant is asked first."""
     answer = run("onboard", *arguments, PATH=fake)
@@ -107,7 +107,7 @@ def test_a_misspelt_option_is_handed_to_nobody(
         (("channels",), "channels"),
     ],
 )
-def test_without_a_real_one_the_argument_is_named(run: Run, arguments: tuple[str, ...], named: str) -> None:
+def test_without_a_real_one_the_argument_is_named(run: Command, arguments: tuple[str, ...], named: str) -> None:
     answer = run("onboard", *arguments)
     assert (answer.code, answer.out) == (127, "")
     assert f"Unknown argument {named}." in answer.err
@@ -116,7 +116,7 @@ def test_without_a_real_one_the_argument_is_named(run: Run, arguments: tuple[str
     assert "`zeroclaw onboard --help`" in answer.err
 
 
-def test_help_is_ours_and_names_every_option(run: Run, fake: str) -> None:
+def test_help_is_ours_and_names_every_option(run: Command, fake: str) -> None:
     for flag in ("--help", "-h"):
         shown = run("onboard", flag, PATH=fake)
         assert shown.code == 0
@@ -127,7 +127,7 @@ def test_help_is_ours_and_names_every_option(run: Run, fake: str) -> None:
             assert option in " ".join(shown.out.split())
 
 
-def test_bash_completes_it(run: Run, tmp_path: Path) -> None:
+def test_bash_completes_it(run: Command, tmp_path: Path) -> None:
     file = tmp_path / "completion"
     file.write_text(run("--print-completion", "bash").out)
     assert {"memory", "onboard"} <= completed(file, "zeroclaw", "")
@@ -148,7 +148,7 @@ def test_bash_completes_it(run: Run, tmp_path: Path) -> None:
     ],
 )
 def test_options_that_contradict_each_other(
-    run: Run, config_file: Path, arguments: tuple[str, ...], named: str
+    run: Command, config_file: Path, arguments: tuple[str, ...], named: str
 ) -> None:
     answer = run("onboard", "--config-dir", str(config_file.parent), *arguments)
     assert (answer.code, answer.message) == (2, "")

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 from cli_onboard_samples import CONFIG, POSTGRES_URL
+from support.commands import Command
 from support.small_store import make
 
 from zeroclaw_tui.config.schema import default_values
 
-Onboard = Any
 FLAGS = {
     "sqlite": (),
     "lucid": (),
@@ -26,7 +26,7 @@ FLAGS = {
 
 
 @pytest.mark.parametrize("backend", FLAGS)
-def test_a_fresh_folder_gets_the_defaults_once(onboard: Onboard, config_dir: Path, backend: str) -> None:
+def test_a_fresh_folder_gets_the_defaults_once(onboard: Command, config_dir: Path, backend: str) -> None:
     flags = ("--memory", backend, "--no-test", *FLAGS[backend])
     shown = onboard(*flags, "--dry-run")
     assert shown.code == 0, shown.err
@@ -56,7 +56,7 @@ def test_a_fresh_folder_gets_the_defaults_once(onboard: Onboard, config_dir: Pat
     assert file.read_bytes() == before
 
 
-def test_only_what_was_asked_changes(onboard: Onboard, config_file: Path) -> None:
+def test_only_what_was_asked_changes(onboard: Command, config_file: Path) -> None:
     answer = onboard("--set", "memory.vector_weight=0.5", "--no-test")
     assert answer.code == 0, answer.err
     assert config_file.read_text() == CONFIG.replace("vector_weight = 0.7", "vector_weight = 0.5")
@@ -71,7 +71,7 @@ def test_only_what_was_asked_changes(onboard: Onboard, config_file: Path) -> Non
     assert f"zeroclaw onboard --config-dir {config_file.parent} --restore {backup['name']}" in answer.out
 
 
-def test_without_a_terminal_interactive_is_refused_and_says_what_to_use(onboard: Onboard, config_dir: Path) -> None:
+def test_without_a_terminal_interactive_is_refused_and_says_what_to_use(onboard: Command, config_dir: Path) -> None:
     answer = onboard("--interactive", "--no-test")
     assert answer.code == 2
     assert "--interactive needs a terminal" in answer.err
@@ -79,7 +79,7 @@ def test_without_a_terminal_interactive_is_refused_and_says_what_to_use(onboard:
     assert not (config_dir / "config.toml").exists()
 
 
-def test_a_bare_command_without_a_terminal_changes_nothing_that_is_there(onboard: Onboard, config_file: Path) -> None:
+def test_a_bare_command_without_a_terminal_changes_nothing_that_is_there(onboard: Command, config_file: Path) -> None:
     answer = onboard()
     assert (answer.code, answer.err) == (0, "")
     assert "nothing to change" in answer.out
@@ -109,7 +109,7 @@ JSON_KEYS = {
 }  # fmt: skip
 
 
-def test_the_document_of_a_dry_run(onboard: Onboard, config_file: Path) -> None:
+def test_the_document_of_a_dry_run(onboard: Command, config_file: Path) -> None:
     url = f"storage.postgres.db_url={POSTGRES_URL}"
     answer = onboard("--memory", "postgres", "--set", url, "--no-test", "--dry-run", "--json")
     assert answer.code == 0, answer.err
@@ -140,7 +140,7 @@ def test_the_document_of_a_dry_run(onboard: Onboard, config_file: Path) -> None:
     assert config_file.read_text() == CONFIG
 
 
-def test_the_document_of_a_write_and_of_a_second_one(onboard: Onboard, config_file: Path) -> None:
+def test_the_document_of_a_write_and_of_a_second_one(onboard: Command, config_file: Path) -> None:
     first = onboard("--set", "auto_save=false", "--no-test", "--json")
     assert first.err == ""
     assert (first.json["written"], first.json["dry_run"]) == (True, False)
@@ -166,7 +166,7 @@ def test_flags_load_nothing_that_only_questions_need(config_dir: Path) -> None:
 
 
 def test_the_commands_printed_after_writing_run_as_printed_where_the_scripts_are_not_on_path(
-    onboard: Onboard, config_file: Path
+    onboard: Command, config_file: Path
 ) -> None:
     """The memories of the backend that was left are copied by one of them."""
     config_file.write_text('[memory]\nbackend = "sqlite"\nauto_save = true\n')

@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 from cli_onboard_samples import CONFIG, POSTGRES_URL
-
-Onboard = Any
+from support.commands import Command
 
 
 @pytest.fixture
@@ -32,7 +31,7 @@ def closed_port() -> Iterator[int]:
         (("--answers", "/nowhere/answers.toml"), "/nowhere/answers.toml"),
     ],
 )
-def test_wrong_answers(onboard: Onboard, config_file: Path, flags: tuple[str, ...], named: str) -> None:
+def test_wrong_answers(onboard: Command, config_file: Path, flags: tuple[str, ...], named: str) -> None:
     answer = onboard(*flags)
     assert (answer.code, answer.out) == (2, ""), answer.out
     assert named in answer.err
@@ -53,7 +52,7 @@ TABLE_TWICE = '[memory]\nbackend = "sqlite"\n[memory]\nauto_save = true\n'
         (b'memory = "sqlite"\n', "memory is a text"),
     ],
 )
-def test_a_config_that_must_not_be_touched(onboard: Onboard, config_dir: Path, text: bytes, named: str) -> None:
+def test_a_config_that_must_not_be_touched(onboard: Command, config_dir: Path, text: bytes, named: str) -> None:
     """One sentence with the place, and one with what to do."""
     config_dir.mkdir()
     (config_dir / "config.toml").write_bytes(text)
@@ -96,7 +95,7 @@ def test_a_user_without_a_home_is_reported_and_may_name_the_place(config_file: P
 ODD = "a\x1b[31mb\x07\u009b\n[memory]\nauto_save=false\u2028x\x7f"
 
 
-def test_control_characters_are_written_nowhere_and_steer_nothing(onboard: Onboard, config_file: Path) -> None:
+def test_control_characters_are_written_nowhere_and_steer_nothing(onboard: Command, config_file: Path) -> None:
     for flags in (
         ("--set", f"memory.embedding_model={ODD}", "--no-test"),
         ("--set", f"memory.{ODD}=1"),
@@ -110,7 +109,7 @@ def test_control_characters_are_written_nowhere_and_steer_nothing(onboard: Onboa
     assert config_file.read_text() == CONFIG
 
 
-def test_a_place_with_an_odd_name_is_shown_so_that_it_can_be_typed(onboard: Onboard, run: Any, tmp_path: Path) -> None:
+def test_a_place_with_an_odd_name_is_shown_so_that_it_can_be_typed(onboard: Command, run: Any, tmp_path: Path) -> None:
     folder = tmp_path / "my agent's\n\x1b[31m place ü"
     folder.mkdir()
     (folder / "config.toml").write_text(CONFIG)
@@ -127,7 +126,7 @@ def test_a_place_with_an_odd_name_is_shown_so_that_it_can_be_typed(onboard: Onbo
     assert (folder / "config.toml").read_text() == CONFIG
 
 
-def test_a_closed_port(onboard: Onboard, config_file: Path, closed_port: int) -> None:
+def test_a_closed_port(onboard: Command, config_file: Path, closed_port: int) -> None:
     url = POSTGRES_URL.replace(":1/", f":{closed_port}/")
     flags = ("--memory", "postgres", "--set", f"storage.postgres.db_url={url}")
     answer = onboard(*flags)
@@ -148,7 +147,7 @@ def test_a_closed_port(onboard: Onboard, config_file: Path, closed_port: int) ->
     assert "enc2:" in config_file.read_text()
 
 
-def test_only_what_changes_is_tested(onboard: Onboard, config_file: Path, closed_port: int) -> None:
+def test_only_what_changes_is_tested(onboard: Command, config_file: Path, closed_port: int) -> None:
     """A database that is down does not keep anybody from changing a weight."""
     url = POSTGRES_URL.replace(":1/", f":{closed_port}/")
     assert onboard("--memory", "postgres", "--set", f"storage.postgres.db_url={url}", "--no-test").code == 0
