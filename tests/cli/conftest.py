@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable, Sequence
-from contextlib import closing
+import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from support.commands import Brain, Command, insert, run_command
-from support.databases import create_database
+from onboard_samples import CONFIG
+from support.commands import Answer, Brain, Command, run_command
+from support.installs import make_install
 from support.warm_start import SCRIPTS
-
-AGENT_IDS = {"default": "00000000-0000-4000-8000-000000000001", "writer": "00000000-0000-4000-8000-000000000002"}
 
 
 @pytest.fixture
@@ -22,9 +21,40 @@ def script() -> Callable[[str], str]:
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Command:
-    """Run an installed script with no terminal."""
-    return run_command
+def run() -> Command:
+    """Run an installed script with no terminal; neither a traceback nor a secret ("…sekret…") may come out of it."""
+
+    def run(*arguments: str, **more: Any) -> Answer:
+        answer = run_command(*arguments, **more)
+        assert not re.search(b"Traceback|Internal error|sekret", answer.raw + answer.err.encode())
+        return answer
+
+    return run
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> str:
+    """A PATH whose first `zeroclaw` prints its arguments, one a line, and exits with 7."""
+    program = tmp_path / "bin" / "zeroclaw"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\nfor argument; do printf "<%s>\\n" "$argument"; done\nexit 7\n')
+    program.chmod(0o755)
+    return f"{program.parent}:/usr/bin:/bin"
+
+
+@pytest.fixture
+def config_file(tmp_path: Path) -> Path:
+    """A small config of ZeroClaw <= 0.7.5 with comments and a channel."""
+    file = tmp_path / "zc" / "config.toml"
+    file.parent.mkdir()
+    file.write_text(CONFIG)
+    return file
+
+
+@pytest.fixture
+def onboard(run: Command, tmp_path: Path) -> Command:
+    """Run `zeroclaw onboard --config-dir DIR ...`."""
+    return lambda *arguments, **more: run("onboard", "--config-dir", str(tmp_path / "zc"), *arguments, **more)
 
 
 @pytest.fixture
@@ -33,50 +63,45 @@ def memory(run: Command, install: Path) -> Command:
     return lambda *arguments, **more: run("memory", "--config-dir", str(install), *arguments, **more)
 
 
-Row = tuple[str, str, str, str, str | None]
-ROWS: Sequence[Row] = (
-    ("lang", "User prefers Rust", "core", "2026-03-01T10:00:00+00:00", None),
-    ("editor", "User uses Helix editor daily", "core", "2026-03-02T10:00:00+00:00", None),
-    ("pet", "Cat named Mio", "core", "2026-03-03T10:00:00+00:00", "tg_1"),
-    ("tz", "Timezone is EST", "daily", "2026-03-04T10:00:00+00:00", "tg_1"),
-    ("food", "Likes ramen and rust colored plates\nand tea", "travel notes", "2026-03-05T10:00:00+00:00", None),
-    ("food_allergy", "Allergic to peanuts", "core", "2026-03-06T10:00:00+00:00", "tg_2"),
-    ("--json", "A key that looks like an option", "core", "2026-03-07T10:00:00+00:00", None),
-    ("", "The empty key", "core", "2026-03-08T10:00:00+00:00", None),
+ROWS = (
+    ("lang", "User prefers Rust", "core", None),
+    ("editor", "User uses Helix editor daily", "core", None),
+    ("pet", "Cat named Mio", "core", "tg_1"),
+    ("tz", "Timezone is EST", "daily", "tg_1"),
+    ("food", "Likes ramen and rust colored plates\nand tea", "travel notes", None),
+    ("food_allergy", "Allergic to peanuts", "core", "tg_2"),
+    ("--json", "A key that looks like an option", "core", None),
+    ("", "The empty key", "core", None),
 )
+"""Key, content, category and session; one memory a day from the first of March on."""
+
+
+def row(
+    memory_id: str, key: str, content: str, category: str = "core", day: str = "03-01", **more: Any
+) -> dict[str, Any]:
+    """A row of a database, stored at ten o'clock of a day of 2026."""
+    at = f"2026-{day}T10:00:00+00:00"
+    named = {"id": memory_id, "key": key, "content": content, "category": category}
+    return named | {"created_at": at, "updated_at": at} | more
 
 
 @pytest.fixture
 def install(tmp_path: Path) -> Path:
     """A config dir of the 0.5.7-0.7.5 generation: eight memories and one that a newer one replaced."""
-    database = tmp_path / "zc" / "workspace" / "memory" / "brain.db"
-    database.parent.mkdir(parents=True)
-    create_database(database, "G2")
-    with closing(sqlite3.connect(database)) as connection, connection:
-        for number, (key, content, category, at, session) in enumerate(ROWS):
-            insert(connection, f"id-{number}", key, content, category, at, session)
-        insert(connection, "id-old", "lang_old", "User prefers C", "core", "2026-02-01T10:00:00+00:00", None)
-        connection.execute("UPDATE memories SET superseded_by = 'id-0' WHERE id = 'id-old'")
-    (tmp_path / "zc" / "config.toml").write_text(
-        'default_temperature = 0.7\n[memory]\nbackend = "sqlite"\nauto_save = true\n'
-    )
-    return tmp_path / "zc"
+    rows = [
+        row(f"id-{at}", key, content, category, f"03-0{at + 1}", session_id=session)
+        for at, (key, content, category, session) in enumerate(ROWS)
+    ]
+    rows.append(row("id-old", "lang_old", "User prefers C", day="02-01", superseded_by="id-0"))
+    return make_install(tmp_path / "zc", "G2", rows).config_dir
 
 
 @pytest.fixture
 def agents_install(tmp_path: Path) -> Path:
     """A config dir from 0.8.3 on whose agents `default` and `writer` both hold the key `lang`."""
-    database = tmp_path / "zc8" / "data" / "memory" / "brain.db"
-    database.parent.mkdir(parents=True)
-    create_database(database, "G4", default_agent_id=AGENT_IDS["default"])
-    with closing(sqlite3.connect(database)) as connection, connection:
-        connection.execute("INSERT INTO agents VALUES (?, 'writer', '2026-01-01')", (AGENT_IDS["writer"],))
-        at = "2026-03-01T10:00:00+00:00"
-        for alias, agent_id in AGENT_IDS.items():
-            insert(connection, f"lang-{alias}", "lang", f"Rust, says {alias}", "core", at, None, agent_id=agent_id)
-        insert(connection, "pen", "pen", "Rust coloured ink", "core", at, None, agent_id=AGENT_IDS["writer"])
-    (tmp_path / "zc8" / "config.toml").write_text('schema_version = 3\n[memory]\nbackend = "sqlite"\n')
-    return tmp_path / "zc8"
+    rows = [row(f"lang-{agent}", "lang", f"Rust, says {agent}", agent=agent) for agent in ("default", "writer")]
+    rows.append(row("pen", "pen", "Rust coloured ink", agent="writer"))
+    return make_install(tmp_path / "zc8", "G4", rows).config_dir
 
 
 @pytest.fixture

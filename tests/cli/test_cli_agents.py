@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.commands import Command
+from support import small_store
+from support.commands import Brain, Command
 
 from zeroclaw_tui.cli.verbs import every_verb, verb_parser
 
@@ -43,18 +44,16 @@ OBEYED: dict[str, tuple[str, ...]] = {
 @pytest.fixture
 def place(agents_install: Path, tmp_path: Path) -> Path:
     """The install whose agents both hold `lang`, with twins, short and similar memories of both."""
-    with closing(sqlite3.connect(_database(agents_install))) as connection, connection:
-        connection.execute("UPDATE memories SET content = 'Rust, says foreign' WHERE id = 'lang-default'")
-        connection.execute("UPDATE memories SET id = 'w-1' WHERE id = 'lang-writer'")
-        for alias, who in (("default", FOREIGN), ("writer", "own")):
-            twins = f"Rust of {who} hands, and more rust ink"
-            for number, text in enumerate((twins, twins, who)):
-                at, key = f"2026-04-0{number + 1}T10:00:00+00:00", f"{who}{number}"
-                connection.execute(
-                    "INSERT INTO memories (id, key, content, category, created_at, updated_at, agent_id) "
-                    "SELECT ?, ?, ?, 'core', ?, ?, id FROM agents WHERE alias = ?",
-                    (f"{key}-id", key, text, at, at, alias),
-                )
+    Brain(_database(agents_install)).execute(
+        "UPDATE memories SET content = 'Rust, says foreign' WHERE id = 'lang-default'",
+        "UPDATE memories SET id = 'w-1' WHERE id = 'lang-writer'",
+    )
+    rows: list[dict[str, Any]] = []
+    for alias, who in (("default", FOREIGN), ("writer", "own")):
+        twins = f"Rust of {who} hands, and more rust ink"
+        for number, text in enumerate((twins, twins, who)):
+            rows.append({"id": f"{who}{number}-id", "key": f"{who}{number}", "content": text, "agent": alias})
+    small_store.add(_database(agents_install), rows)
     (tmp_path / "tests.toml").write_text("[[query]]\nquery = 'rust'\nexpected = ['own1']\n" * 4)
     (tmp_path / "rows.csv").write_text("key,content\nbrought,some text\n")
     (tmp_path / "rows.jsonl").write_text('{"key": "brought", "content": "some text", "agent": "default"}\n')

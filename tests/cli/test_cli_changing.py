@@ -18,102 +18,68 @@ COMMON = [
     "verb", "backend", "location", "dry_run", "count", "action", "until", "entries", "changed", "gone", "renamed",
     "notes", "also_found_in", "cleaned",
 ]  # fmt: skip
-STORE, EDIT = ("store", "k", "v"), ("edit", "pet", "--key", "x")
-ASKING = [
-    ("forget", "pet"), ("purge", "--category", "core"), ("clear",), ("clear", "--key", "pet"), ("undo",), ("redo",),
-    ("trash", "empty"), ("forget", "pet", "--forever"),
-]  # fmt: skip
-RESTORE = ("trash", "restore", "--all")
-ELSEWHERE = [
-    ("hygiene",), ("audit", "--merge"), ("audit", "--only", "too-short", "--purge"), ("doctor", "--repair", "all"),
-    ("doctor", "--compact"), ("reindex",), ("erase", "Cat named Mio"), ("copy", "--to", "markdown"),
-    ("import", "notes.jsonl"), ("hydrate", "notes.jsonl"), ("purge", "--contains", "Mio", "--everywhere"),
-]  # fmt: skip
-"""What changes the store or its files and has tests of its own."""
+PLAIN = {"store k v": "store", "edit pet --key x": "edit", "trash restore --all": "restore"}
+"""What changes the store without asking, and the verb of its document."""
+ASKING = {
+    "forget pet": "forget", "purge --category core": "purge", "clear": "clear", "clear --key pet": "clear",
+    "undo": "undo", "redo": "redo", "trash empty": "empty", "forget pet --forever": "forget",
+}  # fmt: skip
+"""What asks before it changes the store, and the verb of its document."""
+ELSEWHERE = (
+    "hygiene", "audit --merge", "audit --only too-short --purge", "doctor --repair all", "doctor --compact", "reindex",
+    "erase Mio", "copy --to markdown", "import notes.jsonl", "hydrate notes.jsonl", "purge --contains Mio --everywhere",
+)  # fmt: skip
+"""What asks as well and has a document of its own."""
 
 
 @pytest.fixture
-def changed(memory: Command) -> Command:
+def changed(memory: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
     """The install after a deletion, and another one that was undone: undo, redo and restore have something to do."""
-    for command in (("forget", "tz"), ("forget", "editor"), ("undo",)):
-        assert memory(*command, "--yes").code == 0
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes.jsonl").write_text('{"key": "new", "content": "A new memory", "category": "core"}\n')
+    for command in ("forget tz", "forget editor", "undo"):
+        assert memory(*command.split(), "--yes").code == 0
     return memory
 
 
-@pytest.fixture
-def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file of one new memory in the folder that a command runs in."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "notes.jsonl").write_text('{"key": "new", "content": "A new memory", "category": "core"}\n')
-
-
-@pytest.mark.parametrize("command", [*ASKING, *ELSEWHERE])
-def test_without_a_terminal_nothing_is_asked_and_nothing_done(
-    changed: Command, brain: Brain, notes: None, command: tuple[str, ...]
-) -> None:
-    before = brain.rows()
-    answer = changed(*command, "--json", stdin=b"y\n")
-    assert (answer.code, answer.message) == (2, "")
-    assert "--yes" in answer.json["error"]["hint"]
-    assert "--dry-run" in answer.err
-    assert brain.rows() == before
-
-
-@pytest.mark.parametrize("command", [command for command in ELSEWHERE if command != ("reindex",)])
-def test_a_dry_run_of_any_verb_changes_no_file(
-    memory: Command, install: Path, brain: Brain, notes: None, command: tuple[str, ...]
-) -> None:
+@pytest.mark.parametrize("command", [*PLAIN, *ASKING, *ELSEWHERE])
+def test_nothing_is_done_without_a_yes_in_a_dry_run_or_read_only(changed: Command, install: Path, command: str) -> None:
     def state() -> dict[Path, bytes]:
         files = (path for path in install.rglob("*") if path.is_file() and not path.name.endswith(("-wal", "-shm")))
         return {path: path.read_bytes() for path in files}
 
-    before = state()
-    for form in ((), ("--json",)):
-        answer = memory(*command, "--dry-run", *form)
-        assert (answer.code, "Nothing was changed." in answer.err) == (0, not form)
-        assert form == () or answer.json.get("dry_run", True)
+    before, words = state(), command.split()
+    if command != "doctor --repair all":  # Nothing is broken.
+        refused = changed(*words, "--read-only", "--yes")
+        assert (refused.code, refused.out, "read-only" in refused.err) == (1, "", True)
+    if command not in PLAIN:
+        unanswered = changed(*words, "--json", stdin=b"y\n")
+        assert (unanswered.code, unanswered.message, "--dry-run" in unanswered.err) == (2, "", True)
+        assert "--yes" in unanswered.json["error"]["hint"]
+    if command not in ("store k v", "edit pet --key x", "reindex"):
+        shown = changed(*words, "--dry-run")
+        assert (shown.code, "Nothing was changed." in shown.err) == (0, True)
+        document = changed(*words, "--dry-run", "--json").json
+        assert document.get("dry_run", True)
+        if command not in ELSEWHERE:
+            assert list(document)[: len(COMMON)] == COMMON
+            assert (document["count"] > 0, document["action"]) == (True, None)
     assert state() == before
 
 
-@pytest.mark.parametrize("command", [*ASKING, RESTORE])
-def test_a_dry_run_shows_the_plan_and_changes_nothing(changed: Command, brain: Brain, command: tuple[str, ...]) -> None:
-    before = brain.rows(), changed("trash", "list", "--json").json["entries"]
-    document = changed(*command, "--dry-run", "--json").json
+@pytest.mark.parametrize(("command", "verb"), (PLAIN | ASKING).items())
+def test_with_yes_a_document_says_what_was_done(changed: Command, command: str, verb: str) -> None:
+    document = changed(*command.split(), "--yes", "--json").json
     assert list(document)[: len(COMMON)] == COMMON
-    assert (document["dry_run"], document["count"] > 0, document["action"]) == (True, True, None)
-    shown = changed(*command, "--dry-run")
-    assert (shown.code, "Nothing was changed." in shown.err) == (0, True)
-    assert (brain.rows(), changed("trash", "list", "--json").json["entries"]) == before
-
-
-@pytest.mark.parametrize("command", [*ASKING, RESTORE, STORE, EDIT])
-def test_with_yes_a_document_says_what_was_done(changed: Command, command: tuple[str, ...]) -> None:
-    yes = () if command == RESTORE else ("--yes",)
-    document = changed(*command, *yes, "--json").json
-    assert list(document)[: len(COMMON)] == COMMON
-    verb = "empty" if command[:2] == ("trash", "empty") else command[-2] if command == RESTORE else command[0]
     assert (document["verb"], document["dry_run"], document["count"] > 0) == (verb, False, True)
-    is_undoable = command[0] in ("store", "edit", "purge", "clear") or command == ("forget", "pet")
+    is_undoable = verb in ("store", "edit", "purge", "clear") or command == "forget pet"
     assert (document["action"] is not None) == (document["until"] is not None) == is_undoable
-
-
-@pytest.mark.parametrize("command", [*ASKING, RESTORE, STORE, EDIT])
-def test_read_only_refuses_with_the_reason(
-    memory: Command, install: Path, brain: Brain, command: tuple[str, ...]
-) -> None:
-    before = brain.rows()
-    answer = memory(*command, "--read-only")
-    assert (answer.code, answer.out) == (1, "")
-    assert "--read-only" in answer.err
-    assert "terminal" not in answer.err
-    assert brain.rows() == before
-    assert not (install / "zeroclaw-tui" / "trash.db").exists()
 
 
 def test_a_keyword_index_without_triggers_takes_no_change_before_it_is_repaired(memory: Command, brain: Brain) -> None:
     brain.drop_triggers()
     before = brain.rows()
-    for command in (STORE, EDIT, ("forget", "pet", "--yes")):
+    for command in (("store", "k", "v"), ("edit", "pet", "--key", "x"), ("forget", "pet", "--yes")):
         refused = memory(*command)
         assert (refused.code, refused.out) == (1, "")
         assert "Run `zeroclaw memory doctor --repair all`." in refused.err
@@ -147,7 +113,7 @@ def test_why_a_store_takes_no_change_is_said_once(memory: Command, brain: Brain)
 def test_a_broken_trash_is_one_sentence(memory: Command, install: Path) -> None:
     (install / "zeroclaw-tui").mkdir()
     (install / "zeroclaw-tui" / "trash.db").write_bytes(b"no database at all " * 300)
-    for command in (("trash", "list"), ("forget", "pet", "--yes"), ("undo", "--yes"), STORE):
+    for command in (("trash", "list"), ("forget", "pet", "--yes"), ("undo", "--yes"), ("store", "k", "v")):
         answer = memory(*command)
         assert (answer.code, answer.out) == (3, "")
         assert "trash.db" in answer.err

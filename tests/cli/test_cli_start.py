@@ -16,8 +16,6 @@ from support.terminal import Terminal
 
 from zeroclaw_tui.cli.options import SHELLS
 
-HEAVY = {"textual", "questionary", "httpx", "numpy", "cryptography", "rich"}
-
 
 def _loaded_by(install: Path, *arguments: str) -> set[str]:
     code = (
@@ -33,22 +31,40 @@ def _loaded_by(install: Path, *arguments: str) -> set[str]:
     return set(done.stderr.partition("LOADED\n")[2].split())
 
 
+HEAVY = {"textual", "questionary", "prompt_toolkit", "httpx", "numpy", "cryptography", "rich", "asyncpg"}
+WRITES = {
+    "zeroclaw_tui.backends.fallback", "zeroclaw_tui.backends.sqlite.write", "zeroclaw_tui.curation.changes",
+    "zeroclaw_tui.curation.journal", "zeroclaw_tui.scoring.decide", "zeroclaw_tui.backends.postgres.store",
+    "zeroclaw_tui.memory.change",
+}  # fmt: skip
+"""What writes, and what ranks."""
+STORES = {"asyncio", "dataclasses", "sqlite3", "tomllib", "json", "zeroclaw_tui.curation.library"}
+
+
 @pytest.mark.parametrize(
-    "arguments",
+    ("command", "never"),
     [
-        ("memory", "list"), ("memory", "list", "--json"), ("memory", "get", "pet"), ("memory", "stats"),
-        ("memory", "health"), ("memory", "recall", "rust"), ("memory", "--help"),
-        ("memory", "store", "a", "b"), ("memory", "forget", "pet", "--yes"), ("memory", "trash", "list"),
+        ("memory list", HEAVY | WRITES | {"_ssl", "dis"}),
+        ("memory list --json", HEAVY),
+        ("memory get pet", HEAVY | WRITES),
+        ("memory stats", HEAVY | WRITES),
+        ("memory health", HEAVY),
+        ("memory recall rust", HEAVY - {"numpy"}),  # What decides a recall is arithmetic over arrays.
+        ("memory store a b", HEAVY),
+        ("memory forget pet --yes", HEAVY),
+        ("memory trash list", HEAVY),
+        ("onboard --defaults --dry-run", HEAVY),
+        ("--help", STORES),
+        ("memory", STORES),
+        ("memory --help", HEAVY | STORES),
+        ("memory list --help", STORES),
     ],
-)  # fmt: skip
-def test_a_command_loads_nothing_it_does_not_use(install: Path, arguments: tuple[str, ...]) -> None:
-    # What decides a recall is arithmetic over arrays.
-    used = {"numpy"} if "recall" in arguments else set()
-    assert not _loaded_by(install, *arguments) & (HEAVY - used)
+)
+def test_a_command_loads_nothing_it_does_not_use(install: Path, command: str, never: set[str]) -> None:
+    assert not _loaded_by(install, *command.split()) & never
 
 
-def test_a_list_loads_no_tls_and_what_asks_a_server_behind_it_has_it(install: Path, tmp_path: Path) -> None:
-    assert not _loaded_by(install, "memory", "list") & {"_ssl", "dis"}
+def test_what_asks_a_server_after_a_list_has_tls(install: Path, tmp_path: Path) -> None:
     certificate = self_signed(tmp_path)
     code = (
         "import sys, zeroclaw_tui.cli.main as main\n"
@@ -120,25 +136,6 @@ def test_the_demo_leaves_nothing_behind(
     assert list(folder.iterdir()) == []
 
 
-LOOKING = ("list", "get pet", "stats")
-WRITES = {
-    "zeroclaw_tui.backends.fallback", "zeroclaw_tui.backends.sqlite.write", "zeroclaw_tui.curation.changes",
-    "zeroclaw_tui.curation.journal", "zeroclaw_tui.scoring.decide", "zeroclaw_tui.backends.postgres.store",
-    "zeroclaw_tui.memory.change",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("verb", LOOKING)
-def test_looking_loads_nothing_that_writes_or_ranks(install: Path, verb: str) -> None:
-    assert not _loaded_by(install, "memory", *verb.split()) & WRITES
-
-
-@pytest.mark.parametrize("arguments", [("--help",), ("memory", "--help"), ("memory",), ("memory", "list", "--help")])
-def test_help_opens_nothing(install: Path, arguments: tuple[str, ...]) -> None:
-    loaded = _loaded_by(install, *arguments)
-    assert not loaded & {"asyncio", "dataclasses", "sqlite3", "tomllib", "json", "zeroclaw_tui.curation.library"}
-
-
 @pytest.mark.parametrize("program", ["zeroclaw", "zeroclaw-tui"])
 @pytest.mark.parametrize("shell", SHELLS)
 def test_completion_scripts_are_valid(run: Command, program: str, shell: str, tmp_path: Path) -> None:
@@ -181,6 +178,8 @@ def test_the_tab_key_completes_in_the_shell_itself(run: Command, install: Path, 
         screen.wait_for("restore", "empty", "list")
         screen.press("ctrl+c", "zeroclaw memory sta", "tab", "--cat", "tab", "core", "enter")
         screen.wait_for("zeroclaw memory stats --category core", "Total:    6")
+        screen.press("zeroclaw onboard --memory ", "tab")
+        screen.wait_for("postgres", "lucid", "markdown", "qdrant", "none")
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,6 @@ def _numbers(memory: Command) -> dict[str, str]:
 
 def test_the_trash_is_listed_in_pages_and_by_text(emptied: Command) -> None:
     document = emptied("trash", "list", "--json").json
-    assert list(document) == ["backend", "location", "total", "offset", "limit", "usage", "entries"]
     assert [entry["key"] for entry in document["entries"]] == ["tz", "lang", "pet"]
     first = document["entries"][0]
     assert (first["id"], first["content"], first["verb"]) == ("id-3", "Timezone is EST", "purge")
@@ -75,7 +74,6 @@ def test_history_has_every_step_with_what_changed(memory: Command) -> None:
     memory("edit", "pet", "--content", "Cat named Kiki", "--category", "daily")
     memory("forget", "pet", "--yes")
     document = memory("get", "--history", "pet", "--json").json
-    assert list(document) == ["backend", "location", "ids", "versions"]
     assert [version["verb"] for version in document["versions"]] == ["forget", "edit"]
     edit = document["versions"][1]
     assert set(edit) == {"action", "verb", "at", "id", "before", "after", "diff"}

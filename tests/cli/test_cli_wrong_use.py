@@ -100,6 +100,9 @@ MISTAKES: dict[str, str] = {
 
 REFUSALS: dict[str, tuple[int, str]] = {
     "get nobody": (1, "No memory entry found for "),
+    "get --id id-99": (1, "No memory entry found for "),
+    "get pet --id id-6": (1, "No memory entry found for "),
+    "get PET": (1, "No memory entry found for "),
     "purge pet nobody": (1, "nobody"),
     "copy --to none": (1, "Nothing is stored"),
     "copy --to in-memory": (1, "in-memory keeps memories only while the program runs"),

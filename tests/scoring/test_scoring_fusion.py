@@ -45,12 +45,6 @@ def test_vector_only_scores_are_weighted_before_0_6_3() -> None:
     assert _scores(fuse([], vector, {}, profile_for("0.6.3"), WEIGHTS, 1)) == [("x", 0.5), ("y", 0.25)]
 
 
-def test_equal_scores_are_ordered_by_id() -> None:
-    ids = {1: "b", 2: "c", 3: "a"}
-    found = fuse([(1, 1.0), (2, 1.0), (3, 1.0)], [(1, 0.5), (2, 0.5), (3, 0.5)], ids, profile_for("0.7.5"), WEIGHTS, 3)
-    assert [candidate.handle for candidate in found] == [3, 1, 2]
-
-
 @given(
     RAW_HITS, HITS, st.sampled_from(["0.1.7", "0.6.2", "0.7.5", "0.8.3", "0.8.4"]), SCORES, SCORES, st.integers(0, 9)
 )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from support import small_store
 from support.warm_start import SCRIPTS, run_script
 
 
@@ -72,24 +73,6 @@ class Brain:
 
     def add_noise(self, count: int) -> None:
         """Add memories of the category noise."""
-        with closing(sqlite3.connect(self.path)) as connection, connection:
-            for number in range(count):
-                at = "2026-02-01T10:00:00+00:00"
-                insert(connection, f"n-{number}", f"noise_{number}", f"noise {number}", "noise", at, None)
-
-
-def insert(
-    connection: sqlite3.Connection,
-    memory_id: str,
-    key: str,
-    content: str | bytes,
-    category: str,
-    at: str,
-    session: str | None,
-    **more: Any,
-) -> None:
-    """Write one row as ZeroClaw does, triggers included; bytes go in as text."""
-    columns = {"id": memory_id, "key": key, "content": content, "category": category, "created_at": at}
-    columns |= {"updated_at": at, "session_id": session, **more}
-    marks = ", ".join("CAST(? AS TEXT)" if isinstance(value, bytes) else "?" for value in columns.values())
-    connection.execute(f"INSERT INTO memories ({', '.join(columns)}) VALUES ({marks})", list(columns.values()))
+        at = {"category": "noise", "created_at": "2026-02-01T10:00:00+00:00", "updated_at": "2026-02-01T10:00:00+00:00"}
+        rows = [{"id": f"n-{n}", "key": f"noise_{n}", "content": f"noise {n}", **at} for n in range(count)]
+        small_store.add(self.path, rows)

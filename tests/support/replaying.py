@@ -19,12 +19,11 @@ AS_OF = "2026-06-01T12:00:00+02:00"
 
 
 class RecordedEmbedder(Embedder):
-    """The embedder the recorded runs were made with."""
-
-    dimensions = 64
+    """The embedder the recorded runs were made with: "hash:64" or "dense:64"."""
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.dimensions = int(name.partition(":")[2] or 0)
 
     async def embed(self, text: str) -> np.ndarray:
         return embed(self.name, text)

@@ -75,8 +75,11 @@ class World:
         (candidate,) = candidates(self.environ, self.home)
         return replace(asyncio.run(situation_at(candidate, self.environ)), **other)
 
-    def answers(self, *assignments: str, memory: str | None = None, **other: Any) -> Answers:
-        return gather(self.situation(**other), memory=memory, assignments=assignments)
+    def answers(
+        self, *assignments: str, memory: str | None = None, with_defaults: bool = False, **other: Any
+    ) -> Answers:
+        situation = self.situation(**other)
+        return gather(situation, memory=memory, assignments=assignments, with_defaults=with_defaults)
 
     def plan(self, *assignments: str, memory: str | None = None, **other: Any) -> Plan:
         return make_plan(self.answers(*assignments, memory=memory, **other))

@@ -1,13 +1,16 @@
-"""The review: write, change an answer, leave."""
+"""Tests of what was answered, with three ways on when one is bad, and the review: write, change an answer, leave."""
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from difflib import ndiff
 
-from onboard_flow_world import FORMS, OLD, PASSWORD, FakeProbes, given, with_backend
-from support.scripted_asker import ENTER, Reply, ScriptedAsker, answering
+import pytest
+from onboard_flow_world import FORMS, OLD, PASSWORD, POSTGRES_URL, FakeProbes, bad, given, with_backend
+from support.scripted_asker import ENTER, Moment, Reply, ScriptedAsker, answering
 from support.wizard_world import World
 
 from zeroclaw_tui.onboard.flow import FlowResult, walk
@@ -16,10 +19,16 @@ MakeWorld = Callable[..., World]
 
 
 def reviewed(
-    world: World, replies: dict[str, Reply | Sequence[Reply]], backend: str = "sqlite"
+    world: World, replies: dict[str, Reply | Sequence[Reply]], backend: str = "sqlite", *, is_basic: bool = False
 ) -> tuple[FlowResult, ScriptedAsker]:
+    """Walk through the questions with these replies by name, otherwise with what the backend needs and enter."""
     asker = ScriptedAsker(answering(replies, lambda moment: with_backend(backend, moment)))
-    return walk(asker, world.answers()), asker
+    return walk(asker, replace(world.answers(), is_basic=is_basic)), asker
+
+
+def menu(asker: ScriptedAsker, name: str) -> Moment:
+    """The first menu of this name."""
+    return next(moment for moment in asker.moments if moment.name == name)
 
 
 def test_changing_an_answer_asks_again_from_the_start_and_offers_what_was_answered(
@@ -111,3 +120,95 @@ def test_every_line_of_the_change_can_be_shown(make_world: MakeWorld, probes: Fa
     assert sorted(line for line in asker.said[folded:] if line.startswith(("+ ", "- "))) == sorted(expected)
     assert [("lines" in moment.values) for moment in asker.moments if moment.name == "review"] == [True, False]
     assert "Comparing with config.toml …" in asker.worked
+
+
+WITH_EMBEDDINGS = OLD.replace('embedding_provider = "none"', 'embedding_provider = "custom:http://127.0.0.1:1/v1"')
+
+
+def test_a_test_runs_once_for_the_same_answers_and_again_when_they_change(
+    make_world: MakeWorld, probes: FakeProbes
+) -> None:
+    other = POSTGRES_URL.replace("/memory", "/second")
+    replies = {"review": ["change", "change", "write"], "postgres.db_url": [POSTGRES_URL, ENTER, other]}
+    _, asker = reviewed(make_world(OLD), replies, "postgres")
+    assert asker.names().count("postgres.db_url") == 3
+    assert probes.tested == ["postgres", "postgres"]
+
+
+def test_a_bad_test_accepted_anyway_continues_and_is_in_the_review(make_world: MakeWorld, probes: FakeProbes) -> None:
+    probes.findings["sqlite"] = [bad("sqlite", facts=("the folder is not writable",))]
+    walked, asker = reviewed(make_world(OLD), {"bad test": "keep"})
+    assert asker.names("menu") == ["bad test", "review"]
+    assert asker.all_said.count("sqlite does not answer") == 2, "told at once and in the review"
+    assert "the folder is not writable" in asker.all_said
+    assert "Start it." in asker.all_said
+    assert given(walked.answers) == {}
+
+
+def test_a_correction_is_offered_recorded_and_tested(make_world: MakeWorld, probes: FakeProbes) -> None:
+    correction = {"memory.embedding_dimensions": 768}
+    probes.findings["embedding"] = [bad("embedding", corrections=correction)]
+    walked, asker = reviewed(make_world(WITH_EMBEDDINGS), {"bad test": "correct"})
+    assert probes.tested == ["sqlite", "embedding", "embedding"]
+    assert given(walked.answers) == correction
+    assert menu(asker, "bad test").values == ("correct", "again", "keep", "elsewhere")
+
+
+def test_changing_a_wrong_answer_in_the_basics_asks_for_that_alone_and_stays_in_the_basics(
+    make_world: MakeWorld, probes: FakeProbes
+) -> None:
+    probes.findings["postgres"] = [bad("postgres", wrong=("storage.postgres.db_url",))]
+    _, asker = reviewed(make_world(None), {"bad test": ENTER}, "postgres", is_basic=True)
+    assert asker.names() == ["backend", "postgres.db_url", "postgres.db_url"]
+    assert probes.tested == ["postgres", "postgres"]
+    titles = ("Change the answer and test again", "Keep it", "Choose another backend")
+    assert menu(asker, "bad test").titles == titles
+
+
+def test_a_refused_key_is_asked_for_although_the_basics_do_not(make_world: MakeWorld, probes: FakeProbes) -> None:
+    probes.findings["embedding"] = [bad("embedding", wrong=("memory.embedding_api_key",))]
+    world = make_world("schema_version = 3\n" + WITH_EMBEDDINGS.replace('"sqlite"', '"sqlite.default"'))
+    walked, asker = reviewed(world, {"bad test": "change", "embedding_api_key": "sk-new"}, is_basic=True)
+    after = asker.moments[asker.moments.index(menu(asker, "bad test")) :]
+    assert [moment.name for moment in after if moment.question] == ["embedding_api_key"]
+    assert given(walked.answers)["memory.embedding_api_key"] == "sk-new"
+    assert probes.tested == ["sqlite", "embedding", "embedding"]
+
+
+def test_lucid_that_is_not_installed_can_be_installed_and_tested_again(make_world: MakeWorld) -> None:
+    world = make_world(None)
+    program = world.home / "bin" / "lucid"
+
+    def script(moment: Moment) -> Reply:
+        if moment.name == "bad test":
+            program.parent.mkdir()
+            program.write_text("#!/bin/sh\n")
+            program.chmod(0o755)
+        return with_backend("lucid", moment)
+
+    asker = ScriptedAsker(script)
+    walk(asker, replace(world.answers(), is_basic=True))
+    titles = ("Install Lucid and test again", "Keep it", "Choose another backend")
+    assert menu(asker, "bad test").titles == titles
+    assert "lucid was not found" in asker.all_said
+    assert "✓ Lucid: lucid answers" in asker.all_said
+    assert len(asker.names()) == len(set(asker.names())), "no question is asked twice"
+
+
+def test_without_a_driver_the_command_that_installs_it_is_shown_first_and_nothing_is_run(
+    make_world: MakeWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("probe", "store", "connect"):
+        monkeypatch.delitem(sys.modules, f"zeroclaw_tui.backends.postgres.{module}", raising=False)
+    monkeypatch.setitem(sys.modules, "asyncpg", None)
+    _, asker = reviewed(make_world(None), {"bad test": "keep"}, "postgres", is_basic=True)
+    titles = ("Install the driver and test again", "Keep it", "Choose another backend")
+    assert menu(asker, "bad test").titles == titles
+    assert "-m pip install asyncpg" in asker.all_said
+
+
+def test_another_backend_can_be_chosen_after_a_failed_test(make_world: MakeWorld, probes: FakeProbes) -> None:
+    probes.findings["qdrant"] = [bad("qdrant")]
+    replies = {"backend": ["qdrant", "none"], "qdrant.url": "http://127.0.0.1:1", "bad test": "elsewhere"}
+    walked, _ = reviewed(make_world(OLD), replies, is_basic=True)
+    assert walked.answers.backend() == "none"

@@ -33,7 +33,7 @@ asks = st.tuples(st.sampled_from([None, *BACKENDS]), st.fixed_dictionaries({}, o
 
 
 def text_of(world: World) -> str:
-    return world.file.read_bytes().decode("utf-8-sig")
+    return world.file.read_bytes().decode()
 
 
 def answers_with_what_is_missing(world: World, flags: Sequence[str], memory: str | None) -> Answers:
@@ -44,9 +44,11 @@ def answers_with_what_is_missing(world: World, flags: Sequence[str], memory: str
 
 
 def check_only_the_changes_differ(before: str, after: str, plan: Plan) -> None:
-    old, new = flat(tomllib.loads(before)), flat(tomllib.loads(after))
+    old, new = (flat(tomllib.loads(text.removeprefix("\ufeff"))) for text in (before, after))
     differing = {path for path in {*old, *new} if repr(old.get(path)) != repr(new.get(path))}
     assert differing == {change.path for change in plan.changes}
+    assert after.startswith("\ufeff") == before.startswith("\ufeff")
+    assert (after.count("\n") == after.count("\r\n")) == ("\r\n" in before), "all lines end as before"
     keys = {change.path[-1] for change in plan.changes}
     left = after.splitlines()
     for line in before.splitlines():

@@ -1,30 +1,114 @@
-"""Which keys a plan touches, and how it spells them."""
+"""Which keys a plan touches, how it spells them, and what it refuses to write."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
-from support.wizard_world import NEEDED, URL, World
+from support.wizard_world import BACKENDS, NEEDED, OLD, URL, World, flat
 
+from zeroclaw_tui.config.schema import default_values
+from zeroclaw_tui.config.secrets import KEY_FILE
 from zeroclaw_tui.memory.errors import BrokenConfig, UsageError
 from zeroclaw_tui.onboard.answers import Given
-from zeroclaw_tui.onboard.plan import make_plan
+from zeroclaw_tui.onboard.plan import apply_plan, make_plan
 
-SHORT = '[memory]\nbackend = "sqlite"\nauto_save = true\n'
+NOBODY = 65534
+SQLITE = '[memory]\nbackend = "sqlite"\nauto_save = true\n'
+POSTGRES = SQLITE.replace("sqlite", "postgres")
 THIRD = "schema_version = 3\n"
+CONFIG = "[storage.provider.config]\n"
+PROVIDER = f'{CONFIG}provider = "postgres"\ndbURL = "postgres://h/d"\n'
+WHOLE = f"{CONFIG}db_url = 'postgres://h/d'\nschema = 's'\ntable = 't'\nconnect_timeout_secs = 3\nprovider = "
+INLINE = "[storage]\nprovider = { config = { provider = 'postgres', database_url = 'postgres://h/d' } }\n"
+ALIASED = "[storage.postgres.work]\ndb_url = 'postgres://h/d'\n"
+PROVIDER_NAME = "storage.provider.config.provider"
 
 
-def added(world: World, before: str) -> set[str]:
-    return set(world.file.read_text().splitlines()) - set(before.splitlines())
+def world_of(folder: Path, text: str, layout: str = "", **environ: str) -> World:
+    world = World(folder, text, **environ).with_key()
+    (world.config_dir / layout).mkdir(exist_ok=True)
+    return world
 
 
-def test_an_answer_that_says_what_is_true_anyway_is_not_written(tmp_path: Path) -> None:
-    world = World(tmp_path, SHORT)
+@pytest.mark.parametrize(
+    ("config", "layout", "memory", "after"),
+    [
+        (SQLITE, "", "lucid", {"memory.backend": "lucid"}),
+        (THIRD + SQLITE, "", "lucid.mine", {"memory.backend": "lucid.mine"}),
+        (THIRD + SQLITE, "", "none", {"memory.backend": "none"}),
+        (THIRD + SQLITE.replace('"sqlite"', '"sqlite.main"'), "", "sqlite", {"memory.backend": "sqlite.main"}),
+        (THIRD + SQLITE.replace('"sqlite"', '" SQLite "'), "", "sqlite", {"memory.backend": " SQLite "}),
+        (THIRD + SQLITE + "[storage.lucid.work]\n", "", "lucid", {"memory.backend": "lucid.work"}),
+        (f'{SQLITE}{CONFIG}provider = "postgres"\n', "", "sqlite", {PROVIDER_NAME: "sqlite"}),
+        (f'{SQLITE}{CONFIG}provider = "Postgres"\n', "", "postgres", {PROVIDER_NAME: "Postgres"}),
+        (f'{SQLITE}{CONFIG}provider = ""\n', "", "markdown", {PROVIDER_NAME: ""}),
+        (f'{SQLITE}{CONFIG}schema = "s"\n', "", "markdown", {PROVIDER_NAME: None}),
+        # Where the new generation moves the old table, it has to say that it is PostgreSQL's.
+        (f'{SQLITE}{WHOLE}""\n', "data", "postgres", {PROVIDER_NAME: "postgres"}),
+        (f'{SQLITE}{WHOLE}"sqlite"\n', "data", "postgres", {PROVIDER_NAME: "postgres"}),
+        (POSTGRES, "data", "postgres", {PROVIDER_NAME: "postgres"}),
+        (SQLITE.replace("true", "false"), "", "markdown", {"memory.auto_save": False}),
+    ],
+)
+def test_a_backend_is_spelled_as_this_file_spells_it(
+    tmp_path: Path, config: str, layout: str, memory: str, after: dict[str, str | None]
+) -> None:
+    world = world_of(tmp_path, config, layout)
+    backend = memory.partition(".")[0]
+    world.write(*(flag for flag in NEEDED.get(backend, ()) if "db_url" not in config), memory=memory)
+    written = flat(world.values)
+    assert {path: written.get(tuple(path.split("."))) for path in after} == after
+    loaded = world.loaded()
+    assert loaded.zeroclaw_backend == backend
+    assert backend != "postgres" or loaded.storage["db_url"] in (URL, "postgres://h/d")
+
+
+@pytest.mark.parametrize(
+    ("config", "flags", "memory", "words"),
+    [
+        (SQLITE, (), "postgres", "--set storage.postgres.db_url="),
+        (SQLITE, (), "qdrant", "--set storage.qdrant.url="),
+        (SQLITE + 'vector_weight = "much"\n', ("vector_weight=0.5",), None, "memory.vector_weight"),
+        (SQLITE + "[storage.provider]\nconfig = 3\n", ("storage.postgres.table=t",), None, "storage.provider.config"),
+        (SQLITE + CONFIG + "provider = 3\n", ("vector_weight=0.5",), None, "provider"),
+        (SQLITE, ("vector_weight=0", "keyword_weight=0"), None, "Both weights are 0"),
+        (SQLITE, ("keyword_weight=0", "vector_weight=0.0"), None, "--set memory.vector_weight=0.7"),
+        (SQLITE + "vector_weight = 0\n", ("keyword_weight=0",), None, "Both weights are 0"),
+    ],
+)
+def test_a_missing_or_wrong_value_is_named_and_nothing_is_written(
+    tmp_path: Path, config: str, flags: tuple[str, ...], memory: str | None, words: str
+) -> None:
+    world = World(tmp_path, config)
+    with pytest.raises((BrokenConfig, UsageError)) as raised:
+        world.write(*flags, memory=memory)
+    assert words in f"{raised.value.message} {raised.value.hint}"
+    assert raised.value.exit_code == 2
+    assert world.file.read_text() == config
+
+
+@pytest.mark.parametrize("name", ["memory.types.enabled", "memory.consolidation_extract_facts"])
+def test_what_zeroclaw_takes_with_sqlite_only_keeps_the_backend(tmp_path: Path, name: str) -> None:
+    world = world_of(tmp_path, f"{THIRD}{SQLITE}{name.removeprefix('memory.')} = true\n", "data")
+    with pytest.raises(UsageError, match=f"{name} = true needs sqlite") as refused:
+        world.plan(memory="markdown")
+    assert f"--set {name}=false" in (refused.value.hint or "")
+    assert not world.plan(f"{name}=false", memory="markdown").is_empty
+    assert not world.plan("vector_weight=0.5").is_empty
+
+
+def test_an_answer_that_says_what_is_true_anyway_or_of_another_store_is_not_written(tmp_path: Path) -> None:
+    world = World(tmp_path, SQLITE)
     answers = world.answers()
-    for name, value in (("memory.vector_weight", 0.7), ("memory.auto_save", True), ("memory.keyword_weight", 0.2)):
+    for name, value in (
+        ("memory.vector_weight", 0.7), ("memory.auto_save", True), ("memory.keyword_weight", 0.2),
+        ("storage.postgres.table", "mine"),
+    ):  # fmt: skip
         answers = answers.with_given(name, Given(value, "answered"))
     assert [change.name for change in make_plan(answers).changes] == ["memory.keyword_weight"]
+    assert [change.name for change in world.plan("storage.postgres.table=mine").changes] == ["storage.postgres.table"]
 
 
 def test_what_zeroclaw_does_not_start_without_is_added_although_nothing_else_changes(tmp_path: Path) -> None:
@@ -32,7 +116,10 @@ def test_what_zeroclaw_does_not_start_without_is_added_although_nothing_else_cha
     world = World(tmp_path, config).before_0_8()
     assert any("does not start" in warning for warning in world.situation().warnings)
     world.write()
-    assert added(world, config) == {'backend = "sqlite"', "auto_save = true"}
+    assert set(world.file.read_text().splitlines()) - set(config.splitlines()) == {
+        'backend = "sqlite"',
+        "auto_save = true",
+    }
     assert world.situation().warnings == ()
     assert world.plan().is_empty
 
@@ -48,81 +135,92 @@ def test_a_missing_backend_is_added_where_zeroclaw_0_8_0_reads_the_file(
 
 
 @pytest.mark.parametrize(
-    ("config", "memory", "written"),
+    ("text", "layout", "variable", "backend"),
     [
-        (SHORT, "lucid", "lucid"),
-        (THIRD + SHORT, "lucid.mine", "lucid.mine"),
-        (THIRD + SHORT, "none", "none"),
-        (THIRD + SHORT.replace('"sqlite"', '"sqlite.main"'), "sqlite", "sqlite.main"),
-        (THIRD + SHORT.replace('"sqlite"', '" SQLite "'), "sqlite", " SQLite "),
-        (THIRD + SHORT + "[storage.lucid.work]\n", "lucid", "lucid.work"),
+        ("[memory]\nauto_save = true\n", "workspace", "ZEROCLAW_STORAGE_PROVIDER", "sqlite"),
+        ("[memory]\nauto_save = true\n" + PROVIDER, "workspace", "ZEROCLAW_STORAGE_PROVIDER", "postgres"),
+        (THIRD + "[memory]\nauto_save = true\n", "data", "ZEROCLAW_memory__backend", "sqlite.default"),
     ],
 )
-def test_the_backend_is_spelled_as_this_file_spells_it(tmp_path: Path, config: str, memory: str, written: str) -> None:
-    world = World(tmp_path, config)
-    world.write(memory=memory)
-    assert world.values["memory"]["backend"] == written
-
-
-@pytest.mark.parametrize(
-    ("provider", "memory", "after"),
-    [
-        ('provider = "postgres"', "sqlite", {"provider": "sqlite"}),
-        ('provider = "Postgres"', "postgres", {"provider": "Postgres"}),
-        ('provider = ""', "markdown", {"provider": ""}),
-        ('schema = "s"', "markdown", {"schema": "s"}),
-    ],
-)
-def test_the_name_that_is_above_the_backend_is_put_right(
-    tmp_path: Path, provider: str, memory: str, after: dict[str, str]
+def test_a_missing_backend_is_what_the_file_alone_means(
+    tmp_path: Path, text: str, layout: str, variable: str, backend: str
 ) -> None:
-    world = World(tmp_path, f"{SHORT}\n[storage.provider.config]\n{provider}\n").with_key()
-    world.write(*NEEDED.get(memory, ()), memory=memory)
-    settings = world.values["storage"]["provider"]["config"]
-    assert {name: settings[name] for name in after} == after
-    assert ("provider" in settings) is ("provider" in after)
-    assert world.loaded().zeroclaw_backend == memory
+    world = world_of(tmp_path, text, layout, **{variable: "markdown"})
+    world.write("vector_weight=0.5")
+    assert world.values["memory"]["backend"] == backend
 
 
-def test_an_old_table_says_that_it_is_postgres_where_the_new_generation_moves_it(tmp_path: Path) -> None:
-    world = World(tmp_path, SHORT.replace("sqlite", "postgres")).with_key()
-    (world.config_dir / "data").mkdir()
-    world.write(*NEEDED["postgres"])
-    assert world.values["storage"]["provider"]["config"]["provider"] == "postgres"
-    assert world.loaded().storage["db_url"] == URL
+FORMS = {
+    "old": (POSTGRES + PROVIDER, "workspace"),
+    "old, inline": (POSTGRES + INLINE, "workspace"),
+    "old, read by the new generation": (POSTGRES + PROVIDER, "data"),
+    "aliased": (THIRD + POSTGRES.replace('postgres"', 'postgres.work"') + ALIASED, "data"),
+    "dotted": ("memory.backend = 'postgres'\nmemory.auto_save = true\n" + PROVIDER, "workspace"),
+}
 
 
-def test_a_store_that_is_not_in_use_is_written_only_by_name(tmp_path: Path) -> None:
-    world = World(tmp_path, SHORT)
-    answered = world.answers().with_given("storage.postgres.table", Given("mine", "answered"))
-    assert make_plan(answered).is_empty
-    assert [change.name for change in world.plan("storage.postgres.table=mine").changes] == ["storage.postgres.table"]
+@pytest.mark.parametrize("other", ["sqlite", "lucid", "markdown", "qdrant", "none"])
+@pytest.mark.parametrize("form", FORMS)
+def test_the_way_back_needs_no_address_and_ends_where_it_began(tmp_path: Path, form: str, other: str) -> None:
+    world = world_of(tmp_path, *FORMS[form])
+    before = world.loaded()
+    world.write(*NEEDED.get(other, ()), memory=other)
+    assert world.loaded().zeroclaw_backend == other
+    world.write(memory="postgres")
+    config = world.loaded()
+    assert (config.zeroclaw_backend, config.alias) == ("postgres", before.alias)
+    assert config.storage["db_url"] == "postgres://h/d"
+    assert not any("does not start" in warning for warning in config.warnings)
+    assert world.plan(memory="postgres").is_empty
 
 
-@pytest.mark.parametrize(
-    ("memory", "message"), [("postgres", "--set storage.postgres.db_url="), ("qdrant", "--set storage.qdrant.url=")]
-)
-def test_a_missing_answer_names_its_flag(tmp_path: Path, memory: str, message: str) -> None:
-    world = World(tmp_path, SHORT)
-    with pytest.raises(UsageError) as raised:
-        world.plan(memory=memory)
-    assert message in raised.value.hint
-    assert raised.value.exit_code == 2
-    assert world.file.read_text() == SHORT
-
-
-@pytest.mark.parametrize(
-    ("config", "assignments", "key"),
-    [
-        (SHORT + 'vector_weight = "much"\n', ("vector_weight=0.5",), "memory.vector_weight"),
-        (SHORT + "[storage.provider]\nconfig = 3\n", ("storage.postgres.table=t",), "storage.provider.config"),
-        (SHORT + "[storage.provider.config]\nprovider = 3\n", ("vector_weight=0.5",), "provider"),
-    ],
-)
-def test_a_wrong_type_in_the_way_is_named_and_nothing_is_written(
-    tmp_path: Path, config: str, assignments: tuple[str, ...], key: str
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("text", [None, "", "\ufeff", "# mine\n\n# and more", "# mine\r\n"])
+def test_a_file_without_a_key_gets_the_defaults_of_the_backend_and_keeps_its_comments(
+    tmp_path: Path, backend: str, text: str | None
 ) -> None:
+    world = World(tmp_path, text).before_0_8()
+    plan = world.write(*NEEDED.get(backend, ()), memory=backend)
+    values = flat(world.values)
+    wanted = flat({"default_temperature": 0.7, **default_values(backend)})
+    assert {path: values.get(path) for path in wanted} == wanted
+    address = {"postgres": {"db_url"}, "qdrant": {"url", "api_key"}}.get(backend, set())
+    assert {path[-1] for path in values if path not in wanted} == address
+    written = world.file.read_bytes().decode()
+    assert written.startswith("default_temperature = 0.7\n\n# " if text is None else text.rstrip("\r\n"))
+    if text is None:
+        assert set(values) == {change.path for change in plan.changes}
+        assert "a config already has" not in written, "that is about the file of defaults"
+        assert world.file.stat().st_mode & 0o777 == 0o600
+    assert world.loaded().backend == backend
+    assert world.plan(*NEEDED.get(backend, ()), memory=backend).is_empty
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_another_backend_changes_the_backend_and_its_profile_alone_and_defaults_asked_for_are_all_written(
+    tmp_path: Path, backend: str
+) -> None:
+    """A file that says nothing of hygiene and the cache means 7 days, 30 days and 10,000 vectors."""
+    profile = {"auto_save", "hygiene_enabled", "archive_after_days", "purge_after_days", "embedding_cache_size"}
+    world = World(tmp_path, OLD.replace("sqlite", "qdrant" if backend != "qdrant" else "markdown")).before_0_8()
+    answers = world.answers(*NEEDED.get(backend, ()), memory=backend)
+    own = set() if backend == "sqlite" else profile - ({"auto_save"} if backend != "none" else set())
+    store = {"postgres": {"provider", "db_url"}, "qdrant": {"url", "api_key"}}.get(backend, set())
+    assert {change.path[-1] for change in make_plan(answers).changes} == {"backend", *own, *store}
+    apply_plan(make_plan(world.answers(*NEEDED.get(backend, ()), memory=backend, with_defaults=True)))
+    assert flat(world.values).items() >= flat(default_values(backend)).items()
+
+
+@pytest.mark.parametrize("config", [None, OLD])
+def test_what_root_makes_in_anothers_folder_is_theirs(tmp_path: Path, config: str | None) -> None:
+    """ZeroClaw, run by the owner of the folder, could read neither the key nor the config otherwise."""
+    owner = NOBODY if os.getuid() == 0 else os.getuid()
     world = World(tmp_path, config)
-    with pytest.raises(BrokenConfig, match=key):
-        world.write(*assignments)
-    assert world.file.read_text() == config
+    world.config_dir.mkdir(exist_ok=True)
+    for path in (world.config_dir, *world.config_dir.iterdir()):
+        os.chown(path, owner, -1)
+    world.write(f"storage.postgres.db_url={URL}", memory="postgres")
+    own = [*world.config_dir.rglob("zeroclaw-tui"), *tmp_path.rglob("backups/*")]
+    made = [world.file, world.config_dir / KEY_FILE, *own]
+    assert len(made) == (3 if config is None else 4)
+    assert {path.stat().st_uid for path in made} == {65534}

@@ -7,9 +7,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from support.replaying import RecordedEmbedder
 from support.small_store import make
-from support.test_embedder import embed
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.lookup import entries_with_key
@@ -19,23 +18,11 @@ from zeroclaw_tui.config.locations import install_at
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.curation.recall import explain, with_as_of
-from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.explanation import Explanation
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 
 NOW = "2026-03-20T12:00:00+00:00"
-
-
-class NamedEmbedder(Embedder):
-    """The embedder of the recorded runs: "hash:64" or "dense:64"."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.dimensions = int(name.partition(":")[2])
-
-    async def embed(self, text: str) -> np.ndarray:
-        return embed(self.name, text)
 
 
 def _config(folder: Path) -> MemoryConfig:
@@ -61,7 +48,7 @@ async def library_of(
         memory,
         ProfileChoice(profile_for(version), "option"),
         settings or ScoringSettings(),
-        NamedEmbedder(embedder) if embedder else None,
+        RecordedEmbedder(embedder) if embedder else None,
         None if embedder else "keyword only: no embeddings configured; set memory.embedding_provider to search.",
     )
     try:

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from explain_world import small_library, why
+from support.replaying import FixedEmbedder
 from support.small_store import blob
 
-from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.scoring.explanation import Explanation
 
 RUST: Sequence[dict[str, Any]] = (
@@ -25,34 +24,6 @@ RUST: Sequence[dict[str, Any]] = (
 
 def step(explanation: Explanation, name: str) -> Any:
     return next(each for each in explanation.steps if each.name == name)
-
-
-@pytest.mark.parametrize(
-    ("query", "key", "raw", "normalised", "rank"),
-    [
-        ("rust", "lang", 0.366455, 1.0, 1),
-        ("rust", "food", 0.289156, 0.789061, 2),
-        ("Rust helix", "editor", 1.015524, 1.0, 1),
-        ("Rust helix", "lang", 0.366455, 0.360853, 2),
-        ("Rust helix", "food", 0.289156, 0.284736, 3),
-    ],
-)
-async def test_words_alone_up_to_0_8_3_and_from_0_8_4(
-    tmp_path: Path, query: str, key: str, raw: float, normalised: float, rank: int
-) -> None:
-    async with small_library(tmp_path, "G2", RUST, "0.8.3") as library:
-        old = await why(library, key, query)
-        numbers = step(old, "keyword").numbers
-        assert (numbers["rank"], numbers["bm25"]) == (rank, pytest.approx(raw, abs=1e-6))
-        assert numbers["score"] == pytest.approx(normalised, abs=2e-6)
-        shares = [each["bm25"] for each in step(old, "words").numbers["matched"]]
-        assert sum(shares) == pytest.approx(numbers["bm25"], abs=1e-6)
-        assert step(old, "fusion").numbers["score"] == pytest.approx(raw, abs=1e-6)
-        assert old.is_injected is (raw >= 0.4)
-        library.with_profile("0.8.4")
-        new = await why(library, key, query)
-        assert step(new, "fusion").numbers["score"] == pytest.approx(normalised, abs=2e-6)
-        assert new.is_injected is (normalised >= 0.4)
 
 
 async def test_the_words_say_in_how_many_memories_they_are_and_what_they_add(tmp_path: Path) -> None:
@@ -71,19 +42,9 @@ HITS = (
 )
 
 
-class Axis(Embedder):
-    """An embedder for which every message is on the first axis."""
-
-    name = "axis"
-    dimensions = 2
-
-    async def embed(self, text: str) -> Any:
-        return np.array([1.0, 0.0], dtype=np.float32)
-
-
 async def test_both_stages_weighed_up_to_0_8_3_and_from_0_8_4(tmp_path: Path) -> None:
     async with small_library(tmp_path, "G2", HITS, "0.8.3", embedder="hash:2") as library:
-        library.embedder = Axis()
+        library.embedder = FixedEmbedder(1.0, 0.0)
         share = step(await why(library, "z", "tea"), "keyword").numbers["score"]
         expected = {"x": 0.63, "y": 0.65, "z": 0.3 * share}
         for key, score in expected.items():
@@ -185,7 +146,7 @@ async def test_what_no_stage_finds_is_named_with_what_is_missing(
     tmp_path: Path, key: str, mode: str, has_vector: bool, words: str
 ) -> None:
     async with small_library(tmp_path, "G4", UNFOUND, "0.8.4", embedder="hash:2" if has_vector else None) as library:
-        library.embedder = Axis() if has_vector else None
+        library.embedder = FixedEmbedder(1.0, 0.0) if has_vector else None
         explanation = await why(library, key, "rust", settings={"search_mode": mode})
     assert explanation.record.stopped_at == "candidates"
     assert explanation.verdict == f"It is not in the prompt: {words}."

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli_onboard_samples import CONFIG
+from onboard_samples import CONFIG
 from support.terminal import Terminal
 
 COMMAND = [str(Path(sys.executable).parent / "zeroclaw"), "onboard"]

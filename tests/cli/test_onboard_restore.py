@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_onboard_samples import CONFIG
+from onboard_samples import CONFIG
 from support.commands import Command
 from support.terminal import Terminal
 
