@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import closing
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -33,13 +34,29 @@ def test_no_install(run: Command, tmp_path: Path) -> None:
     _is_calm(run("memory", "list", "--config-dir", str(tmp_path / "nowhere")), 3)
 
 
-@pytest.mark.parametrize("text", ['[memory]\nbackend = "sqlite\n', f"x = {'[' * 50_000}"], ids=["no end", "nested"])
-def test_a_config_that_cannot_be_read_is_one_sentence(memory: Command, install: Path, text: str) -> None:
-    (install / "config.toml").write_text(text)
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('[memory]\nbackend = "sqlite\n', ""),
+        (f"x = {'[' * 50_000}", ""),
+        (None, "not a regular file"),  # A named pipe: reading one would wait for a writer for ever.
+    ],
+    ids=["no end", "nested", "pipe"],
+)
+def test_a_config_that_cannot_be_read_is_one_sentence(
+    memory: Command, install: Path, text: str | None, words: str
+) -> None:
+    config = install / "config.toml"
+    config.unlink()
+    if text is None:
+        os.mkfifo(config)
+    else:
+        config.write_text(text)
     answer = memory("list")
     _is_calm(answer, 2)
     assert len(answer.err.splitlines()) == 2
     assert "config.toml" in answer.err
+    assert words in answer.err
 
 
 @pytest.mark.parametrize("backend", ["markdown", "none"])
@@ -56,17 +73,6 @@ def test_a_database_that_is_named_is_opened_as_one_whatever_store_is_in_use(
     answer = run("memory", "list", "--location", str(database), "--backend", "markdown")
     _is_calm(answer, 3)
     assert f"There is no directory {database}" in answer.err
-
-
-def test_a_named_pipe_in_place_of_the_config_is_reported_at_once(memory: Command, install: Path) -> None:
-    """Reading one would wait for a writer for ever."""
-    pipe = install / "config.toml"
-    pipe.unlink()
-    os.mkfifo(pipe)
-    answer = memory("list")
-    _is_calm(answer, 2)
-    assert str(pipe) in answer.err
-    assert "not a regular file" in answer.err
 
 
 def test_a_damaged_file(memory: Command, install: Path) -> None:
@@ -256,3 +262,25 @@ def test_a_password_in_a_connection_string_is_never_shown(memory: Command, run: 
         assert answer.code == 2
         assert "s3same" not in answer.out + answer.err
     assert "postgres://user:password@host:5432/database" in memory("list", "--location", string).err
+
+
+URLS = (
+    "http://u:swordfish@127.0.0.1:6?api_key=tunafish", "https://u:swordfish@h/x?token=tunafish",
+    "HTTP://u:swordfish@h:6333/#api_key=tunafish", "ftp://u:swordfish@h/tunafish",
+    "http:/u:swordfish@h?api_key=tunafish",
+    "postgres://u:swordfish@127.0.0.1:6/db?password=tunafish", "redis://:swordfish@127.0.0.1:6/0?password=tunafish",
+)  # fmt: skip
+VERBS = ("list", "health", "doctor", "stats", "recall rust", "store a b", "copy --to markdown")
+
+
+@pytest.mark.parametrize(("backend", "url"), zip(cycle(["sqlite", "markdown", "none"]), URLS, strict=False))
+def test_no_password_of_a_url_is_printed(run: Command, install: Path, backend: str, url: str) -> None:
+    (install / "config.toml").write_text(f'[memory]\nbackend = "{backend}"\nauto_save = true\n')
+    before = sorted(install.parent.rglob("*"))
+    for verb in VERBS:
+        for form in ((), ("--json",)):
+            answer = run("memory", "--config-dir", str(install), *verb.split(), "--location", url, "--yes", *form)
+            assert answer.code in (1, 2, 3), (verb, answer)
+            assert "swordfish" not in answer.out + answer.err, (verb, answer)
+            assert "tunafish" not in answer.out + answer.err, (verb, answer)
+    assert sorted(install.parent.rglob("*")) == before

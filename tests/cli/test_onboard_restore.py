@@ -1,4 +1,4 @@
-"""`zeroclaw onboard --restore`: backups with their differences, put back, and that undone."""
+"""`zeroclaw onboard` in a terminal, and `--restore`: backups with their differences, put back, and that undone."""
 
 from __future__ import annotations
 
@@ -29,18 +29,10 @@ def backups(onboard: Command) -> list[dict[str, Any]]:
 
 
 def test_the_list_has_the_newest_first(onboard: Command, changed: Path) -> None:
-    answer = onboard("--restore")
-    assert (answer.code, answer.err) == (0, "")
-    names = [backup["name"] for backup in backups(onboard)]
-    assert len(names) == 2
-    assert [line.strip() for line in answer.out.splitlines() if line.strip() in names] == names
-    assert changed.read_text() == THIRD
-
-
-def test_the_list_as_a_document(onboard: Command, changed: Path) -> None:
-    answer = onboard("--restore", "--json")
-    assert (answer.code, answer.err) == (0, "")
-    message = answer.json
+    shown, message = onboard("--restore"), onboard("--restore", "--json").json
+    names = [backup["name"] for backup in message["backups"]]
+    assert [line.strip() for line in shown.out.splitlines() if line.strip() in names] == names
+    assert (shown.code, shown.err, changed.read_text()) == (0, "", THIRD)
     assert set(message) == {"config_file", "backups", "restored", "dry_run"}
     assert (message["config_file"], message["restored"]) == (str(changed), None)
     newest, oldest = message["backups"]
@@ -111,3 +103,38 @@ def test_a_person_sees_the_difference_and_confirms(
         assert screen.wait_exit() == code
         assert ("To undo the restore:" in screen.text) == (key == "y")
     assert changed.read_text() == text
+
+
+COMMAND = [str(Path(sys.executable).parent / "zeroclaw"), "onboard"]
+
+
+@pytest.mark.parametrize("flags", [(), ("--interactive", "--set", "memory.auto_save=false")])
+def test_the_questions_begin_and_ctrl_c_ends_them(config_file: Path, flags: tuple[str, ...]) -> None:
+    with Terminal([*COMMAND, "--config-dir", str(config_file.parent), *flags], columns=80, lines=24) as screen:
+        screen.wait_for("Which settings do you want to configure?")
+        screen.press("ctrl+c")
+        assert screen.wait_exit() == 130
+        assert "Nothing was changed" in screen.text
+    assert config_file.read_text() == CONFIG
+
+
+def test_a_command_to_copy_stays_one_line_however_narrow_the_terminal_is(config_file: Path) -> None:
+    with Terminal(
+        [*COMMAND, "--config-dir", str(config_file.parent), "--set", "auto_save=false", "--no-test"], columns=40
+    ) as screen:
+        assert screen.wait_exit() == 0
+        message = screen.raw.decode()
+    assert f"zeroclaw onboard --config-dir {config_file.parent} --restore 2" in message
+    with Terminal([*COMMAND, "--config-dir", str(config_file.parent), "--restore", "latest", "--yes"]) as screen:
+        assert screen.wait_exit() == 0
+        message = screen.raw.decode()
+    assert f"zeroclaw onboard --config-dir {config_file.parent} --restore 2" in message
+
+
+def test_flags_alone_never_ask_in_a_terminal(config_file: Path) -> None:
+    flags = ("--set", "auto_save=false", "--dry-run")
+    with Terminal([*COMMAND, "--config-dir", str(config_file.parent), *flags], columns=120, lines=40) as screen:
+        assert screen.wait_exit() == 0
+        assert "+ auto_save = false" in screen.text
+        assert b"\x1b[32m+ auto_save = false\x1b[0m" in screen.raw
+        assert b"\x1b[31m- auto_save = true\x1b[0m" in screen.raw

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zeroclaw_tui.scoring.keywords import like_search, lists_recent, match_expression, words
-from zeroclaw_tui.scoring.profiles import LANDMARKS, profile_for
+from zeroclaw_tui.scoring.profiles import LANDMARKS, ScoringProfile, profile_for
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()), max_size=60)
 OLD, NEW = profile_for("0.7.4"), profile_for("0.7.5")
@@ -46,42 +46,42 @@ def test_blank_and_star_list_the_newest_from_their_versions_on(version: str, bla
     assert not lists_recent("* *", profile)
 
 
-def test_like_wildcards_are_escaped_from_0_7_5_on() -> None:
-    query = r"50% a_b c\d"
-    old, new = like_search(query, OLD), like_search(query, NEW)
-    assert old is not None
-    assert new is not None
-    assert (old.patterns, old.escapes) == (("%50%%", "%a_b%", r"%c\d%"), False)
-    assert (new.patterns, new.escapes) == ((r"%50\%%", r"%a\_b%", r"%c\\d%"), True)
-
-
-def test_like_looks_for_the_first_eight_words() -> None:
-    search = like_search(" ".join("abcdefghij"), NEW)
+@pytest.mark.parametrize(
+    ("query", "profile", "patterns", "escapes"),
+    [
+        (r"50% a_b c\d", OLD, ("%50%%", "%a_b%", r"%c\d%"), False),
+        (r"50% a_b c\d", NEW, (r"%50\%%", r"%a\_b%", r"%c\\d%"), True),
+        ("wil*", OLD, ("%wil*%",), False),
+        ("wil*", NEW, ("%wil%",), True),
+        ("a b c d e f g h i j", NEW, tuple(f"%{letter}%" for letter in "abcdefgh"), True),
+    ],
+)
+def test_like_looks_for_the_first_eight_words_with_wildcards_escaped_from_0_7_5_on(
+    query: str, profile: ScoringProfile, patterns: tuple[str, ...], escapes: bool
+) -> None:
+    search = like_search(query, profile)
     assert search is not None
-    assert search.words == tuple("abcdefgh")
+    assert (search.patterns, search.escapes) == (patterns, escapes)
 
 
-def test_a_prefix_word_has_to_begin_a_token_and_asks_for_more_rows() -> None:
-    search = like_search("wil*", NEW)
+@pytest.mark.parametrize(
+    ("query", "key", "content", "is_accepted"),
+    [
+        ("wil*", "key", "a Wild cat", True),
+        ("wil*", "user wilma", "", True),
+        ("wil*", "key", "sawil user_wil", False),
+        ("wil* saw", "key", "jigsaw", True),
+        ("की*", "", "राम की", True),
+        ("की*", "", "रामकी", False),
+    ],
+)
+def test_a_prefix_word_has_to_begin_a_token_of_any_script(
+    query: str, key: str, content: str, is_accepted: bool
+) -> None:
+    search = like_search(query, NEW)
     assert search is not None
-    assert search.patterns == ("%wil%",)
-    assert (search.sql_limit(5), search.sql_limit(100)) == (40, 612)
-    assert search.accepts("key", "a Wild cat")
-    assert search.accepts("user wilma", "")
-    assert not search.accepts("key", "sawil user_wil")
-    beside = like_search("wil* saw", NEW)
-    assert beside is not None
-    assert beside.accepts("key", "jigsaw")
-    plain = like_search("wil*", OLD)
-    assert plain is not None
-    assert (plain.patterns, plain.sql_limit(5), plain.accepts("", "")) == (("%wil*%",), 5, True)
-
-
-def test_letters_of_other_scripts_belong_to_tokens() -> None:
-    search = like_search("की*", NEW)
-    assert search is not None
-    assert search.accepts("", "राम की")
-    assert not search.accepts("", "रामकी")
+    assert search.accepts(key, content) is is_accepted
+    assert (search.sql_limit(5), search.sql_limit(100)) == (40, 612), "more rows are asked for"
 
 
 @given(ANY_TEXT, st.sampled_from(LANDMARKS), st.integers(0, 2**40))
