@@ -126,43 +126,36 @@ def test_names_of_backends(memory: str, target: Target, value: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("memory", "target", "sentence"),
+    ("memory", "assignments", "target", "sentence"),
     [
-        ("postgras", OLD, "ZeroClaw does not know the backend postgras and would silently use Markdown."),
-        ("in-memory", OLD, "ZeroClaw does not know the backend in-memory and would silently use Markdown."),
-        ("postgres.work", OLD, "postgres.work is no backend here."),
-        ("postgres.work", OLD_FILE_READ_BY_NEW, "postgres.work is no backend here."),
-        ("postgres.a b", ALIASED, "postgres.a b is no backend here."),
-        ("none.main", ALIASED, "none.main is no backend here."),
-        ("postgres", Target(1, False, False, "0.7.0"), "ZeroClaw does not know the backend postgres"),
-        ("qdrant", Target(1, False, False, "0.1.6"), "ZeroClaw does not know the backend qdrant"),
-        ("", OLD, "memory.backend must not be empty."),
+        ("postgras", (), OLD, "ZeroClaw does not know the backend postgras and would silently use Markdown."),
+        ("in-memory", (), OLD, "ZeroClaw does not know the backend in-memory and would silently use Markdown."),
+        ("postgres.work", (), OLD, "postgres.work is no backend here."),
+        ("postgres.work", (), OLD_FILE_READ_BY_NEW, "postgres.work is no backend here."),
+        ("postgres.a b", (), ALIASED, "postgres.a b is no backend here."),
+        ("none.main", (), ALIASED, "none.main is no backend here."),
+        ("postgres", (), Target(1, False, False, "0.7.0"), "ZeroClaw does not know the backend postgres"),
+        ("qdrant", (), Target(1, False, False, "0.1.6"), "ZeroClaw does not know the backend qdrant"),
+        ("", (), OLD, "memory.backend must not be empty."),
+        ("postgres", ("memory.vector_weight",), OLD, '--set needs KEY=VALUE, but "memory.vector_weight" has no "=".'),
+        ("postgres", (POSTGRES,), OLD, '--set needs KEY=VALUE, but "postgres://me:••••@db.example/agents" has no "=".'),
+        (
+            "postgres",
+            ("memory.vector_weight=0.5", "vector_weight=0.6"),
+            OLD,
+            "memory.vector_weight is given twice with different",
+        ),
+        ("postgres", (f"{URL}={POSTGRES}", f"db_url={POSTGRES}x"), OLD, f"{URL} is given twice with different values."),
+        ("postgres", ("backend=sqlite",), OLD, "memory.backend is given twice with different values."),
+        ("postgres", ("vektor_weight=1",), OLD, "did you mean memory.vector_weight?"),
+        ("postgres", ("storage.sqlite.path=/x",), OLD, "ZeroClaw reads storage.sqlite.path but never uses it."),
+        ("postgres", ("memory.embedding_model=",), OLD, "memory.embedding_model must not be empty."),
+        ("postgres", ("memory.mmr_lambda=0.5",), OLD, "memory.mmr_lambda has no effect here"),
     ],
 )
-def test_backends_that_this_zeroclaw_does_not_know(memory: str, target: Target, sentence: str) -> None:
+def test_flags_that_cannot_be_read(memory: str, assignments: tuple[str, ...], target: Target, sentence: str) -> None:
     with pytest.raises(UsageError) as caught:
-        gather(situation(target=target), memory=memory)
-    assert sentence in message_of(caught)
-
-
-@pytest.mark.parametrize(
-    ("assignments", "sentence"),
-    [
-        (("memory.vector_weight",), '--set needs KEY=VALUE, but "memory.vector_weight" has no "=".'),
-        ((POSTGRES,), '--set needs KEY=VALUE, but "postgres://me:••••@db.example/agents" has no "=".'),
-        (("memory.vector_weight=0.5", "vector_weight=0.6"), "memory.vector_weight is given twice with different"),
-        ((f"{URL}={POSTGRES}", f"db_url={POSTGRES}x"), f"{URL} is given twice with different values."),
-        (("backend=sqlite",), "memory.backend is given twice with different values."),
-        (("vektor_weight=1",), "did you mean memory.vector_weight?"),
-        (("schema_version=3",), "ZeroClaw knows no setting schema_version."),
-        (("storage.sqlite.path=/x",), "ZeroClaw reads storage.sqlite.path but never uses it."),
-        (("memory.embedding_model=",), "memory.embedding_model must not be empty."),
-        (("memory.mmr_lambda=0.5",), "memory.mmr_lambda has no effect here"),
-    ],
-)
-def test_flags_that_cannot_be_read(assignments: tuple[str, ...], sentence: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        gather(situation(), memory="postgres", assignments=assignments)
+        gather(situation(target=target), memory=memory, assignments=assignments)
     assert sentence in message_of(caught)
 
 
@@ -255,31 +248,10 @@ def test_a_control_character_is_no_part_of_an_answer(key: str, text: str, file: 
 
 
 KEY = bytes(range(32))
-FIVE = (
-    "memory.auto_save",
-    "memory.hygiene_enabled",
-    "memory.archive_after_days",
-    "memory.purge_after_days",
-    "memory.embedding_cache_size",
-)
 
 
 def answered(name: str, value: Any, found: Situation) -> Answers:
     return Answers(found).with_given(name, Given(value, "answered", "typed"))
-
-
-def five(answers: Answers) -> tuple[Any, ...]:
-    return tuple(answers.value(name) for name in FIVE)
-
-
-def test_hygiene_and_days_are_not_tightened_by_a_changed_backend() -> None:
-    text = (
-        "[memory]\nbackend = 'markdown'\nauto_save = true\nhygiene_enabled = false\narchive_after_days = 0\n"
-        "purge_after_days = 90\nembedding_cache_size = 0\n"
-    )
-    answers = answered("memory.backend", "sqlite", situation(text))
-    assert five(answers) == (True, False, 0, 90, 10000)
-    assert answers.source("memory.hygiene_enabled") == "config"
 
 
 def test_the_defaults_file_counts_where_defaults_are_written() -> None:
