@@ -17,11 +17,11 @@ from support.terminal import Terminal
 from zeroclaw_tui.cli.options import SHELLS
 
 
-def _loaded_by(install: Path, *arguments: str) -> set[str]:
+def _loaded_by(install: Path, program: str, *arguments: str) -> set[str]:
     code = (
         "import sys, zeroclaw_tui.cli.main as main\n"
-        f"sys.argv = ['zeroclaw', *{list(arguments)!r}]\n"
-        "try: code = main.zeroclaw()\n"
+        f"sys.argv = [{program!r}, *{list(arguments)!r}]\n"
+        f"try: code = main.{'inspector' if program == 'zeroclaw-tui' else 'zeroclaw'}()\n"
         "except SystemExit as left: code = left.code\n"
         "print('LOADED', *sorted(sys.modules), sep='\\n', file=sys.stderr)\n"
         "sys.exit(code)"
@@ -44,20 +44,23 @@ STORES = {"asyncio", "dataclasses", "sqlite3", "tomllib", "json", "zeroclaw_tui.
 @pytest.mark.parametrize(
     ("command", "never"),
     [
-        ("memory list", HEAVY | WRITES | {"_ssl", "dis"}),
-        ("memory list --json", HEAVY),
-        ("memory get pet", HEAVY | WRITES),
-        ("memory stats", HEAVY | WRITES),
-        ("memory health", HEAVY),
-        ("memory recall rust", HEAVY - {"numpy"}),  # What decides a recall is arithmetic over arrays.
-        ("memory store a b", HEAVY),
-        ("memory forget pet --yes", HEAVY),
-        ("memory trash list", HEAVY),
-        ("onboard --defaults --dry-run", HEAVY),
-        ("--help", STORES),
-        ("memory", STORES),
-        ("memory --help", HEAVY | STORES),
-        ("memory list --help", STORES),
+        ("zeroclaw memory list", HEAVY | WRITES | {"_ssl", "dis"}),
+        ("zeroclaw memory list --json", HEAVY),
+        ("zeroclaw memory get pet", HEAVY | WRITES),
+        ("zeroclaw memory stats", HEAVY | WRITES),
+        ("zeroclaw memory health", HEAVY),
+        ("zeroclaw memory recall rust", HEAVY - {"numpy"}),  # What decides a recall is arithmetic over arrays.
+        ("zeroclaw memory store a b", HEAVY),
+        ("zeroclaw memory forget pet --yes", HEAVY),
+        ("zeroclaw memory trash list", HEAVY),
+        ("zeroclaw onboard --defaults --dry-run", HEAVY),
+        ("zeroclaw --help", STORES),
+        ("zeroclaw memory", STORES),
+        ("zeroclaw memory --help", HEAVY | STORES),
+        ("zeroclaw memory list --help", STORES),
+        ("zeroclaw-tui --help", {"textual", "numpy"}),
+        ("zeroclaw-tui --version", {"textual", "numpy"}),
+        ("zeroclaw-tui --print-completion=bash", {"textual", "numpy"}),
     ],
 )
 def test_a_command_loads_nothing_it_does_not_use(install: Path, command: str, never: set[str]) -> None:
@@ -90,18 +93,6 @@ def test_what_asks_a_server_after_a_list_has_tls(install: Path, tmp_path: Path) 
             capture_output=True,
             env={**os.environ, "ZEROCLAW_CONFIG_DIR": str(install), "PATH": "/usr/bin:/bin"},
         )
-
-
-@pytest.mark.parametrize("option", ["--help", "--version", "--print-completion=bash"])
-def test_the_inspector_introduces_itself_without_textual(option: str) -> None:
-    code = (
-        "import sys, zeroclaw_tui.cli.main as main\n"
-        f"sys.argv = ['zeroclaw-tui', {option!r}]\n"
-        "try: main.inspector()\n"
-        "except SystemExit as left: assert left.code == 0\n"
-        "assert 'textual' not in sys.modules and 'numpy' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
 def test_python_dash_m_is_the_inspector() -> None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.wizard_world import situation_of
 
-from zeroclaw_tui.config.document import ConfigDocument
-from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.schema import Target
 from zeroclaw_tui.config.secrets import seal
 from zeroclaw_tui.memory.errors import WRONG_USE, BrokenConfig, UsageError
@@ -29,27 +26,9 @@ POSTGRES = f"postgres://me:{PASSWORD}@db.example/agents"
 
 
 def situation(
-    text: str | None = '[memory]\nbackend = "sqlite"\nauto_save = true\n',
-    target: Target = OLD,
-    *,
-    backend: str | None = None,
-    environ: Mapping[str, str] | None = None,
-    config_dir: Path = Path("/nowhere"),
+    text: str | None = '[memory]\nbackend = "sqlite"\nauto_save = true\n', target: Target = OLD, **other: Any
 ) -> Situation:
-    """What the wizard would find with this config; None is no config. The backend in use is what the text says."""
-    values = tomllib.loads(text or "")
-    named = values.get("memory", {}).get("backend", "sqlite")
-    root = config_dir / ("data" if target.is_modern else "workspace")
-    layout = "data" if target.is_modern else "workspace"
-    return Situation(
-        config_file=config_dir / "config.toml",
-        install=Install(config_dir, root, root / "memory/brain.db", layout, "test", config_dir / "zeroclaw-tui"),
-        raw=None if text is None else text.encode(),
-        document=ConfigDocument(text or "", False, values),
-        target=target,
-        backend=backend or named.partition(".")[0],
-        environ=environ or {},
-    )
+    return situation_of(text, target, **other)
 
 
 ON_POSTGRES = "[memory]\nbackend = 'postgres'\nauto_save = true\n"

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import pytest
+from support.wizard_world import situation_of
 
 from zeroclaw_tui.config.document import ConfigDocument
-from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.schema import Target
 from zeroclaw_tui.onboard.answers import Answers
 from zeroclaw_tui.onboard.plan import Change, Plan
@@ -34,25 +33,14 @@ CHANGES = (
 )
 
 
-def situation(
-    text: str | None = BEFORE,
-    *,
-    version: str | None = None,
-    modern: bool = False,
-    environ: Mapping[str, str] = MappingProxyType({"HOME": str(HOME)}),
-) -> Situation:
-    folder = HOME / ".zeroclaw"
-    return Situation(
-        config_file=folder / "config.toml",
-        install=Install(
-            folder, folder / "workspace", folder / "brain.db", "workspace", "the default", folder / "zeroclaw-tui"
-        ),
-        raw=None if text is None else text.encode(),
-        document=ConfigDocument.from_text(text or ""),
-        target=Target(schema=1, has_aliases=False, is_modern=modern, version=version),
+def situation(text: str | None = BEFORE, *, version: str | None = None, **other: Any) -> Situation:
+    return situation_of(
+        text,
+        Target(schema=1, has_aliases=False, is_modern=False, version=version),
+        HOME / ".zeroclaw",
         found=("workspace/memory/brain.db: 3 memories",),
         warnings=("vector_wieght is not known; did you mean vector_weight?",),
-        environ=environ,
+        **{"environ": {"HOME": str(HOME)}, **other},
     )
 
 

@@ -7,7 +7,6 @@ import io
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pyte
@@ -16,14 +15,12 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output.vt100 import Vt100_Output
+from support.wizard_world import situation_of
 
-from zeroclaw_tui.config.document import ConfigDocument
-from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.schema import Target
 from zeroclaw_tui.onboard.answers import Answers
 from zeroclaw_tui.onboard.prompts import Move, terminal_asker
 from zeroclaw_tui.onboard.question import Choice, Question
-from zeroclaw_tui.onboard.situation import Situation
 
 DOWN = "\x1b[B"
 BACKENDS = (
@@ -62,9 +59,7 @@ CONFIG = 'schema_version = 3\n[memory]\nbackend = "postgres"\nconversation_reten
 
 
 def ask(setting: str = DAYS, config: str = CONFIG, **rows: str) -> Any:
-    install = Install(Path("/x"), Path("/x/data"), Path("/x/data/brain.db"), "data", "test", Path("/x/own"))
-    document = ConfigDocument.from_text(config)
-    situation = Situation(Path("/x/config.toml"), install, b"", document, Target(3, True, True), backend="postgres")
+    situation = situation_of(config, Target(3, True, True))
     question = Question(setting, TEXT, ABOUT, "Hygiene", lambda answers: True, rows=rows)
     return terminal_asker().ask(question, Answers(situation), 7)
 

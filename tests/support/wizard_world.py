@@ -9,8 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.load import load_config
+from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.config.schema import Target
 from zeroclaw_tui.config.secrets import KEY_FILE
 from zeroclaw_tui.onboard.answers import Answers, gather
 from zeroclaw_tui.onboard.plan import Plan, apply_plan, make_plan
@@ -48,6 +51,24 @@ FORMS = {
     "family apart, unknown keys": OLD
     + "[[hooks]]\n[memory.policy]\nx = 1\n[hooks2]\n[storage.provider]\nunknown = {a = 1}\n",
 }
+
+
+def situation_of(
+    text: str | None, target: Target, config_dir: Path = Path("/nowhere"), rule: str = "the default", **other: Any
+) -> Situation:
+    """What the wizard would find with this config, with nothing on the disk; None is no config."""
+    layout = "data" if target.is_modern else "workspace"
+    root = config_dir / layout
+    document = ConfigDocument.from_text(text or "")
+    named = str(document.values.get("memory", {}).get("backend", "sqlite"))
+    return Situation(
+        config_file=config_dir / "config.toml",
+        install=Install(config_dir, root, root / "memory/brain.db", layout, rule, config_dir / "zeroclaw-tui"),
+        raw=None if text is None else text.encode(),
+        document=document,
+        target=target,
+        **{"backend": named.partition(".")[0], **other},
+    )
 
 
 class World:
