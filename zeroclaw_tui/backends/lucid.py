@@ -332,14 +332,12 @@ class LucidMemory(SqliteMemory):
         result = await super().apply(seen(), journal, **options)
         notes = [NO_DELETE] if has_lucid_copy and result.written else []
         if len(drafts) == 1 and result.written and not options.get("dry_run"):
+            draft, settings = drafts[0], self._settings
+            kind = f"--type={_TYPES.get(draft.category, 'learning')}"
+            arguments = ["store", f"{draft.key}: {draft.content}", kind, self._project]
             try:
-                await self._store_in_program(drafts[0])
+                await run_program(settings.binary_path, arguments, settings.store_timeout_ms)
             except NotReachable as failure:
                 notes.append(f"Stored here, but not in lucid: {failure.message}")
         result.note(*notes)
         return result
-
-    async def _store_in_program(self, draft: Draft) -> None:
-        settings, kind = self._settings, _TYPES.get(draft.category, "learning")
-        arguments = ["store", f"{draft.key}: {draft.content}", f"--type={kind}", self._project]
-        await run_program(settings.binary_path, arguments, settings.store_timeout_ms)

@@ -206,21 +206,17 @@ class QdrantClient:
         except (ValueError, RecursionError):
             document = None
         if status != 200 and (reason := _reason(document)):
-            raise self._refusal(status, method, reason)
+            if status == 404 and method == "GET":
+                raise NothingYet(
+                    f"Qdrant at {server} has no collection {self.address.collection} yet.",
+                    hint="ZeroClaw makes it at its first start with an embedding provider.",
+                )
+            text = cut(one_line(mask_secrets(reason)), _MAX_REASON_LENGTH)
+            kind = NotReachable if status == 404 else Refused
+            raise kind(f"Qdrant at {server} refuses that: {text}", hint=f"HTTP {status}.")
         if status != 200 or not isinstance(document, dict) or "result" not in document:
             raise not_qdrant(server)
         return document["result"]
-
-    def _refusal(self, status: int, method: str, reason: str) -> Exception:
-        """The error for a request that Qdrant refuses with a reason."""
-        if status == 404 and method == "GET":
-            return NothingYet(
-                f"Qdrant at {self.address.server} has no collection {self.address.collection} yet.",
-                hint="ZeroClaw makes it at its first start with an embedding provider.",
-            )
-        text = cut(one_line(mask_secrets(reason)), _MAX_REASON_LENGTH)
-        kind = NotReachable if status == 404 else Refused
-        return kind(f"Qdrant at {self.address.server} refuses that: {text}", hint=f"HTTP {status}.")
 
     def _object(self, result: Any) -> dict[str, Any]:
         if not isinstance(result, dict):

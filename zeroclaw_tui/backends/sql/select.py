@@ -39,9 +39,7 @@ class Select(ABC):
         self.filter = filter
         self.conditions: list[str] = []
         self.values: list[Any] = []
-        self._add_columns()
-        self._add_window()
-        self._add_texts()
+        self._add_filter()
 
     @abstractmethod
     def column(self, name: str) -> str | None:
@@ -142,7 +140,7 @@ class Select(ABC):
         limit = _MOST_ROWS if query.limit is None else min(query.limit, _MOST_ROWS)
         return f"LIMIT {limit:d} OFFSET {min(query.offset, _MOST_ROWS):d}"
 
-    def _add_columns(self) -> None:
+    def _add_filter(self) -> None:
         wanted = self.filter
         superseded = self.column("superseded_by")
         if wanted.superseded is Superseded.HIDE and superseded:
@@ -160,14 +158,9 @@ class Select(ABC):
             self.also(f"({condition} OR {expression} IS NULL)" if is_null_wanted else condition)
         if wanted.agent is not None:
             self.also(self.of_agents(wanted.agent) if self.column("agent_id") else "FALSE")
-
-    def _add_window(self) -> None:
-        for sign, text in (("<", self.filter.older_than), (">", self.filter.newer_than)):
+        for sign, text in (("<", wanted.older_than), (">", wanted.newer_than)):
             if text is not None:
                 limit = moment(text)
                 # A limit that is no moment leaves every row that has a moment.
                 self.also(f"{self.created} {sign} {self.moment(limit)}" if limit else f"{self.created} IS NOT NULL")
-
-    def _add_texts(self) -> None:
-        for condition in self.contains():
-            self.also(condition)
+        self.conditions += self.contains()
