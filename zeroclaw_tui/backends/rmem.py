@@ -248,17 +248,13 @@ _NOT_FROM_QUERY = ("SQLITE_INTERRUPT", "SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_N
 """Errors of SQLite that the query does not cause; R-Mem takes all others for an answer without hits."""
 
 
-class UserRecall(NamedTuple):
-    """What R-Mem returns for one user, best first; `error` is SQLite's message if the keyword index fails."""
-
-    results: Sequence[ScoredEntry]
-    error: str | None
-
-
 def recall_for_user(
     connection: sqlite3.Connection, contents: Contents, user: str, query: str, vector: np.ndarray | None, limit: int
-) -> UserRecall:
-    """Answer a query as R-Mem does for one user; `vector` is that of the query, if there is one."""
+) -> tuple[Sequence[ScoredEntry], str | None]:
+    """Answer a query as R-Mem does for one user, best first; `vector` is that of the query, if there is one.
+
+    Also SQLite's message if the keyword index fails.
+    """
     query, limit = query.encode("utf-8", "replace").decode(), max(0, min(limit, _MAX_LIMIT))
     memories, picked, error = contents.of("memories", user), None, None
     if contents.has_archive:
@@ -276,7 +272,7 @@ def recall_for_user(
         # A text that follows itself is dropped.
         contents_before = [None, *(one.entry.content for one in results)]
         results = [one for one, before in zip(results, contents_before, strict=False) if one.entry.content != before]
-    return UserRecall(results[:limit], error)
+    return results[:limit], error
 
 
 def best_first(results: Sequence[ScoredEntry]) -> list[ScoredEntry]:
@@ -429,18 +425,18 @@ class RMemMemory(ForeignFile[Contents]):
         is_usable = vector is not None and (not lengths or len(vector) in lengths)
         usable = vector.astype("float32") if vector is not None and is_usable else None
 
-        def recall_each(connection: sqlite3.Connection) -> Sequence[UserRecall]:
+        def recall_each(connection: sqlite3.Connection) -> Sequence[tuple[Sequence[ScoredEntry], str | None]]:
             query, limit = request.query, request.limit
             return [recall_for_user(connection, contents, user, query, usable, limit) for user in users]
 
         recalls = await self._reads.run(recall_each)
-        results = best_first([result for recall in recalls for result in recall.results])[: max(0, request.limit)]
+        results = best_first([result for found, _ in recalls for result in found])[: max(0, request.limit)]
         notes = ignored_parts(request, WHY_NOT)
         if len(recalls) > 1:
             notes.append(f"R-Mem searches for one user at a time: these are the results of its {len(recalls):,} users.")
         if usable is None:
             notes.append("The query has no vector of the length of those here, so R-Mem ranks nothing.")
-        failed = next((recall.error for recall in recalls if recall.error is not None), None)
+        failed = next((error for _, error in recalls if error is not None), None)
         if failed is not None:
             notes.append(f"The keyword stage fails, as it does in R-Mem, so all memories are ranked: {failed}.")
         return OwnEvidence(

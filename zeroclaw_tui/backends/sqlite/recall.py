@@ -303,16 +303,6 @@ def _with_like(connection: sqlite3.Connection, scope: SqlScope, evidence: StageE
     )
 
 
-@contextmanager
-def one_state(connection: sqlite3.Connection) -> Iterator[None]:
-    """Let several statements see one state of the database."""
-    connection.execute("BEGIN")
-    try:
-        yield
-    finally:
-        connection.execute("ROLLBACK")
-
-
 def _newest(connection: sqlite3.Connection, select: SqliteSelect, limit: int) -> np.ndarray:
     """The first rowids by `updated_at`, as text, descending; a limit of -1 is none."""
     import numpy as np

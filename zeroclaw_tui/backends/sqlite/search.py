@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.base import T
 from zeroclaw_tui.backends.cancellation import ReadWorkerPool
-from zeroclaw_tui.backends.sqlite.recall import Hits, gather, gather_cut, one_state, scope_of, search_keywords
+from zeroclaw_tui.backends.sqlite.recall import Hits, gather, gather_cut, scope_of, search_keywords
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.sqlite.select import SqliteSelect
 from zeroclaw_tui.memory.entry import Handle
@@ -104,8 +104,9 @@ class SqliteSearch:
         """Work on one state of the database, after every earlier search."""
 
         def run(connection: sqlite3.Connection) -> T:
-            with one_state(connection):
-                return work(connection)
+            # All statements see one state of the database until the connection is closed.
+            connection.execute("BEGIN")
+            return work(connection)
 
         async with self._one_at_a_time:
             return await self._reads.run(run)
