@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
@@ -205,8 +205,12 @@ class EditorScreen(Dialog[Outcome]):
         try:
             values = {name: _stored(name, typed) for name, typed in self.changed().items()}
             if self._row is None:
-                draft = _draft({"category": "core"} | values, field_values(self).get("agent"))
-                self.dismiss(await store_memory(self._library, draft))
+                # What is empty is left to the store's default.
+                stated: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
+                if "pinned" in stated:
+                    stated["pinned"] = bool(stated["pinned"])
+                stated = {"key": "", "content": "", "agent": field_values(self).get("agent")} | stated
+                self.dismiss(await store_memory(self._library, Draft(**stated)))
             else:
                 await self._save_edit(self._row, values)
         except InspectorError as error:
@@ -275,22 +279,6 @@ def _stored(name: str, typed: str) -> Value:
             words = f"Importance {typed.strip()!r} is not a number."
             raise UsageError(words, hint="Enter a number between 0 and 1.") from None
     return typed if name in _OF_EVERY_DRAFT else typed or None
-
-
-def _draft(values: Mapping[str, Value], agent: str | None) -> Draft:
-    """A new memory of these fields; what is empty is left to the store's default."""
-    session_id, namespace = (str(values[name]) if values.get(name) else None for name in ("session_id", "namespace"))
-    importance, pinned = values.get("importance"), values.get("pinned")
-    return Draft(
-        key=str(values.get("key") or ""),
-        content=str(values.get("content") or ""),
-        category=str(values.get("category") or ""),
-        session_id=session_id,
-        namespace=namespace,
-        importance=float(importance) if isinstance(importance, int | float) else None,
-        pinned=None if pinned is None else bool(pinned),
-        agent=agent,
-    )
 
 
 def conflict_question(base: Row, theirs: Row) -> Question[Literal["mine", "theirs"]]:

@@ -57,9 +57,9 @@ class StoreFacts(Static):
 def location_words(library: Library) -> str:
     """Where the store is; without a store the config, which is what a person looks at."""
     install = library.config.install
-    if library.memory.about.keeps_nothing:
-        return one_line(mask_secrets(with_tilde(str(install.config_dir or install.root))))
-    return one_line(mask_secrets(with_tilde(library.memory.about.location)))
+    is_none = library.memory.about.keeps_nothing
+    shown = str(install.config_dir or install.root) if is_none else library.memory.about.location
+    return one_line(mask_secrets(with_tilde(shown)))
 
 
 def scoring_words(library: Library) -> str:
