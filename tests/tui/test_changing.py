@@ -211,6 +211,23 @@ async def test_capital_e_saves_what_the_persons_editor_left(
         screen.shows("Written outside.")
 
 
+async def test_quitting_discards_what_the_persons_editor_left_only_after_a_yes(
+    inspector: Inspector, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "outside" / "memory.md"
+    file.parent.mkdir()
+    file.write_text("Written outside.")
+    monkeypatch.setattr("zeroclaw_tui.tui.rooms.editor.edit_text", lambda *_: Edited("Written outside.", file))
+    async with running(inspector.app()) as screen:
+        await screen.press("e", "ctrl+e", "ctrl+q", "n")
+        screen.shows("Written outside.")
+        assert file.read_text() == "Written outside."
+        await screen.press("ctrl+q")
+        await screen.pilot.press("y")
+        await screen.until(lambda: screen.app._exit)
+        assert not file.parent.exists()
+
+
 async def test_the_palette_shows_other_copies_and_erases_the_marked_memories(
     inspector: Inspector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
