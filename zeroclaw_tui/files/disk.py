@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
-from zeroclaw_tui.memory.errors import DiskFull, Refused, Unreadable
+from zeroclaw_tui.memory.errors import DiskFull, InspectorError, Refused, Unreadable
 
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
@@ -122,16 +122,19 @@ def read_bytes(path: Path) -> bytes | None:
 
 
 @contextmanager
-def translate_os_errors(path: Path) -> Iterator[None]:
-    """Turn every OSError inside into Unreadable that names `path`, which cannot be written, and says what to do."""
+def translate_os_errors(path: Path, *, kind: type[InspectorError] = Unreadable, so_far: str = "") -> Iterator[None]:
+    """Turn every OSError inside into a `kind` or DiskFull that names `path`, which cannot be written.
+
+    `so_far` is a sentence on what was done until then.
+    """
     try:
         yield
     except OSError as error:
         if error.errno in FULL:
             message = f"{path} cannot be written: the disk is full."
-            raise DiskFull(message, hint=MAKE_ROOM, title="Not written") from error
+            raise DiskFull(message, hint=f"{so_far} {MAKE_ROOM}".strip(), title="Not written") from error
         message = f"{path} cannot be written: {error.strerror or type(error).__name__}."
-        raise Unreadable(message, hint="Check who may write there.", title="Not written") from error
+        raise kind(message, hint=so_far or "Check who may write there.", title="Not written") from error
 
 
 @contextmanager
@@ -269,7 +272,7 @@ def replace_bytes(
     the file holds anything but `expected`, DiskFull and Refused if it cannot be written.
     """
     target = Path(os.path.realpath(path))
-    try:
+    with translate_os_errors(path, kind=Refused, so_far="Nothing was changed in it."):
         if data is None:
             with _locked_folder(target.parent):
                 _check_unchanged(target, expected)
@@ -286,12 +289,6 @@ def replace_bytes(
                         new.replace(target)
                 except FileExistsError as error:
                     raise FileChangedError from error
-    except OSError as error:
-        if error.errno in FULL:
-            hint = f"Nothing was changed in it. {MAKE_ROOM}"
-            raise DiskFull(f"{path} cannot be written: the disk is full.", hint=hint) from error
-        message = f"{path} cannot be written: {error.strerror}."
-        raise Refused(message, hint="Nothing was changed in it.", title="Not written") from error
     # The file is replaced by now; an error here would say that it is not.
     with suppress(OSError):
         sync_folder(target.parent)
