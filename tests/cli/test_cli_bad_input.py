@@ -75,15 +75,6 @@ def test_a_database_that_is_named_is_opened_as_one_whatever_store_is_in_use(
     assert f"There is no directory {database}" in answer.err
 
 
-def test_a_damaged_file(memory: Command, install: Path) -> None:
-    database = install / "workspace" / "memory" / "brain.db"
-    database.write_bytes(database.read_bytes()[:4196])
-    answer = memory("list")
-    assert answer.code == 3
-    assert answer.err.startswith("zeroclaw: ")
-    assert "Traceback" not in answer.err
-
-
 def test_damage_that_shows_only_among_the_rows_still_gives_a_health_document(memory: Command, install: Path) -> None:
     database = install / "workspace" / "memory" / "brain.db"
     with closing(sqlite3.connect(database)) as connection, connection:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
-from support.commands import Command
+from support.commands import Brain, Command
 from support.terminal import Terminal
 
 TEXT = "named Mio"
 
 
 def _contents(install: Path) -> set[str]:
-    with closing(sqlite3.connect(install / "workspace" / "memory" / "brain.db")) as connection:
-        return {content for (content,) in connection.execute("SELECT content FROM memories")}
+    return {content for (content,) in Brain(install / "workspace" / "memory" / "brain.db").rows("content")}
 
 
 def _holding(folder: Path) -> list[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.commands import Command
+from support.commands import Brain, Command
 
 from zeroclaw_tui.cli.entries import SEARCH_CHANGED
 
@@ -156,8 +156,11 @@ def test_health_never_shows_a_secret(memory: Command, install: Path) -> None:
         assert secret not in answer.out + answer.err
 
 
-def test_health_of_a_store_that_cannot_be_opened(memory: Command, install: Path) -> None:
-    (install / "workspace" / "memory" / "brain.db").write_bytes(b"not a database at all" * 300)
+def test_a_store_that_cannot_be_opened_is_one_sentence_and_has_a_health_document(memory: Command, brain: Brain) -> None:
+    for damaged in (brain.path.read_bytes()[:4196], b"not a database at all" * 300):
+        brain.path.write_bytes(damaged)
+        listed = memory("list")
+        assert (listed.code, listed.out, listed.err.startswith("zeroclaw: ")) == (3, "", True)
     answer = memory("health", "--json")
     assert (answer.code, answer.json["ok"], bool(answer.json["summary"])) == (3, False, True)
     assert memory("health").out.startswith("✗ ")
@@ -172,9 +175,8 @@ def test_two_stores_that_could_be_meant_are_both_named(memory: Command, install:
     assert all(str(install / name) in answer.err for name in ("data", "workspace"))
 
 
-def test_a_lone_store_needs_no_install(run: Command, install: Path, tmp_path: Path) -> None:
-    lone = tmp_path / "copy.db"
-    (install / "workspace" / "memory" / "brain.db").rename(lone)
+def test_a_lone_store_needs_no_install(run: Command, brain: Brain, tmp_path: Path) -> None:
+    lone = brain.path.rename(tmp_path / "copy.db")
     assert run("memory", "list", "--json", "--location", str(lone)).json["location"] == str(lone)
     notes = tmp_path / "notes"
     notes.mkdir()
@@ -183,12 +185,11 @@ def test_a_lone_store_needs_no_install(run: Command, install: Path, tmp_path: Pa
     assert (document["backend"], document["total"]) == ("markdown", 2)
 
 
-def test_reading_leaves_the_database_as_it_was(memory: Command, install: Path) -> None:
-    database = install / "workspace" / "memory" / "brain.db"
-    before = database.read_bytes()
+def test_reading_leaves_the_database_as_it_was(memory: Command, brain: Brain) -> None:
+    before = brain.path.read_bytes()
     for arguments in (("list",), ("get", "pet"), ("recall", "rust"), ("stats",), ("health",)):
         assert memory(*arguments).code == 0
-    assert database.read_bytes() == before
+    assert brain.path.read_bytes() == before
 
 
 def test_no_sentence_is_said_twice(memory: Command, install: Path) -> None:

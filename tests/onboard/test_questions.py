@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.wizard_world import BACKENDS
 
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.onboard.answers import Answers, Given, known_backends
@@ -25,7 +26,6 @@ FORMS: dict[str, str | None] = {
 OLD_VERSIONS = (None, "0.1.2", "0.2.1", "0.4.3", "0.5.6", "0.6.2", "0.6.3", "0.7.5")
 MODERN_VERSIONS = (None, "0.8.0", "0.8.1", "0.8.2", "0.8.3", "0.8.4")
 VERSIONS = {"new": OLD_VERSIONS, "old": OLD_VERSIONS, "bare third": MODERN_VERSIONS, "aliased": MODERN_VERSIONS}
-BACKENDS = ("sqlite", "lucid", "postgres", "markdown", "qdrant", "none")
 EVERYTHING_ON = {
     "memory.hygiene_enabled": True,
     "memory.embedding_provider": "custom:http://127.0.0.1:1/v1",

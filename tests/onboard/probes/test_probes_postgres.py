@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import socket
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from probing import PASSWORD, WRONG_PASSWORD, make_answers, probed
-from support.postgres_server import TLS_ONLY, PostgresServer
+from support.postgres_server import TLS_ONLY, PostgresServer, running_postgres
 
 from zeroclaw_tui.onboard.probes import Finding, run_probe
 
@@ -76,6 +78,19 @@ def look(folder: Path, url: str, seconds: float = 8.0, **settings: Any) -> Findi
     named = {f"storage__postgres__{name}": value for name, value in settings.items()}
     answers = make_answers(folder / "config", memory__backend="postgres", storage__postgres__db_url=url, **named)
     return probed("postgres", answers, seconds)
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[PostgresServer]:
+    with running_postgres() as server:
+        yield server
+
+
+@pytest.fixture
+def hanging_port() -> Iterator[int]:
+    """A port that takes connections and never says a word."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield int(listener.getsockname()[1])
 
 
 @pytest.fixture
