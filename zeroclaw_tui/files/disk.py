@@ -142,8 +142,10 @@ def temporary_folder(prefix: str) -> Iterator[Path]:
     """Create a folder that only this user may enter, and remove it at the end. Raises Unreadable."""
     import tempfile
 
-    with translate_os_errors(Path(tempfile.gettempdir())):
-        folder = tempfile.TemporaryDirectory(prefix=prefix)
+    # Without a named place Python tries several, and says of a full disk that there is no usable one.
+    place = Path(os.environ.get("TMPDIR") or "/tmp")
+    with translate_os_errors(place):
+        folder = tempfile.TemporaryDirectory(prefix=prefix, dir=place)
     with folder as name:
         yield Path(name)
 

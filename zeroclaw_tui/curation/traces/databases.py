@@ -112,7 +112,7 @@ async def scan_files(library: Library, matcher: TextMatcher, *, everything: bool
 def _look_at(
     file: PlacedFile, matcher: TextMatcher, check: Callable[[], object], *, free_pages: bool
 ) -> tuple[int, str]:
-    """How often a file has a text, or why that cannot be told."""
+    """How often a file has a text, or why that is unknown."""
     if file.is_packed():
         return 0, PACKED
     if count := count_hits(file, matcher, check, free_pages=free_pages):

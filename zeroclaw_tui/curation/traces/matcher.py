@@ -178,7 +178,7 @@ def without_texts(data: bytes, form: Form, matcher: TextMatcher) -> bytes | None
         case "notes":
             left = "".join(_without_lines(lines, matcher))
         case "memory lines":
-            # A memory goes as a whole.
+            # A memory is deleted as a whole.
             left = "".join(line for line in lines if matcher.out_of(line) == line)
         case "lines":
             left = _without_in_lines(lines, matcher)
@@ -202,7 +202,7 @@ def _without_entries(lines: Sequence[str], matcher: TextMatcher) -> list[str]:
 
 
 def _without_lines(lines: Sequence[str], matcher: TextMatcher) -> list[str]:
-    """The lines without a text or a part of one that goes over several lines; ZeroClaw's own stay."""
+    """The lines without a text or a part of one that spans several lines; ZeroClaw's own stay."""
     compared = [composed(line) for line in lines]
     starts = list(accumulate(map(len, compared[:-1]), initial=0))
     cut: set[int] = set()
