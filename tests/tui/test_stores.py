@@ -60,7 +60,7 @@ async def test_b_lists_every_store_and_fills_in_what_each_answers(inspector: Ins
     async with running(inspector.app(), WIDE) as screen:
         await screen.press("6")
         screen.shows("4 stores configured: 2 answering", "● sqlite ✓ answers 248 ", "markdown ✓ answers 4 ")
-        screen.shows("– not yet", "✗ fails", "can keyword, vectors, sessions, writing")
+        screen.shows("– not yet", "✗ fails", "supports keyword search, vectors, sessions, writing")
         await screen.press("j")
         screen.shows(f"no sessions: {NO_SESSION}")
         await screen.press("G")

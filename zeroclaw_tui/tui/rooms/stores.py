@@ -52,7 +52,13 @@ COMMANDS = (
     *common_commands(out="Back to the list", back="Back to the list"),
 )  # fmt: skip
 _FOREIGN = "Only DATABASE_URL names it, so it may be another program's and is read-only. Press W to allow changes."
-_NAMES = {"superseded": "superseded rows", "kind": "kinds", "pinned": "pins", "write": "writing"}
+_NAMES = {
+    "keyword": "keyword search",
+    "superseded": "superseded rows",
+    "kind": "kinds",
+    "pinned": "pins",
+    "write": "writing",
+}
 WayOn = Literal["again", "demo"]
 
 
@@ -223,7 +229,7 @@ class StoresRoom(Listing, Room["Candidate | None"]):
             return Content.assemble(*parts, f"\n{clean(status.problem)}")
         can = ", ".join(_NAMES.get(name, name) for name in status.badges)
         cannot = "".join(f"\nno {_NAMES.get(name, name)}: {clean(why)}" for name, why in status.limitations.items())
-        return Content.assemble(*parts, f"\ncan {can}" if can else "", (cannot, MUTED))
+        return Content.assemble(*parts, f"\nsupports {can}" if can else "", (cannot, MUTED))
 
 
 def _key_of(candidate: Candidate) -> tuple[str, str]:
