@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zeroclaw_tui.backends.plugins import installed_plugins
-from zeroclaw_tui.files.database import has_tables
 from zeroclaw_tui.memory.errors import DriverMissing, Refused, UsageError
 
 if TYPE_CHECKING:
@@ -269,4 +268,6 @@ def backend_of_file(path: Path) -> str | None:
         from zeroclaw_tui.backends.memory_rs import is_export
 
         return "memory-rs" if is_export(file) else None
+    from zeroclaw_tui.files.database import has_tables
+
     return "rmem" if has_tables(file, "memories", "history", "relations") else None
