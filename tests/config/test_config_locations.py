@@ -102,6 +102,15 @@ def test_data_dir_variable_gives_only_the_config_dir(tmp_path: Path) -> None:
     assert (install.layout, install.database, install.rule) == ("data", brain, "ZEROCLAW_DATA_DIR")
 
 
+def test_config_dir_variable_wins_over_the_data_dir(tmp_path: Path) -> None:
+    for folder in ("cfg", "other"):
+        put(tmp_path / folder / "config.toml", NEW)
+    (install,) = find_installs(
+        {"ZEROCLAW_CONFIG_DIR": str(tmp_path / "cfg"), "ZEROCLAW_DATA_DIR": str(tmp_path / "other")}, tmp_path
+    )
+    assert (install.config_dir, install.rule) == (tmp_path / "cfg", "ZEROCLAW_CONFIG_DIR")
+
+
 def test_marker_is_honoured_and_the_default_is_listed_too(tmp_path: Path) -> None:
     default = put(tmp_path / ".zeroclaw/workspace/memory/brain.db")
     marked = put(tmp_path / ".zeroclaw/profiles/work/workspace/memory/brain.db")

@@ -135,7 +135,7 @@ def test_each_provider_has_its_url(provider: str, url: str, is_remote: bool) -> 
     ("answering", "slept"),
     [
         (in_turn(refusing(429), GOOD), [0.5]),
-        (in_turn(refusing(503), refusing(502), GOOD), [0.5, 1.0]),
+        (in_turn(refusing(503), refusing(500), GOOD), [0.5, 1.0]),
         (in_turn(refusing(429, Retry_After="3"), GOOD), [3.0]),
         (in_turn(breaking_off(HALF), GOOD), [0.5]),
     ],
