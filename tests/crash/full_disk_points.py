@@ -49,7 +49,6 @@ REPAIRS = ("repair", "replace")
 PURGED_FIRST = ("undo", "empty")
 UNCHANGED = ("Nothing was changed", "nothing is changed", "nothing was changed")
 WAY_BACK = ("undo takes", "undo brings", "restores them", "restores it", "can be undone")
-UNKNOWN = "could not be confirmed"
 FULL = ("disk is full", "no space left", "no room")
 
 

@@ -11,7 +11,6 @@ from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.curation.recall import GatheredEvidence, gather_evidence, recall_memories
 from zeroclaw_tui.embeddings.base import Embedder
-from zeroclaw_tui.memory.errors import EmbeddingFailed
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
 from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial, profile_for
 
@@ -39,13 +38,6 @@ class FixedEmbedder(RecordedEmbedder):
 
     async def embed(self, text: str) -> np.ndarray:
         return self._vector
-
-
-class Silent(FixedEmbedder):
-    """An endpoint that is down."""
-
-    async def embed(self, text: str) -> np.ndarray:
-        raise EmbeddingFailed("The endpoint is down.", hint="Start it.")
 
 
 def library_of(memory: Memory, embedder: Embedder | None = None, version: str = "0.8.4") -> Library:

@@ -220,14 +220,20 @@ def test_nothing_hostile_reaches_the_terminal(tmp_path: Path, kind: str, size: t
     assert [sent for sent in (*STEERING, *HIDING) if sent in screen.raw] == []
 
 
-def test_the_editor_gets_the_terminal_and_the_screen_returns(tmp_path: Path) -> None:
-    """The editor reads a line from the same terminal as a person types it; the screen comes back with the text."""
-    program = editor_program(tmp_path, "path.write_text(input('Your turn: '))")
-    arguments = [sys.executable, SCRIPT, "editor", str(tmp_path)]
-    with Terminal(arguments, env={**os.environ, "VISUAL": program}) as screen:
+@contextmanager
+def asked_by_the_editor(folder: Path, code: str) -> Iterator[Terminal]:
+    """The editor screen in a terminal, with an editor started from it that waits for a line of a person."""
+    arguments = [sys.executable, SCRIPT, "editor", str(folder)]
+    with Terminal(arguments, env={**os.environ, "VISUAL": editor_program(folder, code)}) as screen:
         screen.wait_for("ctrl+s save")
         screen.press("\x05")
         screen.wait_for("Your turn:")
+        yield screen
+
+
+def test_the_editor_gets_the_terminal_and_the_screen_returns(tmp_path: Path) -> None:
+    """The editor reads a line from the same terminal as a person types it; the screen comes back with the text."""
+    with asked_by_the_editor(tmp_path, "path.write_text(input('Your turn: '))") as screen:
         screen.press("Written outside.", "enter")
         screen.wait_for("ctrl+s save", "Written outside.")
         screen.wait_until_absent("Your turn:")
@@ -238,13 +244,8 @@ def test_the_editor_gets_the_terminal_and_the_screen_returns(tmp_path: Path) -> 
 
 
 def test_ctrl_c_in_the_editor_does_not_end_the_program(tmp_path: Path) -> None:
-    """Ctrl+c ends the editor, whose failure is reported; what stood in the screen is still there."""
-    program = editor_program(tmp_path, "input('Your turn: ')")
-    arguments = [sys.executable, SCRIPT, "editor", str(tmp_path)]
-    with Terminal(arguments, env={**os.environ, "VISUAL": program}) as screen:
-        screen.wait_for("ctrl+s save")
-        screen.press("\x05")
-        screen.wait_for("Your turn:")
+    """Ctrl+c ends the editor, whose failure is reported; what was on the screen is still there."""
+    with asked_by_the_editor(tmp_path, "input('Your turn: ')") as screen:
         screen.press("ctrl+c")
         screen.wait_for("was ended by signal 2", "EVIL")
         screen.press("escape")

@@ -324,7 +324,7 @@ class Batch:
         self.tally.add_conflict(RowConflict(wanted, existing, reason), skipped=skipped)
 
     def net_changes(self) -> list[RowChange]:
-        """What the changes come to together, one for each row."""
+        """The net change of each row of the batch."""
         rows = ((self._before.get(name), self._now.get(name)) for name in self._changed)
         return [RowChange(before, now) for before, now in rows if before or now]
 

@@ -1,4 +1,4 @@
-"""What a decided recall answers once the contents are read, and a typed record of the way of any memory through it."""
+"""The results of a decided recall, made from the contents, and a record of what each stage did with a memory."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ class Answer:
     scale: str
 
     def record(self, entry: MemoryEntry, store: StoreFacts) -> Record:
-        """The way of any memory of the store, recalled or not; `entry` is it with its whole content.
+        """Record what each stage did with a memory of the store, recalled or not; `entry` has its whole content.
 
-        Of several session scopes it is the way through the one that recalls it, else through its own session's.
+        With several session scopes, the record is of the one that recalls it, else of its own session.
         """
         trial = self.decision.trial
         judged = next((each for each in (*self.results, *self.withheld) if is_same(each.entry, entry)), None)

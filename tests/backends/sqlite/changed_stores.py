@@ -9,12 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from support.opened import opened_memory
-from support.whole_store import everything, hits
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.testing.tools import JournalRecorder
-
-__all__ = ["GENERATIONS", "JournalRecorder", "everything", "hits", "opened", "select", "shape"]
 
 GENERATIONS = ("G1", "G2", "G3", "G4")
 

@@ -6,14 +6,15 @@ import re
 import time
 
 import pytest
-from changed_stores import JournalRecorder, hits, opened, select
+from changed_stores import opened, select
 from support import small_store
+from support.whole_store import hits
 
 from zeroclaw_tui.backends import tables
 from zeroclaw_tui.backends.lookup import entries_with_key, row_with_id
 from zeroclaw_tui.memory.change import Draft, Vector
 from zeroclaw_tui.memory.errors import Refused
-from zeroclaw_tui.testing.tools import create, edit, undo
+from zeroclaw_tui.testing.tools import JournalRecorder, create, edit, undo
 
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}[+-]\d\d:\d\d")
 ONE = Vector(small_store.blob(1.0, 0.0), "openai", "small")

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from changed_stores import hits, opened, select, shape
+from changed_stores import opened, select, shape
 from support import golden
+from support.whole_store import hits
 
 from zeroclaw_tui.memory.change import Draft, Vector
 from zeroclaw_tui.testing.tools import create

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 
-from changed_stores import JournalRecorder, everything, opened, select
+from changed_stores import opened, select
+from support.whole_store import everything
 
 from zeroclaw_tui.backends.lookup import versions
 from zeroclaw_tui.memory.change import EMBEDDING_CACHE, Row, RowChange
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
-from zeroclaw_tui.testing.tools import delete, undo
+from zeroclaw_tui.testing.tools import JournalRecorder, delete, undo
 
 EVERY = MemoryFilter(superseded=Superseded.SHOW)
 

@@ -10,14 +10,15 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from changed_stores import JournalRecorder, everything, hits, opened, shape
+from changed_stores import opened, shape
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.databases import create_database
 from support.store_steps import Step, steps, take
+from support.whole_store import everything, hits
 
 from zeroclaw_tui.memory.change import Vector
-from zeroclaw_tui.testing.tools import undo
+from zeroclaw_tui.testing.tools import JournalRecorder, undo
 
 WORDS = ("alpha", "bravo", "naïve", "memory")
 KEYS = ("a", "b", "c d", "ключ", "e\x00f", "x" * 300)

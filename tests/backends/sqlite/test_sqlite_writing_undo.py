@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from changed_stores import JournalRecorder, everything, opened, select
+from changed_stores import opened, select
 from support import small_store
 from support.databases import create_database
+from support.whole_store import everything
 
 from zeroclaw_tui.backends.lookup import entries_with_key, row_with_id, versions_at
 from zeroclaw_tui.memory.change import Draft, Row, RowChange
-from zeroclaw_tui.testing.tools import create, delete, edit, undo
+from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, edit, undo
 
 
 async def edited(memory, id, journal, **values):

@@ -255,7 +255,7 @@ class Table:
         return Row(str(values["id"]), values, str(values["id"]), alias)
 
     def parameters(self, row: Row) -> dict[str, Any]:
-        """Back again: for each column the value to bind, all as text or None; `casts` says how to bind it."""
+        """The value to bind for each column of a row, as text or None; `casts` has the SQL that converts it."""
         bound = {name: _as_text(row.values.get(name)) for name in self.columns}
         bound["id"] = row.id
         if self.is_tutorial:

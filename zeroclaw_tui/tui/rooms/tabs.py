@@ -1,4 +1,4 @@
-"""A room of tabs: one of them is shown, and its commands are offered besides those of the room."""
+"""A room of tabs: one of them is shown, and its commands are offered together with those of the room."""
 
 from __future__ import annotations
 

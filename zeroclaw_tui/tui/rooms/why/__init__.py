@@ -79,7 +79,7 @@ class WhyRoom(TabbedRoom):
         yield from self.tabs.values()
 
     def on_mount(self) -> None:
-        """Wait for a message to be typed, where none is given or it is the key of the memory, said to no agent."""
+        """Wait for a message to be typed, unless one is given; the key of a memory is no message."""
         self.query_one("#as-of", StatusBar).say(self._as_of)
         entry, query = self.inquiry.entry, self.inquiry.request.query.strip().casefold()
         if not query or (entry is not None and entry.key.casefold() == query):

@@ -196,7 +196,7 @@ class WhatIfPane(Pane):
         self.action_choose()
 
     def action_choose(self) -> None:
-        """Show the stages of the memory under the cursor; of a setting type a number, or choose from all there is."""
+        """Show the stages of the memory under the cursor; for a setting, ask for a number or offer all its values."""
         setting, tried = self.setting, self.inquiry.tried
         if self.is_in_list:
             self.room.show_tab("stages")
