@@ -34,7 +34,7 @@ from zeroclaw_tui.memory.errors import InspectorError
 PACKED = "It is packed, so its content was not searched: unpack it, or delete it."
 _DAMAGED = "It should be a SQLite database, but it is none: delete it while ZeroClaw is stopped, or restore a backup."
 _LINES = "Every line that contains it is deleted."
-_GONE_WITH = {
+_DELETED_WITH = {
     "memories": ("id", "key", "content"),
     "nodes": ("title", "content", "tags"),
     "response_cache": ("response",),
@@ -46,6 +46,10 @@ _STAYING = {
     "cron_jobs": "A scheduled job contains it: `zeroclaw cron` changes and removes jobs.",
 }
 _REFUSED = "A row cannot be changed, because others belong to it."
+
+
+Check = Callable[[], object]
+"""Ends a search by raising."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,98 +90,83 @@ async def scan_files(library: Library, matcher: TextMatcher, *, everything: bool
         scan.files = len(found.files)
         for file in found.files:
             task.check()
+            place, name = file.place, str(file.path)
             try:
-                count, why = _look_at(file, matcher, task.check, free_pages=everything)
+                count, why = look_into(file, matcher, task.check, free_pages=everything)
             except (OSError, InspectorError) as error:
                 count, why = 0, not_read(error)
-            name = str(file.path)
-            if why:
-                place = TextPlace(
-                    file.kind, name, None, why=why if why == PACKED else f"{why} It may contain the text."
-                )
-                (scan.skipped if why == PACKED else scan.places).append(place)
+            if why == PACKED:
+                scan.skipped.append(TextPlace(place.kind, name, None, why=why))
+            elif why:
+                scan.places.append(TextPlace(place.kind, name, None, why=f"{why} It may contain the text."))
             elif count and everything:
-                stays = file.place.stays or (file.kind == "store" and library.read_only_because) or ""
+                stays = place.stays or (place.kind == "store" and library.read_only_because) or ""
                 why = stays or (_LINES if file.form == "notes" else "")
-                scan.places.append(TextPlace(file.kind, name, count, not stays, why))
+                scan.places.append(TextPlace(place.kind, name, count, not stays, why))
             elif count:
-                remark = f"{file.place.remark} {matcher.remark}".rstrip()
-                scan.places.append(TextPlace(file.kind, name, count, file.place.can_clean, remark, file, matcher))
-        scan.places += found.unread
+                remark = f"{place.remark} {matcher.remark}".rstrip()
+                scan.places.append(TextPlace(place.kind, name, count, place.can_clean, remark, file, matcher))
+        scan.places += [TextPlace("folder", str(folder), None, why=why) for folder, why in found.unread.items()]
 
     await task.run(look)
     return scan
 
 
-def _look_at(
-    file: PlacedFile, matcher: TextMatcher, check: Callable[[], object], *, free_pages: bool
-) -> tuple[int, str]:
-    """How often a file has a text, or why that is unknown."""
+def look_into(file: PlacedFile, matcher: TextMatcher, check: Check, *, free_pages: bool) -> tuple[int, str]:
+    """How many rows of a database have a text, or how often a file has one in its bytes; or why that is unknown.
+
+    With `free_pages` the bytes of a database and its log count too, if no row has one. `check` may end it by raising.
+    Blocks. Raises OSError and InspectorError kinds.
+    """
     if file.is_packed():
         return 0, PACKED
-    if count := count_hits(file, matcher, check, free_pages=free_pages):
-        return count, ""
-    if file.form == "rows" and file_size(file.path) and not file.is_database():
-        return 0, _DAMAGED
-    if not free_pages and file.is_database():
-        with open_immutable(file.path) as (_, notice):
-            return 0, notice.strip()
-    return 0, ""
+    count, why, is_database = 0, "", file.is_database()
+    if is_database:
+        rows, notice = rows_with_texts(file.path, matcher, check)
+        count, why = len(rows), "" if free_pages else notice.strip()
+    elif file.form == "rows" and file_size(file.path):
+        why = _DAMAGED
+    if not count and (free_pages or not is_database):
+        count = sum(matcher.count_in(iter_raw_chunks(part)) for part in file.parts())
+    return count, "" if count else why
 
 
-def count_hits(
-    file: PlacedFile, matcher: TextMatcher, check: Callable[[], object] | None = None, *, free_pages: bool = False
-) -> int:
-    """How many rows of a database have a text, or how often the texts occur in the bytes of a file.
+def rows_with_texts(path: Path, matcher: TextMatcher, check: Check) -> tuple[list[FoundRow], str]:
+    """The rows of all tables that have a text, and a sentence on what was not read.
 
-    With `free_pages` also in those of a database, if no row has one. `check` may end it by raising. Blocks. Raises
-    OSError and InspectorError kinds.
+    Creates no files; blocks. Raises InspectorError kinds.
     """
-    rows = rows_with_texts(file.path, matcher, check) if file.is_database() else []
-    return len(rows) or (count_in_bytes(file, matcher) if free_pages or not file.is_database() else 0)
-
-
-def count_in_bytes(file: PlacedFile, matcher: TextMatcher) -> int:
-    """How often the texts occur in the bytes of a file and of its log. Blocks. Raises OSError."""
-    return sum(matcher.count_in(iter_raw_chunks(part)) for part in file.parts())
-
-
-def rows_with_texts(path: Path, matcher: TextMatcher, check: Callable[[], object] | None = None) -> list[FoundRow]:
-    """The rows of all tables that have a text. Creates no files; blocks. Raises InspectorError kinds."""
-    with open_immutable(path) as (connection, _):
+    with open_immutable(path) as (connection, notice):
         tables = tables_of_rows(connection)
-        return [row for table in tables for row in _rows_of_table(connection, table, matcher, check)]
+        return [row for table in tables for row in _rows_of_table(connection, table, matcher, check)], notice
 
 
 def _rows_of_table(
-    connection: sqlite3.Connection, table: str, matcher: TextMatcher, check: Callable[[], object] | None = None
+    connection: sqlite3.Connection, table: str, matcher: TextMatcher, check: Check
 ) -> Iterator[FoundRow]:
     rows = connection.execute(f"SELECT rowid, * FROM {quoted(table)}")
     names = [name for name, *_ in rows.description[1:]]
+    # These columns have only what a person or the agent wrote.
+    own = _DELETED_WITH.get(table, ())
     for number, *values in rows:
-        if check is not None:
-            check()
-        if found := _values_with_texts(table, dict(zip(names, values, strict=True)), matcher):
+        check()
+        # Most rows have no text, which one look at all their values tells.
+        if not matcher.found_in("\0".join(as_text(value) for value in values if isinstance(value, str | bytes))):
+            continue
+        found = {
+            name: value
+            for name, value in zip(names, values, strict=True)
+            if name != "embedding"
+            and (
+                matcher.found_in_field(name, value)
+                or (name in own and isinstance(value, str) and matcher.found_in(value))
+            )
+        }
+        if found:
             yield FoundRow(table, number, found)
 
 
-def _values_with_texts(table: str, values: dict[str, Any], matcher: TextMatcher) -> dict[str, Any]:
-    # Most rows have no text, which one look at all their values tells.
-    if not matcher.found_in("\0".join(as_text(value) for value in values.values() if isinstance(value, str | bytes))):
-        return {}
-    # These columns have only what a person or the agent wrote.
-    own = _GONE_WITH.get(table, ())
-    return {
-        name: value
-        for name, value in values.items()
-        if name != "embedding"
-        and (
-            matcher.found_in_field(name, value) or (name in own and isinstance(value, str) and matcher.found_in(value))
-        )
-    }
-
-
-def erase_rows(path: Path, matcher: TextMatcher, *, prunes: bool = False) -> str:
+def erase_rows(path: Path, matcher: TextMatcher, check: Check, *, prunes: bool = False) -> str:
     """Delete or cut the rows that have a text, table by table; gives why some stay, or "". Blocks.
 
     Freed bytes are overwritten with zeros. The vectors of no memory leave the embedding cache if anything was erased,
@@ -187,10 +176,10 @@ def erase_rows(path: Path, matcher: TextMatcher, *, prunes: bool = False) -> str
     with translate_sqlite_errors(path), closing(connect_to_write(path, zero=True)) as connection:
         connection.execute("PRAGMA foreign_keys = ON")
         for table in tables_of_rows(connection):
-            if list(_rows_of_table(connection, table, matcher)):
+            if list(_rows_of_table(connection, table, matcher, check)):
                 with transaction(connection):
                     # As the rows are within the transaction.
-                    for row in list(_rows_of_table(connection, table, matcher)):
+                    for row in list(_rows_of_table(connection, table, matcher, check)):
                         staying[_erase_row(connection, row, matcher)] = None
         if prunes or connection.total_changes:
             _prune_cache(connection)
@@ -203,7 +192,7 @@ def _erase_row(connection: sqlite3.Connection, row: FoundRow, matcher: TextMatch
         return _STAYING[row.table]
     table = quoted(row.table)
     try:
-        if row.values.keys().isdisjoint(_GONE_WITH.get(row.table, ())):
+        if row.values.keys().isdisjoint(_DELETED_WITH.get(row.table, ())):
             values = {
                 name: matcher.out_of_bytes(value) if isinstance(value, bytes) else matcher.out_of(value)
                 for name, value in row.values.items()

@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.backends.cancellation import CancellableTask
 from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.curation.changes import refuse_read_only, remove_leftovers
-from zeroclaw_tui.curation.export import header_for
-from zeroclaw_tui.curation.formats.jsonl import line_of
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.traces.databases import (
+    Check,
     Scan,
-    count_hits,
-    count_in_bytes,
     erase_rows,
     has_keyword_index,
+    look_into,
     scan_files,
     wipe,
 )
 from zeroclaw_tui.curation.traces.files import PlacedFile, PlacedFiles, TextPlace, not_read
 from zeroclaw_tui.curation.traces.matcher import TextMatcher, without_texts
-from zeroclaw_tui.files.disk import FileChangedError, read_bytes, replace_bytes, retry_if_changed
+from zeroclaw_tui.files.disk import read_bytes, replace_bytes, retry_if_changed
 from zeroclaw_tui.memory.change import Change, ProgressCallback, Row, RowVersion
-from zeroclaw_tui.memory.errors import InspectorError, Locked, Refused
+from zeroclaw_tui.memory.errors import InspectorError, Locked
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, first_names
 
@@ -148,20 +144,6 @@ async def plan_erase(library: Library, matcher: TextMatcher, marked: Iterable[st
     return ErasePlan(matcher, ids, scan, memories, tuple(changes))
 
 
-async def write_copy(library: Library, plan: ErasePlan, path: Path) -> int:
-    """Write the memories of a plan to a new file, as `zeroclaw memory export` does; gives how many."""
-    lines: list[bytes] = []
-    ids = {version.id for version in plan.memories}
-    target = await asyncio.to_thread(_outside, library, path)
-    await library.memory.scan(lambda row: lines.append(line_of(row, vectors=True)) if row.id in ids else None)
-    data = b"".join([await header_for(library, vectors=True), *lines])
-    try:
-        await asyncio.to_thread(replace_bytes, target, None, data)
-    except FileChangedError as error:
-        raise Refused(f"{path} already exists.", hint="Name a new file.") from error
-    return len(lines)
-
-
 async def erase_texts(library: Library, plan: ErasePlan, on_progress: ProgressCallback | None = None) -> EraseReport:
     """Erase what a plan found, and what came since; then search every byte once more. Nothing restores it.
 
@@ -180,7 +162,7 @@ async def erase_texts(library: Library, plan: ErasePlan, on_progress: ProgressCa
         versions = await _memories(library, matcher, ids)
     if versions:
         await memory.apply([Change(version, None) for version in versions], None, permanently=True)
-    run = _Run(library, matcher, on_progress, bool(versions))
+    run = _Run(library, plan, on_progress, bool(versions))
     task = CancellableTask()
     database = memory.upkeep.database
     async with nullcontext() if database is None else database.disconnected():
@@ -197,7 +179,7 @@ async def erase_texts(library: Library, plan: ErasePlan, on_progress: ProgressCa
             scan.places.append(TextPlace("store", location, None, why=str(error)))
     if memory.about.keeps_deleted is not None:
         scan.skipped.append(TextPlace("store", location, None, why=memory.about.keeps_deleted))
-    return _report(library, plan, run, scan)
+    return run.report(scan)
 
 
 @dataclass(slots=True)
@@ -205,52 +187,78 @@ class _Run:
     """One run: which files it changed, and by path why it left others. `deletes` says that it deleted memories."""
 
     library: Library
-    matcher: TextMatcher
+    plan: ErasePlan
     on_progress: ProgressCallback | None
     deletes: bool
     reasons: dict[str, str] = field(default_factory=dict)
     changed: set[str] = field(default_factory=set)
 
-    def clean(self, check: Callable[[], object]) -> None:
+    def clean(self, check: Check) -> None:
         """Clean the store first, then databases, then other files. Raises Locked where the store is locked. Blocks."""
         found = PlacedFiles(self.library.config, self.library.memory.name, everything=True).files
         files = [file for file in found if file.form != "trash" and not file.place.stays]
-        for done, file in enumerate(sorted(files, key=lambda file: (file.kind != "store", not file.is_database()))):
+        files.sort(key=lambda file: (file.place.kind != "store", not file.is_database()))
+        for done, file in enumerate(files):
             check()
             if self.on_progress is not None:
                 self.on_progress(done)
             try:
-                self._clean(file, str(file.path))
+                reason = self._clean(file, check)
             except (OSError, InspectorError) as error:
-                if isinstance(error, Locked) and file.kind == "store":
+                if isinstance(error, Locked) and file.place.kind == "store":
                     raise
-                self.reasons[str(file.path)] = not_read(error)
+                reason = not_read(error)
+            if reason:
+                self.reasons[str(file.path)] = reason
 
-    def _clean(self, file: PlacedFile, name: str) -> None:
-        is_database = file.is_database()
-        prunes = is_database and self.deletes and file.kind == "store"
-        if not file.is_packed() and (prunes or count_hits(file, self.matcher)):
-            if is_database:
-                self.changed.add(name)
-                if reason := erase_rows(file.path, self.matcher, prunes=prunes):
-                    self.reasons[name] = reason
-            elif retry_if_changed(partial(_rewrite, file, self.matcher), file.path):
-                self.changed.add(name)
-            else:
-                self.reasons[name] = _UNCUTTABLE
-        if is_database:
-            try:
-                self._wipe(file, name)
-            except (OSError, InspectorError) as error:
-                self.reasons.setdefault(name, f"{_PAGES}{not_read(error)}")
+    def _clean(self, file: PlacedFile, check: Check) -> str:
+        """Clean one file; gives why something stays, or ""."""
+        matcher = self.plan.matcher
+        count, _ = look_into(file, matcher, check, free_pages=True)
+        if not file.is_database():
+            if count and not retry_if_changed(partial(_rewrite, file, matcher), file.path):
+                return _UNCUTTABLE
+            self.changed |= {str(file.path)} if count else set()
+            return ""
+        prunes, reason = self.deletes and file.place.kind == "store", ""
+        if count or prunes:
+            self.changed.add(str(file.path))
+            reason = erase_rows(file.path, matcher, check, prunes=prunes)
+        try:
+            # A keyword index may have the words of rows that were deleted before.
+            if count or prunes or has_keyword_index(file.path):
+                wipe(file.path)
+        except (OSError, InspectorError) as error:
+            return reason or f"{_PAGES}{not_read(error)}"
+        return reason
 
-    def _wipe(self, file: PlacedFile, name: str) -> None:
-        """Rewrite a database that rows went from, that still has the bytes, or whose keyword index may."""
-        has_bytes = count_in_bytes(file, self.matcher) > 0
-        if has_bytes or name in self.changed or has_keyword_index(file.path):
-            wipe(file.path)
-        if has_bytes:
-            self.changed.add(name)
+    def report(self, scan: Scan) -> EraseReport:
+        """What became of it, by what the second look found, without the texts."""
+        library, matcher = self.library, self.plan.matcher
+        left = []
+        for place in scan.places:
+            why = self.reasons.get(place.place) or (_STILL if place.can_clean else place.why)
+            left.append(replace(place, why=why))
+        # Words stay in the index of a database that could not be rewritten.
+        named = {place.place for place in left}
+        left += [TextPlace("file", path, None, why=why) for path, why in self.reasons.items() if path not in named]
+        # What a place still has was not erased, unless some of it went.
+        erased = [place for place in self.plan.taken if place.place in self.changed or place.place not in named]
+
+        def without(places: Iterable[TextPlace]) -> list[TextPlace]:
+            return [replace(one, place=matcher.out_of(one.place), why=matcher.out_of(one.why)) for one in places]
+
+        scan.skipped = without(scan.skipped)
+        return EraseReport(
+            at=library.trash.now().isoformat(timespec="seconds"),
+            backend=library.memory.name,
+            location=matcher.out_of(library.memory.about.location),
+            texts=len(matcher.texts),
+            erased=tuple(without(erased)),
+            left=tuple(without(left)),
+            scan=scan,
+            remark=matcher.remark,
+        )
 
 
 def _rewrite(file: PlacedFile, matcher: TextMatcher) -> bool:
@@ -261,36 +269,6 @@ def _rewrite(file: PlacedFile, matcher: TextMatcher) -> bool:
         return False
     replace_bytes(file.path, data, new)
     return True
-
-
-def _report(library: Library, plan: ErasePlan, run: _Run, scan: Scan) -> EraseReport:
-    """What became of it, by what the second look found, without the texts."""
-    out_of = plan.matcher.out_of
-    left = []
-    for place in scan.places:
-        why = run.reasons.get(place.place) or (_STILL if place.can_clean else place.why)
-        left.append(replace(place, why=why))
-    # Words stay in the index of a database that could not be rewritten.
-    named = {place.place for place in left}
-    left += [TextPlace("file", path, None, why=why) for path, why in run.reasons.items() if path not in named]
-    # What a place still has was not erased, unless some of it went.
-    found = {place.place for place in scan.places}
-    erased = [place for place in plan.taken if place.place in run.changed or place.place not in found]
-
-    def without(places: Iterable[TextPlace]) -> list[TextPlace]:
-        return [replace(one, place=out_of(one.place), why=out_of(one.why)) for one in places]
-
-    scan.skipped = without(scan.skipped)
-    return EraseReport(
-        at=library.trash.now().isoformat(timespec="seconds"),
-        backend=library.memory.name,
-        location=out_of(library.memory.about.location),
-        texts=len(plan.matcher.texts),
-        erased=tuple(without(erased)),
-        left=tuple(without(left)),
-        scan=scan,
-        remark=plan.matcher.remark,
-    )
 
 
 def _goes(library: Library, matcher: TextMatcher, ids: frozenset[str]) -> Callable[[Row], bool]:
@@ -323,12 +301,3 @@ def _has_text(matcher: TextMatcher, row: Row, only: Sequence[str] | None = None)
         for name, value in row.values.items()
         if name != "embedding" and (only is None or name in only)
     )
-
-
-def _outside(library: Library, path: Path) -> Path:
-    """Where a path leads. Raises Refused where that is within the install."""
-    target, install = Path(os.path.realpath(path)), library.config.install
-    for folder in (install.config_dir, install.own_dir, None if install.layout == "lone" else install.root):
-        if folder is not None and target.is_relative_to(os.path.realpath(folder)):
-            raise Refused(f"{path} is inside the install.", hint="Name a place outside: the copy holds the text.")
-    return target

@@ -16,7 +16,7 @@ from zeroclaw_tui.config.locations import CORE_NAME, DAILY_FOLDER, notes_root
 from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
 from zeroclaw_tui.config.toml import read_toml
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
-from zeroclaw_tui.curation.traces.places import PLACES, Form, Kind, Place, Under
+from zeroclaw_tui.curation.traces.places import PLACES, STORE_DATABASE, STORE_FILE, STORE_NOTES, Form, Place, Under
 from zeroclaw_tui.files.database import is_database, raw_bytes
 from zeroclaw_tui.files.disk import file_size, names_in
 from zeroclaw_tui.memory.errors import InspectorError
@@ -26,10 +26,6 @@ _SIDECARS = ("-wal", "-journal", "-shm")
 _PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"PK\x03\x04", b"7z\xbc\xaf", b"\x28\xb5\x2f\xfd")
 """How files begin that are packed: by gzip, bzip2, xz, zip, 7z and zstd."""
 
-_STORE_DATABASE = Place("store", "memory", (), "rows")
-_STORE_NOTES = Place("store", "folder", (), "notes")
-_FOREIGN_STORE = Place("store", "folder", (), "anything")
-
 
 @dataclass(frozen=True, slots=True)
 class PlacedFile:
@@ -37,10 +33,6 @@ class PlacedFile:
 
     path: Path
     place: Place
-
-    @property
-    def kind(self) -> Kind:
-        return self.place.kind
 
     @property
     def form(self) -> Form:
@@ -101,103 +93,84 @@ class PlacedFiles:
     """The files of an install, each once: the first place that names a file is its place. Reads folders; blocks.
 
     `everything` includes the store itself and what only `erase` looks at. `unread` are the folders that could not be
-    read.
+    read, each with the reason.
     """
 
     def __init__(self, config: MemoryConfig, backend: str, *, everything: bool) -> None:
-        self._config, self._backend, self._install = config, backend, config.install
+        self.unread: dict[Path, str] = {}
         self._files: dict[str, PlacedFile] = {}
-        self.unread: list[TextPlace] = []
-        self._database = config.database if has_database(backend) else None
-        self._root = _root(config)
         self._config_dir = None if config.location is not None else config.install.config_dir
+        root = _root(config)
         if everything:
-            self._take_store()
-        self._take_table(everything=everything)
+            self._take(_store_files(config, backend))
+        starts = self._starts(config, backend, root)
+        document: Mapping[str, Any] = {}
+        with suppress(InspectorError):
+            document = (self._config_dir and read_toml(self._config_dir / "config.toml")) or {}
+        own = os.path.realpath(config.database) if has_database(backend) else None
+        for place in PLACES:
+            # Where the store is notes, those of agents are the store too, and no copies.
+            if not everything and (place.erase_only or (place.kind == "markdown" and has_notes(backend))):
+                continue
+            paths = [path for start in starts[place.under] for path in self._matching(place, start)]
+            if root is not None:
+                paths += self._configured(place, document, root)
+            self._take((path, place) for path in paths if os.path.realpath(path) != own)
 
     @property
     def files(self) -> list[PlacedFile]:
         return list(self._files.values())
 
-    def _take_store(self) -> None:
-        if self._database is not None:
-            self._take(self._database, _STORE_DATABASE)
-        elif has_notes(self._backend):
-            for path in _notes(self._config):
-                self._take(path, _STORE_NOTES)
-        elif (foreign := foreign_file(self._config)) is not None:
-            self._take(foreign, _FOREIGN_STORE)
+    def _take(self, found: Iterable[tuple[Path, Place]]) -> None:
+        for path, place in found:
+            with suppress(OSError):
+                if stat.S_ISREG(path.stat().st_mode):
+                    self._files.setdefault(os.path.realpath(path), PlacedFile(path, place))
 
-    def _take_table(self, *, everything: bool) -> None:
-        """The files of the table of places."""
-        folders = ([] if self._root is None else [self._root]) + self._agents()
-        in_memory = [*([self._database.parent] if self._database else []), *(folder / "memory" for folder in folders)]
+    def _starts(self, config: MemoryConfig, backend: str, root: Path | None) -> Mapping[Under, Iterable[Path]]:
+        """The folders in which the patterns of places begin."""
+        roots = [] if root is None else [root]
         config_dirs = [] if self._config_dir is None else [self._config_dir]
-        forwards = forwards_writes(self._backend, self._config.backend, self._config.zeroclaw_backend)
-        starts: dict[Under, Iterable[Path]] = {
-            "folder": folders,
-            "memory": dict.fromkeys(in_memory),
-            "root": folders[:1] if self._root is not None else (),
+        # Where ZeroClaw >= 0.8 keeps notes of agents, and where its migration moved old files to.
+        agents = [agent / "workspace" for folder in config_dirs for agent in self._paths(folder / "agents")]
+        folders = [*roots, *filter(Path.is_dir, agents), *agent_folders(config).values()]
+        databases = [config.database.parent] if has_database(backend) else []
+        forwards = forwards_writes(backend, config.backend, config.zeroclaw_backend)
+        return {
+            "folder": dict.fromkeys(folders),
+            "memory": dict.fromkeys([*databases, *(folder / "memory" for folder in folders)]),
+            "root": roots,
             "config": config_dirs,
             "beside config": [folder.parent for folder in config_dirs],
-            "own": (self._install.own_dir,),
-            "lucid": (Path("~/.lucid").expanduser(),) if forwards else (),
+            "own": [config.install.own_dir],
+            "lucid": [Path("~/.lucid").expanduser()] if forwards else [],
         }
-        document: Mapping[str, Any] = {}
-        with suppress(InspectorError):
-            document = (self._config_dir and read_toml(self._config_dir / "config.toml")) or {}
-        own = None if self._database is None else os.path.realpath(self._database)
-        for place in PLACES:
-            # Where the store is notes, those of agents are the store too, and no copies.
-            if not everything and (place.erase_only or (place.kind == "markdown" and has_notes(self._backend))):
-                continue
-            paths = [path for start in starts[place.under] for path in self._matching(place, start)]
-            if self._root is not None:
-                paths += self._configured(place, document, self._root)
-            for path in paths:
-                if os.path.realpath(path) != own:
-                    self._take(path, place)
-
-    def _take(self, path: Path, place: Place) -> None:
-        with suppress(OSError):
-            if stat.S_ISREG(path.stat().st_mode):
-                self._files.setdefault(os.path.realpath(path), PlacedFile(path, place))
 
     def _matching(self, place: Place, start: Path) -> Iterator[Path]:
         for name in place.names:
             pattern = name.format(config=self._config_dir.name if self._config_dir else "")
             *inner, last = pattern.rstrip("/").split("/")
             folder = start.joinpath(*inner)
-            is_pattern = any(sign in last for sign in "*?[")
-            names = fnmatch.filter(self._names(folder, place.kind), last) if is_pattern else [last]
-            for path in (folder / one for one in names):
+            if "*" in last:
+                paths = [path for path in self._paths(folder) if fnmatch.fnmatch(path.name, last)]
+            else:
+                paths = [folder / last]
+            for path in paths:
                 if pattern.endswith("/"):
-                    yield from self._below(path, place.kind)
+                    yield from self._below(path)
                 elif not path.name.endswith(_SIDECARS):
                     yield path
 
-    def _below(self, folder: Path, kind: Kind) -> Iterator[Path]:
+    def _below(self, folder: Path) -> Iterator[Path]:
         """All files in this folder and below, by name; links are not followed."""
-
-        def note(error: OSError) -> None:
-            if not isinstance(error, FileNotFoundError):
-                self.unread.append(TextPlace(kind, str(error.filename), None, why=not_read(error)))
-
-        for base, inner, names in os.walk(folder, onerror=note):
-            inner.sort()
-            for path in (Path(base, name) for name in sorted(names)):
-                database = path.with_name(path.name.rpartition("-")[0] or path.name)
-                is_sidecar = path.name.endswith(_SIDECARS) and database.exists()
-                if not path.is_symlink() and not is_sidecar:
-                    yield path
-
-    def _agents(self) -> list[Path]:
-        """Every agent's own folder, where ZeroClaw >= 0.8 keeps notes, and where its migration moved old files to."""
-        if self._config_dir is None:
-            return []
-        folder = self._config_dir / "agents"
-        usual = [path for name in self._names(folder, "markdown") if (path := folder / name / "workspace").is_dir()]
-        return [*dict.fromkeys([*usual, *agent_folders(self._config).values()])]
+        for path in self._paths(folder):
+            database = path.with_name(path.name.rpartition("-")[0] or path.name)
+            if path.is_symlink() or (path.name.endswith(_SIDECARS) and database.exists()):
+                continue
+            if path.is_dir():
+                yield from self._below(path)
+            else:
+                yield path
 
     def _configured(self, place: Place, document: Mapping[str, Any], root: Path) -> Iterator[Path]:
         for setting in place.settings:
@@ -211,34 +184,39 @@ class PlacedFiles:
                 path /= Path(place.names[0]).name
             yield path
             if place.form == "lines":
-                older = fnmatch.filter(self._names(path.parent, place.kind), f"{path.stem}.*{path.suffix}")
-                yield from (path.with_name(name) for name in older)
+                pattern = f"{path.stem}.*{path.suffix}"
+                yield from (older for older in self._paths(path.parent) if fnmatch.fnmatch(older.name, pattern))
 
-    def _names(self, folder: Path, kind: Kind) -> list[str]:
+    def _paths(self, folder: Path) -> list[Path]:
+        """What is in a folder, by name."""
         try:
-            return names_in(folder)
+            return [folder / name for name in names_in(folder)]
         except InspectorError as error:
-            self.unread.append(TextPlace(kind, str(folder), None, why=not_read(error)))
+            self.unread[folder] = not_read(error)
             return []
 
 
-def _notes(config: MemoryConfig) -> list[Path]:
-    """The notes of a store in Markdown; those of agents are in folders of their own."""
-    root = notes_root(Path(config.location).expanduser()) if config.location is not None else config.install.root
-    daily = root / DAILY_FOLDER
-    return [root / CORE_NAME, *(daily / name for name in names_in(daily) if name.endswith(".md"))]
+def _store_files(config: MemoryConfig, backend: str) -> Iterator[tuple[Path, Place]]:
+    """The files of the store itself; the notes of agents are in folders of their own."""
+    if has_database(backend):
+        yield config.database, STORE_DATABASE
+    elif has_notes(backend):
+        root = notes_root(Path(config.location).expanduser()) if config.location is not None else config.install.root
+        daily = root / DAILY_FOLDER
+        notes = [root / CORE_NAME, *(daily / name for name in names_in(daily) if name.endswith(".md"))]
+        yield from ((path, STORE_NOTES) for path in notes)
+    elif (foreign := foreign_file(config)) is not None:
+        yield foreign, STORE_FILE
 
 
 def _root(config: MemoryConfig) -> Path | None:
     """The workspace or data folder of the store; None for a file that is somewhere else."""
-    if config.location is not None:
-        location = Path(config.location).expanduser()
-        return notes_root(location) if has_notes(config.backend) and location.is_dir() else _around(location)
-    install = config.install
-    return install.root if install.layout != "lone" or has_notes(config.backend) else _around(install.database)
-
-
-def _around(database: Path) -> Path | None:
-    if database.name == "memory.db":
-        return database.parent
-    return database.parent.parent if database.parent.name == "memory" else None
+    install, is_notes = config.install, has_notes(config.backend)
+    if config.location is None and (is_notes or install.layout != "lone"):
+        return install.root
+    file = install.database if config.location is None else Path(config.location).expanduser()
+    if is_notes and file.is_dir():
+        return notes_root(file)
+    if file.name == "memory.db":
+        return file.parent
+    return file.parent.parent if file.parent.name == "memory" else None

@@ -14,12 +14,6 @@ from zeroclaw_tui.curation.formats.snapshot import SIDE_CAR
 from zeroclaw_tui.curation.journal_file import NAME as TRASH
 from zeroclaw_tui.curation.old_trash import BACKUP as OLD_TRASH
 
-Kind = Literal[
-    "snapshot", "archive", "markdown", "prompt file", "chat", "trace", "knowledge",
-    "schedule", "tasks", "security log", "service log", "backup", "deleted agent",
-    "trash", "audit", "response cache", "other database", "lucid", "store", "own copy", "config", "config backup",
-]  # fmt: skip
-
 Form = Literal["snapshot", "notes", "lines", "rows", "memory lines", "anything", "trash"]
 """How a file is read: as a snapshot; as notes in Markdown; line by line, where a line may be JSON; as a database; as
 our JSONL with a memory on each line; as text of any form; the trash, which the journal itself reads."""
@@ -31,7 +25,7 @@ folder; lucid's."""
 
 @dataclass(frozen=True)
 class Place:
-    """One kind of file. `names` are patterns; one that ends in `/` means all that is below.
+    """A kind of file. `names` are patterns with `*`; one that ends in `/` means all that is below.
 
     `settings` are keys of config.toml that name the file elsewhere, from the workspace or data folder. `remark` is one
     sentence: what it means that a text is there, or what to do where it cannot be cleaned with undo. `columns` are
@@ -39,7 +33,7 @@ class Place:
     as it is; "" where it does not. `erase_only` places are no copies that ZeroClaw or its user would read.
     """
 
-    kind: Kind
+    kind: str
     under: Under
     names: tuple[str, ...]
     form: Form
@@ -75,6 +69,11 @@ _CHAIN = (
 _CONFIG = "It is ZeroClaw's configuration: change it by hand."
 _PROMPT_FILES = ("AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md", "BOOTSTRAP.md", "HEARTBEAT.md")
 _DATABASES = ("brain.db", "memory.db", "discord.db")
+
+STORE_DATABASE = Place("store", "memory", (), "rows")
+STORE_NOTES = Place("store", "folder", (), "notes")
+STORE_FILE = Place("store", "folder", (), "anything")
+"""The store that is open; its path is known."""
 
 PLACES: tuple[Place, ...] = (
     Place("snapshot", "root", (SNAPSHOT,), "snapshot", _HYDRATED, can_clean=True),
