@@ -19,7 +19,7 @@ from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.traces.copies import find_copies
-from zeroclaw_tui.curation.traces.files import TextPlace
+from zeroclaw_tui.curation.traces.search import TextPlace
 from zeroclaw_tui.memory.change import Draft, Edit, Row, RowChange
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.tui.rooms.changes import ChangesRoom

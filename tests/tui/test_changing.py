@@ -16,7 +16,7 @@ from zeroclaw_tui.backends.lookup import entries_with_key
 from zeroclaw_tui.curation.changes import edit_memory, undo
 from zeroclaw_tui.curation.journal import Trash
 from zeroclaw_tui.curation.traces import copies
-from zeroclaw_tui.curation.traces.files import TextPlace
+from zeroclaw_tui.curation.traces.search import TextPlace
 from zeroclaw_tui.memory.change import Edit, Row
 from zeroclaw_tui.memory.errors import Locked
 from zeroclaw_tui.tui.dialogs import Form, ProgressScreen, Question

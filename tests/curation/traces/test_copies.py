@@ -17,7 +17,7 @@ from zeroclaw_tui.curation.changes import preview_turn, undo
 from zeroclaw_tui.curation.journal import RunningAction
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.traces.copies import clean_copies, find_copies
-from zeroclaw_tui.curation.traces.files import TextPlace
+from zeroclaw_tui.curation.traces.search import TextPlace
 from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.memory.change import Conflicts
 

@@ -3,34 +3,57 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import sqlite3
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.backends.cancellation import CancellableTask
 from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.curation.changes import refuse_read_only, remove_leftovers
+from zeroclaw_tui.curation.external import keyword_indexes
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.traces.databases import (
-    Check,
-    Scan,
-    erase_rows,
-    has_keyword_index,
-    look_into,
-    scan_files,
-    wipe,
-)
-from zeroclaw_tui.curation.traces.files import PlacedFile, PlacedFiles, TextPlace, not_read
 from zeroclaw_tui.curation.traces.matcher import TextMatcher, without_texts
+from zeroclaw_tui.curation.traces.search import (
+    DELETED_WITH,
+    Check,
+    FoundRow,
+    PlacedFile,
+    PlacedFiles,
+    Scan,
+    TextPlace,
+    look_into,
+    not_read,
+    rows_of_table,
+    scan_files,
+)
+from zeroclaw_tui.files.database import (
+    assignments,
+    columns_of,
+    connect_to_write,
+    open_immutable,
+    quoted,
+    tables_of_rows,
+    transaction,
+    translate_sqlite_errors,
+)
 from zeroclaw_tui.files.disk import read_bytes, replace_bytes, retry_if_changed
+from zeroclaw_tui.files.whole_database import check_room, exclusive_connection
 from zeroclaw_tui.memory.change import Change, ProgressCallback, Row, RowVersion
 from zeroclaw_tui.memory.errors import InspectorError, Locked
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, first_names
 
 _MAX_NAMED = 5
+_STAYING = {
+    "agents": "The name of an agent contains it, and memories belong to that agent: rename it in ZeroClaw.",
+    "cron_jobs": "A scheduled job contains it: `zeroclaw cron` changes and removes jobs.",
+}
+_REFUSED = "A row cannot be changed, because others belong to it."
 
 _UNCUTTABLE = "The text cannot be cut out of this file: edit it by hand, or delete the file if you do not need it."
 _STILL = (
@@ -223,11 +246,11 @@ class _Run:
         prunes, reason = self.deletes and file.place.kind == "store", ""
         if count or prunes:
             self.changed.add(str(file.path))
-            reason = erase_rows(file.path, matcher, check, prunes=prunes)
+            reason = _erase_rows(file.path, matcher, check, prunes=prunes)
         try:
             # A keyword index may have the words of rows that were deleted before.
-            if count or prunes or has_keyword_index(file.path):
-                wipe(file.path)
+            if count or prunes or _has_keyword_index(file.path):
+                _wipe(file.path)
         except (OSError, InspectorError) as error:
             return reason or f"{_PAGES}{not_read(error)}"
         return reason
@@ -269,6 +292,79 @@ def _rewrite(file: PlacedFile, matcher: TextMatcher) -> bool:
         return False
     replace_bytes(file.path, data, new)
     return True
+
+
+def _erase_rows(path: Path, matcher: TextMatcher, check: Check, *, prunes: bool = False) -> str:
+    """Delete or cut the rows that have a text, table by table; gives why some stay, or "". Blocks.
+
+    Freed bytes are overwritten with zeros. The vectors of no memory leave the embedding cache if anything was erased,
+    or with `prunes`. Raises InspectorError kinds.
+    """
+    staying: dict[str, None] = {}
+    with translate_sqlite_errors(path), closing(connect_to_write(path, zero=True)) as connection:
+        connection.execute("PRAGMA foreign_keys = ON")
+        for table in tables_of_rows(connection):
+            if list(rows_of_table(connection, table, matcher, check)):
+                with transaction(connection):
+                    # As the rows are within the transaction.
+                    for row in list(rows_of_table(connection, table, matcher, check)):
+                        staying[_erase_row(connection, row, matcher)] = None
+        if prunes or connection.total_changes:
+            _prune_cache(connection)
+    return " ".join(filter(None, staying))
+
+
+def _erase_row(connection: sqlite3.Connection, row: FoundRow, matcher: TextMatcher) -> str:
+    """Erase one row; gives why it stays, or ""."""
+    if row.table in _STAYING:
+        return _STAYING[row.table]
+    table = quoted(row.table)
+    try:
+        if row.values.keys().isdisjoint(DELETED_WITH.get(row.table, ())):
+            values = {
+                name: matcher.out_of_bytes(value) if isinstance(value, bytes) else matcher.out_of(value)
+                for name, value in row.values.items()
+            }
+            settings, bound = assignments(values)
+            connection.execute(f"UPDATE {table} SET {settings} WHERE rowid = ?", [*bound, row.number])
+        else:
+            connection.execute(f"DELETE FROM {table} WHERE rowid = ?", (row.number,))
+    except sqlite3.IntegrityError:
+        return _REFUSED
+    return ""
+
+
+def _prune_cache(connection: sqlite3.Connection) -> None:
+    """Leave in ZeroClaw's embedding cache only the vectors of memories that are there.
+
+    The cache names them by a hash: whether another one is that of an earlier version of a text, nobody can tell.
+    """
+    if "content_hash" in columns_of(connection, "embedding_cache"):
+        # The name is 8 bytes of a content's SHA-256 in hexadecimal.
+        connection.create_function("hash_of", 1, lambda content: hashlib.sha256(content).hexdigest()[:16])
+        present = "SELECT hash_of(CAST(content AS BLOB)) FROM memories"
+        connection.execute(f"DELETE FROM embedding_cache WHERE content_hash NOT IN ({present})")
+
+
+def _has_keyword_index(path: Path) -> bool:
+    """Whether a database has a keyword index, which keeps deleted words until it is rebuilt. Blocks."""
+    with open_immutable(path) as (connection, _):
+        return bool(keyword_indexes(connection))
+
+
+def _wipe(path: Path) -> None:
+    """Leave nothing in a database file but its rows: VACUUM, keyword indexes rebuilt, the log folded in. Blocks.
+
+    An FTS5 index keeps deleted words until it is rebuilt or optimized (https://sqlite.org/fts5.html, 6.9), and VACUUM
+    may renumber the rows it points at. Raises Locked where another program has it open; Unreadable without room.
+    """
+    check_room(path, copies=3, folder=path.parent)
+    with translate_sqlite_errors(path), exclusive_connection(path) as connection:
+        connection.execute("PRAGMA secure_delete = ON").fetchall()
+        connection.execute("VACUUM")
+        for name in keyword_indexes(connection):
+            connection.execute(f"INSERT INTO {quoted(name)}({quoted(name)}) VALUES ('rebuild')")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
 def _goes(library: Library, matcher: TextMatcher, ids: frozenset[str]) -> Callable[[Row], bool]:

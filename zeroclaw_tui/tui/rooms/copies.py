@@ -12,7 +12,7 @@ from textual.content import Content
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.traces.copies import clean_copies, cleaned_sentence, matcher_for
 from zeroclaw_tui.curation.traces.erase import ErasePlan, EraseReport, erase_texts, plan_erase
-from zeroclaw_tui.curation.traces.files import TextPlace
+from zeroclaw_tui.curation.traces.search import TextPlace
 from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import UsageError

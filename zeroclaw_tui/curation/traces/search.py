@@ -1,29 +1,50 @@
-"""The files of an install, each with its line of the table of places."""
+"""Searching the files of an install for texts, each by its line of the table of places."""
 
 from __future__ import annotations
 
 import fnmatch
 import os
+import sqlite3
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from zeroclaw_tui.backends.cancellation import CancellableTask
 from zeroclaw_tui.backends.factory import foreign_file, forwards_writes, has_database, has_notes
 from zeroclaw_tui.config.locations import CORE_NAME, DAILY_FOLDER, notes_root
 from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
 from zeroclaw_tui.config.toml import read_toml
+from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
 from zeroclaw_tui.curation.traces.places import PLACES, STORE_DATABASE, STORE_FILE, STORE_NOTES, Form, Place, Under
-from zeroclaw_tui.files.database import is_database, raw_bytes
+from zeroclaw_tui.files.database import (
+    as_text,
+    is_database,
+    iter_raw_chunks,
+    open_immutable,
+    quoted,
+    raw_bytes,
+    tables_of_rows,
+)
 from zeroclaw_tui.files.disk import file_size, names_in
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import one_line
 
+_PACKED = "It is packed, so its content was not searched: unpack it, or delete it."
+_DAMAGED = "It should be a SQLite database, but it is none: delete it while ZeroClaw is stopped, or restore a backup."
+_LINES = "Every line that contains it is deleted."
+DELETED_WITH = {
+    "memories": ("id", "key", "content"),
+    "nodes": ("title", "content", "tags"),
+    "response_cache": ("response",),
+    "memory_audit": ("key", "metadata"),
+}
+"""The tables whose rows go as a whole if one of these columns has a text. Other rows lose only the text."""
 _SIDECARS = ("-wal", "-journal", "-shm")
-_PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"PK\x03\x04", b"7z\xbc\xaf", b"\x28\xb5\x2f\xfd")
+_PACKED_STARTS = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"PK\x03\x04", b"7z\xbc\xaf", b"\x28\xb5\x2f\xfd")
 """How files begin that are packed: by gzip, bzip2, xz, zip, 7z and zstd."""
 
 
@@ -56,7 +77,7 @@ class PlacedFile:
 
     def is_packed(self) -> bool:
         """Whether its bytes say nothing. Raises OSError."""
-        return raw_bytes(self.path, max(map(len, _PACKED))).startswith(_PACKED)
+        return raw_bytes(self.path, max(map(len, _PACKED_STARTS))).startswith(_PACKED_STARTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,3 +241,120 @@ def _root(config: MemoryConfig) -> Path | None:
     if file.name == "memory.db":
         return file.parent
     return file.parent.parent if file.parent.name == "memory" else None
+
+
+Check = Callable[[], object]
+"""Ends a search by raising."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRow:
+    """A row of a table with its number and the values that have a text."""
+
+    table: str
+    number: int
+    values: dict[str, Any]
+
+
+@dataclass(slots=True)
+class Scan:
+    """What a search of the known places of an install found or could not read, and which places say nothing."""
+
+    places: list[TextPlace] = field(default_factory=list)
+    skipped: list[TextPlace] = field(default_factory=list)
+    files: int = 0
+
+    @property
+    def hits(self) -> int:
+        return sum(place.count or 0 for place in self.places)
+
+    def as_json(self) -> dict[str, Any]:
+        skipped = [place.as_json() for place in self.skipped]
+        return {"not_looked_at": skipped, "scanned": {"files": self.files, "hits": self.hits}}
+
+
+async def scan_files(library: Library, matcher: TextMatcher, *, everything: bool) -> Scan:
+    """Search the rows of databases and the bytes of files, in a thread that ends soon when this is cancelled.
+
+    `everything` includes the store itself, what only `erase` looks at, and the free pages of databases.
+    """
+    task, scan = CancellableTask(), Scan()
+
+    def look() -> None:
+        found = PlacedFiles(library.config, library.memory.name, everything=everything)
+        scan.files = len(found.files)
+        for file in found.files:
+            task.check()
+            place, name = file.place, str(file.path)
+            try:
+                count, why = look_into(file, matcher, task.check, free_pages=everything)
+            except (OSError, InspectorError) as error:
+                count, why = 0, not_read(error)
+            if why == _PACKED:
+                scan.skipped.append(TextPlace(place.kind, name, None, why=why))
+            elif why:
+                scan.places.append(TextPlace(place.kind, name, None, why=f"{why} It may contain the text."))
+            elif count and everything:
+                stays = place.stays or (place.kind == "store" and library.read_only_because) or ""
+                why = stays or (_LINES if file.form == "notes" else "")
+                scan.places.append(TextPlace(place.kind, name, count, not stays, why))
+            elif count:
+                remark = f"{place.remark} {matcher.remark}".rstrip()
+                scan.places.append(TextPlace(place.kind, name, count, place.can_clean, remark, file, matcher))
+        scan.places += [TextPlace("folder", str(folder), None, why=why) for folder, why in found.unread.items()]
+
+    await task.run(look)
+    return scan
+
+
+def look_into(file: PlacedFile, matcher: TextMatcher, check: Check, *, free_pages: bool) -> tuple[int, str]:
+    """How many rows of a database have a text, or how often a file has one in its bytes; or why that is unknown.
+
+    With `free_pages` the bytes of a database and its log count too, if no row has one. `check` may end it by raising.
+    Blocks. Raises OSError and InspectorError kinds.
+    """
+    if file.is_packed():
+        return 0, _PACKED
+    count, why, is_database = 0, "", file.is_database()
+    if is_database:
+        rows, notice = rows_with_texts(file.path, matcher, check)
+        count, why = len(rows), "" if free_pages else notice.strip()
+    elif file.form == "rows" and file_size(file.path):
+        why = _DAMAGED
+    if not count and (free_pages or not is_database):
+        count = sum(matcher.count_in(iter_raw_chunks(part)) for part in file.parts())
+    return count, "" if count else why
+
+
+def rows_with_texts(path: Path, matcher: TextMatcher, check: Check) -> tuple[list[FoundRow], str]:
+    """The rows of all tables that have a text, and a sentence on what was not read.
+
+    Creates no files; blocks. Raises InspectorError kinds.
+    """
+    with open_immutable(path) as (connection, notice):
+        tables = tables_of_rows(connection)
+        return [row for table in tables for row in rows_of_table(connection, table, matcher, check)], notice
+
+
+def rows_of_table(connection: sqlite3.Connection, table: str, matcher: TextMatcher, check: Check) -> Iterator[FoundRow]:
+    """The rows of a table that have a text."""
+    rows = connection.execute(f"SELECT rowid, * FROM {quoted(table)}")
+    names = [name for name, *_ in rows.description[1:]]
+    # These columns have only what a person or the agent wrote.
+    own = DELETED_WITH.get(table, ())
+    for number, *values in rows:
+        check()
+        # Most rows have no text, which one look at all their values tells.
+        if not matcher.found_in("\0".join(as_text(value) for value in values if isinstance(value, str | bytes))):
+            continue
+        found = {
+            name: value
+            for name, value in zip(names, values, strict=True)
+            if name != "embedding"
+            and (
+                matcher.found_in_field(name, value)
+                or (name in own and isinstance(value, str) and matcher.found_in(value))
+            )
+        }
+        if found:
+            yield FoundRow(table, number, found)
