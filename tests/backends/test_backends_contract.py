@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from support.neighbours import NeighbourContract
+from support.engine_contract import EngineContract, NeighbourContract
 from support.recalls import keys, recalled
 
 from zeroclaw_tui.backends.about import About, sentences
@@ -24,7 +24,7 @@ from zeroclaw_tui.scoring.profiles import NEWEST, profile_for
 from zeroclaw_tui.testing.contract import MemoryContract
 from zeroclaw_tui.testing.samples import NOW, sample_entries
 from zeroclaw_tui.testing.store_contract import CapabilityContract, StoreContract
-from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, undo
+from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, raises, undo
 
 SAMPLES = sample_entries()[:6]
 
@@ -36,7 +36,7 @@ class TestInMemory(MemoryContract):
         return InMemory([replace(entries[0], superseded_by="editor"), *entries[1:]])
 
 
-class TestInMemoryWriting(StoreContract, NeighbourContract):
+class TestInMemoryWriting(StoreContract, EngineContract, NeighbourContract):
     @pytest.fixture
     async def memory(self):
         return InMemory([replace(SAMPLES[0], superseded_by="editor"), *SAMPLES[1:]])
@@ -54,6 +54,16 @@ class TestNone(CapabilityContract):
     @pytest.fixture
     async def memory(self):
         return NoneMemory()
+
+    async def test_a_read_only_store_refuses_every_write_with_a_reason(self, memory):
+        """But `store` does nothing, as in ZeroClaw."""
+        await memory.store("key", "content", "core")
+        for deed in (
+            create(memory, Draft("key", "content")),
+            delete(memory, []),
+            memory.apply((), None, dry_run=True),
+        ):
+            assert 'the backend "none" keeps nothing' in (await raises(deed, Refused)).message
 
 
 class Plain(Memory):
@@ -101,7 +111,7 @@ class TestTrait(MemoryContract):
         return Plain(sample_entries())
 
 
-class TestTraitWriting(StoreContract, NeighbourContract):
+class TestTraitWriting(StoreContract, EngineContract, NeighbourContract):
     @pytest.fixture
     async def memory(self):
         return Plain(SAMPLES)
@@ -154,21 +164,12 @@ async def test_where_nothing_is_remembered_every_verb_is_a_no_op_and_says_so():
     assert (await memory.rows(Query(EXCERPTS, MemoryFilter(), Sort(), limit=5))) == []
     assert (await count_facets(memory, MemoryFilter(), NOW.isoformat())).total == 0
     assert await count_matching(memory, MemoryFilter()) == 0
-    journal = JournalRecorder()
-    for deed in (
-        create(memory, Draft("key", "content"), journal),
-        delete(memory, [], journal),
-        memory.apply((), journal, dry_run=True),
-    ):
-        with pytest.raises(Refused, match='the backend "none" keeps nothing'):
-            await deed
     for deed in (
         make_store(memory, profile_for(NEWEST)),
         fill_vectors(memory, [(Row("id", {}), Vector(bytes(4), "a", "b"))]),
     ):
         with pytest.raises(Refused):
             await deed
-    assert journal.changes == []
     assert "turn memory on" in sentences(memory.about.notices)[0]
 
 

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     import numpy as np
 
 Kind = TypeVar("Kind", bound=InspectorError)
-Result = TypeVar("Result")
 Test = Callable[..., Coroutine[Any, Any, None]]
 PATIENCE_SECONDS = 30.0
 """Longer than any verb over a few rows may take; what hangs fails here and not never."""
@@ -163,16 +162,11 @@ async def delete(
 
 
 async def undo(
-    memory: Memory,
-    changes: Sequence[RowChange],
-    journal: Journal | None = None,
-    *,
-    on_conflict: OnConflict = "refuse",
-    **options: Any,
+    memory: Memory, changes: Sequence[RowChange], journal: Journal | None = None, **options: Any
 ) -> ApplyResult:
-    """Undo journaled changes, in this order."""
+    """Undo journaled changes, in this order; a conflict refuses all of them unless `options` say something else."""
     every = (one for change in changes for one in undoing(change))
-    return await memory.apply(every, journal or JournalRecorder(), on_conflict=on_conflict, **options)
+    return await memory.apply(every, journal or JournalRecorder(), **{"on_conflict": "refuse", **options})
 
 
 async def fill(memory: Memory, drafts: Iterable[Draft]) -> None:
@@ -243,8 +237,3 @@ async def raises(deed: Awaitable[object], kind: type[Kind]) -> Kind:
         raise AssertionError(f"expected {kind.__name__}")
     assert caught.message
     return caught
-
-
-async def within_timeout(deed: Awaitable[Result]) -> Result:
-    """What it gives; TimeoutError for what hangs."""
-    return await asyncio.wait_for(asyncio.ensure_future(deed), PATIENCE_SECONDS)

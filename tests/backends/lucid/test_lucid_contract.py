@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from support.engine_contract import EngineContract, NeighbourContract
 from support.lucid_program import write_program
-from support.neighbours import NeighbourContract
 from support.opened import opened_memory
 from support.small_store import add, make, row_of
 
@@ -34,7 +34,7 @@ class TestReading(MemoryContract):
             yield memory
 
 
-class TestWriting(StoreContract, NeighbourContract):
+class TestWriting(StoreContract, EngineContract, NeighbourContract):
     @pytest.fixture
     async def memory(self, tmp_path):
         """No program at all: each new memory gets a note, and nothing else is different."""

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 import pytest
-from support.neighbours import NeighbourContract
+from support.engine_contract import EngineContract, NeighbourContract
 from support.opened import opened_memory
 
 from zeroclaw_tui.backends.base import Memory
@@ -33,7 +33,7 @@ class TestReading(MemoryContract):
             yield memory
 
 
-class TestWriting(StoreContract, NeighbourContract):
+class TestWriting(StoreContract, EngineContract, NeighbourContract):
     @pytest.fixture
     async def memory(self, tmp_path):
         (tmp_path / "memory").mkdir()

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from support.neighbours import NeighbourContract
+from support.engine_contract import EngineContract, NeighbourContract
 from support.opened import opened_memory
 from support.pgbouncer import running_pgbouncer
 from support.postgres_place import FORMS, PASSWORD, PostgresPlace
@@ -22,6 +22,7 @@ from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.testing.contract import MemoryContract
 from zeroclaw_tui.testing.store_contract import (
     CapabilityContract,
+    StoreContract,
     VerbsContract,
     WritableMemoryContract,
 )
@@ -123,7 +124,7 @@ class Tables:
 
 
 @pytest.mark.parametrize("form", [also("key"), also("vector"), "agents", TUTORIAL])
-class TestPostgresTablesWritten(Tables, WritableMemoryContract, CapabilityContract):
+class TestPostgresTablesWritten(Tables, WritableMemoryContract, CapabilityContract, EngineContract):
     """What "key" and "vector" have "agents" has as well."""
 
 
@@ -150,13 +151,13 @@ class TestPostgresVerbsBehindPooler(BehindPooler, VerbsContract, NeighbourContra
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["agents"])
-class TestPostgresWrittenBehindPooler(BehindPooler, WritableMemoryContract):
+class TestPostgresWrittenBehindPooler(BehindPooler, WritableMemoryContract, EngineContract):
     """All of what changes go through."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["key"])
-class TestDebiansPostgres(Tables, MemoryContract, WritableMemoryContract, VerbsContract, NeighbourContract):
+class TestDebiansPostgres(Tables, MemoryContract, StoreContract, EngineContract, NeighbourContract):
     """Older than the wheel's and without pgvector; what the forms have of their own is tested on the wheel's server."""
 
     @pytest.fixture(scope="class")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 from qdrant_world import KEY, filled, memory_of, point
-from support.neighbours import NeighbourContract
+from support.engine_contract import EngineContract, NeighbourContract
 from support.opened import opened_memory
 
 from zeroclaw_tui.backends.base import Memory
@@ -38,8 +38,6 @@ class TestReading(NearestInsteadOfHits, MemoryContract):
 
 
 class TestReadingOnly(CapabilityContract):
-    test_writes_are_refused = MemoryContract.test_a_read_only_store_refuses_every_write_with_a_reason
-
     @pytest.fixture
     async def memory(self, server):
         filled(server, sample_entries())
@@ -61,7 +59,7 @@ class StoredAnew:
         assert second.timestamp > first.timestamp
 
 
-class TestWriting(StoredAnew, StoreContract, NeighbourContract):
+class TestWriting(StoredAnew, StoreContract, EngineContract, NeighbourContract):
     @pytest.fixture
     async def memory(self, server):
         self.points = filled(server, sample_entries()[:6])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from support.neighbours import NeighbourContract
+from support.engine_contract import EngineContract, NeighbourContract
 from support.opened import opened_memory
 from support.redis_server import PASSWORD, RedisServer
 
@@ -14,7 +14,7 @@ from zeroclaw_tui.backends.redis import RedisMemory
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.testing.contract import MemoryContract
 from zeroclaw_tui.testing.samples import sample_entries
-from zeroclaw_tui.testing.store_contract import GoneContract, StoreContract
+from zeroclaw_tui.testing.store_contract import CapabilityContract, GoneContract, StoreContract
 
 
 def document(entry: MemoryEntry) -> str:
@@ -34,7 +34,7 @@ def fill(server: RedisServer, count: int | None = None) -> None:
         server.put(f"memory:{entry.key}", document(entry))
 
 
-class TestRedisReading(MemoryContract):
+class TestRedisReading(MemoryContract, CapabilityContract):
     @pytest.fixture
     async def memory(self, server):
         fill(server)
@@ -49,7 +49,7 @@ class _Store:
         fill(server, 6)
 
 
-class TestRedisStore(_Store, StoreContract, NeighbourContract):
+class TestRedisStore(_Store, StoreContract, EngineContract, NeighbourContract):
     async def another(self, memory: Memory) -> Memory:
         other = RedisMemory(self.server.url())
         await other.open()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from changed_stores import GENERATIONS, opened
-from support.neighbours import NeighbourContract
+from support.engine_contract import EngineContract, NeighbourContract
 from support.small_store import add, make, row_of
 
 from zeroclaw_tui.backends.base import Memory
@@ -16,12 +16,7 @@ from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.testing.contract import MemoryContract
 from zeroclaw_tui.testing.samples import sample_entries
-from zeroclaw_tui.testing.store_contract import (
-    CapabilityContract,
-    GoneContract,
-    VerbsContract,
-    WritableMemoryContract,
-)
+from zeroclaw_tui.testing.store_contract import CapabilityContract, GoneContract, StoreContract
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)
@@ -55,7 +50,7 @@ class Written:
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)
-class TestWriting(Written, WritableMemoryContract, VerbsContract, CapabilityContract):
+class TestWriting(Written, StoreContract, EngineContract):
     """Every generation there is."""
 
 

@@ -1,0 +1,299 @@
+"""What the engine of changes must do on each of our stores, beyond the contract for authors of plug-ins.
+
+EngineContract is about conflicts, dry runs and failing journals; NeighbourContract about several programs that use the
+store at once, and work that is cancelled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Coroutine
+from concurrent.futures import Future
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
+
+import pytest
+
+from support.recalls import ids, recalled
+from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.lookup import versions, why_fixed
+from zeroclaw_tui.memory.change import ApplyResult, Change, Draft, Edit, OnConflict
+from zeroclaw_tui.memory.errors import Refused, SearchInterrupted, UsageError
+from zeroclaw_tui.memory.query import EVERYTHING
+from zeroclaw_tui.scoring.profiles import NEWEST
+from zeroclaw_tui.testing.tools import (
+    PATIENCE_SECONDS,
+    Contract,
+    JournalRecorder,
+    create,
+    delete,
+    edit,
+    made,
+    numbered,
+    obstacle_of,
+    raises,
+    restorable,
+    row_of,
+    state_of,
+    undo,
+)
+
+OTHER_WAYS = pytest.mark.parametrize("on_conflict", ["overwrite", "rename"])
+_EACH, _CANCELLED = 20, 300
+
+
+class EngineContract(Contract):
+    """Tests that each take an open `memory` of a few rows that may be written."""
+
+    async def test_a_dry_run_shows_the_row_and_writes_nothing(self, memory: Memory) -> None:
+        row, state, journal = await made(memory), await state_of(memory), JournalRecorder()
+        draft = Change(None, Draft("dry key", "dry content", "daily"))
+        changes = [draft, Change(row, Edit({"content": "edited"})) if not why_fixed(memory, "content") else draft]
+        result = await memory.apply(changes, journal, on_conflict="overwrite", dry_run=True)
+        assert result.written == 2
+        assert result.rows[0].entry().content.endswith("dry content")
+        assert (await memory.apply([Change(row, None)], journal, dry_run=True)).written == 1
+        assert (journal.changes, await state_of(memory)) == ([], state)
+
+    async def test_one_conflict_or_one_impossible_value_refuses_the_whole_set(self, memory: Memory) -> None:
+        rows, journal = [await made(memory, number) for number in range(2)], JournalRecorder()
+        await edit(memory, rows[1], {"content": "theirs"})
+        state = await state_of(memory)
+        refused = await memory.apply([Change(row, None) for row in rows], journal, on_conflict="refuse")
+        assert (refused.written, refused.conflict_count) == (0, 1)
+        for draft in (Draft(" ", "content"), Draft("key", "\n "), Draft("key", "content", " ")):
+            impossible = memory.apply([Change(rows[0], None), Change(None, draft)], journal, on_conflict="refuse")
+            await raises(impossible, UsageError)
+        assert (journal.changes, await state_of(memory)) == ([], state)
+
+    async def test_two_memories_exchange_their_keys_and_undo_exchanges_them_again(self, memory: Memory) -> None:
+        if why_fixed(memory, "key"):
+            return  # Keys cannot be edited.
+        first, second = await made(memory, 1), await made(memory, 2)
+        before, journal = await restorable(memory), JournalRecorder()
+        changes = [Change(first, Edit({"key": second.key})), Change(second, Edit({"key": first.key}))]
+        assert (await memory.apply(changes, journal, on_conflict="refuse")).written == 2
+        contents = {entry.key: entry.content for entry in await memory.list()}
+        assert contents[first.key] == second.entry().content
+        assert contents[second.key] == first.entry().content
+        assert (await undo(memory, journal.changes[::-1])).done == 2
+        assert await restorable(memory) == before
+
+    async def test_where_nothing_can_be_journaled_nothing_changes(self, memory: Memory) -> None:
+        journal, full, ending = JournalRecorder(), JournalRecorder(), JournalRecorder(_refuse)
+        row = row_of(await edit(memory, await made(memory), {"content": "second"}, journal))
+        state, shown, full.fails = await state_of(memory), await versions(memory, EVERYTHING), True
+        for failing in (full, ending):
+            for deed in (
+                create(memory, Draft("another key", "content"), failing),
+                edit(memory, row, {"content": "third"}, failing),
+                delete(memory, shown, failing),
+                undo(memory, journal.changes[::-1], failing),
+            ):
+                assert (await raises(deed, Refused)).message == "The disk is full."
+        assert ending.changes
+        assert await state_of(memory) == state
+
+    @OTHER_WAYS
+    async def test_undo_overwrites_nothing_unasked_that_changed_since(
+        self, memory: Memory, on_conflict: OnConflict
+    ) -> None:
+        row, journal = row_of(await create(memory, Draft("a key", "mine before"))), JournalRecorder()
+        await create(memory, Draft("neighbour", "next"))
+        mine = row_of(await edit(memory, row, {"content": "mine after"}, journal))
+        await edit(memory, mine, {"content": "theirs"})
+        assert (await _undo_after_a_look(memory, journal, on_conflict, "changed")).done == 1
+        contents = " ".join(entry.content for entry in await memory.list())
+        assert "mine before" in contents
+        assert ("theirs" in contents) == (on_conflict == "rename")
+
+    @OTHER_WAYS
+    async def test_undo_names_a_key_that_exists_again(self, memory: Memory, on_conflict: OnConflict) -> None:
+        if why_fixed(memory, "key"):
+            return  # Keys cannot be edited.
+        journal, renames = JournalRecorder(), on_conflict == "rename"
+        await delete(memory, [row_of(await create(memory, Draft("key", "old")))], journal)
+        await create(memory, Draft("key", "new"))
+        reversal = await _undo_after_a_look(memory, journal, on_conflict, "key exists", "changed")
+        assert dict(reversal.renamed) == ({"key": "key (restored)"} if renames else {})
+        found = {entry.key: entry.content for entry in await memory.list() if entry.key.startswith("key")}
+        assert found == ({"key": "new", "key (restored)": "old"} if renames else {"key": "old"})
+
+    async def test_a_long_removal_can_be_stopped_and_a_long_undo_too(self, memory: Memory) -> None:
+        several = 600  # More rows than any backend changes at once.
+        others = {version.id for version in await versions(memory, EVERYTHING)}
+        await self.fill(memory, numbered(several))
+        shown = [version for version in await versions(memory, EVERYTHING) if version.id not in others]
+        before, journal, undone = await restorable(memory), JournalRecorder(), JournalRecorder()
+        removal = await delete(memory, shown, journal, on_progress=lambda done: False)
+        assert removal.cancelled
+        assert 0 < removal.written == len(journal.memories) < several
+        assert await memory.count() == before.total() - removal.written
+        rest = await delete(memory, shown[removal.written :], journal)
+        assert removal.written + rest.written == several
+        reversal = await undo(memory, journal.changes[::-1], undone, on_conflict="skip", on_progress=lambda done: False)
+        assert reversal.cancelled
+        assert 0 < reversal.done < several
+        await undo(memory, journal.changes[::-1], undone)
+        assert await restorable(memory) == before
+
+
+def _refuse() -> None:
+    raise Refused("The disk is full.")
+
+
+async def _undo_after_a_look(
+    memory: Memory, journal: JournalRecorder, on_conflict: OnConflict, *reasons: str
+) -> ApplyResult:
+    """Undo what was journaled; to refuse it, or a dry run, shows the conflict and does nothing."""
+    state, changes = await state_of(memory), journal.changes[::-1]
+    refused = await undo(memory, changes)
+    (conflict,) = refused.conflicts
+    assert (refused.written, conflict.reason in reasons) == (0, True)
+    shown = await undo(memory, changes, on_conflict=on_conflict, dry_run=True)
+    assert [other.words for other in shown.conflicts] == [conflict.words]
+    assert await state_of(memory) == state
+    reversal = await undo(memory, changes, on_conflict=on_conflict)
+    assert (shown.written, shown.renamed) == (reversal.done, reversal.renamed)
+    assert set(shown.notes) <= set(reversal.notes)
+    return reversal
+
+
+class Canceller:
+    """Cancels what it runs, from another thread, which goes on only when that has arrived."""
+
+    async def run(self, deed: Coroutine[Any, Any, Any]) -> None:
+        """Run it to its end, which is its own or that of being cancelled."""
+        self._loop, self._task = asyncio.get_running_loop(), asyncio.ensure_future(deed)
+        await ended(self._task)
+
+    def cancel(self) -> None:
+        """Cancel it."""
+        arrived = threading.Event()
+        self._loop.call_soon_threadsafe(self._task.cancel)
+        self._loop.call_soon_threadsafe(arrived.set)
+        assert arrived.wait(PATIENCE_SECONDS), "the event loop is held up"
+
+
+async def ended(task: asyncio.Future[Any]) -> None:
+    """Wait for the end of a task that may have been cancelled."""
+    try:
+        await task
+    except (asyncio.CancelledError, SearchInterrupted):
+        assert task.done()
+
+
+class NeighbourContract(Contract):
+    """Tests that each take an open `memory` that may be written, and make a neighbour of it by `another`."""
+
+    async def another(self, memory: Memory) -> Memory:
+        """A second open object on the same store, as another process has one; the test closes it.
+
+        A store that is in one object is its own neighbour: then this is `memory` itself, as it is here.
+        """
+        return memory
+
+    async def test_what_both_store_at_once_all_arrives(self, memory: Memory) -> None:
+        async with self._neighbour(memory) as other:
+            count = await memory.count()
+            drafts = [
+                create(writer, Draft(f"{name} {number}", f"content of {name} {number}"))
+                for number in range(_EACH)
+                for name, writer in (("mine", memory), ("theirs", other))
+            ]
+            await asyncio.gather(*drafts)
+            for reader in (memory, other):
+                contents = [entry.content for entry in await reader.list() if "content of " in entry.content]
+                assert len({*contents}) == len(contents) == await reader.count() - count == 2 * _EACH
+
+    async def test_of_two_edits_of_one_state_the_second_is_a_conflict(self, memory: Memory) -> None:
+        if why_fixed(memory, "content"):
+            return  # Contents cannot be edited.
+        async with self._neighbour(memory) as other:
+            row = row_of(await create(memory, Draft("shared", "first")))
+            edits = (edit(memory, row, {"content": "by me"}), edit(other, row, {"content": "by them"}))
+            done = await asyncio.gather(*edits)
+            first, second = sorted(done, key=lambda result: result.conflict_count)
+            assert obstacle_of(second, "changed").entry().content == row_of(first).entry().content
+            for reader in (memory, other):
+                contents = [entry.content for entry in await reader.list()]
+                assert sum(content.endswith(("by me", "by them")) for content in contents) == 1
+
+    async def test_what_a_neighbour_writes_before_the_write_is_not_lost(self, memory: Memory) -> None:
+        if why_fixed(memory, "content") or "atomic" in memory.why_not:
+            return  # Contents cannot be edited, or the store cannot compare and write in one step.
+        async with self._neighbour(memory) as other:
+            row = row_of(await create(memory, Draft("shared", "first")))
+            loop, begun = asyncio.get_running_loop(), list[Future[ApplyResult]]()
+
+            def write() -> None:
+                if not begun:
+                    theirs = edit(other, row, {"content": "theirs"})
+                    begun.append(asyncio.run_coroutine_threadsafe(theirs, loop))
+
+            deleted = await delete(memory, [row], JournalRecorder(write))
+            edited = await asyncio.wrap_future(begun[0])
+            assert (deleted.written, edited.written) in ((0, 1), (1, 0))
+            contents = [entry.content for entry in await other.list() if entry.content in ("first", "theirs")]
+            assert contents == ["theirs"] * edited.written
+
+    async def test_of_two_stores_of_one_new_key_one_is_a_conflict(self, memory: Memory) -> None:
+        if why_fixed(memory, "key"):
+            return  # Memories have no keys of their own.
+        async with self._neighbour(memory) as other:
+            count = await memory.count()
+            drafts = (create(memory, Draft("same key", "a")), create(other, Draft("same key", "b")))
+            done = await asyncio.gather(*drafts)
+            assert sorted(result.written for result in done) == [0, 1]
+            assert [conflict.reason for result in done for conflict in result.conflicts] == ["key exists"]
+            assert await other.count() == count + 1
+
+    async def test_rows_both_remove_go_once(self, memory: Memory) -> None:
+        async with self._neighbour(memory) as other:
+            for number in range(_EACH):
+                await create(memory, Draft(f"both {number}", f"both content {number}"))
+            count, shown = await memory.count(), await versions(memory, EVERYTHING)
+            mine, theirs = JournalRecorder(), JournalRecorder()
+            done = await asyncio.gather(delete(memory, shown, mine), delete(other, shown, theirs))
+            assert (sum(result.written for result in done), await other.count()) == (count, 0)
+            for journal in (mine, theirs):
+                await undo(memory, journal.changes[::-1])
+            assert await other.count() == count
+
+    async def test_a_pass_or_a_search_that_is_cancelled_ends_and_the_store_answers(self, memory: Memory) -> None:
+        await self.fill(memory, numbered(_CANCELLED))
+        canceller, seen = Canceller(), list[str]()
+        search = partial(recalled, memory, "bulk content 00007", memory.about.newest_version or NEWEST)
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await canceller.run(memory.scan(lambda row: canceller.cancel()))
+            await memory.scan(lambda row: seen.append(row.id))
+            assert len(seen) == await memory.count()
+            wanted, task = ids(await search()), asyncio.ensure_future(search())
+            await asyncio.sleep(0)
+            task.cancel()
+            await ended(task)
+            assert ids(await search()) == wanted
+
+    async def test_a_removal_that_is_cancelled_can_be_undone(self, memory: Memory) -> None:
+        await self.fill(memory, numbered(_CANCELLED))
+        before, everything, canceller = await restorable(memory), await state_of(memory), Canceller()
+        journal = JournalRecorder(canceller.cancel)
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await canceller.run(delete(memory, await versions(memory, EVERYTHING), journal))
+            left = {content for _, content, *_ in await state_of(memory)}
+            removed = {content for _, content, *_ in everything} - left
+            assert removed <= {change.row.entry().content for change in journal.memories}
+            await undo(memory, journal.changes[::-1])
+        assert await restorable(memory) == before
+
+    @asynccontextmanager
+    async def _neighbour(self, memory: Memory) -> AsyncIterator[Memory]:
+        other = await self.another(memory)
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                yield other
+        finally:
+            if other is not memory:
+                await other.close()
