@@ -14,9 +14,9 @@ from typing import Any
 from support.test_embedder import embed
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.decide import store_recall
 from zeroclaw_tui.scoring.evidence import StoreRecall
-from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
-from zeroclaw_tui.testing.tools import recall_of
+from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial, profile_for
 
 FOLDER = Path(os.environ.get("ZEROCLAW_FIXTURES") or Path(__file__).parents[1] / "data" / "zeroclaw")
 DATABASES = {"none": "brain.db", "hash:64": "brain.db", "dense:64": "brain_dense.db"}
@@ -67,7 +67,8 @@ async def recalled(memory: Memory, version: str, run: dict[str, Any]) -> StoreRe
     """A recorded recall, made again."""
     embedder = run.get("embed") or "none"
     vector = None if embedder == "none" else embed(embedder, run["query"])
-    return await recall_of(memory, request_of(run), profile_for(version), settings_of(run), vector)
+    trial = Trial(request_of(run), profile_for(version), settings_of(run))
+    return store_recall(await memory.search(trial, vector), trial)
 
 
 def settings_of(run: dict[str, Any]) -> ScoringSettings:

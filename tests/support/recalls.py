@@ -8,9 +8,9 @@ import numpy as np
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.decide import store_recall
 from zeroclaw_tui.scoring.evidence import StoreRecall
-from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, profile_for
-from zeroclaw_tui.testing.tools import recall_of
+from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, Trial, profile_for
 
 
 async def recalled(
@@ -23,8 +23,8 @@ async def recalled(
     **request: Any,
 ) -> StoreRecall:
     """The recall of an open store by the rules of a version; `request` has further fields of the request."""
-    asked = RecallRequest(query, **request)
-    return await recall_of(memory, asked, profile_for(version), settings or ScoringSettings(), vector)
+    trial = Trial(RecallRequest(query, **request), profile_for(version), settings or ScoringSettings())
+    return store_recall(await memory.search(trial, vector), trial)
 
 
 def keys(found: StoreRecall) -> list[str]:

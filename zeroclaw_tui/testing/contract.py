@@ -28,10 +28,10 @@ from zeroclaw_tui.memory.query import (
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.statistics import FACET_FIELDS, STATISTICS_FIELDS
 from zeroclaw_tui.scoring.answer import answer
-from zeroclaw_tui.scoring.decide import decide, serves
+from zeroclaw_tui.scoring.decide import decide, serves, store_recall
 from zeroclaw_tui.scoring.profiles import LANDMARKS, NEWEST, ScoringSettings, Trial, profile_for
 from zeroclaw_tui.testing.samples import NOW, sample_entries
-from zeroclaw_tui.testing.tools import Contract, entries_of, fill, handles_of, raises, recall_of
+from zeroclaw_tui.testing.tools import Contract, entries_of, fill, handles_of, raises
 
 _ORDERS = tuple(Sort(field, descending) for field in SortField for descending in (True, False))
 _COUNTED = tuple(dict.fromkeys((*FACET_FIELDS, *STATISTICS_FIELDS)))
@@ -136,9 +136,9 @@ class MemoryContract(Contract):
             scores = [scored.score for scored in ranked if scored.score is not None]
             assert scores == sorted(scores, reverse=True)
             assert {str(scored.entry.handle) for scored in ranked} <= handles
-            found = await recall_of(memory, RecallRequest(query), profile, ScoringSettings())
-            assert [scored.entry.handle for scored in found.entries] == [scored.entry.handle for scored in ranked]
-            assert [scored.score for scored in found.entries] == [scored.score for scored in ranked]
+            trial = Trial(RecallRequest(query), profile, ScoringSettings())
+            found = store_recall(await memory.search(trial), trial).entries
+            assert [(one.entry.handle, one.score) for one in found] == [(one.entry.handle, one.score) for one in ranked]
 
     async def test_recall_finds_nothing_for_words_nobody_wrote(self, memory: Memory) -> None:
         assert len(await memory.recall("\x00", 5)) <= 5
@@ -154,30 +154,26 @@ class MemoryContract(Contract):
         assert health.ok
         assert all((health.summary, health.facts, memory.name, memory.about.location))
 
-    async def test_each_row_is_shown_once_whole_in_the_order_of_storing(self, memory: Memory) -> None:
-        shown: list[Row] = []
+    async def test_a_scan_shows_each_row_whole_in_the_order_of_storing_until_an_error(self, memory: Memory) -> None:
+        shown, seen, expected = list[Row](), list[Row](), await versions(memory, EVERYTHING)
+        wanted = MemoryFilter(category=(expected[0].category,))
+        await memory.scan(seen.append, wanted)
+        assert [memory.stamp_of(row) for row in seen] == await versions(memory, wanted)
+
+        def refuse(row: Row) -> None:
+            seen.append(row)
+            raise Refused("enough")
+
+        seen.clear()
+        await raises(memory.scan(refuse), Refused)
+        assert len(seen) == 1
         await memory.scan(shown.append)
-        expected = await versions(memory, EVERYTHING)
         assert [memory.stamp_of(row) for row in shown] == expected
         whole = [await whole_entry(memory, stamp.handle) for stamp in expected]
         assert [row.entry().content for row in shown] == [entry.content for entry in whole]
         stored = await memory.rows(Query(ROWS, handles=[stamp.handle for stamp in expected]))
         no_id = "00000000-0000-4000-8000-000000000000"
         assert stored == await memory.rows(Query(ROWS, ids=[*(stamp.id for stamp in expected), no_id]))
-
-    async def test_a_scan_shows_what_a_filter_selects_and_ends_with_an_error(self, memory: Memory) -> None:
-        shown: list[str] = []
-        wanted = MemoryFilter(category=((await versions(memory, EVERYTHING))[0].category,))
-        await memory.scan(lambda row: shown.append(row.id), wanted)
-        assert shown == [stamp.id for stamp in await versions(memory, wanted)]
-
-        def refuse(row: Row) -> None:
-            shown.append(row.id)
-            raise Refused("enough")
-
-        shown.clear()
-        await raises(memory.scan(refuse), Refused)
-        assert len(shown) == 1
 
     async def test_reading_changes_nothing(self, memory: Memory) -> None:
         before = (await memory.count(), await memory.version())
@@ -195,7 +191,7 @@ class MemoryContract(Contract):
                 for asked in (replace(request, limit=limit) for limit in (1, 2, 10)):
                     trial = Trial(asked, profile, numbers)
                     assert serves([evidence], trial)
-                    found, decision = await recall_of(memory, asked, profile, numbers), decide([evidence], trial)
+                    found, decision = store_recall(await memory.search(trial), trial), decide([evidence], trial)
                     rows = {entry.handle: entry for entry in await memory.rows(Query(ENTRIES, handles=decision.wanted))}
                     decided = answer(decision, rows)
                     unjudged = [replace(one, decayed=None, injected=False, stop=None) for one in decided.results]
@@ -206,8 +202,8 @@ class MemoryContract(Contract):
 def _filters(rows: Sequence[MemoryEntry], memory: Memory) -> list[MemoryFilter]:
     categories = sorted({row.category for row in rows})
     moments = ["2026-10-20T00:00:00+00:00", "2026-11-10T06:30:00+02:00", "2026-11-15"]
-    found = [MemoryFilter(category=(category,)) for category in categories]
-    found += [MemoryFilter(category=tuple(categories[:2])), MemoryFilter(category=("no such category",))]
+    found = [MemoryFilter(category=(category,)) for category in (*categories, "no such category")]
+    found += [MemoryFilter(category=tuple(categories[:2])), MemoryFilter(agent=("no such agent",))]
     found += [MemoryFilter(newer_than=limit) for limit in moments]
     found += [MemoryFilter(older_than=moments[1], newer_than=moments[0])]
     texts = ("rust", "RUST", "花生", "É", "the KEY", "%", "_", "'", "\\", "[/markup]", "no such text", "the very end")

@@ -37,11 +37,10 @@ _TEXTS: tuple[tuple[str, str, str, str | None], ...] = (
 
 def sample_entries() -> tuple[MemoryEntry, ...]:
     """The samples, oldest first, two days apart; times are in UTC with nine digits of fraction."""
-    return tuple(_entry(number, *text) for number, text in enumerate(_TEXTS))
-
-
-def _entry(number: int, key: str, content: str, category: str, session_id: str | None) -> MemoryEntry:
-    moment = NOW - timedelta(days=2 * (len(_TEXTS) - number), hours=number % 5)
-    written = f"{moment:%Y-%m-%dT%H:%M:%S}.{number:09d}+00:00"
-    name = str(uuid.uuid5(uuid.NAMESPACE_URL, f"zeroclaw-tui/sample/{number}"))
-    return MemoryEntry(name, key, content, category, written, updated_at=written, session_id=session_id)
+    entries: list[MemoryEntry] = []
+    for number, (key, content, category, session_id) in enumerate(_TEXTS):
+        moment = NOW - timedelta(days=2 * (len(_TEXTS) - number), hours=number % 5)
+        at = f"{moment:%Y-%m-%dT%H:%M:%S}.{number:09d}+00:00"
+        name = str(uuid.uuid5(uuid.NAMESPACE_URL, f"zeroclaw-tui/sample/{number}"))
+        entries.append(MemoryEntry(name, key, content, category, at, updated_at=at, session_id=session_id))
+    return tuple(entries)

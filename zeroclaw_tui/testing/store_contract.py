@@ -278,10 +278,6 @@ class CapabilityContract(Contract):
                 assert (why_fixed(memory, name) or "") in error.message
         assert (journal.changes, await state_of(memory)) == ([], before)
 
-    async def test_a_store_without_agents_has_memories_of_none(self, memory: Memory) -> None:
-        if "agents" in memory.why_not:
-            assert len(await handles_of(memory, MemoryFilter(agent=("no such agent",)), Sort())) == 0
-
     async def test_a_read_only_store_refuses_every_write_with_a_reason(self, memory: Memory) -> None:
         if "write" not in memory.why_not:
             return  # The store takes writes.

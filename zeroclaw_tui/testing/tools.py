@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, S
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.memory.change import (
@@ -25,22 +25,13 @@ from zeroclaw_tui.memory.change import (
     RowChange,
     RowVersion,
     Value,
-    Vector,
     undoing,
 )
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import InspectorError, Refused
+from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.query import ENTRIES, EVERYTHING, HANDLES, OLDEST_STORED, MemoryFilter, Query, Sort
-from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.decide import store_recall
-from zeroclaw_tui.scoring.evidence import StoreRecall
-from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings, Trial
-
-if TYPE_CHECKING:
-    import numpy as np
 
 Kind = TypeVar("Kind", bound=InspectorError)
-Test = Callable[..., Coroutine[Any, Any, None]]
 PATIENCE_SECONDS = 30.0
 """Longer than any verb over a few rows may take; what hangs fails here and not never."""
 
@@ -69,7 +60,7 @@ class Contract:
                 setattr(cls, name, _run_by_itself(test))
 
 
-def _run_by_itself(test: Test) -> Callable[[Contract, Path], None]:
+def _run_by_itself(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[[Contract, Path], None]:
     """The same test as a plain function of a folder, whatever plug-ins the test runner has."""
 
     async def run_with_new_memory(contract: Contract, folder: Path) -> None:
@@ -94,14 +85,10 @@ def _run_by_itself(test: Test) -> Callable[[Contract, Path], None]:
 
 
 class JournalRecorder(Journal):
-    """What was journaled, numbered as a trash would; with `fails` nothing can be journaled.
-
-    `then` is called after each record, on the thread that records.
-    """
+    """What was journaled, numbered as a trash would; `then` is called after each record, on the same thread."""
 
     def __init__(self, then: Callable[[], object] = lambda: None) -> None:
         self.changes: list[RowChange] = []
-        self.fails = False
         self._last = 0
         self._then = then
 
@@ -111,8 +98,6 @@ class JournalRecorder(Journal):
         return [change for change in self.changes if change.row.table == MEMORIES]
 
     def record(self, changes: Sequence[RowChange]) -> None:
-        if self.fails:
-            raise Refused("The disk is full.")
         numbers = itertools.count(len(self.changes) + 1)
         self.changes += [RowChange(one.before, one.after, next(numbers), one.reverses) for one in changes]
         self._last = len(changes)
@@ -123,18 +108,6 @@ class JournalRecorder(Journal):
         self._last = 0
 
 
-async def recall_of(
-    memory: Memory,
-    request: RecallRequest,
-    profile: ScoringProfile,
-    settings: ScoringSettings,
-    vector: np.ndarray | None = None,
-) -> StoreRecall:
-    """The store's own recall, decided from its evidence."""
-    trial = Trial(request, profile, settings)
-    return store_recall(await memory.search(trial, vector), trial)
-
-
 async def create(memory: Memory, draft: Draft, journal: Journal | None = None, *, replace: bool = False) -> ApplyResult:
     """Store a new memory; with `replace` in place of one of that key."""
     policy: OnConflict = "overwrite" if replace else "refuse"
@@ -142,15 +115,10 @@ async def create(memory: Memory, draft: Draft, journal: Journal | None = None, *
 
 
 async def edit(
-    memory: Memory,
-    row: Row | RowVersion,
-    values: Mapping[str, Value],
-    journal: Journal | None = None,
-    *,
-    vector: Vector | None = None,
+    memory: Memory, row: Row | RowVersion, values: Mapping[str, Value], journal: Journal | None = None, **options: Any
 ) -> ApplyResult:
-    """Change values of a memory."""
-    changes = [Change(row, Edit(values, vector))]
+    """Change values of a memory; `options` may have the vector of the new content."""
+    changes = [Change(row, Edit(values, **options))]
     return await memory.apply(changes, journal or JournalRecorder(), on_conflict="refuse")
 
 
@@ -215,8 +183,8 @@ def row_of(result: ApplyResult) -> Row:
 
 def obstacle_of(result: ApplyResult, reason: str) -> Row:
     """The row that a refused change met; nothing was written."""
-    assert (result.written, [conflict.reason for conflict in result.conflicts]) == (0, [reason])
-    conflict = result.conflicts[0]
+    (conflict,) = result.conflicts
+    assert (result.written, conflict.reason) == (0, reason)
     assert conflict.existing is not None
     return conflict.existing
 

@@ -47,6 +47,7 @@ def filled(postgres):
         place.fill(form, schema=form)
     place.make_table("agents", SCHEMA, TABLE)
     place.fill("agents", schema=SCHEMA, table=TABLE)
+    place.run(f"""UPDATE "{SCHEMA}"."{TABLE}" SET embedding = '[1,2,3]' WHERE length(content) > 40""")
     return place
 
 

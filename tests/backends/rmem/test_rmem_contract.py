@@ -11,12 +11,11 @@ from support.rmem_file import vector, with_contents
 from zeroclaw_tui.backends.rmem import RMemMemory
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.answer import answer
-from zeroclaw_tui.scoring.decide import decide, serves
+from zeroclaw_tui.scoring.decide import decide, serves, store_recall
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, Trial, profile_for
 from zeroclaw_tui.testing.contract import MemoryContract
 from zeroclaw_tui.testing.samples import sample_entries
 from zeroclaw_tui.testing.store_contract import CapabilityContract
-from zeroclaw_tui.testing.tools import recall_of
 
 ARCHIVED, RELATION = "An earlier text of the twin", "Mila sells Honey"
 
@@ -52,7 +51,7 @@ class TestReading(MemoryContract):
                 trial = Trial(request, profile, numbers)
                 evidence = await memory.search(trial, deep=True)
                 decided = answer(decide([evidence], trial), {})
-                assert list(decided.results) == list((await recall_of(memory, request, profile, numbers)).entries)
+                assert list(decided.results) == list(store_recall(await memory.search(trial), trial).entries)
                 other = Trial(RecallRequest(query, limit + 1, layer="store"), profile, numbers)
                 assert not serves([evidence], other)
 
