@@ -20,7 +20,7 @@ async def test_a_plan_has_what_the_filter_selects_and_counts_the_superseded_ones
 
 
 def version(number: int, category: str, timestamp: str = "") -> RowVersion:
-    return RowVersion(f"id{number}", "state", category=category, size=1024, timestamp=timestamp)
+    return RowVersion(f"id{number}", "key", "", category, timestamp, size=1024)
 
 
 def test_a_plan_names_the_largest_categories_the_ages_and_the_size():

@@ -111,7 +111,7 @@ async def test_where_compacting_fails_the_store_is_open_again(tmp_path: Path, mo
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch) -> list[ReindexPlan]:
     """Making vectors asks no server; gives the plans that were carried out."""
-    stamps = [RowVersion(f"id-{number}", "") for number in range(1204)]
+    stamps = [RowVersion(f"id-{number}", "", "", "core", "") for number in range(1204)]
     plan = ReindexPlan(
         tuple(stamps[:1180]), tuple(stamps[1180:]), 482_000, 120_500, "text-embedding-3-small", True, "openai"
     )

@@ -230,9 +230,7 @@ class Memory(ABC):
 
     def stamp_of(self, row: Row) -> RowVersion:
         """The version of a row that `scan` showed, as a query for VERSIONS gives it; the store is not asked."""
-        from zeroclaw_tui.memory.change import RowVersion
-
-        return RowVersion.of(row.entry())
+        return row.entry().version(row.fingerprint)
 
     async def as_stored(self, rows: Sequence[Row]) -> Sequence[Row]:
         """Return rows of any store as this one would have them after writing them; nothing is read or written.

@@ -72,7 +72,7 @@ def _new_key(after: Row | Draft | Edit, key: str) -> str:
 
 
 def _row(row: RowVersion | Row) -> Row:
-    return row if isinstance(row, Row) else row.as_row()
+    return row if isinstance(row, Row) else Row.of(row)
 
 
 class Batch:

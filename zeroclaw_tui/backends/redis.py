@@ -293,9 +293,6 @@ class RedisMemory(ReloadedMemory[Loaded]):
         found = StoreRecall(tuple(entries), self.name, "found or not", tuple(ignored_parts(request, WHY_NOT)))
         return own_evidence(trial, found, depth)
 
-    def stamp_of(self, row: Row) -> RowVersion:
-        return RowVersion.of(row.entry(), row.fingerprint)
-
     async def _with_writer(self, work: Work[T], *, permanently: bool = False) -> T:
         with self._asking():
             return await super()._with_writer(work)

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, EDITABLE, Handle, MemoryEntry, column_text
 from zeroclaw_tui.memory.errors import Refused, UsageError
@@ -129,48 +129,9 @@ OnConflict = Literal["refuse", "skip", "overwrite", "rename"]
 replace it, or write the new row under another key."""
 
 
-@dataclass(frozen=True, slots=True)
-class RowVersion:
-    """The version of a row: a change is written only if the row still has this state.
-
-    `state` is a text of the backend's own. The rest is what a plan counts; `size` is the content's length in bytes.
-    """
-
-    id: str
-    state: str
-    key: str = ""
-    category: str = ""
-    size: int = 0
-    timestamp: str = ""
-    updated_at: str = ""
-    agent: str | None = None
-    handle: Handle = ""
-    dated: str | None = None
-
-    @classmethod
-    def of(cls, entry: MemoryEntry, state: str | None = None) -> RowVersion:
-        """The version of a memory with its full content; its state is the row's fingerprint unless it is given."""
-        return cls(
-            id=entry.id,
-            state=Row.of(entry).fingerprint if state is None else state,
-            key=entry.key,
-            category=entry.category,
-            size=entry.size,
-            timestamp=entry.timestamp,
-            updated_at=entry.updated_at or "",
-            agent=entry.agent,
-            handle=entry.handle,
-        )
-
-    @property
-    def when(self) -> str:
-        """What its age counts from, as a memory has it."""
-        return self.timestamp if self.dated is None else self.dated
-
-    def as_row(self) -> Row:
-        """What is known of the row."""
-        values = {"key": self.key, "content": "", "category": self.category, "created_at": self.timestamp}
-        return Row(self.id, values, self.handle, self.agent)
+RowVersion: TypeAlias = MemoryEntry
+"""The version of a row: a memory with a `state`, and without its content. A change is written only if the row still has
+this state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,8 +231,7 @@ def undoing(change: RowChange) -> list[Change]:
     """What undoes a journaled change; two changes where one row took the place of another."""
     before, after = change.before, change.after
     if after is not None and change.after_state is not None:
-        version = RowVersion(after.id, change.after_state, after.key, agent=after.agent, handle=after.handle or "")
-        return [Change(version, before, change.number)]
+        return [Change(after.entry().version(change.after_state), before, change.number)]
     if before is not None and after is not None and before.id != after.id:
         return [Change(after, None), Change(None, before, change.number)]
     return [Change(after, before, change.number)]

@@ -58,6 +58,8 @@ class MemoryEntry:
     withheld: str | None = None
     dated: str | None = None
     """In place of a `timestamp` that is only a file's name: the day in that name, YYYY-MM-DD, "" where it has none."""
+    state: str = ""
+    """In the version of a row: what the row is compared by before it is changed, a text of the backend's own."""
 
     def __post_init__(self) -> None:
         if self.handle == "":
@@ -112,6 +114,10 @@ class MemoryEntry:
     def whole(self, content: str) -> MemoryEntry:
         """The same entry with its full content."""
         return replace(self, content=content, size=len(content.encode("utf-8", "surrogatepass")), is_excerpt=False)
+
+    def version(self, state: str) -> MemoryEntry:
+        """The same entry as the version of its row, which has no content."""
+        return replace(self, content="", state=state)
 
     def excerpt(self) -> MemoryEntry:
         """The same entry with the first EXCERPT characters of its content; itself where that is all of it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -123,17 +123,8 @@ class NoteFile:
 
 def version_of_line(entry: MemoryEntry) -> RowVersion:
     """The version of a line; its state is a hash of file and content, and found under another number too."""
-    return RowVersion(
-        id=entry.id,
-        state=_state(str(entry.handle).rpartition(":")[0], entry.content),
-        key=entry.key,
-        category=entry.category,
-        size=entry.size,
-        timestamp=entry.timestamp,
-        agent=entry.agent,
-        handle=entry.handle,
-        dated=date_of_note(f"{entry.timestamp}.md"),
-    )
+    state = _state(str(entry.handle).rpartition(":")[0], entry.content)
+    return replace(entry.version(state), dated=date_of_note(f"{entry.timestamp}.md"))
 
 
 def _state(label: str, content: str) -> str:

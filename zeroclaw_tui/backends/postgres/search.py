@@ -161,7 +161,7 @@ async def _ranked(
 ) -> list[ScoredEntry]:
     """The memories of a statement with their score, in an order."""
     table = select.table
-    columns = f"{table.entry_columns(excerpt=False)}, {score} AS recall_score"
+    columns = f"{table.entry_columns()}, {score} AS recall_score"
     statement = select.statement(columns, f"ORDER BY {order} LIMIT {select.place(limit)}")
     records = await connections.fetch(statement, select.values, seconds=PASS_SECONDS)
     return [

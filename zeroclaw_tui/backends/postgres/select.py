@@ -10,6 +10,7 @@ from uuid import UUID
 from zeroclaw_tui.backends.matching import plain_text
 from zeroclaw_tui.backends.postgres.table import Table, can_hold
 from zeroclaw_tui.backends.sql.select import SORTED_CHARACTERS, Select, first_value
+from zeroclaw_tui.memory.entry import EXCERPT
 from zeroclaw_tui.memory.query import EVERYTHING, MemoryFilter, Query, Sort, SortField
 from zeroclaw_tui.memory.statistics import QUARTER_SECONDS
 
@@ -47,8 +48,10 @@ class PostgresSelect(Select):
                 return "m.id::text", first_value
             case "version":
                 return table.version_columns, table.version_from
+            case "excerpt":
+                return table.entry_columns(f"left(m.content, {EXCERPT})"), table.entry_from
             case _:
-                return table.entry_columns(excerpt=read == "excerpt"), table.entry_from
+                return table.entry_columns(), table.entry_from
 
     def place(self, value: Any) -> str:
         # Every place names its type, so that the server has nothing to guess and the driver nothing to look up.

@@ -39,7 +39,7 @@ from zeroclaw_tui.backends.sql.select import Select
 from zeroclaw_tui.backends.sql.store import SqlMemory
 from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.config.memory_config import MemoryConfig, shown
-from zeroclaw_tui.memory.change import Row, See
+from zeroclaw_tui.memory.change import Row, RowVersion, See
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, Refused, UsageError
 from zeroclaw_tui.memory.query import EVERYTHING, MemoryFilter
@@ -233,7 +233,8 @@ class PostgresMemory(SqlMemory):
     async def agent_aliases(self) -> Mapping[str, str]:
         return self.table.agents
 
-    state_of = staticmethod(state_of)
+    def stamp_of(self, row: Row) -> RowVersion:
+        return row.entry().version(state_of(row))
 
     async def near(self, to: MemoryEntry | np.ndarray | str, limit: int) -> Near | None:
         """By pgvector's cosine, or by the words."""

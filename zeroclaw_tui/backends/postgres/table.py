@@ -163,15 +163,14 @@ class Table:
             *(f"m.{name}::text AS {name}" if self.has(name) else f"NULL::text AS {name}" for name in names),
         ]
 
-    def entry_columns(self, *, excerpt: bool) -> str:
-        """The select list of a memory, without its vector.
+    def entry_columns(self, content: str = "m.content") -> str:
+        """The select list of a memory, without its vector; `content` is what is read as its content.
 
         Every value comes as text, number or null, so that no type has to be looked up.
         """
         dimensions = "NULL::integer"
         if self.keeps_vectors:
             dimensions = f"CASE WHEN embedding IS NOT NULL THEN {self.dimensions:d} END"
-        content = f"left(m.content, {EXCERPT})" if excerpt else "m.content"
         columns = self._columns("session_id", "namespace", "importance", "agent_id")
         return ", ".join([*columns, f"{dimensions} AS dimensions", f"{content}::text AS content"])
 
@@ -183,7 +182,7 @@ class Table:
         timestamp = rfc3339(created) or ""
         return MemoryEntry(
             memory_id,
-            key,
+            key or "",
             content,
             self.category_of(category) if self.is_tutorial else category or "",
             timestamp,
@@ -194,29 +193,21 @@ class Table:
             agent=self.agents.get(owner, owner),
             embedding_dimensions=dimensions,
             handle=memory_id,
-            size=size,
+            size=size or 0,
             is_excerpt=len(content) == EXCERPT and len(content.encode()) < size,
         )
 
     @property
     def version_columns(self) -> str:
         """The columns for `version_from`."""
-        return ", ".join([*self._columns("session_id", "agent_id"), f"{_DIGEST} AS digest"])
+        columns = self.entry_columns("''")
+        return f"{columns}, {_DIGEST} AS digest"
 
     def version_from(self, record: Mapping[str, Any]) -> RowVersion:
         """The version of a row, of a record with `version_columns`."""
-        category, updated = self.category_of(record["category"]), rfc3339(record["updated_at"])
-        return RowVersion(
-            id=record["id"],
-            state=_state(updated, record["key"], category, record["session_id"], record["digest"]),
-            key=record["key"] or "",
-            category=category,
-            size=record["size"] or 0,
-            timestamp=rfc3339(record["created_at"]) or "",
-            updated_at=updated or "",
-            agent=self.agents.get(record["agent_id"], record["agent_id"]),
-            handle=record["id"],
-        )
+        entry = self.entry_from(record)
+        state = _state(entry.updated_at, record["key"], entry.category, entry.session_id, record["digest"])
+        return entry.version(state)
 
     @property
     def stored_columns(self) -> str:

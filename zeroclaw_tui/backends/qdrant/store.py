@@ -483,7 +483,7 @@ class QdrantMemory(SearchedMemory, ReloadedMemory[Loaded]):
             return await super().rows(query)
         # A version needs no vector, and only the server has vectors.
         entries = await self._find_entries(query)
-        found: Any = [RowVersion.of(entry) for entry in entries]
+        found: Any = [entry.version(Row.of(entry).fingerprint) for entry in entries]
         return found  # type: ignore[no-any-return]
 
     async def _find_entries(self, query: Query[Any]) -> Sequence[MemoryEntry]:
@@ -515,7 +515,8 @@ class QdrantMemory(SearchedMemory, ReloadedMemory[Loaded]):
             return Counts(await self._client.count_points(conditions))
 
     def stamp_of(self, row: Row) -> RowVersion:
-        return RowVersion.of(self._entry(row))
+        entry = self._entry(row)
+        return entry.version(Row.of(entry).fingerprint)
 
     async def as_stored(self, rows: Sequence[Row]) -> Sequence[Row]:
         check_writable(self)

@@ -15,7 +15,7 @@ from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.memory.query import EVERYTHING, HANDLES, MemoryFilter, Query, Superseded
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.memory.change import Row, RowVersion
+    from zeroclaw_tui.memory.change import Row
     from zeroclaw_tui.memory.statistics import CountField, Counts
 
 T = TypeVar("T")
@@ -106,13 +106,3 @@ class SqlMemory(RowMemory, SearchedMemory):
         groups = await self.fetch_records(select, counting.statement, tuple, takes_long=True)
         aliases = await self.agent_aliases() if "agent" in by else {}
         return await asyncio.to_thread(counting.counts, groups, aliases)
-
-    @staticmethod
-    @abstractmethod
-    def state_of(row: Row) -> str:
-        """The state in the version of a row."""
-
-    def stamp_of(self, row: Row) -> RowVersion:
-        from zeroclaw_tui.memory.change import RowVersion
-
-        return RowVersion.of(row.entry(), self.state_of(row))

@@ -17,15 +17,13 @@ from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.query import EVERYTHING, MemoryFilter, Query, Sort, SortField
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.memory.change import Row, RowVersion
+    from zeroclaw_tui.memory.change import Row
 
 _ENTRY = (
     "handle", "id", "key", "content", "size", "category", "created_at", "updated_at", "session_id", "namespace",
     "importance", "superseded_by", "kind", "pinned", "agent", "dimensions", "tenant_id",
 )  # fmt: skip
 """What is read for a memory; its handle is the rowid."""
-_VERSION = ("handle", "id", "key", "category", "created_at", "updated_at", "superseded_by", "size", "agent")
-"""What is read for the version of a row."""
 # octet_length() knows the size without reading the value, but SQLite has it only from 3.43 on.
 _SIZE = "octet_length({})" if sqlite3.sqlite_version_info >= (3, 43) else "length(CAST({} AS BLOB))"
 _MATCHES = "matches_pattern"
@@ -65,22 +63,21 @@ class SqliteSelect(Select):
             case "handle":
                 return "m.rowid", first_value
             case "version":
-                return self._list(_VERSION), _version_from
+                return self._list("NULL"), _version_from
             case "excerpt":
-                return self._list(_ENTRY, excerpt=True), lambda record: _entry_from(record).excerpt()
+                # Bytes, because substr() of a text ends at a NUL. A character has at most four of them.
+                content = f"substr(CAST(m.content AS BLOB), 1, {4 * EXCERPT + 1})"
+                return self._list(content), lambda record: _entry_from(record).excerpt()
             case _:
-                return self._list(_ENTRY), _entry_from
+                return self._list("m.content"), _entry_from
 
-    def _list(self, names: Sequence[str], *, excerpt: bool = False) -> str:
-        """The select list of these names, NULL for a column that is missing; the vector itself is never read."""
-        special = {"size": _SIZE.format("m.content"), "dimensions": "length(m.embedding) / 4"}
+    def _list(self, content: str) -> str:
+        """The select list of a memory, NULL for a column that is missing; the vector itself is never read."""
+        special = {"content": content, "size": _SIZE.format("m.content"), "dimensions": "length(m.embedding) / 4"}
         special["agent"] = self.column("agent_id") or "NULL"
         if self.schema.has_agents:
             special["agent"] = "coalesce((SELECT alias FROM agents WHERE agents.id = m.agent_id), m.agent_id)"
-        if excerpt:
-            # Bytes, because substr() of a text ends at a NUL. A character has at most four of them.
-            special["content"] = f"substr(CAST(m.content AS BLOB), 1, {4 * EXCERPT + 1})"
-        return ", ".join(special.get(name) or self.column(name) or "NULL" for name in names)
+        return ", ".join(special.get(name) or self.column(name) or "NULL" for name in _ENTRY)
 
     def place(self, value: Any) -> str:
         mark, ready = bound([value])
@@ -199,34 +196,20 @@ def _text_or_none(value: Any) -> str | None:
     return None if value is None else as_text(value)
 
 
-def _version_from(record: Sequence[Any]) -> RowVersion:
-    from zeroclaw_tui.memory.change import RowVersion
-
-    rowid, memory_id, key, category, created, updated, superseded, size, agent = record[: len(_VERSION)]
-    return RowVersion(
-        id=as_text(memory_id),
-        state=_state(updated, size or 0, superseded),
-        key=as_text(key),
-        category=as_text(category),
-        size=size or 0,
-        timestamp=as_text(created),
-        updated_at=as_text(updated),
-        agent=_text_or_none(agent),
-        handle=rowid,
-    )
+def _version_from(record: Sequence[Any]) -> MemoryEntry:
+    entry = _entry_from(record)
+    return entry.version(_state(entry))
 
 
 def state_of(row: Row) -> str:
     """The state in the version of this row."""
-    values = row.values
-    size = len(as_text(values["content"]).encode("utf-8", "surrogateescape"))
-    return _state(values.get("updated_at"), size, values.get("superseded_by"))
+    return _state(row.entry())
 
 
-def _state(updated: object, size: int, superseded: object) -> str:
+def _state(entry: MemoryEntry) -> str:
     """Every store of ZeroClaw's gives a new `updated_at`; only replacing a memory by another sets just that."""
-    state = f"{as_text(updated)} {size}"
-    return state if superseded is None else f"{state} {as_text(superseded)}"
+    state = f"{entry.updated_at or ''} {entry.size}"
+    return state if entry.superseded_by is None else f"{state} {entry.superseded_by}"
 
 
 @contextmanager

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.backends.sqlite.write import SqliteWriter
     from zeroclaw_tui.backends.writing import Work
     from zeroclaw_tui.config.memory_config import MemoryConfig
-    from zeroclaw_tui.memory.change import Row, See
+    from zeroclaw_tui.memory.change import Row, RowVersion, See
     from zeroclaw_tui.scoring.evidence import Evidence
     from zeroclaw_tui.scoring.neighbours import Near
     from zeroclaw_tui.scoring.profiles import Trial
@@ -224,7 +224,8 @@ class SqliteMemory(SqlMemory):
             return {}
         return {as_text(owner): as_text(alias) for owner, alias in await self._fetch("SELECT id, alias FROM agents")}
 
-    state_of = staticmethod(state_of)
+    def stamp_of(self, row: Row) -> RowVersion:
+        return row.entry().version(state_of(row))
 
     async def version(self) -> int | None:
         """Changes when another connection has written (SQLite's PRAGMA data_version), or put another file in place.
