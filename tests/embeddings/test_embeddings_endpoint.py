@@ -218,7 +218,7 @@ async def test_an_answer_that_is_no_vector_is_a_sentence(answer: bytes, part: st
 
 async def test_an_endpoint_that_hangs_fails_within_the_time_limit(clock: Clock) -> None:
     with serving(after(60.0, GOOD)) as endpoint:
-        failed = await failure(endpoint.base, clock, total_seconds=0.2)
+        failed = await failure(endpoint.base, clock, seconds=0.2)
     assert len(endpoint.requests) == 1
     assert "did not answer within 0.2 s" in failed.message
 

@@ -1,4 +1,4 @@
-"""Embedders, which turn texts into vectors: the one a config names, its errors, and what is said before a request."""
+"""The contract of embedders, which turn texts into vectors, their errors, and the one that a config names."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
 if TYPE_CHECKING:
     import numpy as np
 
+    from zeroclaw_tui.config.memory_config import EmbeddingConfig
 
-CUSTOM = "custom:"
-BASE_URLS = {"openai": "https://api.openai.com", "openrouter": "https://openrouter.ai/api/v1"}
+_CUSTOM = "custom:"
+_BASE_URLS = {"openai": "https://api.openai.com", "openrouter": "https://openrouter.ai/api/v1"}
+_PROVIDERS = "openai, openrouter or custom:<url>"
 _LONGEST_NAME = 80
 _CHARACTERS_PER_TOKEN = 4
 
@@ -35,7 +37,6 @@ class RetryPolicy(NamedTuple):
 class Embedder(ABC):
     """One embedding model. What is not abstract here is right for a model on this machine."""
 
-    name: str
     dimensions: int
     is_remote = False
     """Whether texts leave this machine."""
@@ -74,11 +75,9 @@ class Embedder(ABC):
 
 
 class WrongDimensionError(EmbeddingFailed):
-    """The endpoint sent a vector with another number of dimensions than the configured one."""
+    """The endpoint sent a vector with `found` dimensions, which is another number than the configured one."""
 
-    def __init__(self, message: str, *, hint: str, found: int) -> None:
-        super().__init__(message, hint=hint)
-        self.found = found
+    found = 0
 
 
 class ApiKeyError(EmbeddingFailed):
@@ -107,8 +106,7 @@ def request_sentence(host: str, model: str, texts: int, characters: int, *, is_q
     else:
         subject, leaving = "the query's vector" if is_query else "the vector of a text", "the text leaves"
     size = counted(max(1, estimate_tokens(characters)), "token")
-    shown = one_line(mask_secrets(model))[:_LONGEST_NAME]
-    return f"Asking {one_line(mask_secrets(host))} ({shown}) for {subject}: about {size}; {leaving} this machine."
+    return f"Asking {_shown(host)} ({_shown(model)}) for {subject}: about {size}; {leaving} this machine."
 
 
 def is_web_address(url: str) -> bool:
@@ -127,7 +125,7 @@ def endpoint_url(provider: str) -> str:
     As in every ZeroClaw version: a base that ends in /embeddings is the URL itself, a base with another path gets
     /embeddings, and a base without a path gets /v1/embeddings.
     """
-    base = (BASE_URLS.get(provider) or provider.removeprefix(CUSTOM)).rstrip("/")
+    base = (_BASE_URLS.get(provider) or provider.removeprefix(_CUSTOM)).rstrip("/")
     path = urlsplit(base).path.rstrip("/")
     if path.endswith("/embeddings"):
         return base
@@ -137,3 +135,42 @@ def endpoint_url(provider: str) -> str:
 def endpoint_host(provider: str) -> str:
     """Give the host of the endpoint URL, without user and password; "" if there is none."""
     return urlsplit(endpoint_url(provider)).hostname or ""
+
+
+def create_embedder(config: EmbeddingConfig) -> tuple[Embedder | None, str | None]:
+    """Create the embedder that a config names; otherwise give None and one sentence which setting helps.
+
+    Provider names must match exactly, as in ZeroClaw, which silently treats every unknown name as none.
+    """
+    reason = why_no_embedder(config)
+    if reason is not None:
+        return None, f"keyword only: {reason}"
+    if config.provider == "local":
+        from zeroclaw_tui.embeddings.local import LocalEmbedder
+
+        return LocalEmbedder(config), None
+    from zeroclaw_tui.embeddings.endpoint import OpenAIEmbedder
+
+    return OpenAIEmbedder(config), None
+
+
+def why_no_embedder(config: EmbeddingConfig, purpose: str = "to search by meaning too") -> str | None:
+    """Say in one sentence why a config has no embedder and which setting helps; None if it has one."""
+    provider = config.provider
+    if provider in ("", "none"):
+        return f"no embeddings configured; set memory.embedding_provider ({_PROVIDERS}) {purpose}."
+    is_custom = provider.startswith(_CUSTOM)
+    if not is_custom and provider != "local" and provider not in _BASE_URLS:
+        return (
+            f'ZeroClaw takes the embedding provider "{_shown(provider)}", which it does not know, for none; '
+            f"set memory.embedding_provider to {_PROVIDERS}."
+        )
+    if config.dimensions <= 0:
+        return f"memory.embedding_dimensions is {config.dimensions}; set it to the length of the model's vectors."
+    if is_custom and not is_web_address(provider.removeprefix(_CUSTOM)):
+        return "the custom embedding provider has no http address; set memory.embedding_provider to custom:<url>."
+    return None
+
+
+def _shown(name: str) -> str:
+    return one_line(mask_secrets(name))[:_LONGEST_NAME]

@@ -28,12 +28,13 @@ if TYPE_CHECKING:
     import httpx
     import numpy as np
 
-CONNECT_SECONDS = 5.0
-TOTAL_SECONDS = 20.0
+_CONNECT_SECONDS = 5.0
+_SECONDS = 20.0
 _BATCH_SECONDS = 120.0  # A small machine of one's own makes a few vectors a second.
 _BATCH_SIZE = 64
 _MOST_REJECTED = 3
 _EFFECT = "Until it answers, ZeroClaw's own recall fails as a whole and the agent gets no memories."
+_NOT_CHECKED = "ZeroClaw does not check this: it then finds nothing by vector."
 _KEY_HINT = "Set memory.embedding_api_key, or the key of the provider."
 
 
@@ -50,15 +51,10 @@ class OpenAIEmbedder(Embedder):
     """
 
     def __init__(
-        self,
-        config: EmbeddingConfig,
-        retries: RetryPolicy = INTERACTIVE,
-        *,
-        connect_seconds: float = CONNECT_SECONDS,
-        total_seconds: float = TOTAL_SECONDS,
+        self, config: EmbeddingConfig, retries: RetryPolicy = INTERACTIVE, *, seconds: float = _SECONDS
     ) -> None:
+        """`seconds` is how long the request of a single text may take."""
         self._config = config
-        self.name = config.provider.partition(":")[0]
         self.dimensions = config.dimensions
         self.url = endpoint_url(config.provider)
         self.host = endpoint_host(config.provider)
@@ -66,8 +62,7 @@ class OpenAIEmbedder(Embedder):
         self._model = config.model
         self._key = (config.api_key or "").strip()
         self._retries = retries
-        self._connect_seconds = connect_seconds
-        self._total_seconds = total_seconds
+        self._seconds = seconds
         self._client: httpx.AsyncClient | None = None
         self._queries: dict[str, np.ndarray] = {}
         self._announce: Announce | None = None
@@ -135,7 +130,8 @@ class OpenAIEmbedder(Embedder):
         """Give the body of the answer to one request."""
         import httpx
 
-        seconds = self._total_seconds if len(texts) == 1 else _BATCH_SECONDS
+        seconds = self._seconds if len(texts) == 1 else _BATCH_SECONDS
+        connect_seconds = min(_CONNECT_SECONDS, self._seconds)
         # JSON can escape the lone surrogates of a command line, which are not valid UTF-8.
         body = json.dumps({"model": self._model, "input": list(texts)}).encode("ascii")
         headers = self._headers()
@@ -147,12 +143,12 @@ class OpenAIEmbedder(Embedder):
         except (ValueError, ImportError, httpx.InvalidURL):
             problem = "cannot be asked through the proxy the environment names"
             raise self._error(problem, "Correct HTTP_PROXY, HTTPS_PROXY or ALL_PROXY.") from None
-        limits = httpx.Timeout(seconds, connect=self._connect_seconds)
+        limits = httpx.Timeout(seconds, connect=connect_seconds)
         try:
             async with asyncio.timeout(seconds):
                 response = await self._client.post(self.url, content=body, headers=headers, timeout=limits)
         except (httpx.ConnectTimeout, httpx.PoolTimeout):
-            raise self._error(f"cannot be reached within {self._connect_seconds:g} s", "Try again later.") from None
+            raise self._error(f"cannot be reached within {connect_seconds:g} s", "Try again later.") from None
         except (httpx.TimeoutException, TimeoutError):
             raise self._error(f"did not answer within {seconds:g} s", "Try again later.") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -166,7 +162,8 @@ class OpenAIEmbedder(Embedder):
         if not self._key:
             return headers
         if not (self._key.isascii() and self._key.isprintable()):
-            raise self._error("cannot be given its API key, which has characters that no HTTP header takes", _KEY_HINT)
+            problem = "cannot be given its API key, which has characters that no HTTP header takes"
+            raise self._error(problem, _KEY_HINT)
         return headers | {"Authorization": f"Bearer {self._key}"}
 
     def _parse(self, answer: bytes, count: int) -> list[np.ndarray]:
@@ -178,8 +175,7 @@ class OpenAIEmbedder(Embedder):
         items = document.get("data") if isinstance(document, dict) else None
         if not isinstance(items, list) or len(items) != count:
             if count > 1:
-                message = f"{self._shown_url()} did not answer with a vector for each text."
-                raise InputRejectedError(message, hint=_EFFECT)
+                raise self._error("did not answer with a vector for each text", "", InputRejectedError)
             items = [None]
         return [self._parse_vector(item) for item in sorted(items, key=_index)]
 
@@ -191,13 +187,11 @@ class OpenAIEmbedder(Embedder):
             hint = "It should be data[0].embedding, a list of numbers; is this an embeddings service?"
             raise self._error("answered with JSON that holds no vector", hint)
         if len(numbers) != self.dimensions:
-            raise WrongDimensionError(
-                f"{self._shown_url()} sent a vector of {len(numbers)} numbers, "
-                f"but memory.embedding_dimensions is {self.dimensions}.",
-                hint=f"Set memory.embedding_dimensions to {len(numbers)}, or choose another model. "
-                "ZeroClaw does not check this: it then finds nothing by vector.",
-                found=len(numbers),
-            )
+            problem = f"sent a vector of {len(numbers)} numbers, but memory.embedding_dimensions is {self.dimensions}"
+            error = WrongDimensionError(self._error(problem, "").message)
+            error.hint = f"Set memory.embedding_dimensions to {len(numbers)}, or choose another model. {_NOT_CHECKED}"
+            error.found = len(numbers)
+            raise error
         with np.errstate(over="ignore"):
             vector = np.array(numbers, dtype=np.float64).astype(np.float32)
         if not np.isfinite(vector).all():
@@ -219,7 +213,7 @@ class OpenAIEmbedder(Embedder):
             kind, problem, hint = EndpointBusyError, "is rate limited", "Wait a little, or check the account's quota."
         elif status >= 500:
             kind, problem, hint = EndpointBusyError, "has an internal error", "Try again later."
-        error = kind(f"{self._shown_url()} {problem} (HTTP {status}).", hint=f"{hint} {_EFFECT}")
+        error = self._error(f"{problem} (HTTP {status})", hint, kind)
         seconds = response.headers.get("Retry-After", "").strip()
         if isinstance(error, EndpointBusyError) and seconds.isascii() and seconds.isdecimal():
             error.retry_after = float(seconds)
@@ -234,19 +228,17 @@ class OpenAIEmbedder(Embedder):
         if isinstance(error, httpx.ConnectError | httpx.ProxyError | httpx.InvalidURL):
             return self._error("cannot be reached", "Check that it is running and that the URL is right.")
         # A server may close an idle connection at the moment of the next request, so a retry can help.
-        hint = f"Check the address (does its port want https?), or try again later. {_EFFECT}"
-        return EndpointBusyError(f"{self._shown_url()} broke off instead of answering.", hint=hint)
+        hint = "Check the address (does its port want https?), or try again later."
+        return self._error("broke off instead of answering", hint, EndpointBusyError)
 
-    def _error(self, problem: str, hint: str) -> EmbeddingFailed:
-        return EmbeddingFailed(f"{self._shown_url()} {problem}.", hint=f"{hint} {_EFFECT}")
-
-    def _shown_url(self) -> str:
-        """The URL without user, password, query and key."""
+    def _error(self, problem: str, hint: str, kind: type[EmbeddingFailed] = EmbeddingFailed) -> EmbeddingFailed:
+        """Name the endpoint by its URL without user, password, query and key."""
         parts = urlsplit(self.url)
         url = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
         if self._key:
             url = url.replace(self._key, HIDDEN)
-        return f"The embedding endpoint {one_line(mask_secrets(url))}"
+        message = f"The embedding endpoint {one_line(mask_secrets(url))} {problem}."
+        return kind(message, hint=f"{hint} {_EFFECT}".strip())
 
 
 def _index(item: Any) -> float:

@@ -37,8 +37,6 @@ class LocalEmbedder(Embedder):
     ZeroClaw does not know the provider "local" and treats it as none, so these vectors never reach an agent.
     """
 
-    name = "local"
-
     def __init__(self, config: EmbeddingConfig) -> None:
         self.dimensions = config.dimensions
 

@@ -19,9 +19,14 @@ from zeroclaw_tui.config.load import LOCAL, read_embedding, read_memory
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig, Notes, shown, to_third_schema
 from zeroclaw_tui.config.secrets import SecretUnreadable, reveal
 from zeroclaw_tui.config.storage import apply_generic
-from zeroclaw_tui.embeddings.base import ApiKeyError, InputRejectedError, WrongDimensionError
+from zeroclaw_tui.embeddings.base import (
+    ApiKeyError,
+    InputRejectedError,
+    WrongDimensionError,
+    create_embedder,
+    why_no_embedder,
+)
 from zeroclaw_tui.embeddings.endpoint import is_loopback
-from zeroclaw_tui.embeddings.factory import create_embedder, why_no_embedder
 from zeroclaw_tui.files.disk import is_folder, status_of
 from zeroclaw_tui.memory.errors import (
     NOT_REACHABLE,
@@ -243,7 +248,7 @@ async def _probe_embedding(answers: Answers, seconds: float) -> Finding:
         return Finding("embedding", "bad", because, exit_code=WRONG_USE, wrong=(_PROVIDER,))
     from zeroclaw_tui.embeddings.endpoint import PROBE, OpenAIEmbedder
 
-    embedder = OpenAIEmbedder(config, PROBE, connect_seconds=seconds, total_seconds=seconds)
+    embedder = OpenAIEmbedder(config, PROBE, seconds=seconds)
     facts = _open_key_facts(embedder.url, config.api_key)
     # The URL of a hosted provider is not the person's answer, so no other answer can repair it.
     wrong = _PROVIDER if config.provider.startswith("custom:") and not is_routed else ""
