@@ -11,7 +11,7 @@ from zeroclaw_tui.cli.options import DRY_RUN, STDIN, option, path_meant, text_gi
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled, answer, note, place_of
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.memory.errors import DONE, REFUSED, Refused, UsageError
-from zeroclaw_tui.memory.text import one_line, padded
+from zeroclaw_tui.memory.text import one_line
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -96,9 +96,9 @@ def _erasure_lines(plan: ErasePlan) -> Iterator[Line]:
     yield Styled(plan.title, BOLD)
     yield from (f"  {sentence}" for sentence in plan.sentences())
     if plan.places:
-        yield Styled(f"  {padded('what', _KIND_CELLS)} {'found':>7}  where", DIM)
+        yield Styled(f"  {'what':{_KIND_CELLS}} {'found':>7}  where", DIM)
     for place in plan.places:
-        kind, where = padded(place.kind, _KIND_CELLS), one_line(place.place)
+        kind, where = f"{place.kind:{_KIND_CELLS}}", one_line(place.place)
         why = (Styled(f"  {place.why}", DIM),) if place.why else ()
         stays = () if place.can_clean else (Styled("  stays:", YELLOW),)
         yield ("  ", kind, f" {place.count or 0:>7,}  ", where, *stays, *why)

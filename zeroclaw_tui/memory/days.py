@@ -59,22 +59,19 @@ def day_of_note(name: str, *, reads_long: bool) -> date | None:
     if not name.endswith(".md"):
         return None
     part = name.removesuffix(".md").split("_", 1)[0]
-    return _day(_first_bytes(part, "replace") if reads_long else part)
+    return _day(os.fsencode(part)[:_PREFIX].decode(errors="replace") if reads_long else part)
 
 
 def day_of_session(name: str) -> date | None:
     """The day that the first ten bytes of a session file's name say, None where they say none."""
-    return None if len(name.encode()) < _PREFIX else _day(_first_bytes(name, "ignore"))
+    data = os.fsencode(name)
+    return None if len(data) < _PREFIX else _day(data[:_PREFIX].decode(errors="ignore"))
 
 
 def date_of_note(name: str) -> str:
     """The day of a Markdown file as YYYY-MM-DD, whatever follows it in the name; "" for one without."""
     day = day_of_note(name, reads_long=True)
     return "" if day is None else day.isoformat()
-
-
-def _first_bytes(name: str, errors: str) -> str:
-    return os.fsencode(name)[:_PREFIX].decode(errors=errors)
 
 
 def _day(text: str) -> date | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 DONE = 0
@@ -30,7 +29,7 @@ class InspectorError(Exception):
     """A sentence that `hint` holds: what a change had done before it failed."""
     is_unsure = False
     """Whether nobody could tell, so that nothing may be taken for done or not done before it is looked at again."""
-    details: Mapping[str, Any] = MappingProxyType({})
+    details: Mapping[str, Any] = {}
     """What a program needs besides the words, by its names in the document of the error."""
 
     def __init__(self, message: str, *, hint: str = "", title: str = "") -> None:

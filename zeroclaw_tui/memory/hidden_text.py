@@ -25,6 +25,7 @@ _IGNORABLE = (
 _SUSPECT = f"{_IGNORABLE}{_LINE_ENDS}{_PRIVATE}"
 _BLANKS = "\u00a0\u1680\u2000-\u200a\u202f\u205f"
 """Blanks that look like a space. The ideographic one is as wide as a letter, and begins paragraphs."""
+_NOT_PLAIN = f"[{_SUSPECT}{_BRAILLE_BLANK}{_BLANKS}]"
 
 _SIGNS = (
     "0-9#*\u00a9\u00ae\u2010-\u2027\u2030-\u205e\u2070-\u27ff\u2900-\u2bff\u3001-\u303f\u3200-\u33ff"
@@ -57,6 +58,7 @@ _FLAGS = "|".join("".join(chr(0xE0000 + ord(letter)) for letter in name) for nam
 
 _HARMLESS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u2066\u2067\u2068\u2069\u2028\u2029")
 """Marks of direction and line that ordinary text of some scripts and programs has; not so overrides."""
+_ASCII_TAGS = range(0xE0020, 0xE007F)
 _SAID_ONE_BY_ONE = 3
 _KINDS_SAID = 4
 
@@ -74,7 +76,7 @@ class HiddenRun(NamedTuple):
 
 def may_hide(text: str) -> bool:
     """Whether there is anything to look at more closely; quick, as most texts have nothing."""
-    return not text.isascii() and _any().search(text) is not None
+    return not text.isascii() and re.search(_NOT_PLAIN, text) is not None
 
 
 def marked(text: str) -> str:
@@ -120,12 +122,7 @@ def suspicious_runs(text: str) -> Iterator[HiddenRun]:
             yield run
 
 
-# Patterns of many characters take a millisecond to be compiled, and most commands show nothing that wants them.
-@cache
-def _any() -> re.Pattern[str]:
-    return re.compile(f"[{_SUSPECT}{_BRAILLE_BLANK}{_BLANKS}]")
-
-
+# This pattern takes a millisecond to be compiled, and most commands show nothing that wants it.
 @cache
 def _pattern() -> re.Pattern[str]:
     """What is plain although it has such characters, as group `plain`, tried first; else they are `hidden`."""
@@ -165,7 +162,10 @@ def _described(kind: str, run: str) -> tuple[str, tuple[str, ...]]:
     codes = [f"U+{ord(one):04X}" for one in run]
     names, spelled = tuple(dict.fromkeys(codes)), ""
     if kind == "tags":
-        names, spelled = ("tag characters",), "".join(chr(ord(one) - 0xE0000) for one in run if _is_ascii_tag(one))
+        names, spelled = (
+            ("tag characters",),
+            "".join(chr(code - 0xE0000) for code in map(ord, run) if code in _ASCII_TAGS),
+        )
     elif kind == "selectors" and len(run) > 1:
         names, spelled = ("variation selectors",), _bytes_as_text(run)
     if spelled:
@@ -176,10 +176,6 @@ def _described(kind: str, run: str) -> tuple[str, tuple[str, ...]]:
         return f"⟨{len(run):,} × {names[0]}⟩", names
     more = ", …" if len(names) > _KINDS_SAID else ""
     return f"⟨{len(run):,} hidden characters: {', '.join(names[:_KINDS_SAID])}{more}⟩", names
-
-
-def _is_ascii_tag(character: str) -> bool:
-    return 0xE0020 <= ord(character) <= 0xE007E
 
 
 def _bytes_as_text(selectors: str) -> str:

@@ -18,11 +18,27 @@ HIDDEN = "••••"
 """What is shown in place of a secret."""
 
 _BLANKS = re.compile(r"[ \t\r\n\f\v]+")
+_CONTROLS = "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]"
 _MOST_COMBINING = 4
 _KEY_CELLS = 40
 # No combining mark is a word character: a quick way to know that no letter has too many.
 _MANY_MARKS = re.compile(r"[^\w\x00-\x7f]{5}")
 _JOINER = "\u200d"
+# A text can be as long as a book: whatever is tried at every character is bounded.
+_SECRETS = (
+    # A password can contain an @ or a slash that somebody forgot to encode; digits and a slash are a port.
+    (r"(?i)\b((?:postgres(?:ql)?|mysql|rediss?|mongodb|amqps?)[+\w]{0,20}://[^\s:/@]*:)\S{1,2000}@", "@"),
+    (r"(?i)\b([a-z][a-z0-9+.\-]{0,20}://[^\s:/@?#]*:)(?!\d{0,5}[/?#])[^\s\"']{1,2000}@", "@"),
+    (r"(?i)([?&;](?:\w{0,20}[_-])?(?:key|sig|signature|auth)=)[^&#;\s\"']+", ""),
+    (r"(?i)((?:(?:password|passwd|pwd)\s{0,9}=\s{0,9}|(?:api_?key|token|secret)=))[^&#;\s\"']+", ""),
+    (r"\b(Bearer\s{1,9}|Basic\s{1,9})(?=[A-Za-z+/._~\-]{0,99}[\d=])[A-Za-z0-9+/=._~\-]{8,}", ""),
+    (r"\b((?:sk|pk|rk|hf|glpat)[-_]|gh[oprsu]_|github_pat_|xox[abeprs]-|xapp-)[A-Za-z0-9_\-]{12,}", ""),
+    (r"\b(sk|pk|rk|hf|AKIA|AIza)(?=[A-Za-z_\-]{0,40}\d)[A-Za-z0-9_\-]{12,}", ""),
+    (r"\b(eyJ)[A-Za-z0-9_\-]{8,4000}\.[A-Za-z0-9_\-]+\.[A-Za-z0-9_\-]*", ""),
+    (r"\b(\d{8,10}:)[A-Za-z0-9_\-]{35}\b", ""),
+    (r"\b(enc2:|enc:|op://)[^\s\"',\]}]+", ""),
+)
+"""Patterns of secrets, whose first group stays, each with what follows the dots. `re` compiles them at first use."""
 
 
 def display_text(text: str) -> str:
@@ -33,7 +49,7 @@ def display_text(text: str) -> str:
     carriage return before a line feed is left out.
     """
     shown = text.replace("\r\n", "\n")
-    if not shown.isprintable() and _controls().search(shown):
+    if not shown.isprintable() and re.search(_CONTROLS, shown):
         shown = shown.translate(_shown_controls())
     return shown if shown.isascii() else _calm_combining(marked(shown))
 
@@ -63,8 +79,8 @@ def one_line(text: str) -> str:
 
 def mask_secrets(text: str) -> str:
     """Text with what looks like a key, a token or the password of a URL replaced by four dots."""
-    for pattern, end in _secret_patterns():
-        text = pattern.sub(rf"\g<1>{HIDDEN}{end}", text)
+    for pattern, end in _SECRETS:
+        text = re.sub(pattern, rf"\g<1>{HIDDEN}{end}", text)
     return text
 
 
@@ -98,12 +114,6 @@ def cut(text: str, most: int) -> str:
         end = stop
     # A joiner that lost what it joins would be shown.
     return text[:end].rstrip(_JOINER + " ") + "…"
-
-
-def padded(text: str, to: int, *, right: bool = False) -> str:
-    """A cleaned text filled with blanks up to `to` cells; `right` aligns numbers."""
-    blanks = " " * max(0, to - cells(text))
-    return blanks + text if right else text + blanks
 
 
 def distinct_numbers(score: float, limit: float) -> tuple[str, str]:
@@ -157,13 +167,7 @@ def renamed_sentences(renamed: Mapping[str, str], most: int, *, is_plan: bool = 
 
 def is_unicode(text: str) -> bool:
     """Whether a text has no lone surrogates."""
-    if text.isascii():
-        return True
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return text.isascii() or re.search("[\ud800-\udfff]", text) is None
 
 
 def unicode_text(text: str) -> str:
@@ -171,49 +175,8 @@ def unicode_text(text: str) -> str:
     return text if is_unicode(text) else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def is_utf8(data: bytes) -> bool:
-    """Whether some bytes are a text in UTF-8."""
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
 def _short_key(key: str) -> str:
     return cut(one_line(key), _KEY_CELLS) or "(no key)"
-
-
-@cache
-def _secret_patterns() -> tuple[tuple[re.Pattern[str], str], ...]:
-    """Patterns of secrets, each with what follows the dots. The first group of a pattern stays.
-
-    A text can be as long as a book: whatever is tried at every character is bounded.
-    """
-    return (
-        # A password can contain an @ or a slash that somebody forgot to encode; digits and a slash are a port.
-        (
-            re.compile(
-                r"\b((?:postgres(?:ql)?|mysql|rediss?|mongodb|amqps?)[+\w]{0,20}://[^\s:/@]*:)\S{1,2000}@", re.I
-            ),
-            "@",
-        ),
-        (re.compile(r"\b([a-z][a-z0-9+.\-]{0,20}://[^\s:/@?#]*:)(?!\d{0,5}[/?#])[^\s\"']{1,2000}@", re.I), "@"),
-        (re.compile(r"([?&;](?:\w{0,20}[_-])?(?:key|sig|signature|auth)=)[^&#;\s\"']+", re.I), ""),
-        (re.compile(r"((?:(?:password|passwd|pwd)\s{0,9}=\s{0,9}|(?:api_?key|token|secret)=))[^&#;\s\"']+", re.I), ""),
-        (re.compile(r"\b(Bearer\s{1,9}|Basic\s{1,9})(?=[A-Za-z+/._~\-]{0,99}[\d=])[A-Za-z0-9+/=._~\-]{8,}"), ""),
-        (re.compile(r"\b((?:sk|pk|rk|hf|glpat)[-_]|gh[oprsu]_|github_pat_|xox[abeprs]-|xapp-)[A-Za-z0-9_\-]{12,}"), ""),
-        (re.compile(r"\b(sk|pk|rk|hf|AKIA|AIza)(?=[A-Za-z_\-]{0,40}\d)[A-Za-z0-9_\-]{12,}"), ""),
-        (re.compile(r"\b(eyJ)[A-Za-z0-9_\-]{8,4000}\.[A-Za-z0-9_\-]+\.[A-Za-z0-9_\-]*"), ""),
-        (re.compile(r"\b(\d{8,10}:)[A-Za-z0-9_\-]{35}\b"), ""),
-        (re.compile(r"\b(enc2:|enc:|op://)[^\s\"',\]}]+"), ""),
-    )
-
-
-# Most texts have nothing of these, and making them takes longer than showing a list.
-@cache
-def _controls() -> re.Pattern[str]:
-    return re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 @cache

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 
 from zeroclaw_tui.files.database import raw_descriptor
 from zeroclaw_tui.memory.errors import NotFound, Unreadable, UsageError
-from zeroclaw_tui.memory.text import is_utf8, one_line, size_shown
+from zeroclaw_tui.memory.text import one_line, size_shown
 
 MAX_FILE_SIZE = 64 * 1024 * 1024
 """How many bytes a file of another tool may have; such files are read as a whole."""
@@ -97,9 +97,10 @@ class Source:
         if len(data) > MAX_FILE_SIZE:
             name = one_line(self.path_of(file).name)
             raise UsageError(f"{name} is larger than {size_shown(MAX_FILE_SIZE)}.", hint="Import it in parts.")
-        if not is_utf8(data):
+        text = data.decode("utf-8", "replace")
+        if text.encode() != data:
             self.unread[one_line(str(file or self.path.name))] = "bytes that are not UTF-8"
-        return data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
+        return text.replace("\r\n", "\n").replace("\r", "\n")
 
     def _document(self, file: PurePosixPath | None = None) -> Any:
         try:
