@@ -20,7 +20,7 @@ from zeroclaw_tui.curation.demo import make_demo
 from zeroclaw_tui.curation.stats import Growth, full_stats, growth_of, store_stats
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
-from zeroclaw_tui.memory.statistics import STATISTICS_FIELDS, Counts
+from zeroclaw_tui.memory.statistics import COUNT_FIELDS, Counts
 from zeroclaw_tui.testing.tools import entries_of
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC).isoformat()
@@ -51,14 +51,14 @@ def rows_of_all_kinds() -> list[dict[str, Any]]:
 async def test_sqlite_counts_what_plain_python_counts(tmp_path):
     ours, plain = await counted(make(tmp_path / "brain.db", "G4", rows_of_all_kinds()))
     assert (ours.total, ours.content) == (plain.total, plain.content)
-    for field in STATISTICS_FIELDS:
+    for field in COUNT_FIELDS:
         assert dict(ours.by[field]) == dict(plain.by[field]), field
     assert ours.total == sum(ours.by["quarter"].values()) == sum(ours.by["size"].values())
 
 
 def plain_counts(entries: Sequence[MemoryEntry]) -> Counts:
     """The counts of memories, made in Python."""
-    return count_entries(entries, [], (), NOW, STATISTICS_FIELDS)
+    return count_entries(entries, [], (), NOW, COUNT_FIELDS)
 
 
 def test_a_day_is_that_of_the_zone_winter_and_summer():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import SearchInterrupted, Unreadable, UsageError
 from zeroclaw_tui.memory.query import AGE_GROUPS, EVERYTHING, NO_DATE, MemoryFilter, Sort, SortField, Superseded
-from zeroclaw_tui.memory.statistics import QUARTER_SECONDS, SIZE_GROUPS, CountField, Counts, by_count, size_group
+from zeroclaw_tui.memory.statistics import QUARTER_SECONDS, SIZE_GROUPS, SIZE_LIMITS, CountField, Counts, by_count
 from zeroclaw_tui.memory.text import is_unicode, one_line
 
 if TYPE_CHECKING:
@@ -310,7 +311,7 @@ _VALUES: Mapping[CountField, Callable[[MemoryEntry], Any]] = {
     "namespace": lambda entry: entry.namespace,
     "superseded": lambda entry: entry.category,
     "embedded": lambda entry: None if entry.embedding_dimensions is None else entry.category,
-    "size": lambda entry: size_group(entry.size),
+    "size": lambda entry: SIZE_GROUPS[bisect_right(SIZE_LIMITS, entry.size)],
     "quarter": _quarter_of,
 }
 """The value of each field; a None is not counted, but in `quarter`."""

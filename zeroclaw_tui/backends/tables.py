@@ -43,6 +43,14 @@ def utc_now() -> str:
     return _written(time.gmtime(nanoseconds // _SECOND), nanoseconds, "+00:00")
 
 
+def uuid_for(id: str) -> str:
+    """The id itself where it is a UUID, else one that always belongs to it."""
+    try:
+        return str(uuid.UUID(id))
+    except ValueError:
+        return str(uuid.uuid5(uuid.NAMESPACE_URL, f"zeroclaw-tui/{id}"))
+
+
 def _written(parts: time.struct_time, nanoseconds: int, offset: str) -> str:
     return f"{time.strftime('%Y-%m-%dT%H:%M:%S', parts)}.{nanoseconds % _SECOND:09d}{offset}"
 

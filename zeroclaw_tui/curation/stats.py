@@ -12,17 +12,9 @@ from typing import Any
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.memory.query import EXCERPTS, MemoryFilter, Query, Sort, SortField, Superseded
-from zeroclaw_tui.memory.statistics import (
-    BIGGEST,
-    FACET_FIELDS,
-    NO_TIME,
-    QUARTER_SECONDS,
-    SIZE_GROUPS,
-    STATISTICS_FIELDS,
-    Counts,
-    by_count,
-)
+from zeroclaw_tui.memory.statistics import COUNT_FIELDS, QUARTER_SECONDS, SIZE_GROUPS, Counts, by_count
 
+_BIGGEST = 10
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -55,7 +47,7 @@ def growth_of(quarters: Mapping[int | None, int], zone: tzinfo | None = None) ->
     undated = 0
     for quarter, count in quarters.items():
         try:
-            seconds = math.inf if quarter is NO_TIME else quarter * QUARTER_SECONDS
+            seconds = math.inf if quarter is None else quarter * QUARTER_SECONDS
             day = (_EPOCH + timedelta(seconds=seconds)).astimezone(zone).date()
         except (OverflowError, ValueError, OSError):
             # Python's dates have no such year.
@@ -68,7 +60,7 @@ def growth_of(quarters: Mapping[int | None, int], zone: tzinfo | None = None) ->
 async def store_stats(memory: Memory, now: str, filter: MemoryFilter | None = None) -> StoreStats:
     """Count all memories, superseded ones too, or those that a filter selects."""
     wanted = MemoryFilter(superseded=Superseded.SHOW) if filter is None else filter
-    counts = await memory.count_up(wanted, now, tuple(dict.fromkeys((*FACET_FIELDS, *STATISTICS_FIELDS))))
+    counts = await memory.count_up(wanted, now, COUNT_FIELDS)
     return StoreStats(counts, growth_of(counts.by["quarter"]))
 
 
@@ -83,7 +75,7 @@ async def full_stats(memory: Memory, now: str, filter: MemoryFilter | None = Non
         memory.health(),
         memory.health_check(),
         memory.count(),
-        memory.rows(Query(EXCERPTS, wanted, Sort(SortField.SIZE), limit=BIGGEST)),
+        memory.rows(Query(EXCERPTS, wanted, Sort(SortField.SIZE), limit=_BIGGEST)),
     )
     counts, by = stats.counts, stats.counts.by
     categories, superseded = by["category"], by.get("superseded")

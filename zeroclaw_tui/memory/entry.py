@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -152,24 +153,10 @@ def column_text(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def uuid_for(id: str) -> str:
-    """The id itself where it is a UUID, else one that always belongs to it."""
-    import uuid
-
-    try:
-        return str(uuid.UUID(id))
-    except ValueError:
-        return str(uuid.uuid5(uuid.NAMESPACE_URL, f"zeroclaw-tui/{id}"))
-
-
 def kind_from(stored: Any) -> str | None:
     """ZeroClaw's JSON in words: "episodic", "procedural" or "semantic:fact"; what it cannot decode is None."""
-    if not isinstance(stored, str):
-        return None
-    import json
-
     try:
-        decoded = json.loads(stored)
+        decoded = json.loads(stored) if isinstance(stored, str) else None
     except (ValueError, RecursionError):
         return None
     if decoded in ("episodic", "procedural"):
@@ -186,7 +173,5 @@ def _text_or_none(value: object) -> str | None:
 def _kind_as_stored(kind: str | None) -> str | None:
     if kind is None:
         return None
-    import json
-
     base, colon, what = kind.partition(":")
     return json.dumps({base: what} if colon else base)

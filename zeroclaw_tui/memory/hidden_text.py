@@ -162,10 +162,8 @@ def _described(kind: str, run: str) -> tuple[str, tuple[str, ...]]:
     codes = [f"U+{ord(one):04X}" for one in run]
     names, spelled = tuple(dict.fromkeys(codes)), ""
     if kind == "tags":
-        names, spelled = (
-            ("tag characters",),
-            "".join(chr(code - 0xE0000) for code in map(ord, run) if code in _ASCII_TAGS),
-        )
+        letters = (chr(code - 0xE0000) for code in map(ord, run) if code in _ASCII_TAGS)
+        names, spelled = ("tag characters",), "".join(letters)
     elif kind == "selectors" and len(run) > 1:
         names, spelled = ("variation selectors",), _bytes_as_text(run)
     if spelled:

@@ -100,10 +100,10 @@ class Stop:
                 return f"cap: {self.limit:,} {what}"
         score = self.score or 0.0
         shown, limit = distinct_numbers(score, self.limit)
+        before = "" if self.score_before is None else f"{self.score_before:.2f}"
         # The score in the next column is the one before.
-        is_changed = self.score_before is not None and f"{self.score_before:.2f}" != f"{score:.2f}"
-        before = f" after {self.rule} from {self.score_before:.2f}" if is_changed else ""
-        return f"threshold {shown} < {limit}{before}"
+        change = f" after {self.rule} from {before}" if before not in ("", f"{score:.2f}") else ""
+        return f"threshold {shown} < {limit}{change}"
 
 
 _PRINTED_OF_ENTRY = ("id", "key", "content", "category", "timestamp", "session_id", "agent")
@@ -218,22 +218,17 @@ class RecallResult:
 
     def as_json(self) -> dict[str, Any]:
         """The document the recall command prints."""
-        vector, keyword = self.weights
         limit, turn_limit = self.request.limits_shown
         unasked = {} if self.not_read_because is None else {"injected": None}
         return {
-            "backend": self.backend,
-            "location": self.location,
-            "profile": self.profile,
-            "profile_source": self.profile_source,
-            "layer": self.request.layer,
-            "query": self.request.query,
+            **{name: getattr(self, name) for name in ("backend", "location", "profile", "profile_source")},
+            **{name: getattr(self.request, name) for name in ("layer", "query")},
             "limit": limit,
             "turn_limit": turn_limit,
             "sessions": [session for session in self.request.scopes if session is not None],
             "rerank_pool": self.pool,
             "mode": self.mode,
-            "weights": {"vector": vector, "keyword": keyword},
+            "weights": dict(zip(("vector", "keyword"), self.weights, strict=True)),
             "threshold": self.threshold,
             "scale": self.scale,
             "rule": self.request.rule,

@@ -41,26 +41,33 @@ _PASSWORD_WITHOUT_CASE = (
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """One kind of secret. `pattern` has a group `secret`, and is only tried in texts with one of `literals`.
-
-    It begins `ahead` characters before the literal. `holds` looks at the secret once more.
+    """One kind of secret. `pattern` has a group `secret`, and is only tried in texts with one of `literals`, because
+    most texts have none of them. `holds` looks at the secret once more.
     """
 
     name: str
     literals: tuple[str, ...]
     pattern: re.Pattern[str]
     holds: Callable[[str], bool] = bool
-    ahead: int = 0
+
+    def places(self, text: str) -> Iterator[tuple[int, int]]:
+        """Where a text has secrets of this kind."""
+        if not any(map(text.__contains__, self.literals)):
+            return
+        at = 0
+        while found := self.pattern.search(text, at):
+            is_secret = self.holds(found["secret"])
+            if is_secret:
+                yield found.span("secret")
+            at = found.end() if is_secret else found.start() + 1
 
 
 def look_alike_secrets(text: str) -> list[str]:
     """What a text seems to hold, such as "an API key (sk-)", each once; empty when nothing looks like a secret."""
-    if not _has_literal(text):
-        return []
     names: list[str] = []
     covered: list[tuple[int, int]] = []
     for shape in _SHAPES:
-        places = list(islice(_places(shape, text), _MOST_PLACES))
+        places = list(islice(shape.places(text), _MOST_PLACES))
         if any(not any(start < end and begin < stop for begin, end in covered) for start, stop in places):
             names += [shape.name] if shape.name not in names else []
         covered += places
@@ -69,10 +76,9 @@ def look_alike_secrets(text: str) -> list[str]:
 
 def masked(text: str) -> str:
     """A text with four dots in place of everything in it that looks like a secret."""
-    places = sorted(place for shape in _SHAPES for place in _places(shape, text)) if _has_literal(text) else []
     shown: list[str] = []
     end = 0
-    for start, stop in places:
+    for start, stop in sorted(place for shape in _SHAPES for place in shape.places(text)):
         if start > end or not shown:
             shown += [text[end:start], HIDDEN]
         end = max(end, stop)
@@ -92,24 +98,6 @@ def beginning_of(content: str, *, is_cut: bool = False) -> str:
         head = _LAST_TOKEN.sub(lambda last: last[0][:_LAST_TOKEN_CHARACTERS], head) + "…"
     line = re.sub(r"[ \t\r\n\f\v]+", " ", head).strip(" ")
     return line if len(line) <= _EXCERPT_CELLS else line[: _EXCERPT_CELLS - 1].rstrip() + "…"
-
-
-def _has_literal(text: str) -> bool:
-    """Whether any shape needs to be tried: most texts have none of the literals."""
-    return any(map(text.__contains__, _ASCII_LITERALS if text.isascii() else _LITERALS))
-
-
-def _places(shape: _Shape, text: str) -> Iterator[tuple[int, int]]:
-    """The places of secrets of a shape. Contents can be many megabytes, so the literal is searched for first."""
-    for literal in shape.literals:
-        at = text.find(literal)
-        while at >= 0:
-            done = at + 1
-            found = shape.pattern.match(text, at - shape.ahead) if at >= shape.ahead else None
-            if found is not None and shape.holds(found["secret"]):
-                yield found.span("secret")
-                done = found.end()
-            at = text.find(literal, done)
 
 
 def _is_random(secret: str) -> bool:
@@ -199,7 +187,7 @@ _SHAPES = (
     ),
     _Shape(
         "a bearer token", ("earer ", "EARER "),
-        re.compile(r"(?i)(?<![a-z])bearer[ \t]{1,3}(?P<secret>[A-Za-z0-9._~+/=-]{20,4000})"), _is_random, ahead=1,
+        re.compile(r"(?i)(?<![a-z])bearer[ \t]{1,3}(?P<secret>[A-Za-z0-9._~+/=-]{20,4000})"), _is_random,
     ),
     _Shape(
         "a password in an address", ("://",),
@@ -208,12 +196,12 @@ _SHAPES = (
     ),
     _Shape(
         "a password", _PASSWORDS, _assigned("[Pp]ass(?:word|wd|phrase)|PASS(?:WORD|WD|PHRASE)", 6),
-        lambda value: _is_password(value) and not (value.isalpha() and value.islower()), ahead=1,
+        lambda value: _is_password(value) and not (value.isalpha() and value.islower()),
     ),
     _Shape(
         "a password",
         tuple({tail for word in _PASSWORD_WITH_CASE + _PASSWORD_WITHOUT_CASE for tail in (word[1:], word[1:].upper())}),
-        _near_words(), _is_password_near_words, ahead=1,
+        _near_words(), _is_password_near_words,
     ),
     _Shape(
         "a token or key", _TOKENS,
@@ -221,10 +209,7 @@ _SHAPES = (
             "[Ss]ecret(?:[_-]?(?:access[_-]?)?key)?|SECRET(?:_(?:ACCESS_)?KEY)?|[Tt]oken|TOKEN"
             "|[Aa][Pp][Ii][ _-]?[Kk](?:ey|EY)|[Aa]ccess[_-]?[Kk]ey|ACCESS_KEY", 12,
         ),
-        _is_token, ahead=1,
+        _is_token,
     ),
 )  # fmt: skip
 """Those with a name of their own first: "a token or key" is only reported where the value has no known shape."""
-
-_LITERALS = tuple(literal for shape in _SHAPES for literal in shape.literals)
-_ASCII_LITERALS = tuple(filter(str.isascii, _LITERALS))

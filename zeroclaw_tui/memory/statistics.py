@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 QUARTER_SECONDS = 900
 """Moments are counted by quarter hours since 1970 in UTC: no time zone's day begins in the middle of one."""
@@ -13,20 +13,11 @@ SIZE_LIMITS = (100, 1024, 10 * 1024, 100 * 1024)
 SIZE_GROUPS = ("under 100 B", "100 B to 1 KB", "1 KB to 10 KB", "10 KB to 100 KB", "over 100 KB")
 """Lengths of contents in bytes of UTF-8; each group ends below the limit at its place."""
 
-BIGGEST = 10
-"""How many of the biggest memories are named."""
-
-
 CountField = Literal[
     "category", "session", "agent", "namespace", "age", "superseded", "embedded", "size", "quarter"
 ]  # fmt: skip
-FACET_FIELDS: tuple[CountField, ...] = (
-    "category", "session", "agent", "namespace", "age", "superseded", "embedded",
-)  # fmt: skip
-STATISTICS_FIELDS: tuple[CountField, ...] = ("category", "superseded", "embedded", "size", "quarter")
-
-NO_TIME = None
-"""In `quarter`, the memories whose creation time cannot be read."""
+COUNT_FIELDS: tuple[CountField, ...] = get_args(CountField)
+FACET_FIELDS = COUNT_FIELDS[:-2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +31,7 @@ class Counts:
     - `superseded`: superseded memories by category, whatever the filter says of them;
     - `embedded`: memories with a vector, by category;
     - `size`: the names in SIZE_GROUPS; `content` is the sum of all sizes in bytes then;
-    - `quarter`: quarter hours since 1970 (UTC), NO_TIME.
+    - `quarter`: quarter hours since 1970 (UTC), None for the memories whose creation time cannot be read.
     """
 
     total: int
@@ -61,8 +52,3 @@ class Counts:
 def by_count(counts: Mapping[str, int]) -> dict[str, int]:
     """The same, most first, then by name; values that do not occur are left out."""
     return dict(sorted(((name, n) for name, n in counts.items() if n), key=lambda item: (-item[1], item[0])))
-
-
-def size_group(size: int) -> str:
-    """The name in SIZE_GROUPS for a length in bytes."""
-    return next((name for name, limit in zip(SIZE_GROUPS, SIZE_LIMITS, strict=False) if size < limit), SIZE_GROUPS[-1])

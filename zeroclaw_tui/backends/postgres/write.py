@@ -12,12 +12,12 @@ from zeroclaw_tui.backends.postgres.connect import PASS_SECONDS, Connections
 from zeroclaw_tui.backends.postgres.schema import read_table
 from zeroclaw_tui.backends.postgres.select import PostgresSelect
 from zeroclaw_tui.backends.postgres.table import Table, check_text, state_of, vector_text
-from zeroclaw_tui.backends.tables import TableWriter
+from zeroclaw_tui.backends.tables import TableWriter, uuid_for
 from zeroclaw_tui.backends.writing import OwnedKey, WriteConflict
 from zeroclaw_tui.files.database import quoted
 from zeroclaw_tui.memory.change import AGENTS, Draft, Edit, Row, RowVersion, Value, Vector
 from zeroclaw_tui.memory.days import moment
-from zeroclaw_tui.memory.entry import column_text, uuid_for
+from zeroclaw_tui.memory.entry import column_text
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.text import one_line, unicode_text
 
