@@ -12,7 +12,7 @@ from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.config.secrets import seal
-from zeroclaw_tui.embeddings.base import create_embedder
+from zeroclaw_tui.embeddings.endpoint import create_embedder
 
 SECRET_KEY = bytes(range(32))
 MEMORY = '[memory]\nembedding_provider = "custom:{base}"\nembedding_model = "small"\nembedding_dimensions = 3\n'

@@ -16,7 +16,8 @@ from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, MemoryConfig
 from zeroclaw_tui.config.real_binary import real_zeroclaw, zeroclaw_version
 from zeroclaw_tui.config.schema import NEWEST_OLD
 from zeroclaw_tui.config.settings import saved_profile
-from zeroclaw_tui.embeddings.base import Embedder, create_embedder, endpoint_host
+from zeroclaw_tui.embeddings.base import Embedder, endpoint_host
+from zeroclaw_tui.embeddings.endpoint import create_embedder
 from zeroclaw_tui.memory.errors import MAKES_STORE, BeforeFirstStart, NotFound, NothingYet, Refused
 from zeroclaw_tui.memory.query import EXCERPTS, MemoryFilter, Query, Superseded
 from zeroclaw_tui.memory.text import one_line

@@ -1,4 +1,4 @@
-"""The contract of embedders, which turn texts into vectors, their errors, and the one that a config names."""
+"""The contract of embedders, which turn texts into vectors, their errors, and why a config has none."""
 
 from __future__ import annotations
 
@@ -135,23 +135,6 @@ def endpoint_url(provider: str) -> str:
 def endpoint_host(provider: str) -> str:
     """Give the host of the endpoint URL, without user and password; "" if there is none."""
     return urlsplit(endpoint_url(provider)).hostname or ""
-
-
-def create_embedder(config: EmbeddingConfig) -> tuple[Embedder | None, str | None]:
-    """Create the embedder that a config names; otherwise give None and one sentence which setting helps.
-
-    Provider names must match exactly, as in ZeroClaw, which silently treats every unknown name as none.
-    """
-    reason = why_no_embedder(config)
-    if reason is not None:
-        return None, f"keyword only: {reason}"
-    if config.provider == "local":
-        from zeroclaw_tui.embeddings.local import LocalEmbedder
-
-        return LocalEmbedder(config), None
-    from zeroclaw_tui.embeddings.endpoint import OpenAIEmbedder
-
-    return OpenAIEmbedder(config), None
 
 
 def why_no_embedder(config: EmbeddingConfig, purpose: str = "to search by meaning too") -> str | None:

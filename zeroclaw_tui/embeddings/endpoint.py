@@ -1,4 +1,4 @@
-"""Vectors from an endpoint that speaks OpenAI's embeddings protocol, with retries."""
+"""Vectors from an endpoint that speaks OpenAI's embeddings protocol, with retries, and the choice of an embedder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from zeroclaw_tui.embeddings.base import (
     endpoint_host,
     endpoint_url,
     request_sentence,
+    why_no_embedder,
 )
+from zeroclaw_tui.embeddings.local import LocalEmbedder
 from zeroclaw_tui.memory.errors import EmbeddingFailed
 from zeroclaw_tui.memory.text import HIDDEN, mask_secrets, one_line
 
@@ -239,6 +241,19 @@ class OpenAIEmbedder(Embedder):
             url = url.replace(self._key, HIDDEN)
         message = f"The embedding endpoint {one_line(mask_secrets(url))} {problem}."
         return kind(message, hint=f"{hint} {_EFFECT}".strip())
+
+
+def create_embedder(config: EmbeddingConfig) -> tuple[Embedder | None, str | None]:
+    """Create the embedder that a config names; otherwise give None and one sentence which setting helps.
+
+    Provider names must match exactly, as in ZeroClaw, which silently treats every unknown name as none.
+    """
+    reason = why_no_embedder(config)
+    if reason is not None:
+        return None, f"keyword only: {reason}"
+    if config.provider == "local":
+        return LocalEmbedder(config), None
+    return OpenAIEmbedder(config), None
 
 
 def _index(item: Any) -> float:

@@ -19,14 +19,8 @@ from zeroclaw_tui.config.load import LOCAL, read_embedding, read_memory
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig, Notes, shown, to_third_schema
 from zeroclaw_tui.config.secrets import SecretUnreadable, reveal
 from zeroclaw_tui.config.storage import apply_generic
-from zeroclaw_tui.embeddings.base import (
-    ApiKeyError,
-    InputRejectedError,
-    WrongDimensionError,
-    create_embedder,
-    why_no_embedder,
-)
-from zeroclaw_tui.embeddings.endpoint import is_loopback
+from zeroclaw_tui.embeddings.base import ApiKeyError, InputRejectedError, WrongDimensionError, why_no_embedder
+from zeroclaw_tui.embeddings.endpoint import create_embedder, is_loopback
 from zeroclaw_tui.files.disk import is_folder, status_of
 from zeroclaw_tui.memory.errors import (
     NOT_REACHABLE,

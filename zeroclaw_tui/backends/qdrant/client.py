@@ -12,8 +12,8 @@ from urllib.parse import quote, unquote, urlsplit
 
 from zeroclaw_tui.backends.health import StartCheck
 from zeroclaw_tui.config.memory_config import MemoryConfig, shown
-from zeroclaw_tui.embeddings.base import create_embedder, is_web_address
-from zeroclaw_tui.embeddings.endpoint import tls_error_message
+from zeroclaw_tui.embeddings.base import is_web_address
+from zeroclaw_tui.embeddings.endpoint import create_embedder, tls_error_message
 from zeroclaw_tui.memory.errors import NothingYet, NotReachable, Refused, UsageError
 from zeroclaw_tui.memory.text import counted, cut, mask_secrets, one_line
 

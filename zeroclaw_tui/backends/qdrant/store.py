@@ -38,8 +38,8 @@ from zeroclaw_tui.backends.tables import sanitised, utc_now, uuid_for
 from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.backends.writing import OwnedKey, RowWriter, Work
 from zeroclaw_tui.config.memory_config import MemoryConfig, shown
-from zeroclaw_tui.embeddings.base import Embedder, InputRejectedError, create_embedder, why_no_embedder
-from zeroclaw_tui.embeddings.endpoint import embed_each
+from zeroclaw_tui.embeddings.base import Embedder, InputRejectedError, why_no_embedder
+from zeroclaw_tui.embeddings.endpoint import create_embedder, embed_each
 from zeroclaw_tui.memory.change import Draft, Edit, Row, RowChange, RowVersion, Value, Vector
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry, column_text
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, NotReachable, Refused, Unreadable
