@@ -26,7 +26,7 @@ from zeroclaw_tui.memory.query import (
     Superseded,
 )
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.memory.statistics import FACET_FIELDS, STATISTICS_FIELDS
+from zeroclaw_tui.memory.statistics import COUNT_FIELDS, FACET_FIELDS
 from zeroclaw_tui.scoring.answer import answer
 from zeroclaw_tui.scoring.decide import decide, serves, store_recall
 from zeroclaw_tui.scoring.profiles import LANDMARKS, NEWEST, ScoringSettings, Trial, profile_for
@@ -34,7 +34,6 @@ from zeroclaw_tui.testing.samples import NOW, sample_entries
 from zeroclaw_tui.testing.tools import Contract, entries_of, fill, handles_of, raises
 
 _ORDERS = tuple(Sort(field, descending) for field in SortField for descending in (True, False))
-_COUNTED = tuple(dict.fromkeys((*FACET_FIELDS, *STATISTICS_FIELDS)))
 
 
 class MemoryContract(Contract):
@@ -108,8 +107,8 @@ class MemoryContract(Contract):
             found = [row for row in rows if matches(row, wanted)]
             assert sorted(map(str, await handles_of(memory, wanted, Sort()))) == _handles(found)
             superseded = [row for row in rows if matches(row, wanted.but(superseded=Superseded.ONLY))]
-            expected = count_entries(found, superseded, memory.why_not, now, _COUNTED)
-            counts = await memory.count_up(wanted, now, _COUNTED)
+            expected = count_entries(found, superseded, memory.why_not, now, COUNT_FIELDS)
+            counts = await memory.count_up(wanted, now, COUNT_FIELDS)
             assert (counts.total, counts.content) == (expected.total, expected.content)
             assert {name: dict(values) for name, values in counts.by.items()} == expected.by
             for name in FACET_FIELDS:
