@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import compileall
+import json
 import os
 import sqlite3
 import subprocess
@@ -40,25 +41,6 @@ embedding_provider = "local"
 embedding_model = "local"
 embedding_dimensions = {DIMENSIONS}
 """
-WARM = """
-import asyncio, sys, time
-from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.library import open_library
-from zeroclaw_tui.curation.recall import recall_memories, with_as_of
-from zeroclaw_tui.curation.config_choice import configs_for
-from zeroclaw_tui.memory.recall import RecallRequest
-async def main():
-    library = await open_library(configs_for(OpenOptions())[0])
-    trials = [with_as_of(library.trial(RecallRequest(query, 5))) for query in ("ra20 lo33", "mi7", "tan1 ver40 sol9")]
-    taken = []
-    for at in range(42):
-        start = time.perf_counter(), time.process_time()
-        await recall_memories(library, trials[at % 3])
-        taken.append((time.perf_counter() - start[0], time.process_time() - start[1]))
-    await library.close()
-    print(*(sorted(times)[18] for times in zip(*taken[6:])))
-asyncio.run(main())
-"""
 FILL = """
 INSERT INTO memories SELECT gen_random_uuid()::text, 'key_' || n, repeat(md5(n::text) || ' ', 6),
   (ARRAY['core', 'daily', 'conversation', 'notes'])[1 + n % 4], t, t, CASE WHEN n <= 10 THEN 'to purge' END
@@ -86,7 +68,7 @@ class Case(NamedTuple):
     bare: Way | None = None
 
 
-def run_process(tree: Path, *arguments: str) -> tuple[Run, bytes]:
+def run_process(tree: Path, *arguments: str) -> Run:
     """Run Python with the package of this tree, and with a trash of its own."""
     trash = f"{os.environ['XDG_DATA_HOME']}{tree}"
     environment = os.environ | {"PYTHONPATH": str(tree), "XDG_DATA_HOME": trash}
@@ -97,19 +79,17 @@ def run_process(tree: Path, *arguments: str) -> tuple[Run, bytes]:
         [sys.executable, "-c", *arguments],
         cwd=tree,
         env=environment,
-        stdout=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    assert process.stdout is not None
-    printed = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
     assert os.waitstatus_to_exitcode(status) == 0, arguments
-    return Run(time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024), printed
+    return Run(time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
 def python(code: str, *arguments: str) -> Way:
     """Run some code."""
-    return lambda tree: run_process(tree, code, *arguments)[0]
+    return lambda tree: run_process(tree, code, *arguments)
 
 
 def memory(*arguments: str) -> Way:
@@ -139,13 +119,18 @@ def added(*ways: Way) -> Way:
 
 
 def warm_recall(folder: Path) -> Way:
-    """The median of recalls in one process that has recalled before."""
+    """One of 36 more questions in a process that has answered six."""
+    questions = [{"query": query, "limit": 5} for query in ("ra20 lo33", "mi7", "tan1 ver40 sol9")] * 14
+    counts = (6, len(questions))
+    files = [folder / f"questions-{count}.jsonl" for count in counts]
+    for file, count in zip(files, counts, strict=True):
+        file.write_text("".join(f"{json.dumps(question)}\n" for question in questions[:count]), encoding="utf-8")
 
     def run(tree: Path) -> Run:
         os.environ["ZEROCLAW_CONFIG_DIR"] = str(folder)
-        used, printed = run_process(tree, WARM)
-        seconds, processor = map(float, printed.split())
-        return Run(seconds, processor, used.megabytes)
+        few, many = (memory("recall", "--batch", str(file))(tree) for file in files)
+        count = counts[1] - counts[0]
+        return Run((many.seconds - few.seconds) / count, (many.processor - few.processor) / count, many.megabytes)
 
     return run
 

@@ -169,7 +169,7 @@ async def test_not_while_another_program_has_it_open(make_patient, monkeypatch, 
     size = patient.database.stat().st_size
     monkeypatch.setattr(connections, "BUSY_SECONDS", 0.05)
     if not can_tell:
-        monkeypatch.setattr(whole_database, "_PROCESSES", Path("/nowhere"))
+        monkeypatch.setattr(whole_database, "PROCESSES", Path("/nowhere"))
     with left_open(patient.database) as child:
         with pytest.raises(Locked) as refused:
             await compact(patient.config(), NOW)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import unicodedata
 from asyncio import BaseEventLoop
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 from weakref import WeakSet
 
 import pytest
@@ -17,8 +18,6 @@ from textual._compositor import Compositor
 from textual._context import active_app
 from textual.app import App
 from textual.command import CommandList
-from textual.css.model import RuleSet
-from textual.css.stylesheet import Stylesheet
 from textual.events import Key
 from textual.keys import _character_to_key
 from textual.notifications import Notification
@@ -26,14 +25,12 @@ from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 from textual.worker import Worker, get_current_worker
 
-from support.screens import NARROW, screen_text
+from support.screens import screen_text
 
-Shown = TypeVar("Shown", bound=App[Any])
 _DESKTOP = ("DISPLAY", "WAYLAND_DISPLAY", "SSH_CONNECTION", "SSH_TTY", "NO_MOTION", "NO_COLOR", "VISUAL", "EDITOR")
 _SECONDS = 60
 _MOMENT = 0.001
 """Seconds left to sockets, timers and other processes before it is looked again whether they did anything."""
-_PARSED: dict[tuple[Any, ...], list[RuleSet]] = {}
 _JOBS: WeakSet[asyncio.Future[Any]] = WeakSet()
 """What threads are at work on, of every loop."""
 _ASKING: WeakSet[Worker[Any]] = WeakSet()
@@ -43,30 +40,19 @@ _ASKING: WeakSet[Worker[Any]] = WeakSet()
 def still_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing blinks, nothing of this machine's desktop or terminal shows, and a pause lasts as long as it must.
 
-    Each app parses the same style sheets, and draws for a terminal after each step; here the sheets are parsed once
-    for all of them, and what is on the screen is drawn where a test looks at it.
+    An app draws for a terminal after each step; here what is on the screen is drawn where a test looks at it.
     """
-    monkeypatch.setattr(Input, "_toggle_cursor", lambda self: None)
-    monkeypatch.setattr(TextArea, "_toggle_cursor_blink_visible", lambda self: None)
+    monkeypatch.setattr(Input, "cursor_blink", False)
+    monkeypatch.setattr(TextArea, "cursor_blink", False)
     monkeypatch.setattr(textual.app, "wait_for_idle", _wait_for_idle)
     monkeypatch.setattr(textual.pilot, "wait_for_idle", _wait_for_idle)
-    monkeypatch.setattr(Pilot, "_wait_for_screen", _wait_for_screen)
     monkeypatch.setattr(App, "push_screen_wait", _noting_questions(App.push_screen_wait))
     monkeypatch.setattr(BaseEventLoop, "run_in_executor", _noting_jobs(BaseEventLoop.run_in_executor))
-    monkeypatch.setattr(Stylesheet, "_parse_rules", _parsing_once(Stylesheet._parse_rules))
     monkeypatch.setattr(Compositor, "render_update", _drawing_on_demand(Compositor.render_update))
     # What a notification said is asked after whatever time a loaded machine took.
     monkeypatch.setattr(Notification, "has_expired", False)
     for name in _DESKTOP:
         monkeypatch.delenv(name, raising=False)
-
-
-@asynccontextmanager
-async def running(app: Shown, size: tuple[int, int] = NARROW) -> AsyncIterator[tuple[Shown, Pilot[Any]]]:
-    """An app in a terminal of this size, once it has come to rest, and the hand at its keys."""
-    async with app.run_test(size=size, notifications=True) as pilot:
-        await settled(pilot)
-        yield app, pilot
 
 
 async def settled(pilot: Pilot[Any]) -> None:
@@ -76,7 +62,7 @@ async def settled(pilot: Pilot[Any]) -> None:
         async with asyncio.timeout(_SECONDS):
             # The last answer of a worker can set off the next one.
             while quiet < 2:
-                await pilot.pause()
+                await _wait_for_idle()
                 quiet = 0 if _working(pilot.app) or not await _is_at_rest(pilot.app) else quiet + 1
 
 
@@ -85,8 +71,8 @@ async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
     with _limited(pilot.app):
         async with asyncio.timeout(_SECONDS):
             while not condition():
-                await pilot.pause()
-    await pilot.pause()
+                await _wait_for_idle()
+    await _wait_for_idle()
 
 
 @contextmanager
@@ -109,9 +95,9 @@ async def press(pilot: Pilot[Any], *keys: str) -> None:
         elif key.startswith(":"):
             await press(pilot, "colon", f"={key[1:]}")
             await until(pilot, lambda: key[1:] in _highlighted_command(pilot.app))  # noqa: B023
-            await pilot.press("enter")
+            _post_key(pilot.app, "enter")
         else:
-            await pilot.press(key)
+            _post_key(pilot.app, key)
         await settled(pilot)
 
 
@@ -121,11 +107,23 @@ def _highlighted_command(app: App[Any]) -> str:
     return "" if commands.highlighted is None else str(commands.get_option_at_index(commands.highlighted).prompt)
 
 
+def _post_key(app: App[Any], key: str) -> None:
+    """Send one key by its name, or a letter as it is typed."""
+    letter = key
+    if len(key) == 1:
+        key = _character_to_key(key)
+    else:
+        try:
+            letter = unicodedata.lookup(key.replace("_", " ").upper())
+        except KeyError:
+            letter = ""
+    app.post_message(Key(key, letter or None))
+
+
 def burst(app: App[Any], typed: str) -> None:
     """Letters as a fast typist or a paste sends them: all of them are there before the first one was answered."""
     for letter in typed:
-        key = "enter" if letter == "\r" else _character_to_key(letter)
-        app.post_message(Key(key, letter))
+        _post_key(app, "enter" if letter == "\r" else letter)
 
 
 async def click_text(pilot: Pilot[Any], text: str, within: str = "*") -> None:
@@ -154,12 +152,6 @@ def pressing(*keys: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
 def _working(app: App[Any]) -> list[Worker[Any]]:
     """The workers that something is still to come from, without an answer of a person."""
     return [one for one in app.workers if not one.is_finished and one not in _ASKING]
-
-
-async def _wait_for_screen(pilot: Pilot[Any]) -> bool:
-    """As Textual's own, which sends every widget a message and waits until all of them are answered."""
-    await _rest(pilot.app, 1)
-    return True
 
 
 async def _wait_for_idle(min_sleep: float = 0, max_sleep: float = 1) -> None:
@@ -246,16 +238,3 @@ def _noting_jobs(run: Callable[..., asyncio.Future[Any]]) -> Callable[..., async
         return job
 
     return run_in_executor
-
-
-def _parsing_once(parse: Callable[..., list[RuleSet]]) -> Callable[..., list[RuleSet]]:
-    def parse_rules(sheet: Stylesheet, css: str, **named: Any) -> list[RuleSet]:
-        here = (css, *named.values())
-        if here not in sheet._parse_cache:
-            everywhere = (here, *sheet._variables.items())
-            if everywhere not in _PARSED:
-                _PARSED[everywhere] = parse(sheet, css, **named)
-            sheet._parse_cache[here] = _PARSED[everywhere]
-        return sheet._parse_cache[here]
-
-    return parse_rules

@@ -21,7 +21,8 @@ from zeroclaw_tui.files.disk import MAKE_ROOM, file_size, new_file
 from zeroclaw_tui.memory.errors import DiskFull, Locked, Unreadable
 from zeroclaw_tui.memory.text import one_line
 
-_PROCESSES = Path("/proc")
+PROCESSES = Path("/proc")
+"""Where Linux lists processes and their open files; other systems have no such folder."""
 _STOP = "Stop it (ZeroClaw as a service: `zeroclaw service stop`), then do it again."
 _PAGES_AT_ONCE = 4096
 _SPARE_BYTES = 8 * 1024 * 1024
@@ -32,16 +33,16 @@ def processes_using(path: Path) -> tuple[str, ...] | None:
 
     None if the system does not say. Linux lists open files in /proc, those of other users' processes only for root.
     """
-    if not (_PROCESSES / "self" / "fd").is_dir():
+    if not (PROCESSES / "self" / "fd").is_dir():
         return None
     wanted = {identity for file in (path, wal_file(path)) if (identity := file_identity(file)) is not None}
     found: list[str] = []
-    for process in sorted(int(name) for name in os.listdir(_PROCESSES) if name.isdecimal()):
+    for process in sorted(int(name) for name in os.listdir(PROCESSES) if name.isdecimal()):
         # A process may end in the meantime, and other users' processes are closed to us.
         with suppress(OSError):
-            opened = (_PROCESSES / str(process) / "fd").iterdir()
+            opened = (PROCESSES / str(process) / "fd").iterdir()
             if process != os.getpid() and any(file_identity(file) in wanted for file in opened):
-                name = (_PROCESSES / str(process) / "comm").read_text(errors="replace").strip()
+                name = (PROCESSES / str(process) / "comm").read_text(errors="replace").strip()
                 found.append(f"{one_line(name)} (process {process})")
     return tuple(found)
 

@@ -37,7 +37,7 @@ async def test_a_text_that_postgresql_cannot_store_is_refused_in_a_sentence(draf
 
 
 async def test_a_row_that_another_program_holds_is_locked_in_a_sentence(place, opens, monkeypatch):
-    monkeypatch.setattr(connect, "_LOCK_SECONDS", 0.1)
+    monkeypatch.setattr(connect, "LOCK_SECONDS", 0.1)
     place.make_table("key")
     memory, journal = await opens(), JournalRecorder()
     row = row_of(await create(memory, Draft("k", "c")))

@@ -41,7 +41,8 @@ LONG_SECONDS = 300.0
 _IDLE_SECONDS = 60.0
 _GRACE_SECONDS = 5.0
 _ROLLBACK_SECONDS = 2.0
-_LOCK_SECONDS = 10
+LOCK_SECONDS = 10
+"""How long a change waits for a row that another program has locked."""
 # In one message; behind a pooler nothing may be set for longer than one transaction.
 _BEGIN = (
     "{begin}; SET LOCAL statement_timeout = {milliseconds:.0f}; SET LOCAL lock_timeout = '{lock}s'; "
@@ -210,7 +211,7 @@ class Connections:
             raise self._failure(_CONNECT_ERRORS, _connect_reason(error, self.address), error) from None
         try:
             try:
-                await connection.execute(_BEGIN.format(begin=begin, milliseconds=seconds * 1000, lock=_LOCK_SECONDS))
+                await connection.execute(_BEGIN.format(begin=begin, milliseconds=seconds * 1000, lock=LOCK_SECONDS))
                 yield connection
             except BaseException:
                 await _roll_back(connection)
