@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from zeroclaw_tui.config.locations import DAILY_FOLDER
-from zeroclaw_tui.curation.formats import csv_file, jsonl, notes
+from zeroclaw_tui.curation.formats import csv_file, jsonl
+from zeroclaw_tui.curation.formats.notes import EXPORT_TITLE
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer.comparison import KnownVectors, Stopped
-from zeroclaw_tui.files.disk import (
-    put_in_place,
-    remove_stale_temp_files,
-    temp_file,
-)
+from zeroclaw_tui.files.disk import put_in_place, remove_stale_temp_files, temp_file
 from zeroclaw_tui.memory.change import ProgressCallback, Row
 from zeroclaw_tui.memory.errors import Refused, Unreadable, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter
@@ -24,8 +22,10 @@ from zeroclaw_tui.memory.text import counted, one_line
 
 ExportFormat = Literal["jsonl", "csv", "markdown"]
 SUFFIXES: dict[str, ExportFormat] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".md": "markdown"}
+_MARKDOWN_LOSES = "Markdown is for reading; export JSONL to import the memories again."
 _NO_VECTORS = "The vectors are left out. Add --vectors to include them."
 _ROWS_PER_QUESTION = 200
+_MAX_HEADING = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ async def export_memories(
                 lost[_NO_VECTORS] = None
             write(jsonl.line_of(row, vectors=vectors))
         else:
-            write(csv_file.line_of(row) if format == "csv" else notes.export_section(row))
+            write(csv_file.line_of(row) if format == "csv" else markdown_section(row))
         count += 1
 
     if format == "jsonl":
@@ -78,8 +78,8 @@ async def export_memories(
         write(csv_file.header_line())
         lost[csv_file.LOSES] = None
     else:
-        write(notes.export_head(_moment(library), library.memory.name))
-        lost[notes.EXPORT_LOSES] = None
+        write(markdown_head(_moment(library), library.memory.name))
+        lost[_MARKDOWN_LOSES] = None
     await library.memory.scan(write_row, filter)
     return ExportOutcome(count, size, format, tuple(lost))
 
@@ -91,6 +91,32 @@ async def header_for(library: Library, *, vectors: bool) -> bytes:
     identity = KnownVectors.from_facts((await memory.health()).facts).identity if has_identity else None
     moment = _moment(library)
     return jsonl.header_line(moment, memory.name, memory.about.generation, version, vectors=vectors, embedding=identity)
+
+
+def markdown_head(exported: str, backend: str) -> bytes:
+    """How a file in Markdown begins."""
+    sentence = f"Exported {exported} from {backend}. This file is for reading; JSONL can be imported again."
+    return f"{EXPORT_TITLE}\n\n{one_line(sentence)}\n".encode()
+
+
+def markdown_section(row: Row) -> bytes:
+    """A memory as a part of a file in Markdown, in a fence that nothing in it ends."""
+    entry, text = row.entry(), jsonl.readable(row.values.get("content"))
+    facts = {
+        "updated": entry.updated_at if entry.updated_at != entry.timestamp else None,
+        "session": entry.session_id,
+        "namespace": entry.namespace if entry.namespace != "default" else None,
+        "importance": entry.importance,
+        "kind": entry.kind,
+        "pinned": "yes" if entry.pinned else None,
+        "agent": entry.agent,
+    }
+    named = [f"{name} {value}" for name, value in facts.items() if value not in (None, "")]
+    shown = [fact for fact in (entry.category, entry.timestamp, *named) if fact]
+    fence = "~" * max(3, 1 + max(map(len, re.findall("~+", text)), default=0))
+    heading = one_line(entry.key)[:_MAX_HEADING]
+    part = f"\n## {heading}\n\n{' · '.join(map(one_line, shown))}\n\n{fence}\n{text}\n{fence}\n"
+    return part.encode("utf-8", "replace")
 
 
 def _moment(library: Library) -> str:

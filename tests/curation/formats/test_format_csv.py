@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from zeroclaw_tui.curation.formats import csv_file, notes
+from zeroclaw_tui.curation.export import markdown_head, markdown_section
+from zeroclaw_tui.curation.formats import csv_file
 from zeroclaw_tui.curation.formats.registry import find_format
 from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.memory.change import Row
@@ -52,7 +53,7 @@ def test_another_table_states_only_its_full_cells(tmp_path):
 
 
 def test_markdown_is_for_people_and_nothing_in_a_content_ends_its_fence():
-    text = notes.export_head("2026-11-23", "sqlite") + notes.export_section(
+    text = markdown_head("2026-11-23", "sqlite") + markdown_section(
         Row("7", {**ROW.values, "content": "~~~~\nBees\n~~~~"}, None, "zoe")
     )
     assert text.decode() == (

@@ -12,18 +12,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
-from zeroclaw_tui.curation.formats.jsonl import readable, shown, stated
+from zeroclaw_tui.curation.formats.jsonl import COLUMNS, NAMES, readable, shown, stated
 from zeroclaw_tui.curation.formats.source import MAX_LINE_SIZE, Source, numbered_lines
 from zeroclaw_tui.memory.change import Row, Value
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import one_line
 
-COLUMNS = (
-    "key", "content", "category", "timestamp", "updated_at", "session_id", "namespace", "importance", "superseded_by",
-    "kind", "pinned", "agent", "id",
-)  # fmt: skip
 LOSES = "CSV holds Unicode text only: no vectors, no further columns, and an empty text becomes nothing."
-_STORED_NAMES = {"timestamp": "created_at"}
+_HEADER = (*NAMES[:-1], "agent", "id")
 _JSON = ("importance", "pinned")
 """Columns that a table has as numbers, true or false."""
 _MAX_NAME = 40
@@ -48,12 +44,12 @@ def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
 
 def header_line() -> bytes:
     """The first line."""
-    return _line(COLUMNS)
+    return _line(_HEADER)
 
 
 def line_of(row: Row) -> bytes:
     """A memory as a line."""
-    return _line([_cell(name, row) for name in COLUMNS])
+    return _line([_cell(name, row) for name in _HEADER])
 
 
 def _rows(reader: BinaryIO, lost: Counter[str]) -> Iterator[Row]:
@@ -63,7 +59,7 @@ def _rows(reader: BinaryIO, lost: Counter[str]) -> Iterator[Row]:
         names = next(table, [])
         if not {"key", "content"} <= set(names) or len(set(names)) != len(names):
             raise UsageError("Line 1 does not name a key and a content, each column once.", hint=_HINT)
-        lost.update(f"column {one_line(name)[:_MAX_NAME]}" for name in names if name not in COLUMNS)
+        lost.update(f"column {one_line(name)[:_MAX_NAME]}" for name in names if name not in _HEADER)
         while True:
             number = table.line_num + 1
             cells = next(table, None)
@@ -81,18 +77,16 @@ def _rows(reader: BinaryIO, lost: Counter[str]) -> Iterator[Row]:
 def _row(cells: dict[str, str], lost: Counter[str]) -> Row:
     values: dict[str, Value] = {"key": cells["key"], "content": cells["content"]}
     for name, cell in cells.items():
-        if cell and name in COLUMNS and name not in ("key", "content", "agent"):
+        if cell and name in COLUMNS:
             try:
-                values[_STORED_NAMES.get(name, name)] = stated(
-                    name, json.loads(cell.lower()) if name in _JSON else cell
-                )
+                values[COLUMNS[name]] = stated(name, json.loads(cell.lower()) if name in _JSON else cell)
             except ValueError:
                 lost[f"{name} that cannot be read"] += 1
     return Row(cells.get("id", ""), values, None, cells.get("agent") or None)
 
 
 def _cell(name: str, row: Row) -> str:
-    value = row.agent if name == "agent" else shown(name, row.values.get(_STORED_NAMES.get(name, name)))
+    value = row.agent if name == "agent" else shown(name, row.values.get(COLUMNS[name]))
     return str(value).lower() if isinstance(value, bool) else readable(value)
 
 

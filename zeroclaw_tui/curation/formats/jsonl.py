@@ -21,22 +21,13 @@ from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import is_unicode, one_line, unicode_text
 
 MARK, VERSION = "zeroclaw_memories", 1
-_COLUMNS = {
-    "id": "id",
-    "key": "key",
-    "content": "content",
-    "category": "category",
-    "timestamp": "created_at",
-    "updated_at": "updated_at",
-    "session_id": "session_id",
-    "namespace": "namespace",
-    "importance": "importance",
-    "superseded_by": "superseded_by",
-    "kind": "kind",
-    "pinned": "pinned",
-}
-"""The names of a line, and the columns they stand for."""
-_NAMES = {column: name for name, column in _COLUMNS.items()}
+NAMES = (
+    "key", "content", "category", "timestamp", "updated_at", "session_id", "namespace", "importance", "superseded_by",
+    "kind", "pinned", "id",
+)  # fmt: skip
+"""The names of a line, which are those of the columns but for one."""
+COLUMNS = {name: "created_at" if name == "timestamp" else name for name in NAMES}
+_NAMES = {column: name for name, column in COLUMNS.items()}
 _OTHER_NAMES = frozenset({"embedding", "embedding_dimensions", "columns", "rowid", "agent"})
 _MAX_NAME = 40
 _INTEGERS = range(-(2**63), 2**63)
@@ -177,7 +168,7 @@ def _row(parts: Mapping[str, Any], lost: Counter[str]) -> Row:
     name = ""
     try:
         for name, value in parts.items():
-            column = _COLUMNS.get(name)
+            column = COLUMNS.get(name)
             if column is not None:
                 is_plain = value is None or (type(value) is str and name not in _STATED)
                 values[column] = value if is_plain else stated(name, value)

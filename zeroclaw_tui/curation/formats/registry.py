@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from zeroclaw_tui.curation.formats import claude_code, csv_file, json_files, jsonl, openclaw, snapshot
+from zeroclaw_tui.curation.formats import csv_file, json_files, jsonl, notes, snapshot
 from zeroclaw_tui.curation.formats.jsonl import Identity
 from zeroclaw_tui.curation.formats.rows import distinct
 from zeroclaw_tui.curation.formats.source import Source
@@ -44,8 +44,8 @@ FORMATS = {
         Format("jsonl", "an export in JSON Lines", jsonl.sniff, jsonl.read, True, jsonl.identity),
         Format("csv", "a table", csv_file.sniff, csv_file.read, True),
         Format("snapshot", "a snapshot of ZeroClaw", snapshot.sniff, snapshot.read, True, snapshot.identity),
-        Format("claude", "Claude Code", claude_code.sniff, claude_code.read),
-        Format("openclaw", "OpenClaw", openclaw.sniff, openclaw.read),
+        Format("claude", "Claude Code", notes.sniff_claude, notes.read_claude),
+        Format("openclaw", "OpenClaw", notes.sniff_openclaw, notes.read_openclaw),
         Format("mcp", "the MCP server “memory”", json_files.sniff_mcp, json_files.read_mcp),
         Format("mem0", "mem0", json_files.sniff_mem0, json_files.read_mem0),
         Format("rmem", "R-Mem", json_files.sniff_rmem, json_files.read_rmem),
