@@ -8,30 +8,16 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.factory import BACKENDS, backend_info, backend_of_file, backend_of_url, has_database
+from zeroclaw_tui.config import locations
 from zeroclaw_tui.config.load import load_config
-from zeroclaw_tui.config.locations import (
-    SCHEME,
-    OpenOptions,
-    expand,
-    find_installs,
-    home_folder,
-    install_at,
-    install_to_be,
-    is_url,
-    lone_server,
-    without_password,
-)
+from zeroclaw_tui.config.locations import Install, OpenOptions
 from zeroclaw_tui.config.memory_config import DEFAULT, FILE, OPTION, MemoryConfig, shown
 from zeroclaw_tui.config.settings import settings_problem
 from zeroclaw_tui.files.database import is_database
 from zeroclaw_tui.files.disk import exists, is_folder
 from zeroclaw_tui.memory.errors import NoInstall, Unreadable, UsageError
-
-if TYPE_CHECKING:
-    from zeroclaw_tui.config.locations import Install
 
 _CONNECTION_STRING = (
     r"\s*(?:host|hostaddr|port|dbname|user|password|passfile|service|sslmode|connect_timeout|options)\s*="
@@ -56,12 +42,12 @@ def configs_for(options: OpenOptions, environ: Mapping[str, str] | None = None) 
     check_location(options.path)
     variables = os.environ if environ is None else environ
     source = None
-    if options.location is not None and is_url(options.location):
+    if options.location is not None and locations.is_url(options.location):
         backend = _backend_of_url(options.location, options.backend)
-        source = SCHEME if options.backend is None and backend is not None else None
+        source = locations.SCHEME if options.backend is None and backend is not None else None
         options = options._replace(backend=backend)
-    home = home_folder(variables, options.config_dir)
-    if options.is_made and options.path is not None and not exists(expand(str(options.path), home)):
+    home = locations.home_folder(variables, options.config_dir)
+    if options.is_made and options.path is not None and not exists(locations.expand(str(options.path), home)):
         # A new store is a database unless another backend is named.
         options = options._replace(backend=options.backend or "sqlite", location=str(options.path))
     return tuple(_config_of(install, options, variables, source) for install in _installs(options, variables, home))
@@ -84,7 +70,7 @@ def check_location(location: str | Path | None) -> None:
 
 def _backend_of_url(url: str, named: str | None) -> str | None:
     """The backend that was named, else that of the URL's scheme. Raises UsageError for a URL that fits no backend."""
-    if not without_password(url):
+    if not locations.without_password(url):
         raise UsageError("--location is not a valid URL.", hint=_URL_HINT)
     scheme, by_scheme = url.partition("://")[0], backend_of_url(url)
     if named is None:
@@ -106,7 +92,7 @@ def _installs(options: OpenOptions, variables: Mapping[str, str], home: Path) ->
     if options.path is not None:
         return (_install_at(options.path, options, variables, home),)
     try:
-        return find_installs(variables, home, config_dir=options.config_dir, workspace=options.workspace)
+        return locations.find_installs(variables, home, config_dir=options.config_dir, workspace=options.workspace)
     except Unreadable:
         if options.workspace is None or options.config_dir is not None:
             raise
@@ -115,24 +101,24 @@ def _installs(options: OpenOptions, variables: Mapping[str, str], home: Path) ->
         # A location needs no install, but an install that was named must exist.
         if options.location is None or options.config_dir is not None or options.workspace is not None:
             raise
-        if not is_url(options.location):
-            return (install_at(Path(options.location), variables, home),)
+        if not locations.is_url(options.location):
+            return (locations.install_at(Path(options.location), variables, home),)
         if options.backend is None:
             raise _needs_backend(options.location) from None
-        return (lone_server(options.location, "the URL given", variables, home),)
+        return (locations.lone_server(options.location, "the URL given", variables, home),)
 
 
 def _install_at(path: Path, options: OpenOptions, variables: Mapping[str, str], home: Path) -> Install:
     """Find the install at a path, which may be empty for Markdown, and missing for a store that will be made."""
     try:
-        return install_at(path, variables, home)
+        return locations.install_at(path, variables, home)
     except Unreadable:
         info = backend_info(options.backend or "")
-        folder = expand(str(path), home)
+        folder = locations.expand(str(path), home)
         is_new = options.is_made and not exists(folder)
         if info is None or not (is_new or (info.has_notes and is_folder(folder))):
             raise
-        return install_to_be(path, variables, home, is_folder=info.has_notes)
+        return locations.install_to_be(path, variables, home, is_folder=info.has_notes)
 
 
 def _config_of(
@@ -146,7 +132,7 @@ def _config_of(
     if by_content is not None and not (has_database(by_content) and has_database(config.backend)):
         config, source = load(backend=by_content), _BY_CONTENT
     info = backend_info(config.backend)
-    if is_url(options.location) and options.backend is None and info is not None and not info.takes_url:
+    if locations.is_url(options.location) and options.backend is None and info is not None and not info.takes_url:
         # A backend of files would create a file of this name, and show its password.
         raise _needs_backend(str(options.location))
     if source is not None:
@@ -160,7 +146,7 @@ def _config_of(
 
 def _backend_by_content(install: Install, location: str | None) -> str | None:
     """The backend whose store the named file is, by its content; None for anything but a file, and for other files."""
-    if is_url(location):
+    if locations.is_url(location):
         return None
     if location is not None:
         file = Path(location).expanduser()

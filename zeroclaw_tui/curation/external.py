@@ -17,30 +17,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from zeroclaw_tui.files.database import (
-    UnfinishedWrite,
-    as_text,
-    assignments,
-    bound,
-    columns_of,
-    connect_read_only_blocking,
-    connect_to_write,
-    quoted,
-    roll_back_hot_journal,
-    translate_sqlite_errors,
-)
+from zeroclaw_tui.files import database as sqlite
 from zeroclaw_tui.files.disk import read_bytes, replace_bytes, retry_if_changed
-from zeroclaw_tui.memory.change import (
-    FILE,
-    NOTES_FILE,
-    OTHER_ROW,
-    ApplyResult,
-    Journal,
-    Row,
-    RowChange,
-    RowConflict,
-    Value,
-)
+from zeroclaw_tui.memory.change import FILE, OTHER_ROW, ApplyResult, Journal, Row, RowChange, RowConflict, Value
 from zeroclaw_tui.memory.errors import Refused, Unreadable
 from zeroclaw_tui.memory.text import counted
 
@@ -118,7 +97,7 @@ def database_row(database: Path, table: str, number: int, values: dict[str, Valu
 def keyword_indexes(connection: sqlite3.Connection) -> list[str]:
     """List the FTS5 tables of a database."""
     found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE '%USING fts5%'")
-    return [as_text(name) for (name,) in found]
+    return [sqlite.as_text(name) for (name,) in found]
 
 
 def optimize_keyword_indexes(database: Path) -> None:
@@ -126,9 +105,9 @@ def optimize_keyword_indexes(database: Path) -> None:
 
     FTS5 keeps deleted words until 'optimize' (https://sqlite.org/fts5.html, 6.9). Raises InspectorError kinds.
     """
-    with translate_sqlite_errors(database), closing(connect_to_write(database, zero=True)) as connection:
+    with sqlite.translate_sqlite_errors(database), closing(sqlite.connect_to_write(database, zero=True)) as connection:
         for name in keyword_indexes(connection):
-            connection.execute(f"INSERT INTO {quoted(name)}({quoted(name)}) VALUES ('optimize')")
+            connection.execute(f"INSERT INTO {sqlite.quoted(name)}({sqlite.quoted(name)}) VALUES ('optimize')")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
 
@@ -156,7 +135,7 @@ def current_states(rows: Iterable[Row]) -> dict[str, str | None]:
     """
     states: dict[str, str | None] = {}
     for row in rows:
-        if row.table in (FILE, NOTES_FILE):
+        if row.table != OTHER_ROW:
             data = read_bytes(_path_of(row))
             states[row.id] = None if data is None else hashlib.sha256(data).hexdigest()
         elif not _path_of(row).exists():
@@ -213,7 +192,10 @@ class _Run:
             self.result.note(error.message)
 
     def _apply_rows(self, database: Path, batch: Sequence[RowChange]) -> None:
-        with translate_sqlite_errors(database), closing(connect_to_write(database, zero=True)) as connection:
+        with (
+            sqlite.translate_sqlite_errors(database),
+            closing(sqlite.connect_to_write(database, zero=True)) as connection,
+        ):
             # Closing rolls back.
             connection.execute("BEGIN IMMEDIATE")
             changes = self._changes_to_write(connection, batch)
@@ -300,12 +282,12 @@ def _reading(database: Path) -> Iterator[sqlite3.Connection]:
 
     def opened() -> sqlite3.Connection:
         try:
-            return connect_read_only_blocking(database)
-        except UnfinishedWrite:
-            roll_back_hot_journal(database)
-            return connect_read_only_blocking(database)
+            return sqlite.connect_read_only_blocking(database)
+        except sqlite.UnfinishedWrite:
+            sqlite.roll_back_hot_journal(database)
+            return sqlite.connect_read_only_blocking(database)
 
-    with translate_sqlite_errors(database), closing(opened()) as connection:
+    with sqlite.translate_sqlite_errors(database), closing(opened()) as connection:
         yield connection
 
 
@@ -316,23 +298,23 @@ def _columns_in(row: Row) -> list[str]:
 def _present(connection: sqlite3.Connection, row: Row) -> Row | None:
     """Read the columns of a row as they are now; None if the row, or one of the columns, does not exist."""
     table, wanted = str(row.values[_TABLE]), _columns_in(row)
-    columns = columns_of(connection, table)
+    columns = sqlite.columns_of(connection, table)
     if not columns or not set(wanted) <= set(columns):
         return None
-    statement = f"SELECT {', '.join(map(quoted, wanted))} FROM {quoted(table)} WHERE rowid = ?"
+    statement = f"SELECT {', '.join(map(sqlite.quoted, wanted))} FROM {sqlite.quoted(table)} WHERE rowid = ?"
     found = connection.execute(statement, (row.handle,)).fetchone()
     return None if found is None else replace(row, values={**row.values, **dict(zip(wanted, found, strict=True))})
 
 
 def _write_row(connection: sqlite3.Connection, change: RowChange) -> None:
-    table, number, after = quoted(str(change.row.values[_TABLE])), change.row.handle, change.after
+    table, number, after = sqlite.quoted(str(change.row.values[_TABLE])), change.row.handle, change.after
     if after is None:
         connection.execute(f"DELETE FROM {table} WHERE rowid = ?", (number,))
         return
     values = {name: after.values[name] for name in _columns_in(after)}
     if change.before is None:
-        marks, ready = bound(values.values())
-        connection.execute(f"INSERT INTO {table} ({', '.join(map(quoted, values))}) VALUES ({marks})", ready)
+        marks, ready = sqlite.bound(values.values())
+        connection.execute(f"INSERT INTO {table} ({', '.join(map(sqlite.quoted, values))}) VALUES ({marks})", ready)
     else:
-        settings, ready = assignments(values)
+        settings, ready = sqlite.assignments(values)
         connection.execute(f"UPDATE {table} SET {settings} WHERE rowid = ?", [*ready, number])

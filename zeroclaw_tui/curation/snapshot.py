@@ -14,19 +14,9 @@ from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation import external
 from zeroclaw_tui.curation.changes import refuse_read_only, run_change
 from zeroclaw_tui.curation.export import header_for
+from zeroclaw_tui.curation.formats import snapshot as snapshot_format
 from zeroclaw_tui.curation.formats.jsonl import line_of
-from zeroclaw_tui.curation.formats.snapshot import (
-    NAME,
-    SIDE_CAR,
-    Snapshot,
-    as_zeroclaw_reads,
-    can_be_written,
-    in_order,
-    look,
-    losses,
-    missing_file,
-    snapshot_text,
-)
+from zeroclaw_tui.curation.formats.snapshot import NAME, SIDE_CAR, Snapshot
 from zeroclaw_tui.curation.journal import RunningAction
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
@@ -134,8 +124,8 @@ async def core_of(library: Library) -> CoreMemories:
 
     await library.memory.scan(see, _CORE)
     has_vectors = size <= MAX_VECTOR_BYTES
-    found = await asyncio.to_thread(in_order, rows if has_vectors else map(_without_vector, rows))
-    return CoreMemories(found, list(filter(can_be_written, found)), has_vectors)
+    found = await asyncio.to_thread(snapshot_format.in_order, rows if has_vectors else map(_without_vector, rows))
+    return CoreMemories(found, list(filter(snapshot_format.can_be_written, found)), has_vectors)
 
 
 async def plan_snapshot(library: Library) -> SnapshotPlan:
@@ -145,8 +135,10 @@ async def plan_snapshot(library: Library) -> SnapshotPlan:
 
     def plan() -> SnapshotPlan:
         present = read_bytes(file)
-        replaces = None if present is None else len(look(present).rows)
-        return SnapshotPlan(file, len(core.written), tuple(losses(core.rows)), replaces, core.has_vectors)
+        replaces = None if present is None else len(snapshot_format.look(present).rows)
+        return SnapshotPlan(
+            file, len(core.written), tuple(snapshot_format.losses(core.rows)), replaces, core.has_vectors
+        )
 
     return await asyncio.to_thread(plan)
 
@@ -165,7 +157,7 @@ async def write_snapshot(library: Library) -> Outcome:
         old_copy, old = external.read_file(copy_path), external.read_file(path)
         lines = (line_of(row, vectors=core.has_vectors) for row in core.rows)
         new_copy = external.file_row(copy_path, b"".join((header, *lines)))
-        text = snapshot_text((row.entry() for row in core.written), library.trash.now().astimezone())
+        text = snapshot_format.snapshot_text((row.entry() for row in core.written), library.trash.now().astimezone())
         new = external.file_row(path, text.encode())
         return [RowChange(old_copy, new_copy), RowChange(old, new)]
 
@@ -212,7 +204,7 @@ async def plan_hydrate(
             hint="`zeroclaw memory import` brings memories into any store.",
         )
     if not await asyncio.to_thread(path.exists):
-        raise missing_file(path)
+        raise snapshot_format.missing_file(path)
     name = "jsonl" if path.suffix.lower() in (".jsonl", ".ndjson") else "snapshot"
     return await plan_import(target, path, format=name, agent=agent, keys=keys, verb="hydrate", on_progress=on_progress)
 
@@ -234,7 +226,7 @@ def _differences(core: CoreMemories, snapshot: Snapshot) -> tuple[Difference, ..
     for row in core.rows:
         rest[row.key].append(row.entry())
     # What ZeroClaw's format leaves of each. Lines of a memory can look like another one, which is no difference.
-    read_back = dict(as_zeroclaw_reads(row.entry() for row in core.written))
+    read_back = dict(snapshot_format.as_zeroclaw_reads(row.entry() for row in core.written))
     found: list[Difference] = []
     for there in (row.entry() for row in snapshot.rows):
         candidates = [entry for entry in rest[there.key] if there.agent in (None, entry.agent)]

@@ -21,16 +21,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
-from zeroclaw_tui.curation.formats.rows import (
-    EMPTY,
-    INVALID,
-    count_lost,
-    identified_key,
-    memory_row,
-    moment_of,
-    text_at,
-    titled_key,
-)
+from zeroclaw_tui.curation.formats import rows
 from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.memory.change import Row
 from zeroclaw_tui.memory.errors import UsageError
@@ -51,19 +42,19 @@ _CAPITAL = re.compile(r"(?<=[a-z])([A-Z])")
 
 def sniff_mem0(source: Source) -> bool:
     """By the fields of its memories."""
-    return any(text_at(record, "memory") and record.keys() & _OF_MEM0 for record in _records(source, "results"))
+    return any(rows.text_at(record, "memory") and record.keys() & _OF_MEM0 for record in _records(source, "results"))
 
 
 def read_mem0(source: Source, lost: Counter[str]) -> Iterator[Row]:
     """Every memory that has not expired, with the first of its categories."""
     for record in _records(source, "results"):
-        content, expires = text_at(record, "memory"), moment_of(record.get("expiration_date"))
+        content, expires = rows.text_at(record, "memory"), rows.moment_of(record.get("expiration_date"))
         if content is None:
-            lost[EMPTY if record else INVALID] += 1
+            lost[rows.EMPTY if record else rows.INVALID] += 1
         elif expires is not None and datetime.fromisoformat(expires) < datetime.now(UTC):
             lost["expired memories"] += 1
         else:
-            count_lost(record, _READ_OF_MEM0, lost)
+            rows.count_lost(record, _READ_OF_MEM0, lost)
             stated = record.get("categories")
             first = stated[0] if isinstance(stated, list) and stated else None
             yield _row("mem0", record, content, first if isinstance(first, str) else None)
@@ -78,24 +69,24 @@ def sniff_rmem(source: Source) -> bool:
 def read_rmem(source: Source, lost: Counter[str]) -> Iterator[Row]:
     """Every memory with its category, and its user as namespace."""
     for record in _records(source, "data"):
-        content = text_at(record, "text")
+        content = rows.text_at(record, "text")
         if content is None:
-            lost[EMPTY if record else INVALID] += 1
+            lost[rows.EMPTY if record else rows.INVALID] += 1
         else:
-            count_lost(record, _READ_OF_RMEM, lost)
-            yield _row("rmem", record, content, text_at(record, "category"))
+            rows.count_lost(record, _READ_OF_RMEM, lost)
+            yield _row("rmem", record, content, rows.text_at(record, "category"))
 
 
 def _row(tool: str, record: Mapping[str, Any], content: str, category: str | None) -> Row:
-    return memory_row(
-        identified_key(tool, record.get("id"), content),
+    return rows.memory_row(
+        rows.identified_key(tool, record.get("id"), content),
         content,
         category,
-        agent=text_at(record, "agent_id"),
-        created_at=moment_of(record.get("created_at")),
-        updated_at=moment_of(record.get("updated_at")),
-        namespace=text_at(record, "user_id"),
-        session_id=text_at(record, "run_id"),
+        agent=rows.text_at(record, "agent_id"),
+        created_at=rows.moment_of(record.get("created_at")),
+        updated_at=rows.moment_of(record.get("updated_at")),
+        namespace=rows.text_at(record, "user_id"),
+        session_id=rows.text_at(record, "run_id"),
     )
 
 
@@ -129,19 +120,21 @@ def read_mcp(source: Source, lost: Counter[str]) -> Iterator[Row]:
     for record in _graph_records(source):
         if _is_relation(record):
             start, what, end = (record[name] for name in _RELATION)
-            count_lost(record, ("type", *_RELATION), lost)
+            rows.count_lost(record, ("type", *_RELATION), lost)
             content = f"{start} {what} {end}"
-            yield memory_row(titled_key("mcp", start, content), content, "relation", kind=_FACT)
+            yield rows.memory_row(rows.titled_key("mcp", start, content), content, "relation", kind=_FACT)
         elif _is_entity(record):
-            count_lost(record, _ENTITY, lost)
+            rows.count_lost(record, _ENTITY, lost)
             for text in record["observations"]:
                 if isinstance(text, str) and text.strip():
                     content = f"{record['name']}: {text}"
-                    yield memory_row(titled_key("mcp", record["name"], content), content, text_at(record, "entityType"))
+                    yield rows.memory_row(
+                        rows.titled_key("mcp", record["name"], content), content, rows.text_at(record, "entityType")
+                    )
                 else:
-                    lost[EMPTY] += 1
+                    lost[rows.EMPTY] += 1
         else:
-            lost[INVALID] += 1
+            lost[rows.INVALID] += 1
 
 
 def _graph_records(source: Source) -> Iterator[Mapping[str, Any]]:
@@ -155,8 +148,8 @@ def _graph_records(source: Source) -> Iterator[Mapping[str, Any]]:
 
 
 def _is_entity(record: Mapping[str, Any]) -> bool:
-    return text_at(record, "name") is not None and isinstance(record.get("observations"), list)
+    return rows.text_at(record, "name") is not None and isinstance(record.get("observations"), list)
 
 
 def _is_relation(record: Mapping[str, Any]) -> bool:
-    return all(text_at(record, name) for name in _RELATION)
+    return all(rows.text_at(record, name) for name in _RELATION)

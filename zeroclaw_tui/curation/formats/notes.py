@@ -19,16 +19,7 @@ from functools import cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.curation.formats.rows import (
-    EMPTY,
-    count_lost,
-    digest,
-    first_moment,
-    memory_row,
-    moment_of,
-    slug,
-    titled_key,
-)
+from zeroclaw_tui.curation.formats import rows
 from zeroclaw_tui.curation.formats.snapshot import TITLE
 from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.memory.change import Row
@@ -77,8 +68,8 @@ def read_openclaw(source: Source, lost: Counter[str]) -> Iterator[Row]:
     """Every item, paragraph, table and fence is a memory: of MEMORY.md and USER.md core, of a day daily."""
     for file in _openclaw_notes(source):
         fields, text = _read_note(source, file)
-        count_lost(fields, _DATES, lost)
-        created = moment_of(date_of_note(file.name)) or first_moment(fields, *_DATES)
+        rows.count_lost(fields, _DATES, lost)
+        created = rows.moment_of(date_of_note(file.name)) or rows.first_moment(fields, *_DATES)
         is_dump = _DUMP.fullmatch(file.name) is not None
         category = "core" if file.name.lower() in (_INDEX, _USER) else "conversation" if is_dump else "daily"
         for block in _blocks_of(text):
@@ -86,10 +77,10 @@ def read_openclaw(source: Source, lost: Counter[str]) -> Iterator[Row]:
                 # The ids of the session, which is elsewhere.
                 continue
             if not block.has_text:
-                lost[EMPTY] += 1
+                lost[rows.EMPTY] += 1
                 continue
-            parts = dict.fromkeys(("openclaw", slug(file.stem), slug(block.title), digest(block.text)))
-            yield memory_row("_".join(filter(None, parts)), block.text, category, created_at=created)
+            parts = dict.fromkeys(("openclaw", rows.slug(file.stem), rows.slug(block.title), rows.digest(block.text)))
+            yield rows.memory_row("_".join(filter(None, parts)), block.text, category, created_at=created)
 
 
 def _openclaw_notes(source: Source) -> list[PurePosixPath]:
@@ -130,8 +121,8 @@ def read_claude(source: Source, lost: Counter[str]) -> Iterator[Row]:
         ]
         for block in _blocks_of("\n".join(lines)):
             if block.has_text:
-                key = titled_key("claude", block.title, block.text)
-                yield memory_row(key, block.text, None, namespace=_project(source, file))
+                key = rows.titled_key("claude", block.title, block.text)
+                yield rows.memory_row(key, block.text, None, namespace=_project(source, file))
     for file in topics:
         fields, text = _read_note(source, file)
         fields = _with_metadata(fields)
@@ -139,17 +130,17 @@ def read_claude(source: Source, lost: Counter[str]) -> Iterator[Row]:
         description, body = _field(fields, "description"), text.strip()
         content = body if description in body else f"{description}\n\n{body}".strip()
         if not content:
-            lost[EMPTY] += 1
+            lost[rows.EMPTY] += 1
             continue
-        count_lost(fields, _OF_TOPICS, lost)
+        rows.count_lost(fields, _OF_TOPICS, lost)
         project = _project(source, file)
-        yield memory_row(
+        yield rows.memory_row(
             # The same whatever other projects are read with it.
-            "_".join(filter(None, ("claude", slug((project or "")[-40:]), slug(file.stem)))),
+            "_".join(filter(None, ("claude", rows.slug((project or "")[-40:]), rows.slug(file.stem)))),
             content,
             _field(fields, "type"),
-            created_at=first_moment(fields, "created", "date", "modified"),
-            updated_at=first_moment(fields, "modified"),
+            created_at=rows.first_moment(fields, "created", "date", "modified"),
+            updated_at=rows.first_moment(fields, "modified"),
             namespace=project,
             session_id=_field(fields, "originSessionId"),
         )

@@ -17,30 +17,10 @@ from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.curation.changes import refuse_read_only, remove_leftovers
 from zeroclaw_tui.curation.external import keyword_indexes
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.traces import search
 from zeroclaw_tui.curation.traces.matcher import TextMatcher, without_texts
-from zeroclaw_tui.curation.traces.search import (
-    DELETED_WITH,
-    Check,
-    FoundRow,
-    PlacedFile,
-    PlacedFiles,
-    Scan,
-    TextPlace,
-    look_into,
-    not_read,
-    rows_of_table,
-    scan_files,
-)
-from zeroclaw_tui.files.database import (
-    assignments,
-    columns_of,
-    connect_to_write,
-    open_immutable,
-    quoted,
-    tables_of_rows,
-    transaction,
-    translate_sqlite_errors,
-)
+from zeroclaw_tui.curation.traces.search import PlacedFile, Scan, TextPlace
+from zeroclaw_tui.files import database as sqlite
 from zeroclaw_tui.files.disk import read_bytes, replace_bytes, retry_if_changed
 from zeroclaw_tui.files.whole_database import check_room, exclusive_connection
 from zeroclaw_tui.memory.change import Change, ProgressCallback, Row, RowVersion
@@ -153,7 +133,7 @@ class EraseReport:
 async def plan_erase(library: Library, matcher: TextMatcher, marked: Iterable[str] = ()) -> ErasePlan:
     """Search every place of the install for the texts, and find the memories of the ids `marked`; changes nothing."""
     ids, trash, memory = frozenset(marked), library.trash, library.memory
-    scan = await scan_files(library, matcher, everything=True)
+    scan = await search.scan_files(library, matcher, everything=True)
     memories = await _memories(library, matcher, ids)
     # The journal knows how many of its rows have a text.
     places = [place for place in scan.places if place.place != str(trash.file)]
@@ -191,7 +171,7 @@ async def erase_texts(library: Library, plan: ErasePlan, on_progress: ProgressCa
     async with nullcontext() if database is None else database.disconnected():
         await task.run(partial(run.clean, task.check))
         await library.trash.erase(_goes(library, matcher, ids), matcher.found_in)
-    scan = await scan_files(library, matcher, everything=True)
+    scan = await search.scan_files(library, matcher, everything=True)
     location = memory.about.location
     # Other stores are in files, which the scan has searched.
     if not (has_database(memory.name) or memory.about.keeps_lines or memory.about.program is not None):
@@ -216,9 +196,9 @@ class _Run:
     reasons: dict[str, str] = field(default_factory=dict)
     changed: set[str] = field(default_factory=set)
 
-    def clean(self, check: Check) -> None:
+    def clean(self, check: search.Check) -> None:
         """Clean the store first, then databases, then other files. Raises Locked where the store is locked. Blocks."""
-        found = PlacedFiles(self.library.config, self.library.memory.name, everything=True).files
+        found = search.PlacedFiles(self.library.config, self.library.memory.name, everything=True).files
         files = [file for file in found if file.form != "trash" and not file.place.stays]
         files.sort(key=lambda file: (file.place.kind != "store", not file.is_database()))
         for done, file in enumerate(files):
@@ -230,14 +210,14 @@ class _Run:
             except (OSError, InspectorError) as error:
                 if isinstance(error, Locked) and file.place.kind == "store":
                     raise
-                reason = not_read(error)
+                reason = search.not_read(error)
             if reason:
                 self.reasons[str(file.path)] = reason
 
-    def _clean(self, file: PlacedFile, check: Check) -> str:
+    def _clean(self, file: PlacedFile, check: search.Check) -> str:
         """Clean one file; gives why something stays, or ""."""
         matcher = self.plan.matcher
-        count, _ = look_into(file, matcher, check, free_pages=True)
+        count, _ = search.look_into(file, matcher, check, free_pages=True)
         if not file.is_database():
             if count and not retry_if_changed(partial(_rewrite, file, matcher), file.path):
                 return _UNCUTTABLE
@@ -252,7 +232,7 @@ class _Run:
             if count or prunes or _has_keyword_index(file.path):
                 _wipe(file.path)
         except (OSError, InspectorError) as error:
-            return reason or f"{_PAGES}{not_read(error)}"
+            return reason or f"{_PAGES}{search.not_read(error)}"
         return reason
 
     def report(self, scan: Scan) -> EraseReport:
@@ -294,38 +274,38 @@ def _rewrite(file: PlacedFile, matcher: TextMatcher) -> bool:
     return True
 
 
-def _erase_rows(path: Path, matcher: TextMatcher, check: Check, *, prunes: bool = False) -> str:
+def _erase_rows(path: Path, matcher: TextMatcher, check: search.Check, *, prunes: bool = False) -> str:
     """Delete or cut the rows that have a text, table by table; gives why some stay, or "". Blocks.
 
     Freed bytes are overwritten with zeros. The vectors of no memory leave the embedding cache if anything was erased,
     or with `prunes`. Raises InspectorError kinds.
     """
     staying: dict[str, None] = {}
-    with translate_sqlite_errors(path), closing(connect_to_write(path, zero=True)) as connection:
+    with sqlite.translate_sqlite_errors(path), closing(sqlite.connect_to_write(path, zero=True)) as connection:
         connection.execute("PRAGMA foreign_keys = ON")
-        for table in tables_of_rows(connection):
-            if list(rows_of_table(connection, table, matcher, check)):
-                with transaction(connection):
+        for table in sqlite.tables_of_rows(connection):
+            if list(search.rows_of_table(connection, table, matcher, check)):
+                with sqlite.transaction(connection):
                     # As the rows are within the transaction.
-                    for row in list(rows_of_table(connection, table, matcher, check)):
+                    for row in list(search.rows_of_table(connection, table, matcher, check)):
                         staying[_erase_row(connection, row, matcher)] = None
         if prunes or connection.total_changes:
             _prune_cache(connection)
     return " ".join(filter(None, staying))
 
 
-def _erase_row(connection: sqlite3.Connection, row: FoundRow, matcher: TextMatcher) -> str:
+def _erase_row(connection: sqlite3.Connection, row: search.FoundRow, matcher: TextMatcher) -> str:
     """Erase one row; gives why it stays, or ""."""
     if row.table in _STAYING:
         return _STAYING[row.table]
-    table = quoted(row.table)
+    table = sqlite.quoted(row.table)
     try:
-        if row.values.keys().isdisjoint(DELETED_WITH.get(row.table, ())):
+        if row.values.keys().isdisjoint(search.DELETED_WITH.get(row.table, ())):
             values = {
                 name: matcher.out_of_bytes(value) if isinstance(value, bytes) else matcher.out_of(value)
                 for name, value in row.values.items()
             }
-            settings, bound = assignments(values)
+            settings, bound = sqlite.assignments(values)
             connection.execute(f"UPDATE {table} SET {settings} WHERE rowid = ?", [*bound, row.number])
         else:
             connection.execute(f"DELETE FROM {table} WHERE rowid = ?", (row.number,))
@@ -339,7 +319,7 @@ def _prune_cache(connection: sqlite3.Connection) -> None:
 
     The cache names them by a hash: whether another one is that of an earlier version of a text, nobody can tell.
     """
-    if "content_hash" in columns_of(connection, "embedding_cache"):
+    if "content_hash" in sqlite.columns_of(connection, "embedding_cache"):
         # The name is 8 bytes of a content's SHA-256 in hexadecimal.
         connection.create_function("hash_of", 1, lambda content: hashlib.sha256(content).hexdigest()[:16])
         present = "SELECT hash_of(CAST(content AS BLOB)) FROM memories"
@@ -348,7 +328,7 @@ def _prune_cache(connection: sqlite3.Connection) -> None:
 
 def _has_keyword_index(path: Path) -> bool:
     """Whether a database has a keyword index, which keeps deleted words until it is rebuilt. Blocks."""
-    with open_immutable(path) as (connection, _):
+    with sqlite.open_immutable(path) as (connection, _):
         return bool(keyword_indexes(connection))
 
 
@@ -359,11 +339,11 @@ def _wipe(path: Path) -> None:
     may renumber the rows it points at. Raises Locked where another program has it open; Unreadable without room.
     """
     check_room(path, copies=3, folder=path.parent)
-    with translate_sqlite_errors(path), exclusive_connection(path) as connection:
+    with sqlite.translate_sqlite_errors(path), exclusive_connection(path) as connection:
         connection.execute("PRAGMA secure_delete = ON").fetchall()
         connection.execute("VACUUM")
         for name in keyword_indexes(connection):
-            connection.execute(f"INSERT INTO {quoted(name)}({quoted(name)}) VALUES ('rebuild')")
+            connection.execute(f"INSERT INTO {sqlite.quoted(name)}({sqlite.quoted(name)}) VALUES ('rebuild')")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 

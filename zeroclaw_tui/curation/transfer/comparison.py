@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import uuid
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
@@ -43,6 +45,18 @@ _FIELDS = frozenset(
     }
 )
 """The columns that a memory of any store may have."""
+_USUAL: dict[str, Sequence[Value]] = {"namespace": ("default",), "pinned": (0,), "importance": (0.5,)}
+"""Values that ZeroClaw gives by itself."""
+_NAMES = {
+    VECTOR: "vector",
+    "created_at": "time of creation",
+    "updated_at": "time of change",
+    "session_id": "session",
+    "superseded_by": "superseding memory",
+    "pinned": "pin",
+}
+_OF_DOCUMENTS = frozenset({"id", "key", "content", "category", "timestamp", "session_id", "agent_id"})
+"""The fields of a memory in a JSON document."""
 _BYTES_EACH = 4
 
 
@@ -318,7 +332,7 @@ class Comparison:
         """Whether the store's memory has all that a memory of the supply states; `stored` is as it would be stored."""
         for name in self._stated(row, stored):
             one, other = stored.values[name], existing.values.get(name)
-            if one != other and comparable(name, one) != comparable(name, other):
+            if one != other and _comparable(name, one) != _comparable(name, other):
                 return False
         vector = stored.values.get(VECTOR)
         is_compared = self.with_vectors and vector is not None and not self.memory.about.embeds_itself
@@ -358,7 +372,7 @@ def renamed(stored: Row) -> Row:
     return _with_key(stored, f"{stored.key} (imported {hashlib.sha256(data).hexdigest()[:4]})")
 
 
-def comparable(name: str, value: Value) -> Value:
+def _comparable(name: str, value: Value) -> Value:
     """Return what is equal for values that some stores do not distinguish."""
     if isinstance(value, bytes) and name != VECTOR:
         value = column_text(value)
@@ -376,6 +390,27 @@ def comparable(name: str, value: Value) -> Value:
         case "session_id":
             return value or None
     return value
+
+
+def lost_fields(row: Row, stored: Row) -> Iterator[str]:
+    """What the store changes of a memory or has no place for, by name."""
+    for name, value in row.values.items():
+        other = stored.values.get(name)
+        if value == other or name in OF_THE_STORE or value in (None, "", *_USUAL.get(name, ())):
+            continue
+        if _comparable(name, value) != _comparable(name, other):
+            yield from _fields_in(name, value)
+    if row.agent not in (None, DEFAULT_AGENT, stored.agent):
+        yield "agent"
+
+
+def _fields_in(name: str, value: Value) -> list[str]:
+    """What is lost with a column: itself, or the further fields of the JSON object that Redis or Qdrant has there."""
+    with suppress(ValueError, RecursionError):
+        document = json.loads(str(value)) if name in ("document", "payload") else None
+        if isinstance(document, dict):
+            return [field for field, stated in document.items() if field not in _OF_DOCUMENTS and stated is not None]
+    return [_NAMES.get(name, name)]
 
 
 def _with_key(row: Row, key: str) -> Row:

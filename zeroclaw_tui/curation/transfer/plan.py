@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -18,19 +17,9 @@ from zeroclaw_tui.curation.changes import refuse_read_only, run_change
 from zeroclaw_tui.curation.journal import RunningAction
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
-from zeroclaw_tui.curation.transfer.comparison import (
-    DEFAULT_AGENT,
-    OF_THE_STORE,
-    VECTOR,
-    Compared,
-    Comparison,
-    Stopped,
-    Supply,
-    comparable,
-    renamed,
-)
+from zeroclaw_tui.curation.transfer.comparison import Compared, Comparison, Stopped, Supply, What, lost_fields, renamed
 from zeroclaw_tui.curation.transfer.target import Target
-from zeroclaw_tui.memory.change import AGENTS, Change, ProgressCallback, Row, Value
+from zeroclaw_tui.memory.change import AGENTS, Change, ProgressCallback, Row
 from zeroclaw_tui.memory.note_lines import is_line, read_line
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, cut, first_names, one_line
@@ -45,18 +34,6 @@ _CLASHES: dict[OnClash, str] = {
 }
 _MAX_SAMPLES = 5
 _KEY_CELLS, _MAX_KEY_LENGTH = 60, 400
-_USUAL: dict[str, Sequence[Value]] = {"namespace": ("default",), "pinned": (0,), "importance": (0.5,)}
-"""Values that ZeroClaw gives by itself."""
-_NAMES = {
-    VECTOR: "vector",
-    "created_at": "time of creation",
-    "updated_at": "time of change",
-    "session_id": "session",
-    "superseded_by": "superseding memory",
-    "pinned": "pin",
-}
-_OF_DOCUMENTS = frozenset({"id", "key", "content", "category", "timestamp", "session_id", "agent_id"})
-"""The fields of a memory in a JSON document."""
 _MAX_NAMES, _MAX_NAMES_SHOWN, _NAME_CELLS = 200, 12, 30
 _MAX_DIFFERING = 100
 
@@ -113,23 +90,16 @@ async def plan_transfer(
 ) -> Plan:
     """Compare everything that comes. Raises Stopped if `on_progress` says no."""
     comparison = await Comparison.of(supply, memory, now, exists=target.library is not None)
-    counts, lost = comparison.counts, Counter[str]()
-    samples: list[str] = []
+    lost, samples = Counter[str](), list[str]()
 
-    def add(found: Sequence[Compared]) -> None:
-        for one in found:
-            stored = read_line(one.stored) if memory.about.keeps_lines and not is_line(one.row) else one.stored
-            for name in _lost_fields(one.row, stored):
-                # Another program may have written any names.
-                if name in lost or len(lost) < _MAX_NAMES:
-                    lost[name] += 1
-            if one.what == "taken" and len(samples) < _MAX_SAMPLES:
-                samples.append(_short_key(one.stored.key))
+    def see(one: Compared) -> None:
+        stored = read_line(one.stored) if memory.about.keeps_lines and not is_line(one.row) else one.stored
+        # Another program may have written any names.
+        lost.update(name for name in lost_fields(one.row, stored) if name in lost or len(lost) < _MAX_NAMES)
+        if one.what == "taken" and len(samples) < _MAX_SAMPLES:
+            samples.append(_short_key(one.stored.key))
 
-    async for found in comparison.batches():
-        await asyncio.to_thread(add, found)
-        if on_progress is not None and not on_progress(counts.total()):
-            raise Stopped("Reading was stopped.", hint="Nothing was imported.")
+    counts = await _compare_all(comparison, see, on_progress)
     info = backend_info(memory.name)
     label = f"The store {memory.name}" if info is None else info.title
     most_first = sorted(lost.items(), key=lambda field: (-field[1], field[0]))
@@ -147,27 +117,15 @@ async def plan_transfer(
     )
 
 
-def _lost_fields(row: Row, stored: Row) -> Iterator[str]:
-    """What the store changes of a memory or has no place for, by name."""
-    for name, value in row.values.items():
-        other = stored.values.get(name)
-        if value == other or name in OF_THE_STORE or value in (None, "", *_USUAL.get(name, ())):
-            continue
-        if comparable(name, value) != comparable(name, other):
-            yield from (_NAMES.get(field, field) for field in _fields_in(name, value))
-    if row.agent not in (None, DEFAULT_AGENT, stored.agent):
-        yield "agent"
-
-
-def _fields_in(name: str, value: Value) -> list[str]:
-    """What is lost with a column: itself, or the further fields of the JSON document that it has."""
-    if not isinstance(value, str) or not value.startswith("{"):
-        return [name]
-    try:
-        document = json.loads(value)
-    except (ValueError, RecursionError):
-        return [name]
-    return [field for field, stated in document.items() if field not in _OF_DOCUMENTS and stated is not None]
+async def _compare_all(
+    comparison: Comparison, see: Callable[[Compared], None], on_progress: ProgressCallback | None
+) -> Counter[What]:
+    """Look at everything that comes, and count what it is to the store. Raises Stopped if `on_progress` says no."""
+    async for found in comparison.batches():
+        await asyncio.to_thread(lambda batch: list(map(see, batch)), found)
+        if on_progress is not None and not on_progress(comparison.counts.total()):
+            raise Stopped("Reading was stopped.", hint="Nothing was imported.")
+    return comparison.counts
 
 
 def _short_key(key: str) -> str:
@@ -239,16 +197,16 @@ class Delivery:
         """Compare again: how many memories the store has, how many it should have and has not, and their first keys."""
         library = self.library
         comparison = await Comparison.of(self.supply, library.memory, library.trash.now(), with_vectors=True)
-        differing: list[str] = []
-        differs = 0
-        async for found in comparison.batches():
-            for one in found:
-                if one.what != "same" and hash(comparison.identity(one.stored)) not in self.left_out:
-                    differs += 1
-                    differing += [_short_key(one.stored.key)] if len(differing) < _MAX_DIFFERING else []
-            if on_progress is not None and not on_progress(self.written):
-                raise Stopped("The check was stopped.", hint="The memories are copied.")
-        return comparison.counts["same"], differs, tuple(differing)
+        differing, differs = list[str](), 0
+
+        def see(one: Compared) -> None:
+            nonlocal differs
+            if one.what != "same" and hash(comparison.identity(one.stored)) not in self.left_out:
+                differs += 1
+                differing.extend([_short_key(one.stored.key)] if len(differing) < _MAX_DIFFERING else [])
+
+        counts = await _compare_all(comparison, see, on_progress)
+        return counts["same"], differs, tuple(differing)
 
 
 def _new_agents(comparison: Comparison, changes: Sequence[Change]) -> list[Change]:
