@@ -21,16 +21,8 @@ from zeroclaw_tui.embeddings.endpoint import create_embedder
 from zeroclaw_tui.memory.errors import MAKES_STORE, BeforeFirstStart, NotFound, NothingYet, Refused
 from zeroclaw_tui.memory.query import EXCERPTS, MemoryFilter, Query, Superseded
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.scoring.profiles import (
-    NEWEST,
-    RerankSettings,
-    RerankStrategy,
-    ScoringProfile,
-    ScoringSettings,
-    SearchMode,
-    Trial,
-    profile_for,
-)
+from zeroclaw_tui.scoring import profiles
+from zeroclaw_tui.scoring.profiles import RerankSettings, ScoringProfile, ScoringSettings, Trial
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.journal import Trash
@@ -56,7 +48,7 @@ class ProfileChoice(NamedTuple):
     @classmethod
     def from_version(cls, version: str, source: str) -> ProfileChoice:
         """Choose the profile of a version. Raises UsageError if the text is not a version."""
-        profile = profile_for(version)
+        profile = profiles.profile_for(version)
         return cls(profile, source if profile.newer is None else f"{source}; {profile.newer} is newer than what I know")
 
 
@@ -77,7 +69,7 @@ def choose_profile(
     installed = zeroclaw_version(binary) if binary is not None else None
     if installed is not None:
         return ProfileChoice.from_version(installed, "zeroclaw --version")
-    return ProfileChoice.from_version(newest or NEWEST, ASSUMED)
+    return ProfileChoice.from_version(newest or profiles.NEWEST, ASSUMED)
 
 
 def profile_to_make(config: MemoryConfig, option: str | None) -> ScoringProfile:
@@ -85,7 +77,7 @@ def profile_to_make(config: MemoryConfig, option: str | None) -> ScoringProfile:
     choice = choose_profile(config, option)
     # ZeroClaw up to 0.7.5 cannot write to tables from 0.8.0 on; a newer one migrates older tables.
     is_old = config.install.layout == "workspace" and config.schema < NEWEST_SCHEMA
-    return profile_for(NEWEST_OLD) if is_old and choice.source == ASSUMED else choice.profile
+    return profiles.profile_for(NEWEST_OLD) if is_old and choice.source == ASSUMED else choice.profile
 
 
 @dataclass(eq=False, repr=False)
@@ -243,17 +235,16 @@ RERANK_NAMES = {
 
 def scoring_settings(config: MemoryConfig) -> ScoringSettings:
     """The settings that ZeroClaw scores with by this config; an unknown search mode, scan or strategy has no effect."""
-    modes: dict[str, SearchMode] = {mode: mode for mode in get_args(SearchMode)}
+    modes: dict[str, profiles.SearchMode] = {mode: mode for mode in get_args(profiles.SearchMode)}
     scans: dict[str, ScanMode] = {"on": "on", "off": "off", "strict": "strict"}
     rerank = RerankSettings(**{field: getattr(config, name) for field, name in RERANK_NAMES.items()})
-    strategy: RerankStrategy = "mmr" if rerank.strategy.strip().lower() == "mmr" else "none"
     return ScoringSettings(
         vector_weight=config.vector_weight,
         keyword_weight=config.keyword_weight,
         threshold=config.min_relevance_score,
         search_mode=modes.get(config.search_mode, "hybrid"),
         threat_scan=scans.get(config.threat_scan, "on") if config.threat_scan_load_time else "off",
-        rerank=rerank._replace(strategy=strategy),
+        rerank=rerank._replace(strategy="mmr" if rerank.strategy.strip().lower() == "mmr" else "none"),
     )
 
 

@@ -20,15 +20,7 @@ from zeroclaw_tui.config.toml import read_toml
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
 from zeroclaw_tui.curation.traces.places import PLACES, STORE_DATABASE, STORE_FILE, STORE_NOTES, Form, Place, Under
-from zeroclaw_tui.files.database import (
-    as_text,
-    is_database,
-    iter_raw_chunks,
-    open_immutable,
-    quoted,
-    raw_bytes,
-    tables_of_rows,
-)
+from zeroclaw_tui.files import database as sqlite
 from zeroclaw_tui.files.disk import file_size, names_in
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import one_line
@@ -66,18 +58,9 @@ class PlacedFile:
     def is_database(self) -> bool:
         """Whether it is a SQLite database that can be read, other than this program's trash."""
         try:
-            return self.form != "trash" and is_database(self.path)
+            return self.form != "trash" and sqlite.is_database(self.path)
         except OSError:
             return False
-
-    def parts(self) -> list[Path]:
-        """The file, and the log and the journal of a database, if they are there."""
-        sidecars = [self.path.with_name(self.path.name + end) for end in _SIDECARS[:2]]
-        return [self.path, *filter(file_size, sidecars)]
-
-    def is_packed(self) -> bool:
-        """Whether its bytes say nothing. Raises OSError."""
-        return raw_bytes(self.path, max(map(len, _PACKED_STARTS))).startswith(_PACKED_STARTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +102,7 @@ class PlacedFiles:
 
     def __init__(self, config: MemoryConfig, backend: str, *, everything: bool) -> None:
         self.unread: dict[Path, str] = {}
-        self._files: dict[str, PlacedFile] = {}
+        self._found: dict[str, PlacedFile] = {}
         self._config_dir = None if config.location is not None else config.install.config_dir
         root = _root(config)
         if everything:
@@ -137,16 +120,13 @@ class PlacedFiles:
             if root is not None:
                 paths += self._configured(place, document, root)
             self._take((path, place) for path in paths if os.path.realpath(path) != own)
-
-    @property
-    def files(self) -> list[PlacedFile]:
-        return list(self._files.values())
+        self.files = list(self._found.values())
 
     def _take(self, found: Iterable[tuple[Path, Place]]) -> None:
         for path, place in found:
             with suppress(OSError):
                 if stat.S_ISREG(path.stat().st_mode):
-                    self._files.setdefault(os.path.realpath(path), PlacedFile(path, place))
+                    self._found.setdefault(os.path.realpath(path), PlacedFile(path, place))
 
     def _starts(self, config: MemoryConfig, backend: str, root: Path | None) -> Mapping[Under, Iterable[Path]]:
         """The folders in which the patterns of places begin."""
@@ -313,7 +293,7 @@ def look_into(file: PlacedFile, matcher: TextMatcher, check: Check, *, free_page
     With `free_pages` the bytes of a database and its log count too, if no row has one. `check` may end it by raising.
     Blocks. Raises OSError and InspectorError kinds.
     """
-    if file.is_packed():
+    if sqlite.raw_bytes(file.path, max(map(len, _PACKED_STARTS))).startswith(_PACKED_STARTS):
         return 0, _PACKED
     count, why, is_database = 0, "", file.is_database()
     if is_database:
@@ -322,7 +302,9 @@ def look_into(file: PlacedFile, matcher: TextMatcher, check: Check, *, free_page
     elif file.form == "rows" and file_size(file.path):
         why = _DAMAGED
     if not count and (free_pages or not is_database):
-        count = sum(matcher.count_in(iter_raw_chunks(part)) for part in file.parts())
+        sidecars = [file.path.with_name(file.path.name + end) for end in _SIDECARS[:2]]
+        parts = [file.path, *filter(file_size, sidecars)]
+        count = sum(matcher.count_in(sqlite.iter_raw_chunks(part)) for part in parts)
     return count, "" if count else why
 
 
@@ -331,21 +313,21 @@ def rows_with_texts(path: Path, matcher: TextMatcher, check: Check) -> tuple[lis
 
     Creates no files; blocks. Raises InspectorError kinds.
     """
-    with open_immutable(path) as (connection, notice):
-        tables = tables_of_rows(connection)
+    with sqlite.open_immutable(path) as (connection, notice):
+        tables = sqlite.tables_of_rows(connection)
         return [row for table in tables for row in rows_of_table(connection, table, matcher, check)], notice
 
 
 def rows_of_table(connection: sqlite3.Connection, table: str, matcher: TextMatcher, check: Check) -> Iterator[FoundRow]:
     """The rows of a table that have a text."""
-    rows = connection.execute(f"SELECT rowid, * FROM {quoted(table)}")
+    rows = connection.execute(f"SELECT rowid, * FROM {sqlite.quoted(table)}")
     names = [name for name, *_ in rows.description[1:]]
     # These columns have only what a person or the agent wrote.
     own = DELETED_WITH.get(table, ())
     for number, *values in rows:
         check()
         # Most rows have no text, which one look at all their values tells.
-        if not matcher.found_in("\0".join(as_text(value) for value in values if isinstance(value, str | bytes))):
+        if not matcher.found_in("\0".join(sqlite.as_text(value) for value in values if isinstance(value, str | bytes))):
             continue
         found = {
             name: value
