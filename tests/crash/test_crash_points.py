@@ -16,8 +16,7 @@ RUNS = [
     ("crash/upkeep_crash_points.py", UPKEEP, 5, "every memory whole"),
     ("crash/erase_crash_points.py", ("erase",), 2, "nothing else lost, all gone when done again"),
     ("crash/doctor_crash_points.py", ("hydrated", "index", "compact"), 5, "every memory whole"),
-    ("curation/snapshot/snapshot_crash_points.py", ("snapshot", "make"), 5, "every file whole"),
-    ("curation/transfer/copying_crash_points.py", ("sqlite", "markdown"), 6, "every memory whole"),
+    ("curation/transfer/transfer_crash_points.py", ("sqlite", "markdown", "snapshot", "make"), 6, "every memory whole"),
 ]
 """Script, what it does, at how many moments a short run kills it, and what it says of what it found."""
 CONFIG = TESTS / "crash" / "config_crash_points.py"

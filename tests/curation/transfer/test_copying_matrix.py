@@ -33,15 +33,8 @@ ROWS = [
     for at in range(28)
 ]  # fmt: skip
 KINDS = (
-    "sqlite",
-    "lucid",
-    "markdown",
-    "postgres",
-    "postgres with agents",
-    "postgres of the tutorial",
-    "qdrant",
-    "redis",
-)
+    "sqlite", "lucid", "markdown", "postgres", "postgres with agents", "postgres of the tutorial", "qdrant", "redis",
+)  # fmt: skip
 TUTORIAL = """
 CREATE SCHEMA {0}; CREATE TABLE {0}.memories (id UUID PRIMARY KEY DEFAULT gen_random_uuid(), key TEXT UNIQUE NOT NULL,
 content TEXT NOT NULL, category TEXT NOT NULL, timestamp TIMESTAMPTZ DEFAULT NOW(), embedding REAL[]);
