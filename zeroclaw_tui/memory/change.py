@@ -76,7 +76,8 @@ class Row:
 
     def entry(self) -> MemoryEntry:
         """The memory it is, with its full content."""
-        return MemoryEntry.from_columns(self.id, self.values, handle=self.handle, agent=self.agent)
+        handle = self.id if self.handle is None else self.handle
+        return MemoryEntry.from_columns(self.id, self.values, handle=handle, agent=self.agent)
 
 
 @dataclass(frozen=True, slots=True)

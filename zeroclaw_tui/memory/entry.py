@@ -69,14 +69,14 @@ class MemoryEntry:
             object.__setattr__(self, "size", len(self.content.encode("utf-8", "surrogatepass")))
 
     @classmethod
-    def from_columns(
-        cls, id: str, columns: Mapping[str, Any], *, handle: Handle | None = None, agent: str | None = None
-    ) -> MemoryEntry:
-        """The memory of a row with its full content; `columns` by the names of ZeroClaw's table, each as it is stored.
+    def from_columns(cls, id: str, columns: Mapping[str, Any], **fields: Any) -> MemoryEntry:
+        """The memory of a row; `columns` by the names of ZeroClaw's table, each as it is stored.
 
-        Text that is no UTF-8 is there as bytes, or with surrogate escapes.
+        Text that is no UTF-8 is there as bytes, or with surrogate escapes. `fields` are what no column has, and the
+        size where the content is not whole.
         """
-        texts: dict[str, Any] = {name: _text_or_none(columns.get(name)) for name in _OPTIONAL_TEXTS}
+        found = ((name, columns.get(name)) for name in _OPTIONAL_TEXTS)
+        texts: dict[str, Any] = {name: column_text(value) for name, value in found if value is not None}
         content = column_text(columns.get("content"))
         importance, pinned, vector = columns.get("importance"), columns.get("pinned"), columns.get("embedding")
         dimensions = len(vector) // 4 if isinstance(vector, bytes) else columns.get("embedding_dimensions")
@@ -89,11 +89,9 @@ class MemoryEntry:
             importance=float(importance) if isinstance(importance, int | float) else None,
             kind=kind_from(columns.get("kind")),
             pinned=None if pinned is None else bool(pinned),
-            agent=agent,
             embedding_dimensions=dimensions if isinstance(dimensions, int) else None,
-            handle=id if handle is None else handle,
-            size=len(content.encode("utf-8", "surrogateescape")),
             **texts,
+            **{"size": len(content.encode("utf-8", "surrogateescape")), **fields},
         )
 
     def columns(self) -> dict[str, Any]:
@@ -148,6 +146,8 @@ JSON_FIELDS = {
 
 def column_text(value: object) -> str:
     """A value of a column as text: bytes read as UTF-8 with surrogate escapes, "" for nothing."""
+    if isinstance(value, str):
+        return value
     if isinstance(value, bytes):
         return value.decode("utf-8", "surrogateescape")
     return "" if value is None else str(value)
@@ -164,10 +164,6 @@ def kind_from(stored: Any) -> str | None:
     if isinstance(decoded, dict) and len(decoded) == 1 and decoded.get("semantic") in _SEMANTIC:
         return f"semantic:{decoded['semantic']}"
     return None
-
-
-def _text_or_none(value: object) -> str | None:
-    return None if value is None else column_text(value)
 
 
 def _kind_as_stored(kind: str | None) -> str | None:

@@ -6,13 +6,14 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.matching import TextSearch, has_patterns, plain_text
 from zeroclaw_tui.backends.sql.select import SORTED_CHARACTERS, Select, first_value
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.files.database import as_text, bound
-from zeroclaw_tui.memory.entry import EXCERPT, MemoryEntry, kind_from
+from zeroclaw_tui.memory.entry import EXCERPT, MemoryEntry
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.query import EVERYTHING, MemoryFilter, Query, Sort, SortField
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 _ENTRY = (
     "handle", "id", "key", "content", "size", "category", "created_at", "updated_at", "session_id", "namespace",
-    "importance", "superseded_by", "kind", "pinned", "agent", "dimensions", "tenant_id",
+    "importance", "superseded_by", "kind", "pinned", "agent", "embedding_dimensions", "tenant_id",
 )  # fmt: skip
 """What is read for a memory; its handle is the rowid."""
 # octet_length() knows the size without reading the value, but SQLite has it only from 3.43 on.
@@ -63,7 +64,7 @@ class SqliteSelect(Select):
             case "handle":
                 return "m.rowid", first_value
             case "version":
-                return self._list("NULL"), _version_from
+                return self._list("NULL"), partial(_entry_from, is_version=True)
             case "excerpt":
                 # Bytes, because substr() of a text ends at a NUL. A character has at most four of them.
                 content = f"substr(CAST(m.content AS BLOB), 1, {4 * EXCERPT + 1})"
@@ -73,7 +74,11 @@ class SqliteSelect(Select):
 
     def _list(self, content: str) -> str:
         """The select list of a memory, NULL for a column that is missing; the vector itself is never read."""
-        special = {"content": content, "size": _SIZE.format("m.content"), "dimensions": "length(m.embedding) / 4"}
+        special = {
+            "content": content,
+            "size": _SIZE.format("m.content"),
+            "embedding_dimensions": "length(m.embedding) / 4",
+        }
         special["agent"] = self.column("agent_id") or "NULL"
         if self.schema.has_agents:
             special["agent"] = "coalesce((SELECT alias FROM agents WHERE agents.id = m.agent_id), m.agent_id)"
@@ -166,50 +171,29 @@ def _time_keys(column: str) -> tuple[str, str]:
     return (moment_of(column), f"coalesce({column}, '')")
 
 
-def _entry_from(record: Sequence[Any]) -> MemoryEntry:
-    (rowid, memory_id, key, content, size, category, created, updated, session, namespace, importance, superseded, kind,
-     pinned, agent, dimensions, tenant) = record[: len(_ENTRY)]  # fmt: skip
-    text = as_text(content)
-    size = size or 0
-    return MemoryEntry(
-        id=as_text(memory_id),
-        key=as_text(key),
-        content=text,
-        category=as_text(category),
-        timestamp=as_text(created),
-        updated_at=_text_or_none(updated),
-        session_id=_text_or_none(session),
-        namespace=_text_or_none(namespace),
-        importance=float(importance) if isinstance(importance, int | float) else None,
-        superseded_by=_text_or_none(superseded),
-        kind=kind_from(kind),
-        pinned=None if pinned is None else bool(pinned),
-        agent=_text_or_none(agent),
-        embedding_dimensions=dimensions,
-        tenant_id=_text_or_none(tenant),
-        handle=rowid,
+def _entry_from(record: Sequence[Any], *, is_version: bool = False) -> MemoryEntry:
+    columns = dict(zip(_ENTRY, record, strict=False))
+    agent, size = columns["agent"], columns["size"] or 0
+    return MemoryEntry.from_columns(
+        as_text(columns["id"]),
+        columns,
+        handle=columns["handle"],
+        agent=None if agent is None else as_text(agent),
         size=size,
+        state=_state(columns["updated_at"], size, columns["superseded_by"]) if is_version else "",
     )
-
-
-def _text_or_none(value: Any) -> str | None:
-    return None if value is None else as_text(value)
-
-
-def _version_from(record: Sequence[Any]) -> MemoryEntry:
-    entry = _entry_from(record)
-    return entry.version(_state(entry))
 
 
 def state_of(row: Row) -> str:
     """The state in the version of this row."""
-    return _state(row.entry())
+    entry = row.entry()
+    return _state(entry.updated_at, entry.size, entry.superseded_by)
 
 
-def _state(entry: MemoryEntry) -> str:
+def _state(updated: object, size: int, superseded: object) -> str:
     """Every store of ZeroClaw's gives a new `updated_at`; only replacing a memory by another sets just that."""
-    state = f"{entry.updated_at or ''} {entry.size}"
-    return state if entry.superseded_by is None else f"{state} {entry.superseded_by}"
+    state = f"{as_text(updated)} {size}"
+    return state if superseded is None else f"{state} {as_text(superseded)}"
 
 
 @contextmanager
