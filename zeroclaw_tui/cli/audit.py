@@ -140,6 +140,7 @@ def _group_lines(stays: Sample, deleted: Sequence[Sample]) -> Iterator[Line]:
 
 def _copy_text(sample: Sample) -> str:
     version = sample.version
-    session = "no session" if sample.session is None else f"session {output.masked_line(sample.session)}"
+    session = sample.version.session_id
+    session = "no session" if session is None else f"session {output.masked_line(session)}"
     date = date_shown(version.updated_at or version.when)
     return f"{_key(sample)} ({one_line(version.category)}, {cut(session, _SESSION_CELLS)}, {date})"

@@ -75,9 +75,6 @@ class Sample:
     """What of its content is shown, with its secrets."""
     remark: str = ""
     """The exact problem, such as "96 % alike" or "an API key"."""
-    pinned: bool = False
-    """Pinned memories are never merged away."""
-    session: str | None = None
 
     @property
     def excerpt(self) -> str:
@@ -221,11 +218,10 @@ class _Check:
     def visit(self, row: Row) -> None:
         version, value = self._library.memory.stamp_of(row), row.values.get
         content = column_text(value("content"))
-        session = None if value("session_id") is None else column_text(value("session_id"))
-        sample = Sample(version, content[:_MAX_HEAD], pinned=bool(value("pinned")), session=session)
+        sample = Sample(version, content[:_MAX_HEAD])
         # Recall hides a superseded one, and its newer copy is what replaced it.
-        if value("superseded_by") is None:
-            owner = f"{version.agent or ''}\0{column_text(value('namespace') or 'default')}"
+        if version.superseded_by is None:
+            owner = f"{version.agent or ''}\0{version.namespace or 'default'}"
             self._duplicates.add(len(self.samples), owner, content, _unit_vector(value("embedding")))
         for kind, remark in own_findings(version.key, content).items():
             self._found[kind].append(replace(sample, remark=remark))
@@ -303,9 +299,9 @@ def plan_merge(findings: Iterable[Finding]) -> MergePlan:
 
 def _rank(sample: Sample) -> tuple[bool, int, bool, float]:
     """How long ZeroClaw remembers a memory and in how many conversations, then how new it is; the highest stays."""
-    written = moment(sample.version.updated_at or sample.version.when)
-    category = _CATEGORY_RANKS.get(sample.version.category, 2)
-    return sample.pinned, category, sample.session is None, written.timestamp() if written else 0.0
+    version = sample.version
+    written, category = moment(version.updated_at or version.when), _CATEGORY_RANKS.get(version.category, 2)
+    return bool(version.pinned), category, version.session_id is None, written.timestamp() if written else 0.0
 
 
 async def merge(library: Library, plan: MergePlan, on_progress: ProgressCallback | None = None) -> Outcome:
@@ -338,13 +334,14 @@ def _merge_group(group: Iterable[Sample]) -> Iterator[tuple[Sample, tuple[Sample
     for _, sample in ranked:
         if sample.version.category == "conversation":
             # A conversation memory is replaced only by one that is recalled in the same session.
-            better = [first_of_session[each] for each in (None, sample.session) if each in first_of_session]
+            session = sample.version.session_id
+            better = [first_of_session[each] for each in (None, session) if each in first_of_session]
         else:
             better = [0] if stays else []
-        if better and not sample.pinned:
+        if better and not sample.version.pinned:
             stays[min(better)][1].append(sample)
         else:
-            first_of_session.setdefault(sample.session, len(stays))
+            first_of_session.setdefault(sample.version.session_id, len(stays))
             stays.append((sample, []))
     for sample, replaced in stays:
         if replaced:

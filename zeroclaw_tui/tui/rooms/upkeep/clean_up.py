@@ -179,7 +179,7 @@ class CleanUp(UpkeepTab):
         is_first, self.report = self.report is None, report
         self._versions = {version.handle: version for finding in report.findings for version in finding.versions}
         safe = (sample for one in report.findings if one.kind in SAFE_TO_REMOVE for sample in one.samples)
-        first = (sample.version.handle for sample in safe if not sample.pinned)
+        first = (sample.version.handle for sample in safe if not sample.version.pinned)
         self.memories.set_marks(first if is_first else [one for one in self.memories.marks if one in self._versions])
         self.kinds.say_empty(
             f"No findings in {counted(report.rows)}." if report.rows else "This store has no memories yet."
