@@ -7,6 +7,7 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -24,7 +25,6 @@ from zeroclaw_tui.files.disk import (
 )
 from zeroclaw_tui.memory.errors import Refused, Unreadable
 from zeroclaw_tui.memory.text import shell_word
-from zeroclaw_tui.memory.text_difference import equal_blocks
 
 _AGAIN = "Nothing was written. Run it again to start from the current file."
 BACKUPS_KEPT = 10
@@ -198,8 +198,8 @@ def difference(before: ConfigDocument, after: ConfigDocument) -> Difference:
     lines: list[DiffLine] = []
     replaced = added = removed = at_old = at_new = 0
     header = ""
-    blocks = equal_blocks([line.text for line in old], [line.text for line in new])
-    for start_old, start_new, length in [*blocks, (len(old), len(new), 0)]:
+    matcher = SequenceMatcher(None, [line.text for line in old], [line.text for line in new], autojunk=False)
+    for start_old, start_new, length in matcher.get_matching_blocks():
         gone, come = old[at_old:start_old], new[at_new:start_new]
         changed: list[tuple[Kind, _Line]] = [("removed", line) for line in gone]
         for kind, line in [*changed, *(("added", line) for line in come)]:
