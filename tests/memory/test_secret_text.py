@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroclaw_tui.memory.secret_text import beginning_of, excerpt_of, look_alike_secrets, masked
+from zeroclaw_tui.memory.secret_text import excerpt_of, look_alike_secrets, masked
 
 MIXED = "aB3dE5gH7jK9mN1pQ3sT5vX7zA9cD1fG3iJ5"
 SECRETS = {
@@ -125,5 +125,5 @@ def test_a_beginning_that_is_shown_never_ends_within_a_secret(ahead: int) -> Non
     """Whole rows are cut at 4,000 characters, rows of a listing at 400."""
     secret = f"sk-{MIXED}{MIXED}"
     text = "x " * (ahead // 2) + secret + " end"
-    for shown in (excerpt_of(text), beginning_of(text[:400], is_cut=True)):
+    for shown in (excerpt_of(text), excerpt_of(text[:400], is_cut=True)):
         assert secret[:16] not in shown

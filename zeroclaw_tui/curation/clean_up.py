@@ -22,7 +22,7 @@ from zeroclaw_tui.memory.entry import Handle, column_text
 from zeroclaw_tui.memory.errors import Refused, SearchInterrupted
 from zeroclaw_tui.memory.hidden_text import suspicious_runs
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
-from zeroclaw_tui.memory.secret_text import beginning_of, look_alike_secrets
+from zeroclaw_tui.memory.secret_text import excerpt_of, look_alike_secrets
 from zeroclaw_tui.memory.text import WHITE_SPACE, counted, first_names, size_shown
 
 if TYPE_CHECKING:
@@ -78,8 +78,8 @@ class Sample:
 
     @property
     def excerpt(self) -> str:
-        """One line of its content, secrets masked, not cleaned for a screen."""
-        return beginning_of(self.head, is_cut=len(self.head) >= _MAX_HEAD)
+        """One line of its content, clean for any screen, secrets masked."""
+        return excerpt_of(self.head, is_cut=len(self.head) >= _MAX_HEAD)
 
     def as_json(self) -> dict[str, Any]:
         names = ("id", "key", "category", "agent", "timestamp", "updated_at", "size")

@@ -7,7 +7,6 @@ import math
 import re
 import struct
 from collections import Counter
-from functools import cache
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.embeddings.base import Embedder
@@ -18,12 +17,12 @@ if TYPE_CHECKING:
     from zeroclaw_tui.config.memory_config import EmbeddingConfig
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003fffd"
-_ENGLISH = (
+_WORD = f"[{_CJK}]|[^\\W_{_CJK}]+"
+_FUNCTION_WORDS = frozenset(
     "a am an and are as at be but by can did do does for from had has have he her his how i if in is it its me my no "
     "not of on or our she so that the their them then there they this to was we were what when where which who why "
-    "will with would you your"
+    "will with would you your".split()
 )
-_FUNCTION_WORDS = frozenset(_ENGLISH.split())
 # Integer weights have the same sum in any order, so features that cancel out leave exactly zero.
 _FUNCTION_WORD_WEIGHT = 200
 _WORD_WEIGHT = 1000
@@ -63,28 +62,17 @@ def local_vector(text: str, dimensions: int) -> bytes:
     return struct.pack(f"<{dimensions}f", *(value / length for value in components))
 
 
-@cache
-def _word_pattern() -> re.Pattern[str]:
-    # Compiled on first use: most commands embed nothing.
-    return re.compile(f"[{_CJK}]|[^\\W_{_CJK}]+")
-
-
 def _weighted_features(text: str) -> Counter[str]:
     weights: Counter[str] = Counter()
-    for word, count in Counter(_word_pattern().findall(text.lower())).items():
+    for word, count in Counter(re.findall(_WORD, text.lower())).items():
         repetition = math.sqrt(count)
         if word in _FUNCTION_WORDS:
             weights[word] += round(_FUNCTION_WORD_WEIGHT * repetition)
             continue
         weights[word] += round(_WORD_WEIGHT * repetition)
-        for trigram in _trigrams(word):
-            weights[trigram] += round(_TRIGRAM_WEIGHT * repetition)
+        if len(word) >= _SHORTEST_WITH_TRIGRAMS:
+            # The ends of the word are marked by blanks, and "#" distinguishes trigrams from whole words.
+            padded = f" {word} "
+            for start in range(len(word)):
+                weights[f"#{padded[start : start + 3]}"] += round(_TRIGRAM_WEIGHT * repetition)
     return weights
-
-
-def _trigrams(word: str) -> list[str]:
-    """List the trigrams of a word with its ends marked; "#" distinguishes them from whole words."""
-    if len(word) < _SHORTEST_WITH_TRIGRAMS:
-        return []
-    padded = f" {word} "
-    return [f"#{padded[start : start + 3]}" for start in range(len(word))]

@@ -29,13 +29,12 @@ def moment(timestamp: str | None) -> datetime | None:
 
 def absolute_time(timestamp: str) -> str:
     """Date and minute on the clock it was written by ("2026-03-02 09:14"); what is no moment is shown as it is."""
-    written = moment(timestamp)
-    if written is None:
+    text = timestamp.strip()
+    try:
+        written = datetime.fromisoformat(text).isoformat(" ")
+    except ValueError:
         return cut(one_line(timestamp[:200]), _LONGEST_SHOWN) or "no date"
-    day, _, time = timestamp.strip().replace("T", " ").partition(" ")
-    if "-" not in day or (time and ":" not in time):
-        return written.strftime("%Y-%m-%d %H:%M")
-    return f"{day} {time[:5]}".strip()
+    return written[: _PREFIX if len(text) <= _PREFIX else 16]
 
 
 def time_here(timestamp: str) -> str:

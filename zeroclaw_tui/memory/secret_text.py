@@ -85,19 +85,14 @@ def masked(text: str) -> str:
     return mask_secrets("".join([*shown, text[end:]]))
 
 
-def excerpt_of(content: str) -> str:
-    """Return the beginning of a content on one line, clean for any screen, secrets masked."""
-    return cut(one_line(beginning_of(content)), _EXCERPT_CELLS)
-
-
-def beginning_of(content: str, *, is_cut: bool = False) -> str:
-    """Return the beginning of a content, secrets masked, not cleaned for a screen. `is_cut`: it is cut already."""
+def excerpt_of(content: str, *, is_cut: bool = False) -> str:
+    """Return the beginning of a content on one line, clean for any screen, secrets masked. `is_cut`: it is no whole
+    content."""
     head = masked(content[:_MASKED_CHARACTERS])
     if is_cut or len(content) > _MASKED_CHARACTERS:
         # The last word may be the beginning of a secret.
         head = _LAST_TOKEN.sub(lambda last: last[0][:_LAST_TOKEN_CHARACTERS], head) + "…"
-    line = re.sub(r"[ \t\r\n\f\v]+", " ", head).strip(" ")
-    return line if len(line) <= _EXCERPT_CELLS else line[: _EXCERPT_CELLS - 1].rstrip() + "…"
+    return cut(one_line(head), _EXCERPT_CELLS)
 
 
 def _is_random(secret: str) -> bool:
