@@ -42,16 +42,9 @@ def read_line(row: Row) -> Row:
     day = date_of_note(f"{entry.timestamp}.md")
     if day:
         values["created_at"] = datetime.fromisoformat(day).astimezone().isoformat()
-    key, text = split_line(entry.content)
-    if key:
-        values |= {"key": key, "content": text}
+    if keyed := _KEYED.match(entry.content):
+        values |= {"key": keyed.group(1), "content": keyed.group(2) or ""}
     return Row("", values, None, row.agent)
-
-
-def split_line(line: str) -> tuple[str, str]:
-    """Split a line into its key, which is empty where it has none, and the rest."""
-    keyed = _KEYED.match(line)
-    return ("", line) if keyed is None else (keyed.group(1), keyed.group(2) or "")
 
 
 def line_of(key: str, content: str) -> str:
