@@ -40,6 +40,7 @@ class Embedder(ABC):
     dimensions: int
     is_remote = False
     """Whether texts leave this machine."""
+    _announce: Announce | None = None
 
     @abstractmethod
     async def embed(self, text: str) -> np.ndarray:
@@ -62,9 +63,13 @@ class Embedder(ABC):
 
     def on_first_request(self, announce: Announce) -> None:
         """Call `announce` once with a sentence, before the first text leaves this machine."""
+        self._announce = announce if self.is_remote else None
 
     def announce(self, sentence: str) -> None:
         """Pass on what is said about a request that is about to be sent, if it is the first."""
+        announce, self._announce = self._announce, None
+        if announce is not None:
+            announce(sentence)
 
     def with_retries(self, retries: RetryPolicy) -> Embedder:
         """Return an embedder for a long job, which asks a busy endpoint again by this policy; the caller closes it."""

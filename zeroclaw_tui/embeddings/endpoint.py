@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.embeddings.base import (
-    Announce,
     ApiKeyError,
     Embedder,
     EndpointBusyError,
@@ -59,15 +58,14 @@ class OpenAIEmbedder(Embedder):
         self._config = config
         self.dimensions = config.dimensions
         self.url = endpoint_url(config.provider)
-        self.host = endpoint_host(config.provider)
-        self.is_remote = not is_loopback(self.host)
+        self._host = endpoint_host(config.provider)
+        self.is_remote = not is_loopback(self._host)
         self._model = config.model
         self._key = (config.api_key or "").strip()
         self._retries = retries
         self._seconds = seconds
         self._client: httpx.AsyncClient | None = None
         self._queries: dict[str, np.ndarray] = {}
-        self._announce: Announce | None = None
 
     async def embed(self, text: str) -> np.ndarray:
         return (await self.embed_many([text]))[0]
@@ -89,14 +87,6 @@ class OpenAIEmbedder(Embedder):
     def is_cached(self, query: str) -> bool:
         return query in self._queries
 
-    def on_first_request(self, announce: Announce) -> None:
-        self._announce = announce if self.is_remote else None
-
-    def announce(self, sentence: str) -> None:
-        announce, self._announce = self._announce, None
-        if announce is not None:
-            announce(sentence)
-
     def with_retries(self, retries: RetryPolicy) -> Embedder:
         return OpenAIEmbedder(self._config, retries)
 
@@ -107,7 +97,7 @@ class OpenAIEmbedder(Embedder):
 
     def _announce_texts(self, texts: Sequence[str], *, is_query: bool) -> None:
         characters = sum(map(len, texts))
-        self.announce(request_sentence(self.host, self._model, len(texts), characters, is_query=is_query))
+        self.announce(request_sentence(self._host, self._model, len(texts), characters, is_query=is_query))
 
     async def _request(self, texts: Sequence[str]) -> list[np.ndarray]:
         """Send one request, again while the endpoint is busy and the retry policy allows it."""

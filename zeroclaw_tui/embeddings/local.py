@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003fffd"
 _WORD = f"[{_CJK}]|[^\\W_{_CJK}]+"
-_FUNCTION_WORDS = frozenset(
+_ENGLISH = (
     "a am an and are as at be but by can did do does for from had has have he her his how i if in is it its me my no "
     "not of on or our she so that the their them then there they this to was we were what when where which who why "
-    "will with would you your".split()
+    "will with would you your"
 )
+_FUNCTION_WORDS = frozenset(_ENGLISH.split())
 # Integer weights have the same sum in any order, so features that cancel out leave exactly zero.
 _FUNCTION_WORD_WEIGHT = 200
 _WORD_WEIGHT = 1000
