@@ -38,7 +38,6 @@ _EFFECT = "Until it answers, ZeroClaw's own recall fails as a whole and the agen
 _NOT_CHECKED = "ZeroClaw does not check this: it then finds nothing by vector."
 _KEY_HINT = "Set memory.embedding_api_key, or the key of the provider."
 
-
 PROBE = RetryPolicy(tries=1, first_wait=0.0, longest_wait=0.0)
 INTERACTIVE = RetryPolicy(tries=3, first_wait=0.5, longest_wait=5.0)
 BACKGROUND = RetryPolicy(tries=6, first_wait=1.0, longest_wait=120.0)
@@ -60,7 +59,6 @@ class OpenAIEmbedder(Embedder):
         self.url = endpoint_url(config.provider)
         self._host = endpoint_host(config.provider)
         self.is_remote = not is_loopback(self._host)
-        self._model = config.model
         self._key = (config.api_key or "").strip()
         self._retries = retries
         self._seconds = seconds
@@ -97,7 +95,7 @@ class OpenAIEmbedder(Embedder):
 
     def _announce_texts(self, texts: Sequence[str], *, is_query: bool) -> None:
         characters = sum(map(len, texts))
-        self.announce(request_sentence(self._host, self._model, len(texts), characters, is_query=is_query))
+        self.announce(request_sentence(self._host, self._config.model, len(texts), characters, is_query=is_query))
 
     async def _request(self, texts: Sequence[str]) -> list[np.ndarray]:
         """Send one request, again while the endpoint is busy and the retry policy allows it."""
@@ -125,7 +123,7 @@ class OpenAIEmbedder(Embedder):
         seconds = self._seconds if len(texts) == 1 else _BATCH_SECONDS
         connect_seconds = min(_CONNECT_SECONDS, self._seconds)
         # JSON can escape the lone surrogates of a command line, which are not valid UTF-8.
-        body = json.dumps({"model": self._model, "input": list(texts)}).encode("ascii")
+        body = json.dumps({"model": self._config.model, "input": list(texts)}).encode("ascii")
         headers = self._headers()
         try:
             if self._client is None:
@@ -150,13 +148,10 @@ class OpenAIEmbedder(Embedder):
         return response.content
 
     def _headers(self) -> dict[str, str]:
-        headers = {"Content-Type": "application/json"}
-        if not self._key:
-            return headers
         if not (self._key.isascii() and self._key.isprintable()):
             problem = "cannot be given its API key, which has characters that no HTTP header takes"
             raise self._error(problem, _KEY_HINT)
-        return headers | {"Authorization": f"Bearer {self._key}"}
+        return {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {self._key}"} if self._key else {})
 
     def _parse(self, answer: bytes, count: int) -> list[np.ndarray]:
         try:
