@@ -21,11 +21,6 @@ _PLACEHOLDER = re.compile(
     r"|password|passwd|token|api_?key|none|null|nil|true|false|undefined|todo|input|env|process|os|self|settings|config"
     r"|getenv|required|optional|string|str|bytes)(?![a-z0-9])|[*•…]{2}|\.\.\.|x{4}|\A[$%<{(\[]"
 )
-_PASSWORDS = ("assword", "ASSWORD", "asswd", "ASSWD", "assphrase", "ASSPHRASE")
-_TOKENS = (
-    "ecret", "ECRET", "oken", "OKEN", "pi_key", "PI_KEY", "pikey", "piKey", "PIKEY", "pi-key", "PI-KEY", "PI key",
-    "ccess_key", "CCESS_KEY", "ccess-key", "ccessKey",
-)  # fmt: skip
 _PASSWORD_WITH_CASE = (
     "contraseña", "contrasena", "contrasenya", "senha", "mot de passe", "passwort", "kennwort", "wachtwoord", "passord",
     "adgangskode", "lösenord", "losenord", "salasana", "parool", "hasło", "haslo", "heslo", "geslo", "lozinka",
@@ -41,8 +36,8 @@ _PASSWORD_WITHOUT_CASE = (
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """One kind of secret. `pattern` has a group `secret`, and is only tried in texts with one of `literals`, because
-    most texts have none of them. `holds` looks at the secret once more.
+    """One kind of secret. `pattern` has a group `secret`, and is only tried in texts with one of `literals` in lower
+    case, because most texts have none of them. `holds` looks at the secret once more.
     """
 
     name: str
@@ -50,9 +45,9 @@ class _Shape:
     pattern: re.Pattern[str]
     holds: Callable[[str], bool] = bool
 
-    def places(self, text: str) -> Iterator[tuple[int, int]]:
-        """Where a text has secrets of this kind."""
-        if not any(map(text.__contains__, self.literals)):
+    def places(self, text: str, lowered: str) -> Iterator[tuple[int, int]]:
+        """Where a text has secrets of this kind; `lowered` is the text in lower case."""
+        if not any(map(lowered.__contains__, self.literals)):
             return
         at = 0
         while found := self.pattern.search(text, at):
@@ -66,8 +61,9 @@ def look_alike_secrets(text: str) -> list[str]:
     """What a text seems to hold, such as "an API key (sk-)", each once; empty when nothing looks like a secret."""
     names: list[str] = []
     covered: list[tuple[int, int]] = []
+    lowered = text.lower()
     for shape in _SHAPES:
-        places = list(islice(shape.places(text), _MOST_PLACES))
+        places = list(islice(shape.places(text, lowered), _MOST_PLACES))
         if any(not any(start < end and begin < stop for begin, end in covered) for start, stop in places):
             names += [shape.name] if shape.name not in names else []
         covered += places
@@ -77,8 +73,8 @@ def look_alike_secrets(text: str) -> list[str]:
 def masked(text: str) -> str:
     """A text with four dots in place of everything in it that looks like a secret."""
     shown: list[str] = []
-    end = 0
-    for start, stop in sorted(place for shape in _SHAPES for place in shape.places(text)):
+    lowered, end = text.lower(), 0
+    for start, stop in sorted(place for shape in _SHAPES for place in shape.places(text, lowered)):
         if start > end or not shown:
             shown += [text[end:start], HIDDEN]
         end = max(end, stop)
@@ -151,13 +147,13 @@ def _token(name: str, literals: tuple[str, ...], pattern: str, holds: Callable[[
 
 _SHAPES = (
     _Shape(
-        "a private key", ("-----BEGIN ",),
+        "a private key", ("-----begin ",),
         re.compile(
             r"(?P<secret>-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
             r"(?:[\s\S]{0,8000}?-----END [A-Z0-9 ]{0,40}-----|[A-Za-z0-9+/=\s\\]*))"
         ),
     ),
-    _token("an AWS access key", ("AKIA", "ASIA"), "A[KS]IA[A-Z2-7]{16}"),
+    _token("an AWS access key", ("akia", "asia"), "A[KS]IA[A-Z2-7]{16}"),
     _token("an API key (sk-)", ("sk-",), "sk-[A-Za-z0-9_-]{16,400}+", _is_random),
     _token(
         "a Stripe key", ("sk_live_", "rk_live_", "sk_test_", "rk_test_", "whsec_"),
@@ -168,20 +164,20 @@ _SHAPES = (
         "gh[pousr]_[A-Za-z0-9]{30,255}+|github_pat_[A-Za-z0-9_]{40,255}+",
     ),
     _token("a GitLab token", ("glpat-",), "glpat-[A-Za-z0-9_-]{18,200}+"),
-    _token("a Google API key", ("AIza",), "AIza[A-Za-z0-9_-]{35}"),
+    _token("a Google API key", ("aiza",), "AIza[A-Za-z0-9_-]{35}"),
     _token("a Slack token", ("xox",), "xox[abeprs]-[A-Za-z0-9-]{10,300}+", _has_digit),
     _token("a Hugging Face token", ("hf_",), "hf_[A-Za-z0-9]{30,80}+"),
     _token("an npm token", ("npm_",), "npm_[A-Za-z0-9]{36}"),
     _Shape(
-        "a Telegram bot token", (":AA",),
+        "a Telegram bot token", (":aa",),
         re.compile(r"(?<=[0-9]{8}):(?P<secret>AA[A-Za-z0-9_-]{32,34})(?![A-Za-z0-9_-])"),
     ),
     _Shape(
-        "a JSON web token", ("eyJ",),
+        "a JSON web token", ("eyj",),
         re.compile(r"(?<![A-Za-z0-9_-])(?P<secret>eyJ[A-Za-z0-9_-]{8,4000}\.eyJ[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]{8,900})"),
     ),
     _Shape(
-        "a bearer token", ("earer ", "EARER "),
+        "a bearer token", ("bearer ",),
         re.compile(r"(?i)(?<![a-z])bearer[ \t]{1,3}(?P<secret>[A-Za-z0-9._~+/=-]{20,4000})"), _is_random,
     ),
     _Shape(
@@ -190,16 +186,17 @@ _SHAPES = (
         _is_password,
     ),
     _Shape(
-        "a password", _PASSWORDS, _assigned("[Pp]ass(?:word|wd|phrase)|PASS(?:WORD|WD|PHRASE)", 6),
+        "a password", ("password", "passwd", "passphrase"),
+        _assigned("[Pp]ass(?:word|wd|phrase)|PASS(?:WORD|WD|PHRASE)", 6),
         lambda value: _is_password(value) and not (value.isalpha() and value.islower()),
     ),
     _Shape(
         "a password",
-        tuple({tail for word in _PASSWORD_WITH_CASE + _PASSWORD_WITHOUT_CASE for tail in (word[1:], word[1:].upper())}),
-        _near_words(), _is_password_near_words,
+        (*_PASSWORD_WITH_CASE, *_PASSWORD_WITHOUT_CASE), _near_words(), _is_password_near_words,
     ),
     _Shape(
-        "a token or key", _TOKENS,
+        "a token or key",
+        ("secret", "token", "api_key", "apikey", "api-key", "api key", "access_key", "accesskey", "access-key"),
         _assigned(
             "[Ss]ecret(?:[_-]?(?:access[_-]?)?key)?|SECRET(?:_(?:ACCESS_)?KEY)?|[Tt]oken|TOKEN"
             "|[Aa][Pp][Ii][ _-]?[Kk](?:ey|EY)|[Aa]ccess[_-]?[Kk]ey|ACCESS_KEY", 12,
