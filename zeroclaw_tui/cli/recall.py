@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.recall import Prompt
     from zeroclaw_tui.curation.similar import SimilarResult
     from zeroclaw_tui.memory.recall import Layer, RecallRequest, RecallResult, Rule, ScoredEntry
-    from zeroclaw_tui.scoring.explain_lines import Look
-    from zeroclaw_tui.scoring.explanation import Explanation
+    from zeroclaw_tui.scoring.explanation import Explanation, Look
     from zeroclaw_tui.scoring.profiles import Trial
 
 
@@ -330,7 +329,7 @@ def _similar_lines(result: SimilarResult, compared: str) -> Iterator[Line]:
 @verb(
     "explain",
     "{id, key, agent, query, profile, profile_source, layer, rule, injected, place, of, stopped_at, "
-    "verdict, steps, later_stops, advice, remarks, notes}",
+    "verdict, numbers, steps, later_stops, advice, remarks, notes}",
     options=[
         options.KEY,
         options.ID,
@@ -355,12 +354,10 @@ async def explain(library: Library, given: argparse.Namespace, now: datetime) ->
 
 
 def _explanation_lines(explanation: Explanation) -> Iterator[Line]:
-    from zeroclaw_tui.scoring.explain_lines import explanation_lines, title_of
-
-    yield Styled(title_of(explanation), BOLD)
+    yield Styled(explanation.title, BOLD)
     yield Styled(_explanation_header(explanation), DIM)
     yield ()
-    for line in explanation_lines(explanation, _wrapped, output.width()):
+    for line in explanation.lines(_wrapped, output.width()):
         yield tuple(Styled(text, _LOOKS[look]) for text, look in line)
 
 

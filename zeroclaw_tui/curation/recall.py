@@ -303,7 +303,7 @@ def _advice_to_try(record: Record) -> Iterator[Advice]:
         yield Advice("rerank switched off", "w", trial._replace(settings=without))
     if record.merged and stop in ("merge", "limit", "threshold", "cap"):
         cosine = 0.0 if record.vector is None else record.vector.score
-        by_keyword = record.keyword is not None and (record.keyword_score or 0.0) >= cosine
+        by_keyword = record.keyword is not None and (record.keyword.part or 0.0) >= cosine
         vector, keyword = (0.0, 1.0) if by_keyword else (1.0, 0.0)
         weighted = settings._replace(vector_weight=vector, keyword_weight=keyword)
         if weighted != settings:

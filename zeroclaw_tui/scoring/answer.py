@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
@@ -12,6 +12,7 @@ from zeroclaw_tui.memory.recall import ScoredEntry, Stop
 from zeroclaw_tui.scoring.decide import (
     LIKE_SCORE,
     Decision,
+    Fused,
     StoreRanking,
     asked_of_store,
     own_ranking,
@@ -19,7 +20,6 @@ from zeroclaw_tui.scoring.decide import (
 )
 from zeroclaw_tui.scoring.evidence import (
     DEFAULT_NAMESPACE,
-    FILTERS,
     FilterName,
     OwnEvidence,
     StageEvidence,
@@ -69,23 +69,25 @@ class Answer:
         scopes = trial.request.scopes
         own_scope = scopes.index(entry.session_id) if entry.session_id in scopes else 0
         ranking = self.decision.rankings[own_scope if judged is None else judged.scope]
+        evidence = ranking if isinstance(ranking, OwnEvidence) else ranking.evidence
+        record = Record(entry, self, store, ranking, word_shares(evidence, entry, trial.request.query), judged=judged)
         if isinstance(ranking, OwnEvidence):
-            record = _own_record(ranking, self, entry, store)
+            _follow_own_rule(record, ranking)
         else:
-            record = _stage_record(ranking, self, entry, store)
+            _follow_stages(record, ranking)
         injected = in_prompt_order(self.results) if record.program is None else self.results
-        record = replace(record, judged=judged, injected=len(injected))
+        record.injected = len(injected)
         if judged is not None:
-            place = injected.index(judged) + 1 if judged in injected else None
-            stopped_at = None if judged.stop is None or judged.stop.stage == "recall" else judged.stop.stage
-            return replace(record, rank=judged.rank, stopped_at=stopped_at, place=place)
-        if record.program is not None:
-            return record
-        score = record.fused_score
-        if record.path == "like":
-            score = None if record.like_rank is None else LIKE_SCORE
-        kind = scan(entry.content, trial.settings.threat_scan) if passes_scanner(trial) else None
-        return replace(record, judged_alone=judge([ScoredEntry(entry, 1, score, withheld=kind)], trial)[0])
+            record.rank = judged.rank
+            record.stopped_at = None if judged.stop is None or judged.stop.stage == "recall" else judged.stop.stage
+            record.place = injected.index(judged) + 1 if judged in injected else None
+        elif record.program is None:
+            score = record.fused_score
+            if record.path == "like":
+                score = None if record.like_rank is None else LIKE_SCORE
+            kind = scan(entry.content, trial.settings.threat_scan) if passes_scanner(trial) else None
+            record.judged_alone = judge([ScoredEntry(entry, 1, score, withheld=kind)], trial)[0]
+        return record
 
 
 def answer(decision: Decision, rows: Mapping[Handle, MemoryEntry]) -> Answer:
@@ -158,79 +160,97 @@ class StoreFacts(NamedTuple):
     why_no_vector: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class StagePlace:
+class StagePlace(NamedTuple):
     """A row's place in the keyword or the vector stage before any cut.
 
-    `rank` counts from 1 among the `hits` this stage may see; the first `offered` go on. `score` is -bm25 or the cosine.
+    `rank` counts from 1 among the `hits` this stage may see; the first `offered` go on. `score` is -bm25 or the cosine,
+    `part` what of it is weighed: the share of the best or the cosine, None where the stage does not pass the row on.
     """
 
     rank: int
     hits: int
     offered: int
     score: float
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether the stage passes it on."""
-        return self.rank <= self.offered
-
-    @property
-    def numbers(self) -> dict[str, int | bool]:
-        """Its place as the explain command prints it."""
-        return {"rank": self.rank, "hits": self.hits, "offered": self.offered, "goes_on": self.goes_on}
+    part: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Record:
-    """The way of one memory through one recall, in numbers; what it did not meet is None.
-
-    `path` is how the recall as a whole went: "hybrid", "keyword", "vector", "like", "recent", or the backend's own
-    name. `is_own_rule` says that a backend ranks by a rule of its own, `program` is the other program whose rule it is.
-    `shares` are the message's words in the memory, `store_rows` is how many memories there are.
-    `merged` says that scores were weighed and cut to `store_limit`. `best_raw` is the highest -bm25 of the batch,
-    which keyword scores are divided by. `fused_rank` counts in the fused list, `rank` in what is recalled.
-    `like_rank` is its place among what the LIKE fall-back finds, where that ran.
-    `stopped_at` is the first stage that stops it, None when it is in the prompt; `place` is its place there from 1, of
-    `injected`; with a `program` both are about what that returns. `left_out_by` are all filters that leave it out.
-    `out_of_stages` says that session or agent keep it out of the stages themselves (ZeroClaw >= 0.8.4).
-    """
+    """The way of one memory through one recall, in numbers; what it did not meet is None."""
 
     entry: MemoryEntry
     answer: Answer
     store: StoreFacts
-    path: str
-    store_limit: int
+    ranking: StoreRanking | OwnEvidence
+    """The recall of its session scope."""
     shares: Sequence[WordShare]
-    is_own_rule: bool = False
-    program: str | None = None
-    store_rows: int = 0
-    merged: bool = False
-    keyword: StagePlace | None = None
-    keyword_score: float | None = None
-    best_raw: float | None = None
-    keyword_failed: bool = False
-    """Whether FTS5 could not read the message."""
-    vector: StagePlace | None = None
-    no_vector: NoVector | None = None
-    out_of_stages: Literal["session", "agent"] | None = None
-    left_out_by: tuple[FilterName, ...] = ()
-    fused_score: float | None = None
-    fused_rank: int | None = None
-    like_rank: int | None = None
-    rank: int | None = None
-    stopped_at: StageName | None = None
-    place: int | None = None
-    injected: int = 0
+    """The message's words in the memory."""
     judged: ScoredEntry | None = None
     """Its entry in the recall's answer (withheld ones too), where it came so far."""
     judged_alone: ScoredEntry | None = None
     """Where it does not come so far: what scanner and injection rules make of it alone, with its score if known."""
+    keyword: StagePlace | None = None
+    vector: StagePlace | None = None
+    no_vector: NoVector | None = None
+    out_of_stages: Literal["session", "agent"] | None = None
+    """What keeps it out of the stages themselves (ZeroClaw >= 0.8.4)."""
+    left_out_by: Sequence[FilterName] = ()
+    """All filters that leave it out."""
+    store_rows: int = 0
+    """How many memories there are."""
+    store_limit: int = 0
+    """The limit to which the fused list is cut."""
+    fused_score: float | None = None
+    fused_rank: int | None = None
+    """Its place in the fused list."""
+    like_rank: int | None = None
+    """Its place among what the LIKE fall-back finds, where that ran."""
+    rank: int | None = None
+    """Its place in what is recalled."""
+    stopped_at: StageName | None = None
+    """The first stage that stops it; None when it is in the prompt."""
+    place: int | None = None
+    """Its place in the prompt, from 1, of `injected`; with a `program` both are about what that returns."""
+    injected: int = 0
 
     @property
     def trial(self) -> Trial:
         """The recall that was decided."""
         return self.answer.decision.trial
+
+    @property
+    def path(self) -> str:
+        """How the recall went: "hybrid", "keyword", "vector", "like", "recent", or the backend's own name."""
+        return self.ranking.mode
+
+    @property
+    def is_own_rule(self) -> bool:
+        """Whether the backend ranks by a rule of its own."""
+        return isinstance(self.ranking, OwnEvidence)
+
+    @property
+    def program(self) -> str | None:
+        """The other program whose rule it is."""
+        return self.ranking.program if isinstance(self.ranking, OwnEvidence) else None
+
+    @property
+    def _fused(self) -> Fused | None:
+        return None if isinstance(self.ranking, OwnEvidence) else self.ranking.fused
+
+    @property
+    def merged(self) -> bool:
+        """Whether scores were weighed and cut to `store_limit`."""
+        return self._fused is not None and self._fused.is_merged
+
+    @property
+    def best_raw(self) -> float | None:
+        """The highest -bm25 of the batch, by which keyword scores are divided."""
+        return None if self._fused is None else self._fused.best_raw
+
+    @property
+    def keyword_failed(self) -> bool:
+        """Whether FTS5 could not read the message."""
+        return not isinstance(self.ranking, OwnEvidence) and bool(self.ranking.evidence.keyword_notes)
 
     @property
     def candidate(self) -> ScoredEntry | None:
@@ -257,28 +277,32 @@ class Record:
             return False
         return candidate.decayed < min(self.trial.settings.threshold, candidate.score / 2)
 
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """The numbers as the explain command prints them."""
+        return {
+            "words": [share._asdict() for share in self.shares],
+            "keyword": None if self.keyword is None else self.keyword._asdict(),
+            "vector": None if self.vector is None else self.vector._asdict(),
+            "best_bm25": self.best_raw,
+            "fused_score": self.fused_score,
+            "fused_rank": self.fused_rank,
+            "rank": self.rank,
+            "compared_score": self.compared_score,
+            "threshold": self.trial.settings.threshold,
+        }
 
-def _own_record(evidence: OwnEvidence, answered: Answer, entry: MemoryEntry, store: StoreFacts) -> Record:
+
+def _follow_own_rule(record: Record, evidence: OwnEvidence) -> None:
     """The way through a recall by a backend's own rule, up to its answer."""
-    trial = answered.decision.trial
-    record = Record(
-        entry,
-        answered,
-        store,
-        evidence.mode,
-        max(asked_of_store(trial).limit, 0),
-        word_shares(evidence, entry, trial.request.query),
-        is_own_rule=True,
-        program=evidence.program,
-        left_out_by=tuple(_own_filters(entry, trial, store)),
-        stopped_at="rank",
-    )
-    at = next((at for at, scored in enumerate(evidence.entries) if is_same(scored.entry, entry)), None)
+    at = next((at for at, scored in enumerate(evidence.entries) if is_same(scored.entry, record.entry)), None)
     if at is None:
-        return record
-    before = sum(is_same(scored.entry, each.entry) for each in evidence.entries[:at] for scored in answered.withheld)
-    score = evidence.entries[at].score
-    return replace(record, fused_score=score, fused_rank=at + 1, rank=at + 1 - before, stopped_at="limit")
+        record.left_out_by = [*_own_filters(record.entry, record.trial, record.store)]
+        record.stopped_at = next(iter(record.left_out_by), "rank")
+        return
+    before = evidence.entries[:at]
+    withheld = sum(is_same(scored.entry, each.entry) for each in before for scored in record.answer.withheld)
+    record.fused_score, record.rank, record.stopped_at = evidence.entries[at].score, at + 1 - withheld, "limit"
 
 
 def _own_filters(entry: MemoryEntry, trial: Trial, store: StoreFacts) -> Iterator[FilterName]:
@@ -300,52 +324,37 @@ def _own_filters(entry: MemoryEntry, trial: Trial, store: StoreFacts) -> Iterato
         yield "namespace"
 
 
-def _stage_record(ranking: StoreRanking, answered: Answer, entry: MemoryEntry, store: StoreFacts) -> Record:
+def _follow_stages(record: Record, ranking: StoreRanking) -> None:
     """The way through ZeroClaw's hybrid search, up to its answer."""
-    evidence, scope, order, trial = ranking.evidence, ranking.scope, ranking.fused, answered.decision.trial
+    evidence, scope, entry = ranking.evidence, ranking.scope, record.entry
     at = _index(evidence.rows.handles, entry.handle)
-    listed_at = None if ranking.listed is None else _index(ranking.listed, at)
     agent_id = evidence.rows.agents_by_alias.get(entry.agent or "", entry.agent)
-    is_of_agents = scope.agent_ids is None or agent_id in scope.agent_ids
-    left_out_by = scope.left_out_by(entry, crosses=ranking.listed is None)
-    if not is_of_agents and "agent" not in left_out_by:
-        left_out_by = sorted({*left_out_by, "agent"}, key=FILTERS.index)
-    record = Record(
-        entry,
-        answered,
-        store,
-        ranking.mode,
-        scope.store_limit,
-        word_shares(evidence, entry, trial.request.query),
-        store_rows=evidence.store_rows,
-        left_out_by=tuple(left_out_by),
-        like_rank=listed_at + 1 if ranking.mode == "like" and listed_at is not None else None,
-        rank=_rank(ranking, answered, at),
-    )
-    if order is not None:
-        keyword = vector = fused_at = None
-        out_of_stages: Literal["session", "agent"] | None = None
-        if at is not None:
-            keyword = _place(order.keyword, at, scope.stage_limit)
-            vector = _place(order.vector, at, scope.stage_limit)
-            fused_at = _index(order.positions, at)
+    record.store_rows, record.store_limit = evidence.store_rows, scope.store_limit
+    record.left_out_by = scope.left_out_by(entry, agent_id, crosses=ranking.listed is None)
+    record.rank = _rank(ranking, record.answer, at)
+    if ranking.mode == "like" and ranking.listed is not None:
+        listed_at = _index(ranking.listed, at)
+        record.like_rank = None if listed_at is None else listed_at + 1
+    if ranking.fused is not None:
+        _follow_fusion(record, ranking, ranking.fused, at)
         if scope.profile.filters_in_sql:
             is_elsewhere = scope.vector_live and not scope.is_of_session(entry) and not is_durable(entry)
-            out_of_stages = "session" if is_elsewhere else None if is_of_agents else "agent"
-        record = replace(
-            record,
-            merged=order.is_merged,
-            keyword=keyword,
-            keyword_score=order.share(keyword.score) if keyword and keyword.goes_on else None,
-            best_raw=order.best_raw,
-            keyword_failed=bool(evidence.keyword_notes),
-            vector=vector,
-            no_vector=None if vector is not None else _no_vector(evidence, trial, entry),
-            out_of_stages=out_of_stages,
-            fused_score=None if fused_at is None else float(order.scores[fused_at]),
-            fused_rank=None if fused_at is None else fused_at + 1,
-        )
-    return replace(record, stopped_at=_stop(ranking, record))
+            is_of_agents = scope.agent_ids is None or agent_id in scope.agent_ids
+            record.out_of_stages = "session" if is_elsewhere else None if is_of_agents else "agent"
+    record.stopped_at = _stop(ranking, record)
+
+
+def _follow_fusion(record: Record, ranking: StoreRanking, order: Fused, at: int | None) -> None:
+    """Its places and scores in both stages and after fusion; `at` is its place in the row table."""
+    if at is not None:
+        offered = ranking.scope.stage_limit
+        record.keyword = _place(order.keyword, at, offered, order.share)
+        record.vector = _place(order.vector, at, offered, lambda cosine: cosine)
+        fused_at = _index(order.positions, at)
+        if fused_at is not None:
+            record.fused_score, record.fused_rank = float(order.scores[fused_at]), fused_at + 1
+    if record.vector is None:
+        record.no_vector = _no_vector(ranking.evidence, record.trial, record.entry)
 
 
 def _stop(ranking: StoreRanking, record: Record) -> StageName:
@@ -392,9 +401,12 @@ def _rank(ranking: StoreRanking, answered: Answer, at: int | None) -> int | None
     return passed_at + 1 - sum(place is not None and place < passed_at for place in places)
 
 
-def _place(hits: StageHits, at: int, offered: int) -> StagePlace | None:
+def _place(hits: StageHits, at: int, offered: int, part_of: Callable[[float], float]) -> StagePlace | None:
     place = int(hits.places[at])
-    return StagePlace(place, len(hits), offered, float(hits.scores[place - 1])) if place else None
+    if not place:
+        return None
+    score = float(hits.scores[place - 1])
+    return StagePlace(place, len(hits), offered, score, part_of(score) if place <= offered else None)
 
 
 def _index(values: np.ndarray, value: object) -> int | None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from zeroclaw_tui.memory.days import moment as moment_in
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
@@ -208,8 +208,7 @@ def existed(created: str, until: str) -> bool:
     return at is None or at <= datetime.fromisoformat(until)
 
 
-@dataclass(frozen=True, slots=True)
-class WordShare:
+class WordShare(NamedTuple):
     """One word of the query in one memory. `share` is its part of -bm25 (None where the backend has no such number),
     `rows` in how many memories the word occurs (None where that was not counted)."""
 
@@ -278,17 +277,18 @@ class Scope:
         """How many hits the keyword stage and the vector stage each pass on."""
         return min(2 * self.store_limit, MOST)
 
-    def left_out_by(self, entry: MemoryEntry, *, crosses: bool) -> list[FilterName]:
-        """Every filter that leaves a row out, in the order they are applied. `crosses` says that rows without a session
-        may be seen from every session (ZeroClaw >= 0.8.4, while vectors take part)."""
+    def left_out_by(self, entry: MemoryEntry, agent_id: str | None, *, crosses: bool) -> list[FilterName]:
+        """Every filter that leaves a row of this agent out, in the order they are applied. `crosses` says that rows
+        without a session may be seen from every session (ZeroClaw >= 0.8.4, while vectors take part)."""
         request, profile, created = self.request, self.profile, entry.timestamp
         may_cross = crosses and self.vector_live and profile.durable_rows_cross_sessions
         is_late = request.until is not None and created > request.until
+        is_of_agents = entry.agent in (request.agents or ()) and agent_id in (self.agent_ids or ())
         filters: tuple[tuple[FilterName, bool], ...] = (
             ("superseded", profile.hides_superseded and entry.superseded_by is not None),
             ("time", created < (request.since or "") or is_late),
             ("session", not self.is_of_session(entry) and not (may_cross and is_durable(entry))),
-            ("agent", request.agents is not None and entry.agent not in request.agents),
+            ("agent", request.agents is not None and not is_of_agents),
             ("namespace", request.namespace not in (None, entry.namespace or DEFAULT_NAMESPACE)),
         )
         return [name for name, stops in filters if stops]

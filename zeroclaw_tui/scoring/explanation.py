@@ -1,27 +1,31 @@
-"""What an explanation of a recall consists of: its steps and its verdict."""
+"""What an explanation of a recall consists of, and its lines of text, which commands and inspector give colours."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from zeroclaw_tui.memory.text import cut, mask_secrets, one_line
 from zeroclaw_tui.scoring.answer import Record, StageName
 from zeroclaw_tui.scoring.profiles import Trial
 
 Mark = Literal["passed", "stopped", "absent"]
 """✓, ✗ and –: passes, is stopped here, or has no part in it (which alone stops nothing)."""
 StepName = Literal["words", "keyword", "vector", "fusion", "decay", "prompt"] | StageName
-Help = tuple[str, str]
-"""What a person could do about a step, in a few words, and the key of the inspector that does it."""
-NO_HELP: Help = ("", "")
-ADD_A_WORD: Help = ("edit it to contain a word of the message", "e")
-HIGHER_LIMIT: Help = ("a higher limit", "w")
+Look = Literal["", "bold", "good", "bad", "quiet", "key"]
+Piece = tuple[str, Look]
+ExplanationLine = tuple[Piece, ...]
+Wrap = Callable[[str, int], list[str]]
+"""Breaks a text into lines of so many cells."""
+_SIGNS: Mapping[Mark, Piece] = {"passed": ("✓ ", "good"), "stopped": ("✗ ", "bad"), "absent": ("– ", "quiet")}
+_LONGEST_NAME, _LONGEST_MESSAGE = 40, 200
+_NARROWEST, _WIDEST = 20, 100
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One stage of the way. `words` say in one line what happened, `numbers` are the same for scripts.
+    """One stage of the way. `words` say in one line what happened.
 
     `helps` is what a person could do about it, in a few words, and `key` the key of the inspector that does it.
     """
@@ -29,14 +33,13 @@ class Step:
     name: StepName
     mark: Mark
     words: str
-    numbers: Mapping[str, Any] = field(default_factory=dict)
     helps: str = ""
     key: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """The step as the explain command prints it."""
         helps = {"helps": self.helps} if self.helps else {}
-        return {"stage": self.name, "mark": self.mark, "words": self.words, **self.numbers, **helps}
+        return {"stage": self.name, "mark": self.mark, "words": self.words, **helps}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,15 @@ class Explanation:
         """Whether it reaches the prompt."""
         return self.record.stopped_at is None
 
+    @property
+    def title(self) -> str:
+        """What is explained, in one line."""
+        is_in = "is" if self.is_injected else "is not"
+        where = "in the prompt" if self.record.program is None else f"returned by {self.record.program}"
+        key = cut(_clean(self.record.entry.key), _LONGEST_NAME) or "(blank)"
+        message = cut(_clean(self.query), _LONGEST_MESSAGE)
+        return f"“{key}” {is_in} {where} for " + (f"“{message}”" if message else "a blank message")
+
     def as_json(self) -> dict[str, Any]:
         """The document the explain command prints."""
         record, trial = self.record, self.record.trial
@@ -109,6 +121,7 @@ class Explanation:
             "of": record.injected,
             "stopped_at": record.stopped_at,
             "verdict": self.verdict,
+            "numbers": record.numbers,
             "steps": [step.as_json() for step in self.steps],
             "later_stops": [step.as_json() for step in self.later_stops],
             "advice": None if self.advice is None else self.advice.words,
@@ -116,7 +129,44 @@ class Explanation:
             "notes": list(self.notes),
         }
 
+    def lines(self, wrap: Wrap, width: int) -> Iterator[ExplanationLine]:
+        """The verdict, every stage, remarks and notes."""
+        verdict: Piece = ("✓ ", "good") if self.is_injected else ("✗ ", "bad")
+        room = min(_WIDEST, width - 2)
+        yield from _sentence(self.verdict, verdict, "bold", wrap, room)
+        yield ()
+        names = max(len(step.name) for step in (*self.steps, *self.later_stops))
+        for step in self.steps:
+            yield from _step_lines(step, names, "stops here", wrap, width)
+        for step in self.later_stops:
+            yield from _step_lines(step, names, "would stop it too", wrap, width)
+        for sentences, lead in ((self.remarks, "  "), (self.notes, "● ")):
+            if sentences:
+                yield ()
+            for sentence in sentences:
+                yield from _sentence(sentence, (lead, "quiet"), "quiet", wrap, room)
 
-def stop_step(name: StageName, words: str, helps: Help = NO_HELP, **numbers: Any) -> Step:
-    """The step that stops the memory."""
-    return Step(name, "stopped", words, numbers, *helps)
+
+def _sentence(text: str, lead: Piece, look: Look, wrap: Wrap, room: int) -> Iterator[ExplanationLine]:
+    for at, line in enumerate(wrap(_clean(text), max(_NARROWEST, room))):
+        yield lead if at == 0 else ("  ", ""), (line, look)
+
+
+def _step_lines(step: Step, names: int, stops: str, wrap: Wrap, width: int) -> Iterator[ExplanationLine]:
+    """Sign, stage and words, where it stops, and below what would help."""
+    is_stopped = step.mark == "stopped"
+    blank: Piece = (" " * (names + 4), "")
+    room = max(_NARROWEST, width - names - 4)
+    name: Piece = (step.name.ljust(names) + "  ", "bad" if is_stopped else "")
+    words = _clean(step.words) + (f"   {stops}" if is_stopped else "")
+    look: Look = "quiet" if step.mark == "absent" else ""
+    for at, line in enumerate(wrap(words, room)):
+        yield (_SIGNS[step.mark], name, (line, look)) if at == 0 else (blank, (line, look))
+    if step.helps:
+        lead: Piece = (f"{step.key} " if step.key else "→ ", "key")
+        for at, line in enumerate(wrap(_clean(step.helps), room - 2)):
+            yield blank, lead if at == 0 else ("  ", ""), (line, "quiet")
+
+
+def _clean(text: str) -> str:
+    return one_line(mask_secrets(text))

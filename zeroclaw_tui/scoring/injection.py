@@ -285,12 +285,6 @@ def in_prompt_order(entries: Sequence[ScoredEntry]) -> list[ScoredEntry]:
     return sorted(injected, key=lambda scored: scored.place or 0)
 
 
-def characters_used(entries: Sequence[ScoredEntry], profile: ScoringProfile, rule: Rule) -> int:
-    """How many characters the lines of the injected ones take, without the block's head and end."""
-    by_channel_rule = follows_channel_rule(profile, rule)
-    return sum(len(prompt_line(scored.entry, by_channel_rule)) for scored in entries if scored.injected)
-
-
 @dataclass(slots=True)
 class _Budget:
     """How much of the prompt is used up; the CLI agent's older rule only knows the recall limit."""

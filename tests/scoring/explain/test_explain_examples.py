@@ -45,10 +45,10 @@ HITS = (
 async def test_both_stages_weighed_up_to_0_8_3_and_from_0_8_4(tmp_path: Path) -> None:
     async with small_library(tmp_path, "G2", HITS, "0.8.3", embedder="hash:2") as library:
         library.embedder = FixedEmbedder(1.0, 0.0)
-        share = step(await why(library, "z", "tea"), "keyword").numbers["score"]
+        share = (await why(library, "z", "tea")).as_json()["numbers"]["keyword"]["part"]
         expected = {"x": 0.63, "y": 0.65, "z": 0.3 * share}
         for key, score in expected.items():
-            assert step(await why(library, key, "tea"), "fusion").numbers["score"] == pytest.approx(score, abs=1e-6)
+            assert (await why(library, key, "tea")).record.fused_score == pytest.approx(score, abs=1e-6)
         vector_only = await why(library, "x", "tea")
         assert step(vector_only, "fusion").words == "0.7 × 0.90 + 0.3 × – = 0.63 · rank 2"
         assert "0.57" in vector_only.remarks[0]
@@ -59,7 +59,7 @@ async def test_both_stages_weighed_up_to_0_8_3_and_from_0_8_4(tmp_path: Path) ->
         )
         library.with_profile("0.8.4")
         for key, score in {"x": 0.9, "y": 0.65, "z": share}.items():
-            assert step(await why(library, key, "tea"), "fusion").numbers["score"] == pytest.approx(score, abs=1e-6)
+            assert (await why(library, key, "tea")).record.fused_score == pytest.approx(score, abs=1e-6)
         assert step(await why(library, "x", "tea"), "fusion").words == "0.7 × 0.90 / 0.7 = 0.90 · rank 1"
         assert step(await why(library, "y", "tea"), "fusion").words == (
             "(0.7 × 0.50 + 0.3 × 1.00) / (0.7 + 0.3) = 0.65 · rank 2"
@@ -76,7 +76,7 @@ async def test_a_daily_memory_fades_with_its_age(tmp_path: Path, days: int, deca
         core = await why(library, "tea", "tea", settings={"threshold": 0.0})
     decay = step(explanation, "decay")
     assert decay.words == f"1.00 × 2^(-{days}.0 d / 7 d) = {decayed:.2f}"
-    assert decay.numbers["decayed"] == pytest.approx(decayed)
+    assert explanation.record.compared_score == pytest.approx(decayed)
     assert explanation.is_injected is (decayed >= 0.4)
     assert core.is_injected
 

@@ -138,15 +138,14 @@ def assert_agrees(case: Case) -> None:
     assert last.name == (explanation.record.stopped_at or "prompt"), shown
     assert [each.mark for each in explanation.steps].count("stopped") == (not explanation.is_injected), shown
     if found is not None and found.score is not None and last.name != "scanner":
-        score = next((each.numbers["score"] for each in explanation.steps if each.name == "threshold"), None)
-        assert score in (None, found.score if found.decayed is None else found.decayed), shown
+        assert explanation.record.compared_score == (found.score if found.decayed is None else found.decayed), shown
 
 
 def assert_place(explanation: Explanation, found: ScoredEntry, result: RecallResult) -> None:
     injected = [each.entry.id for each in result.results if each.injected]
     assert explanation.record.place == injected.index(found.entry.id) + 1
     assert explanation.record.injected == len(injected)
-    assert explanation.steps[-1].numbers == {"place": explanation.record.place, "of": len(injected)}
+    assert explanation.steps[-1].words.startswith(f"entry {explanation.record.place} of {len(injected)}")
 
 
 @pytest.mark.parametrize(("version", "name", "part"), RUNS)
@@ -189,7 +188,7 @@ def repaired(case: Case) -> tuple[Trial, dict[str, Any], bool]:
             values: dict[str, Any] = {"content": f"{entry.content} {query} {plain}"}
             if case.embedder is not None:
                 values["embedding"] = blob(*embed(case.embedder, query))
-            is_found = case.explanation.steps[-1].numbers.get("rank") is not None
+            is_found = case.explanation.record.like_rank is not None
             return unlimited(trial), {} if is_found else values, False
         case "merge" | "recent":
             return unlimited(trial), {}, False
@@ -198,7 +197,7 @@ def repaired(case: Case) -> tuple[Trial, dict[str, Any], bool]:
         case "scanner":
             return trial._replace(settings=settings._replace(threat_scan="off")), {}, False
         case "threshold":
-            low = math.floor(case.explanation.steps[-1].numbers["score"] * 100) / 100
+            low = math.floor((case.explanation.record.compared_score or 0.0) * 100) / 100
             return trial._replace(settings=settings._replace(threshold=low)), {}, False
     assert stage == "skip"
     content = entry.content

@@ -23,8 +23,7 @@ from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import NotFound
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import are, counted
-from zeroclaw_tui.scoring.explain_lines import ExplanationLine, Look, explanation_lines, title_of
-from zeroclaw_tui.scoring.explanation import Advice, Explanation
+from zeroclaw_tui.scoring.explanation import Advice, Explanation, ExplanationLine, Look
 from zeroclaw_tui.scoring.profiles import Trial
 from zeroclaw_tui.tui.actions import re_embed, written_words
 from zeroclaw_tui.tui.commands import Command, changing, inform, saying, warn
@@ -229,7 +228,7 @@ class ExplanationBlock(Widget):
         return Content("\n").join(Content.assemble(*((text, styles[look]) for text, look in line)) for line in lines)
 
     def _lines(self, width: int) -> list[ExplanationLine]:
-        return [] if self.explanation is None else list(explanation_lines(self.explanation, wrapped, width))
+        return [] if self.explanation is None else list(self.explanation.lines(wrapped, width))
 
 
 class StagesPane(TextPane):
@@ -289,7 +288,7 @@ class StagesPane(TextPane):
             content = shown_line(entry.content, _MAX_PART) or "(blank)"
             facts = [shown_line(entry.category, _MAX_PART), absolute_time(entry.when), content]
         if self.explanation is not None and self.answered is not None:
-            title = title_of(self.explanation)
+            title = self.explanation.title
         self.show_facts(title, facts)
 
     @changing
