@@ -120,7 +120,7 @@ def test_an_explanation_reports_a_miss_stage_by_stage(memory: Command) -> None:
     assert answer.code == 0
     assert lines[0] == "“food” is not in the prompt for “does she like rust?”"
     assert lines[1].startswith("scoring 0.7.5 (option) · weights 0.7 / 0.3 · threshold 0.40 · limit 5 · cli rule")
-    assert "✓ words       matches “rust?” (in 2 of 9 memories" in answer.out
+    assert "✓ words      matches “rust?” (in 2 of 9 memories" in answer.out
     assert "no embeddings configured" in answer.out
     assert lines[3].startswith("✗ It is not in the prompt: ")
     assert all(len(line) <= 120 for line in lines)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.fusing import fuse, fusion_of
 
-from zeroclaw_tui.scoring.decide import Candidate
+from zeroclaw_tui.memory.recall import ScoredEntry
 from zeroclaw_tui.scoring.evidence import Hit
 from zeroclaw_tui.scoring.profiles import ScoringSettings, float32, profile_for
 
@@ -19,8 +19,8 @@ HITS = st.dictionaries(st.integers(0, 30), SCORES, max_size=12).map(lambda found
 RAW_HITS = st.dictionaries(st.integers(0, 30), RAW, max_size=12).map(lambda found: list(found.items()))
 
 
-def _scores(found: list[Candidate]) -> list[tuple[str, float]]:
-    return [(IDS[candidate.handle], round(candidate.score or 0.0, 6)) for candidate in found]
+def _scores(found: list[ScoredEntry]) -> list[tuple[str, float]]:
+    return [(IDS[int(candidate.entry.handle)], round(candidate.score or 0.0, 6)) for candidate in found]
 
 
 def test_keyword_only_scores_are_raw_up_to_0_8_3_and_shares_of_the_best_from_0_8_4_on() -> None:
@@ -57,12 +57,12 @@ def test_fusion_equals_a_plain_reference_in_32_bits(
     found = fuse(keyword, vector, ids, profile, settings, limit)
     order, _ = fusion_of(keyword, vector, ids, profile, settings)
     if not order.is_merged:
-        assert [candidate.handle for candidate in found] == [handle for handle, _ in vector or keyword]
+        assert [candidate.entry.handle for candidate in found] == [handle for handle, _ in vector or keyword]
         return
     assert order.mode == ("hybrid" if keyword else "vector")
     expected = _reference(dict(keyword), dict(vector), settings, profile.divides_by_weights_present)
     best = sorted(expected, key=lambda handle: (-expected[handle], ids[handle]))[:limit]
-    assert [(candidate.handle, candidate.score) for candidate in found] == [(at, expected[at]) for at in best]
+    assert [(candidate.entry.handle, candidate.score) for candidate in found] == [(at, expected[at]) for at in best]
 
 
 def _reference(

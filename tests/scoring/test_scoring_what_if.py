@@ -14,7 +14,6 @@ from zeroclaw_tui.backends.postgres import search as postgres
 from zeroclaw_tui.backends.qdrant.store import QdrantMemory
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry
-from zeroclaw_tui.scoring.decide import Candidate
 from zeroclaw_tui.scoring.evidence import Hit
 from zeroclaw_tui.scoring.profiles import ScoringSettings, SearchMode, Trial, profile_for
 from zeroclaw_tui.scoring.what_if import best_scores, compare, complaints, mixed_meanings
@@ -28,7 +27,7 @@ VECTOR_HITS = st.dictionaries(st.integers(0, 30), st.floats(0, 1, width=32), min
 WORD_HITS = st.dictionaries(st.integers(0, 30), st.floats(2.0**-20, 50, width=32), min_size=1, max_size=12)
 
 
-def fused(version: str, weights: tuple[float, float], words: list[Hit], vectors: list[Hit]) -> list[Candidate]:
+def fused(version: str, weights: tuple[float, float], words: list[Hit], vectors: list[Hit]) -> list[ScoredEntry]:
     return fuse(words, vectors, IDS, profile_for(version), ScoringSettings(*weights), 100)
 
 

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from zeroclaw_tui.scoring.decide import Candidate, Fused, fused
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.recall import ScoredEntry
+from zeroclaw_tui.scoring.decide import Fused, fused
 from zeroclaw_tui.scoring.evidence import Hit, StageHits
 from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 
@@ -36,10 +38,11 @@ def fuse(
     profile: ScoringProfile,
     settings: ScoringSettings,
     limit: int,
-) -> list[Candidate]:
+) -> list[ScoredEntry]:
     """Every hit with its final score, best first; only a merge is cut to the limit."""
     found, handles = fusion_of(keyword, vector, ids, profile, settings)
-    rows = list(found.candidates(np.arange(len(found.positions)), handles))
+    entries = (MemoryEntry(str(handle), "", "", "", "", handle=handle) for handle in handles[found.positions].tolist())
+    rows = [found.scored(at, entry, at + 1) for at, entry in enumerate(entries)]
     return rows[:limit] if found.is_merged else rows
 
 

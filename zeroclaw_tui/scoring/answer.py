@@ -402,10 +402,9 @@ def _rank(ranking: StoreRanking, answered: Answer, at: int | None) -> int | None
 
 
 def _place(hits: StageHits, at: int, offered: int, part_of: Callable[[float], float]) -> StagePlace | None:
-    place = int(hits.places[at])
-    if not place:
+    place, score = hits.hit(at, len(hits))
+    if place is None or score is None:
         return None
-    score = float(hits.scores[place - 1])
     return StagePlace(place, len(hits), offered, score, part_of(score) if place <= offered else None)
 
 

@@ -120,40 +120,6 @@ def _without_judging(request: RecallRequest) -> tuple[object, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """A row with the parts of its score; ranks count from 1 within their stage, and what it lacks is None."""
-
-    handle: int
-    score: float | None = None
-    vector_score: float | None = None
-    keyword_score: float | None = None
-    keyword_raw: float | None = None
-    keyword_rank: int | None = None
-    vector_rank: int | None = None
-
-    @property
-    def stage(self) -> str:
-        """Which stages found it: "hybrid" means both."""
-        if self.keyword_rank is None:
-            return "vector"
-        return "keyword" if self.vector_rank is None else "hybrid"
-
-    def scored(self, entry: MemoryEntry, rank: int, stage: str | None) -> ScoredEntry:
-        """The row's result; `stage` where another one than keyword and vector found it."""
-        return ScoredEntry(
-            entry,
-            rank,
-            self.score,
-            vector_score=self.vector_score,
-            keyword_score=self.keyword_score,
-            keyword_raw=self.keyword_raw,
-            stage=stage or self.stage,
-            keyword_rank=self.keyword_rank,
-            vector_rank=self.vector_rank,
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class Fused:
     """All rows the stages passed on, best first, not yet cut to any limit.
 
@@ -179,28 +145,15 @@ class Fused:
             return "keyword"
         return "hybrid" if self.keyword_hits else "vector"
 
-    def candidates(self, at: np.ndarray, handles: np.ndarray) -> tuple[Candidate, ...]:
-        """The rows at these places of the fused order, with every part of their scores."""
-        positions = self.positions[at]
-        columns = (handles[positions], self.scores[at], self.keyword.places[positions], self.vector.places[positions])
-        return tuple(map(self._candidate, *(column.tolist() for column in columns)))
-
-    def _candidate(self, handle: int, score: float, keyword_place: int, vector_place: int) -> Candidate:
-        """One row with the parts of its score, by its places in the stages; 0 is none."""
-        raw = cosine = None
-        if 0 < keyword_place <= self.keyword_hits:
-            raw = float(self.keyword.scores[keyword_place - 1])
-        if 0 < vector_place <= self.vector_hits:
-            cosine = float(self.vector.scores[vector_place - 1])
-        return Candidate(
-            handle,
-            score,
-            vector_score=cosine,
-            keyword_score=None if raw is None else self.share(raw),
-            keyword_raw=raw,
-            keyword_rank=None if raw is None else keyword_place,
-            vector_rank=None if cosine is None else vector_place,
-        )
+    def scored(self, at: int, entry: MemoryEntry, rank: int) -> ScoredEntry:
+        """The result of the row at a place of this order, with every part of its score; ranks count from 1."""
+        position = self.positions[at]
+        keyword_rank, raw = self.keyword.hit(position, self.keyword_hits)
+        vector_rank, cosine = self.vector.hit(position, self.vector_hits)
+        stage = "vector" if raw is None else "keyword" if cosine is None else "hybrid"
+        share = None if raw is None else self.share(raw)
+        score = float(self.scores[at])
+        return ScoredEntry(entry, rank, score, cosine, share, raw, stage, keyword_rank, vector_rank)
 
     def share(self, raw: float) -> float:
         """A keyword score as a share of the best."""
@@ -288,9 +241,9 @@ def _divisor(best: float | None) -> float:
 class StoreRanking:
     """The store's recall as far as it is decided without any content.
 
-    `candidates` are what it returns, best first. `passing` are places in the row table, int64: every row that each
-    filter lets through, best first, those behind the last limits too. `listed` are the rows the LIKE fall-back or the
-    list of the newest finds before it is cut to a limit; None where neither ran.
+    `chosen` are the places of what it returns in the order of `fused`, or of `listed`: the rows the LIKE fall-back or
+    the list of the newest finds before it is cut to a limit; None where neither ran. `passing` are places in the row
+    table, int64: every row that each filter lets through, best first, those behind the last limits too.
     """
 
     evidence: StageEvidence
@@ -298,25 +251,24 @@ class StoreRanking:
     mode: str
     scale: str
     notes: tuple[str, ...]
-    candidates: Sequence[Candidate]
+    chosen: np.ndarray
     passing: np.ndarray
     fused: Fused | None = None
     listed: np.ndarray | None = None
 
     @property
-    def handles(self) -> tuple[int, ...]:
-        """The candidates' rows."""
-        return tuple(candidate.handle for candidate in self.candidates)
-
-    @property
-    def stage(self) -> str | None:
-        """What found all of them, where that was neither keyword nor vector stage."""
-        return self.mode if self.mode in ("like", "recent") else None
+    def handles(self) -> list[int]:
+        """The rows that it returns."""
+        order = self.listed if self.fused is None or self.listed is not None else self.fused.positions
+        return [] if order is None else self.evidence.rows.handles[order[self.chosen]].tolist()
 
     def results(self, rows: Mapping[Handle, MemoryEntry]) -> list[ScoredEntry]:
-        """The candidates whose rows are there, with places from 1."""
-        there = (candidate for candidate in self.candidates if candidate.handle in rows)
-        return [candidate.scored(rows[candidate.handle], place, self.stage) for place, candidate in enumerate(there, 1)]
+        """What it returns of the rows that are there, with places from 1; rows of the LIKE fall-back score 1."""
+        there = [(at, rows[handle]) for at, handle in zip(self.chosen, self.handles, strict=True) if handle in rows]
+        if self.listed is None and self.fused is not None:
+            return [self.fused.scored(at, entry, rank) for rank, (at, entry) in enumerate(there, 1)]
+        score = LIKE_SCORE if self.mode == "like" else None
+        return [ScoredEntry(entry, rank, score, stage=self.mode) for rank, (_, entry) in enumerate(there, 1)]
 
 
 def store_recall(evidence: Evidence, trial: Trial) -> StoreRecall:
@@ -342,7 +294,8 @@ def rank(
         return _newest(evidence, scope, tuple(notes))
     if not words(request.query):
         notes.append(f"ZeroClaw {profile.version} finds nothing for a blank query.")
-        return StoreRanking(evidence, scope, "recent", "0..1", tuple(notes), (), np.zeros(0, dtype=np.int64))
+        nothing = np.zeros(0, dtype=np.int64)
+        return StoreRanking(evidence, scope, "recent", "0..1", tuple(notes), nothing, nothing)
     keyword = keyword_hits(evidence, scope) if mode != "embedding" else no_hits(evidence)
     vector = vector_hits(evidence, scope) if scope.vector_live else no_hits(evidence)
     if mode != "embedding" and scope.stage_limit:
@@ -355,8 +308,7 @@ def rank(
         return _like(evidence, scope, search, order, notes)
     chosen, passing = _cut(evidence, scope, among, remaining, scope.store_limit)
     scale = "raw bm25" if order.mode == "keyword" and not profile.normalises_keyword_only else "0..1"
-    candidates = order.candidates(chosen, evidence.rows.handles)
-    return StoreRanking(evidence, scope, order.mode, scale, tuple(notes), candidates, passing, order)
+    return StoreRanking(evidence, scope, order.mode, scale, tuple(notes), chosen, passing, order)
 
 
 def _cut(
@@ -423,11 +375,10 @@ def _listing(
     notes: tuple[str, ...],
     order: Fused | None = None,
 ) -> StoreRanking:
-    """The ranking of listed rows, of which the places `remaining` are left; those of the LIKE fall-back score 1."""
-    score, limit = (LIKE_SCORE, scope.store_limit) if mode == "like" else (None, scope.recent_limit)
+    """The ranking of listed rows, of which the places `remaining` are left."""
+    limit = scope.store_limit if mode == "like" else scope.recent_limit
     chosen, passing = _cut(evidence, scope, listed, remaining, limit)
-    candidates = tuple(Candidate(handle, score) for handle in evidence.rows.handles[listed[chosen]].tolist())
-    return StoreRanking(evidence, scope, mode, "0..1", notes, candidates, passing, order, listed)
+    return StoreRanking(evidence, scope, mode, "0..1", notes, chosen, passing, order, listed)
 
 
 def _with_agents(scope: Scope, evidence: StageEvidence) -> Scope:

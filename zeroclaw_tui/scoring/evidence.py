@@ -418,6 +418,11 @@ class StageHits:
     def __len__(self) -> int:
         return len(self.positions)
 
+    def hit(self, position: int, most: int) -> tuple[int, float] | tuple[None, None]:
+        """The place among the first `most` hits, and the score, of a row at a place in the row table."""
+        place = int(self.places[position])
+        return (place, float(self.scores[place - 1])) if 0 < place <= most else (None, None)
+
 
 def keyword_hits(evidence: StageEvidence, scope: Scope) -> StageHits:
     """What FTS5 finds; ZeroClaw >= 0.8.4 restricts it to agents, and while vectors take part to the session."""

@@ -23,7 +23,7 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.recall import Rule, ScoredEntry, Stop
 from zeroclaw_tui.memory.text import WHITE_SPACE
-from zeroclaw_tui.scoring.profiles import RerankSettings, ScoringProfile, Trial, parse_version
+from zeroclaw_tui.scoring.profiles import ScoringProfile, Trial, parse_version
 
 RECALL_LIMIT = 5
 """How many memories ZeroClaw recalls for one message."""
@@ -145,17 +145,16 @@ def _final_limit(limit: int) -> int:
 
 
 def blend_of(scored: ScoredEntry, trial: Trial) -> Blend | None:
-    """What the rerank stage blends the score of a recalled memory of; None for one without a score."""
+    """What the rerank stage blends the score of a recalled memory of; None for one without a score.
+
+    Core memories and those whose time cannot be read count as new. With the default weights the sum is clamped to 0..1,
+    else it is divided by the weights.
+    """
     if scored.score is None:
         return None
-    age = _age_that_counts(scored.entry, trial)
-    return blend(scored.score, scored.entry.importance, age, trial.settings.rerank)
-
-
-def blend(score: float, importance: float | None, age_in_days: float | None, settings: RerankSettings) -> Blend:
-    """A score with importance and recency in it. `age_in_days` is None for core memories and times that cannot be read:
-    they count as new. With the default weights the sum is clamped to 0..1, else it is divided by the weights."""
-    parts = (_clamped(score), _clamped(importance or 0.0), 1.0 if age_in_days is None else _fading(age_in_days))
+    settings, age = trial.settings.rerank, _age_that_counts(scored.entry, trial)
+    importance = scored.entry.importance or 0.0
+    parts = (_clamped(scored.score), _clamped(importance), 1.0 if age is None else _fading(age))
     given = (settings.importance_weight, settings.recency_weight)
     if all(abs(one - other) <= _EPSILON for one, other in zip(given, _DEFAULT_WEIGHTS, strict=True)):
         weights = (0.7, *_DEFAULT_WEIGHTS)

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
 
+    Cosines = tuple[np.ndarray, np.ndarray]
+    """Handles, int64, and their cosines, float32, shapes (hits,)."""
+
 _UNIT_ROUNDOFF = 2.0**-24
 _FLOAT64_EPSILON = 2.0**-52
 # Between these lengths neither a square nor a product of 32-bit numbers underflows or overflows.
@@ -168,10 +171,10 @@ class Nearest:
             if len(best) == self._count:
                 self._floor = float(self._scores[-1])
 
-    def hits(self) -> list[tuple[int, float]]:
-        """The handles with a cosine above 0, best first; equal scores keep the order in which the rows came."""
+    def hits(self) -> Cosines:
+        """The rows with a cosine above 0, best first; equal scores keep the order in which the rows came."""
         best = _best(self._scores, self._count)
-        return list(zip(self._handles[best].tolist(), self._scores[best].tolist(), strict=True))
+        return self._handles[best], self._scores[best]
 
 
 class VectorIndex:
@@ -206,8 +209,8 @@ class VectorIndex:
         is_known[is_known] = known[positions[is_known]] == handles[is_known]
         return positions[is_known]
 
-    def search(self, vector: np.ndarray, count: int, among: np.ndarray | None = None) -> list[tuple[int, float]]:
-        """The `count` best handles with a cosine above 0, best first; equal scores keep the order of the scan.
+    def search(self, vector: np.ndarray, count: int, among: np.ndarray | None = None) -> Cosines:
+        """The `count` best rows with a cosine above 0, best first; equal scores keep the order of the scan.
 
         `among` are the only `positions` allowed, in the order they are scanned; None is all rows by handle. A vector of
         another length finds nothing.
@@ -216,7 +219,7 @@ class VectorIndex:
 
         query = QueryVector(vector)
         if query.dimensions != self.dimensions or not query.can_score or count <= 0:
-            return []
+            return self._handles[:0], self._norms[:0]
         rough = query.rough_cosines(self._matrix[: self._count], self._norms[: self._count])
         chosen = query.candidates(rough if among is None else rough[among], count)
         positions = chosen if among is None else among[chosen]
@@ -225,20 +228,7 @@ class VectorIndex:
             block = slice(start, start + _BLOCK)
             scores[block] = query.cosines(self._matrix[positions[block]])
         best = _best(scores, count)
-        return list(zip(self._handles[positions[best]].tolist(), scores[best].tolist(), strict=True))
-
-    def search_all(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Every handle with a cosine above 0, int64, and the cosines, float32, best first, exactly as `search` has."""
-        import numpy as np
-
-        query = QueryVector(vector)
-        scores = np.zeros(self._count, dtype=np.float32)
-        if query.dimensions == self.dimensions and query.can_score:
-            for start in range(0, self._count, _BLOCK):
-                stop = min(start + _BLOCK, self._count)
-                scores[start:stop] = query.cosines(self._matrix[start:stop])
-        best = _best(scores, self._count)
-        return self._handles[best], scores[best]
+        return self._handles[positions[best]], scores[best]
 
 
 def _best(scores: np.ndarray, count: int) -> np.ndarray:

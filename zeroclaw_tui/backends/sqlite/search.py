@@ -14,7 +14,7 @@ from zeroclaw_tui.backends.sqlite.recall import Hits, gather, gather_cut, scope_
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.sqlite.select import SqliteSelect
 from zeroclaw_tui.memory.entry import Handle
-from zeroclaw_tui.scoring.evidence import Hit, RowTable, StageEvidence
+from zeroclaw_tui.scoring.evidence import RowTable, StageEvidence
 from zeroclaw_tui.scoring.keywords import lists_recent, words
 from zeroclaw_tui.scoring.neighbours import Near, Neighbour
 from zeroclaw_tui.scoring.profiles import Trial, mode_in
@@ -59,7 +59,8 @@ class SqliteSearch:
             vectors = Hits.from_pairs()
             if vector is not None and len(vector):
                 self._is_first = False
-                vectors = Hits(*self._current_index(len(vector), version, connection).search_all(vector))
+                index = self._current_index(len(vector), version, connection)
+                vectors = Hits(*index.search(vector, len(index)))
             known = self._all_rows if version == self._version_of_rows else None
             evidence = gather(scope, vectors, known, connection)
             self._all_rows = evidence.rows if len(evidence.rows.handles) == evidence.store_rows else None
@@ -73,7 +74,7 @@ class SqliteSearch:
                     keyword = search_keywords(narrowed, connection)
                 if vector is not None and len(vector):
                     select, most = narrowed.vector_select(), narrowed.stage_limit
-                    vectors = Hits.from_pairs(self._nearest(vector, most, select, version, connection)[0])
+                    vectors, _ = self._nearest(vector, most, select, version, connection)
             return gather_cut(narrowed, trial.settings, keyword, vectors, connection)
 
         evidence = await self._run(gather_all if deep else gather_some)
@@ -96,7 +97,8 @@ class SqliteSearch:
             select = SqliteSelect(self._schema)
             select.also("m.embedding IS NOT NULL")
             hits, compared = self._nearest(query, count, select, version, connection)
-            return Near([Neighbour(handle, score) for handle, score in hits], compared)
+            pairs = zip(hits.handles.tolist(), hits.scores.tolist(), strict=True)
+            return Near([Neighbour(handle, score) for handle, score in pairs], compared)
 
         return await self._run(find)
 
@@ -113,7 +115,7 @@ class SqliteSearch:
 
     def _nearest(
         self, query: np.ndarray, count: int, select: SqliteSelect, version: int, connection: sqlite3.Connection
-    ) -> tuple[Sequence[Hit], int]:
+    ) -> tuple[Hits, int]:
         """The best rows among those with a vector that a SELECT leaves, and with how many vectors the query was
         compared; the order in which SQLite reads the rows in ZeroClaw's statement decides between ties."""
         if self._is_first:
@@ -123,7 +125,7 @@ class SqliteSearch:
                 rowids, vectors = _block(page, len(query))
                 nearest.add(rowids, vectors)
                 compared += len(rowids)
-            return nearest.hits(), compared
+            return Hits(*nearest.hits()), compared
         import numpy as np
 
         index, positions = self._current_index(len(query), version, connection), None
@@ -131,7 +133,7 @@ class SqliteSearch:
         if len(select.conditions) > 1:
             found = connection.execute(select.statement("m.rowid"), select.values)
             positions = index.positions(np.fromiter((rowid for (rowid,) in found), dtype=np.int64))
-        return index.search(query, count, positions), len(index)
+        return Hits(*index.search(query, count, positions)), len(index)
 
     def _current_index(self, dimensions: int, version: int, connection: sqlite3.Connection) -> VectorIndex:
         """The vectors of this length as they are now."""
