@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from zeroclaw_tui.backends.about import About, sentences
 from zeroclaw_tui.backends.matching import require_unique_ids
-from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, Refused
 from zeroclaw_tui.memory.query import ENTRIES, EVERYTHING, NEWEST_UPDATED, OLDEST_STORED, VERSIONS, MemoryFilter, Query
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.backends.health import Health
     from zeroclaw_tui.backends.loaded import Loaded
+    from zeroclaw_tui.backends.upkeep import Upkeep
     from zeroclaw_tui.backends.writing import RowWriter, Work
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.memory.change import (
@@ -90,6 +90,8 @@ class Memory(ABC):
     @property
     def upkeep(self) -> Upkeep:
         """What only some stores can do."""
+        from zeroclaw_tui.backends.upkeep import Upkeep
+
         return Upkeep()
 
     @classmethod

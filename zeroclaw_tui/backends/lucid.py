@@ -30,7 +30,7 @@ from zeroclaw_tui.memory.query import Query
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE, counted
 from zeroclaw_tui.scoring.decide import store_recall
-from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence
+from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence, StageEvidence
 from zeroclaw_tui.scoring.keywords import lists_recent
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, Trial, Version, parse_version
 
@@ -248,6 +248,7 @@ class LucidMemory(SqliteMemory):
             mode, scale = (STAGE, SCALE) if stages == {STAGE} else (mode, f"{scale}; {SCALE}")
         elif deep:
             evidence = await super().search(trial, vector, deep=True)
+            assert isinstance(evidence, StageEvidence)
             return replace(evidence, notes=(*evidence.notes, *notes))
         return OwnEvidence(
             request=request,

@@ -175,15 +175,14 @@ def _answer(arguments: Sequence[str]) -> int:
 
 
 def _answer_memory(own: Sequence[str]) -> int:
+    # asyncio and pathlib import these, a third of their own cost, and few commands ever need one of them.
+    for name in ("ssl", "asyncio.sslproto", "inspect", "ipaddress", "traceback"):
+        _import_at_use(name)
     from zeroclaw_tui.cli.verbs import answer, memory_arguments, memory_parser, split_verb
 
     if split_verb(own)[0] is None:
         memory_parser().parsed(own or ["--help"])
-    given = memory_arguments(own)
-    # asyncio imports these, a quarter of its own cost, and a command that asks no server over TLS needs none of them.
-    for name in ("ssl", "asyncio.sslproto", "inspect"):
-        _import_at_use(name)
-    return answer(given)
+    return answer(memory_arguments(own))
 
 
 def _import_at_use(name: str) -> None:

@@ -51,17 +51,20 @@ _LOOKS: Mapping[Look, str] = {"": "", "bold": BOLD, "good": GREEN, "bad": RED, "
 
 def trial_given(library: Library, given: argparse.Namespace, now: datetime) -> Trial:
     """The recall that the options ask for; settings that cannot work are named on stderr."""
+    from zeroclaw_tui.scoring.profiles import Trial
+
+    trial = Trial(_request(library, given, now), library.profile.profile, library.settings)
+    if not given.set:
+        return trial
     from zeroclaw_tui.config.setting_names import assigned
     from zeroclaw_tui.curation.setting_change import complaints_of
     from zeroclaw_tui.curation.trial_settings import WRITTEN, with_values
-    from zeroclaw_tui.scoring.profiles import Trial
 
-    values = dict(assigned(assignment, library.profile.profile.version) for assignment in given.set or ())
+    values = dict(assigned(assignment, trial.profile.version) for assignment in given.set)
     for name in values:
         if name not in WRITTEN:
             raise UsageError(f"{name} changes nothing in a recall.", hint=f"These do: {', '.join(WRITTEN)}.")
-    request = _request(library, given, now)
-    trial = with_values(Trial(request, library.profile.profile, library.settings), values)
+    trial = with_values(trial, values)
     print_notes(library, complaints_of(library, trial, {WRITTEN[name].subject for name in values}))
     return trial
 

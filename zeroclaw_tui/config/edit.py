@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import tomlkit
@@ -45,13 +44,13 @@ def _set(line: Statement, path: KeyPath, value: Any) -> Statement:
             inline, inline_depth = table, depth
     if table is not None and names[-1] in table:
         table[names[-1]] = tomlkit.value(value_text(value))
-        return replace(line, text=tomlkit.dumps(document))
+        return line._replace(text=tomlkit.dumps(document))
     # tomlkit adds a key to an inline table without the spaces around it.
     assert inline is not None
     before = inline.as_string()
     added, inside = f"{key_text(names[inline_depth:])} = {value_text(value)}", before[1:-1].rstrip()
     after = f"{{{inside}, {added}{before[1 + len(inside) :]}" if inside.strip() else f"{{ {added} }}"
-    return replace(line, text=after.join(line.text.rsplit(before, 1)))
+    return line._replace(text=after.join(line.text.rsplit(before, 1)))
 
 
 def _add(lines: list[Statement], path: KeyPath, value: str) -> None:
@@ -137,8 +136,8 @@ def _insert(
             new.insert(0, blank)
         if not above.text.endswith("\n"):
             # The last line of a file that ends without a line end.
-            lines[at - 1] = replace(above, text=above.text + end)
-            new[-1] = replace(new[-1], text=new[-1].text.removesuffix(end))
+            lines[at - 1] = above._replace(text=above.text + end)
+            new[-1] = new[-1]._replace(text=new[-1].text.removesuffix(end))
     lines[at:at] = new
 
 

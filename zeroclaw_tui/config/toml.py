@@ -6,9 +6,8 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from zeroclaw_tui.files.disk import read_regular
 from zeroclaw_tui.memory.errors import BrokenConfig
@@ -102,8 +101,7 @@ def parsed(text: str, path: Path) -> dict[str, Any]:
         ) from error
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(NamedTuple):
     """A key with its value, a header, or a blank line or comment (`kind` "other"), with its line ends.
 
     `path` is the full path of what it sets, and `table` the section that contains it; a header is in its own section.

@@ -22,14 +22,14 @@ from zeroclaw_tui.memory.text import distinct_numbers
 from zeroclaw_tui.scoring.answer import Answer, Record, StoreFacts, answer, is_same
 from zeroclaw_tui.scoring.decide import asked_of_store, decide, of_program, serves
 from zeroclaw_tui.scoring.evidence import Evidence, StageEvidence
-from zeroclaw_tui.scoring.explain import explained
-from zeroclaw_tui.scoring.explanation import Advice, Explanation
 from zeroclaw_tui.scoring.injection import RECALL_LIMIT, context_block, pool_size
 from zeroclaw_tui.scoring.keywords import lists_recent, words
 from zeroclaw_tui.scoring.profiles import OwnRule, ScoringProfile, Trial, mode_in
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from zeroclaw_tui.scoring.explanation import Advice, Explanation
 
 MAX_SETTINGS_TRIED = 3
 
@@ -281,11 +281,15 @@ async def explain(library: Library, entry: MemoryEntry, trial: Trial) -> Explana
 
 def explained_by(gathered: GatheredEvidence, record: Record) -> Explanation:
     """Explain a memory's record, without advice."""
+    from zeroclaw_tui.scoring.explain import explained
+
     return explained(record, gathered.source_of(record.trial), gathered.notes_on(record.answer))
 
 
 def _advice_to_try(record: Record) -> Iterator[Advice]:
     """The settings that may put the memory in the prompt, by what stops it."""
+    from zeroclaw_tui.scoring.explanation import Advice
+
     trial, settings, stop = record.trial, record.trial.settings, record.stopped_at
     if stop in ("time", "session", "agent", "namespace"):
         unfiltered = replace(

@@ -49,8 +49,7 @@ fused list. "rank": a backend's own rule does not find it. "limit": behind the l
 NoVector = Literal["no query vector", "mode", "no embedding", "other length", "not above 0", "out of scope"]
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """What a recall answers: `results` in the order recalled, and what is withheld from the agent, both judged."""
 
     decision: Decision
@@ -174,7 +173,7 @@ class StagePlace(NamedTuple):
     part: float | None
 
 
-@dataclass(slots=True)
+@dataclass(eq=False, repr=False)
 class Record:
     """The way of one memory through one recall, in numbers; what it did not meet is None."""
 
@@ -402,10 +401,11 @@ def _rank(ranking: StoreRanking, answered: Answer, at: int | None) -> int | None
 
 
 def _place(hits: StageHits, at: int, offered: int, part_of: Callable[[float], float]) -> StagePlace | None:
-    place, score = hits.hit(at, len(hits))
+    count = len(hits.positions)
+    place, score = hits.hit(at, count)
     if place is None or score is None:
         return None
-    return StagePlace(place, len(hits), offered, score, part_of(score) if place <= offered else None)
+    return StagePlace(place, count, offered, score, part_of(score) if place <= offered else None)
 
 
 def _index(values: np.ndarray, value: object) -> int | None:

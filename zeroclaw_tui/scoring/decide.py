@@ -7,8 +7,8 @@ that is decided here, so that recall, prompt, explain, recall tests and what-if 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import UsageError
@@ -119,8 +119,7 @@ def _without_judging(request: RecallRequest) -> tuple[object, ...]:
 # Fusion.
 
 
-@dataclass(frozen=True, slots=True)
-class Fused:
+class Fused(NamedTuple):
     """All rows the stages passed on, best first, not yet cut to any limit.
 
     `positions` are places in the row table, `scores` float32, shapes (rows found,). `is_merged` says that scores were
@@ -237,8 +236,7 @@ def _divisor(best: float | None) -> float:
 # The recall of a store that searches in stages.
 
 
-@dataclass(frozen=True, slots=True)
-class StoreRanking:
+class StoreRanking(NamedTuple):
     """The store's recall as far as it is decided without any content.
 
     `chosen` are the places of what it returns in the order of `fused`, or of `listed`: the rows the LIKE fall-back or
@@ -408,8 +406,7 @@ def own_ranking(evidence: OwnEvidence, limit: int, created_until: str = "") -> l
 # All session scopes of one recall.
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """A recall as far as it can be decided without any content.
 
     `rankings` has one for each session scope, in their order: what is decided of stages, or the ranking of a backend by

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from zeroclaw_tui.memory.days import moment as moment_in
@@ -37,8 +38,7 @@ DEFAULT_NAMESPACE = "default"
 """The namespace of a row that names none."""
 
 
-@dataclass(frozen=True, slots=True)
-class RowTable:
+class RowTable(NamedTuple):
     """What the filters of a recall look at, one place a row, by ascending handle.
 
     `handles` has shape (rows,), int64. `session`, `category`, `agent`, `namespace` are places in the lists of names
@@ -60,12 +60,11 @@ class RowTable:
     agents: Sequence[str] = ()
     namespaces: Sequence[str] = ()
     agent_ids: Sequence[str] = ()
-    agents_by_alias: Mapping[str, str] = field(default_factory=dict)
+    agents_by_alias: Mapping[str, str] = MappingProxyType({})
     id_ranks: np.ndarray | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LikeEvidence:
+class LikeEvidence(NamedTuple):
     """More on what the LIKE fall-back of a query finds. Shapes (rows,), in its order.
 
     `patterns` are what was looked for. `accepted`, bool: whether the row also satisfies the prefix words; None where
@@ -135,8 +134,7 @@ class StageEvidence:
         return RowMasks(self)
 
 
-@dataclass(frozen=True, slots=True)
-class OwnEvidence:
+class OwnEvidence(NamedTuple):
     """The ranking of a backend that scores by a rule of its own, as deep as it goes: limit, threshold and time decay
     can be changed on it, the rest not.
 
@@ -169,8 +167,7 @@ class OwnEvidence:
 Evidence = StageEvidence | OwnEvidence
 
 
-@dataclass(frozen=True, slots=True)
-class StoreRecall:
+class StoreRecall(NamedTuple):
     """What the recall of a store returns, best first. `mode` is the path it took; `notes` are for people."""
 
     entries: tuple[ScoredEntry, ...]
@@ -403,8 +400,7 @@ def _ranks_of(ids: Sequence[str]) -> np.ndarray:
     return ranks
 
 
-@dataclass(frozen=True, slots=True)
-class StageHits:
+class StageHits(NamedTuple):
     """The hits a stage may see, best first.
 
     `positions` are places in the row table, int64, `scores` float32, shapes (hits,); `places` has shape (rows,), int64:
@@ -414,9 +410,6 @@ class StageHits:
     positions: np.ndarray
     scores: np.ndarray
     places: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.positions)
 
     def hit(self, position: int, most: int) -> tuple[int, float] | tuple[None, None]:
         """The place among the first `most` hits, and the score, of a row at a place in the row table."""

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import UsageError
@@ -118,8 +118,7 @@ def _below_threshold(scored: ScoredEntry, trial: Trial) -> Stop | None:
 # The rerank stage.
 
 
-@dataclass(frozen=True, slots=True)
-class Blend:
+class Blend(NamedTuple):
     """What a score is blended of, each in 0..1: the recall's score, importance and recency, with their weights."""
 
     relevance: float

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from zeroclaw_tui.memory.text import WHITE_SPACE
 from zeroclaw_tui.scoring.profiles import ScoringProfile
@@ -54,8 +54,7 @@ def word_expressions(query: str, profile: ScoringProfile) -> dict[str, str]:
     return {word: _term(word, profile) for word in words(query)}
 
 
-@dataclass(frozen=True, slots=True)
-class LikeSearch:
+class LikeSearch(NamedTuple):
     """The fall-back: the LIKE patterns, joined by OR, and what a found row has to hold besides.
 
     `escapes` says that the patterns are to be used with ESCAPE `\\`. When a word is a prefix search, each row must

@@ -6,7 +6,6 @@ import math
 import re
 from array import array
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from zeroclaw_tui.memory.entry import Handle
@@ -49,8 +48,7 @@ def compared_text_of(key: str, content: str) -> str:
     return content if content.strip() else key
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbour:
+class Neighbour(NamedTuple):
     """A memory that is similar to another one, with a score of 0..1."""
 
     handle: Handle

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from zeroclaw_tui.memory.text import WHITE_SPACE
 
@@ -49,8 +48,7 @@ _GATES = {"private_key": "PRIVATE KEY", "email": "@"}
 _SPELLINGS = {"apikey": "api_key", "privatekey": "private_key"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
+class _Rule(NamedTuple):
     """One kind. `gates` are texts of which one must occur: a plain look that spares most contents the pattern."""
 
     kind: str

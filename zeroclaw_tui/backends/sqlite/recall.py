@@ -393,7 +393,7 @@ def _rows(connection: sqlite3.Connection, schema: Schema, hits: Sequence[np.ndar
     ordered = np.fromiter((rowid for (rowid,) in by_id), dtype=np.int64)
     ranks = np.empty(len(ordered), dtype=np.int64)
     ranks[np.searchsorted(rows.handles, ordered)] = np.arange(len(ordered))
-    return replace(rows, id_ranks=ranks)
+    return rows._replace(id_ranks=ranks)
 
 
 def _table(rows: Iterable[Sequence[Any]], agents: dict[str, str]) -> RowTable:

@@ -16,12 +16,13 @@ from zeroclaw_tui.backends.sqlite.select import SqliteSelect
 from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.scoring.evidence import RowTable, StageEvidence
 from zeroclaw_tui.scoring.keywords import lists_recent, words
-from zeroclaw_tui.scoring.neighbours import Near, Neighbour
 from zeroclaw_tui.scoring.profiles import Trial, mode_in
 from zeroclaw_tui.scoring.vectors import Nearest, QueryVector, VectorIndex
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from zeroclaw_tui.scoring.neighbours import Near
 
 _PAGE = 256
 _OF_LENGTH = "FROM memories WHERE typeof(embedding) = 'blob' AND length(embedding) / 4 = ?"
@@ -89,6 +90,8 @@ class SqliteSearch:
 
         They may be anyone's.
         """
+
+        from zeroclaw_tui.scoring.neighbours import Near, Neighbour
 
         def find(connection: sqlite3.Connection) -> Near | None:
             query = _vector_of(to, connection) if isinstance(to, Handle) else to

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from array import array
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -21,7 +20,6 @@ from zeroclaw_tui.backends.sql.select import Select, first_value
 from zeroclaw_tui.backends.sql.store import SqlMemory
 from zeroclaw_tui.backends.sqlite.schema import Schema, missing_in, read_schema
 from zeroclaw_tui.backends.sqlite.select import SqliteSelect, find_functions, state_of
-from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.config.locations import has_markdown
 from zeroclaw_tui.files.database import (
     FileIdentity,
@@ -46,6 +44,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.backends.health import ExpiredRow, Health, Pages, Repair, Retention
     from zeroclaw_tui.backends.sqlite.search import SqliteSearch
     from zeroclaw_tui.backends.sqlite.write import SqliteWriter
+    from zeroclaw_tui.backends.upkeep import Upkeep
     from zeroclaw_tui.backends.writing import Work
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.memory.change import Row, RowVersion, See
@@ -103,6 +102,8 @@ class SqliteMemory(SqlMemory):
 
     @property
     def upkeep(self) -> Upkeep:
+        from zeroclaw_tui.backends.upkeep import Upkeep
+
         return Upkeep(database=self, maker=self)
 
     def _refuse_read_only(self) -> None:
@@ -421,6 +422,8 @@ class SqliteMemory(SqlMemory):
         """The vector that ZeroClaw's cache in the database has of exactly this text."""
         if "embedding_cache" not in self.schema.tables:
             return None
+        import hashlib
+
         statement = "SELECT embedding FROM embedding_cache WHERE content_hash = ?"
         # ZeroClaw's key is the first eight bytes of the SHA-256, in hexadecimal.
         found = await self._fetch(statement, [hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]])
