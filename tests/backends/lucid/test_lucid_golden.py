@@ -6,7 +6,6 @@ The databases and recalls were recorded from ZeroClaw 0.1.7 to 0.8.4; their READ
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
-from dataclasses import replace
 
 import pytest
 from support import golden
@@ -39,7 +38,7 @@ async def test_recall_is_that_of_the_database(version, program, tmp_path):
                 pair = opened_memory(SqliteMemory(path)), opened_memory(LucidMemory(path, config=config))
                 pairs[name] = [await stack.enter_async_context(memory) for memory in pair]
             local, bridge = [await golden.recalled(memory, version, run) for memory in pairs[name]]
-            assert replace(bridge, notes=bridge.notes[: len(local.notes)]) == local
+            assert bridge._replace(notes=bridge.notes[: len(local.notes)]) == local
             assert len(bridge.notes) == len(local.notes) + 1
             compared += bool(local.entries)
     assert compared
