@@ -169,7 +169,6 @@ def test_a_key_of_the_root(edit: Any, text: str, expected: str) -> None:
         ("[m]\nx = 1\n[z]\n[m.k]\n\n[y]\n", "[m]\nx = 1\n[z]\n[m.k]\n\n[m.q]\na = 1\nb = 2\n\n[y]\n"),
         ("[[l]]\nx = 1\n[m]\n[[l]]\nx = 2\n", "[[l]]\nx = 1\n[m]\n\n[m.q]\na = 1\nb = 2\n\n[[l]]\nx = 2\n"),
         ("[m.q.deep]\nx = 1\n", "[m.q.deep]\nx = 1\n\n[m.q]\na = 1\nb = 2\n"),
-        ("[m]\n\tx = 1\n", "[m]\n\tx = 1\n\n[m.q]\n\ta = 1\n\tb = 2\n"),
     ],
 )
 def test_a_new_table(edit: Any, text: str, expected: str) -> None:

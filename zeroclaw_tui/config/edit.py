@@ -106,12 +106,9 @@ def _add_section(lines: list[Statement], path: KeyPath, value: str) -> None:
         below += 1
     if family and (below == len(lines) or not lines[below].text.strip()):
         at = below  # Comments right below the last key belong to it.
-    like = family or [at for at, line in enumerate(lines) if line.table and line.kind != "other"][-1:]
-    indent = next((lines[each].indent for each in reversed(like) if lines[each].is_header), "")
-    key_indent = lines[like[-1]].indent if like else indent
-    _insert(lines, at, f"{indent}[{key_text(table)}]", table, table, "table", is_separate=True)
+    _insert(lines, at, f"[{key_text(table)}]", table, table, "table", is_separate=True)
     header = next(at for at, line in enumerate(lines) if line.kind == "table" and line.path == table)
-    _insert(lines, header + 1, f"{key_indent}{key_text(path[-1:])} = {value}", path, table)
+    _insert(lines, header + 1, f"{key_text(path[-1:])} = {value}", path, table)
 
 
 def _insert(

@@ -8,6 +8,7 @@ import math
 import re
 import tomllib
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
@@ -400,6 +401,7 @@ def kind_named(backend: object) -> str:
     return backend.strip().lower().partition(".")[0] if isinstance(backend, str) else "sqlite"
 
 
+@cache
 def version_numbers(text: str) -> Version:
     """The three numbers of "0.8.4" or "v0.8.4-beta-1"; ValueError when there are none."""
     found = re.search(r"(\d+)\.(\d+)(?:\.(\d+))?", text)

@@ -159,12 +159,10 @@ def read_storage(
     is_own = backend.kind not in ZEROCLAW_BACKENDS
     if is_own:
         settings = _own(document, backend, target, notes)
-    elif target.is_modern:
-        settings = _aliased(document, backend, notes)
     else:
-        settings = _before_aliases(document, memory, backend.kind, environ, notes)
+        settings = _of_zeroclaw(document, memory, backend, environ, target, notes)
     for name in settings:
-        notes.sources.setdefault(f"storage.{name}", notes.sources.get(f"memory.{backend.kind}.{name}", FILE))
+        notes.sources.setdefault(f"storage.{name}", FILE)
     for name in list(settings) if is_own else ("db_url", "api_key"):
         value = settings.get(name)
         # ZeroClaw <= 0.7.5 uses Qdrant's key literally, whatever it begins with.
@@ -206,42 +204,38 @@ def _own(document: Mapping[str, Any], backend: Backend, target: Target, notes: N
     return settings
 
 
-def _aliased(document: Mapping[str, Any], backend: Backend, notes: Notes) -> dict[str, Any]:
-    """What `[storage.<kind>.<alias>]` says (ZeroClaw >= 0.8.0)."""
-    kind, alias = backend.kind, backend.alias or "default"
-    aliases = notes.table(document, "storage", kind) if kind in STORE_KINDS else {}
-    place = f"storage.{kind}.{shown(alias)}"
-    if alias not in aliases:
-        if kind in ("postgres", "qdrant"):
-            notes.warn(f"There is no [{place}]; ZeroClaw does not start {kind} without.")
-        return {}
-    settings = _typed(_with_url(notes.table(aliases, alias)), table_keys(kind), f"storage.{kind}.{alias}", notes)
-    for name in settings:
-        source = notes.sources.get(f"storage.{kind}.{alias}.{name}")
-        if source:
-            notes.sources[f"storage.{name}"] = source
-    return settings
-
-
-def _before_aliases(
-    document: Mapping[str, Any], memory: Mapping[str, Any], kind: str, environ: Mapping[str, str], notes: Notes
+def _of_zeroclaw(
+    document: Mapping[str, Any],
+    memory: Mapping[str, Any],
+    backend: Backend,
+    environ: Mapping[str, str],
+    target: Target,
+    notes: Notes,
 ) -> dict[str, Any]:
-    """What the old keys and variables say (ZeroClaw <= 0.7.5)."""
-    provider = {}
-    if kind == "postgres":
-        table = _with_url(notes.table(document, *PROVIDER_CONFIG.split(".")))
-        provider = _typed(table, table_keys(kind), PROVIDER_CONFIG, notes)
+    """What `[storage.<kind>.<alias>]` says (ZeroClaw >= 0.8.0), or the old keys and variables (<= 0.7.5)."""
+    kind, alias = backend.kind, backend.alias or "default"
+    path = ("storage", kind, alias) if target.is_modern else tuple(PROVIDER_CONFIG.split("."))
+    table = _with_url(notes.table(document, *path)) if target.is_modern or kind == "postgres" else {}
+    if target.is_modern and kind in ("postgres", "qdrant") and alias not in notes.table(document, "storage", kind):
+        notes.warn(f"There is no [storage.{kind}.{shown(alias)}]; ZeroClaw does not start {kind} without.")
     settings: dict[str, Any] = {}
     for setting in settings_of(kind):
-        section, _, key = setting.old_key.partition(".")
-        value = memory.get(key) if section == "memory" else provider.get(setting.key)
-        if setting.variable not in ("", STORAGE_DB_URL) and not (value and setting.variable_fills):
+        section, _, old_key = setting.old_key.partition(".")
+        if not target.is_modern and section == "memory":
+            place, value = setting.old_key, memory.get(old_key)
+        elif target.is_modern and setting.until is not None:
+            continue
+        else:
+            place = ".".join((*path, setting.key))
+            value = notes.value(table, setting.key, setting.kind, place)
+        source = notes.sources.get(place, FILE)
+        is_asked = not target.is_modern and setting.variable not in ("", STORAGE_DB_URL)
+        if is_asked and not (value and setting.variable_fills):
             from_variable = value_of_variable(setting, environ, notes)
             if from_variable is not None:
-                value = from_variable
-                notes.sources[f"storage.{setting.key}"] = source_of(setting.variable)
+                value, source = from_variable, source_of(setting.variable)
         if value is not None:
-            settings[setting.key] = value
+            settings[setting.key], notes.sources[f"storage.{setting.key}"] = value, source
     return settings
 
 
@@ -265,8 +259,3 @@ def _with_url(settings: dict[str, Any]) -> dict[str, Any]:
         if alias in settings:
             settings.setdefault("db_url", settings.pop(alias))
     return settings
-
-
-def _typed(settings: Mapping[str, Any], kinds: Mapping[str, Kind], where: str, notes: Notes) -> dict[str, Any]:
-    checked = {name: notes.value(settings, name, kind, f"{where}.{name}") for name, kind in kinds.items()}
-    return {name: value for name, value in checked.items() if value is not None}
