@@ -176,7 +176,7 @@ class Batch:
         if row is None or not self._is_expected(row, before):
             self._conflict(_row(before), row, "deleted" if row is None else "changed", change)
             return
-        is_same = all(row.values.get(name) == value for name, value in edit.values.items())
+        is_same = bool(edit.values) and all(row.values.get(name) == value for name, value in edit.values.items())
         new = row if is_same else self.writer.edited_row(row, edit)
         holders = await self._holders((self.writer.owner(row), new.key), row) if new.key != row.key else []
         if new is row:

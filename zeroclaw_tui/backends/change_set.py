@@ -22,9 +22,7 @@ from zeroclaw_tui.memory.change import (
     Journal,
     OnConflict,
     ProgressCallback,
-    Row,
     RowChange,
-    Vector,
 )
 from zeroclaw_tui.memory.errors import Refused
 
@@ -169,26 +167,3 @@ class _Refused(Exception):
 
     def __init__(self, tally: ApplyResult) -> None:
         self.tally = tally
-
-
-class FillVectors:
-    """Giving rows new vectors. `run` may be called again after the store was opened again."""
-
-    def __init__(self, vectors: Sequence[tuple[Row, Vector]]) -> None:
-        self._vectors = vectors
-        self._next = 0
-        self._total = ApplyResult()
-
-    async def run(self, writer: RowWriter) -> ApplyResult:
-        """Write them into the rows that are still the same. Raises Refused for vectors that do not fit."""
-        while self._next < len(self._vectors) and not writer.is_stopped:
-            chosen = self._vectors[self._next : self._next + writer.batch_rows]
-            batch = {row.id: (row.fingerprint, vector) for row, vector in chosen}
-            async with writer.batch(dry_run=False):
-                rows = await writer.read([Row(name, {}) for name in batch], ())
-                filled = {row.id: row for row in rows if row.fingerprint == batch[row.id][0]}
-                await writer.fill([(row, batch[name][1]) for name, row in filled.items()])
-            self._next += len(batch)
-            self._total.written = writer.done = self._total.written + len(filled)
-            self._total.skipped += [name for name in batch if name not in filled]
-        return self._total

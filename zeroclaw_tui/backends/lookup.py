@@ -98,8 +98,8 @@ async def fill_vectors(memory: Memory, vectors: Sequence[tuple[Row, Vector]]) ->
     Each vector comes with the row that it was made of; rows that changed since or are missing are skipped. Raises
     Refused if the store has no vectors, or vectors of another model, and what every write raises.
     """
-    from zeroclaw_tui.backends.change_set import FillVectors
+    from zeroclaw_tui.memory.change import Change, Edit
 
     if "vectors" in memory.why_not:
         raise Refused(memory.why_not["vectors"])
-    return await memory._with_writer(FillVectors(vectors).run)
+    return await memory.apply([Change(row, Edit({}, vector)) for row, vector in vectors], None)

@@ -104,8 +104,8 @@ class TableWriter(RowWriter):
         """Now, as the store writes a time, and later than the one that is stored."""
 
     @abstractmethod
-    def usable_vector(self, vector: Vector | None) -> bytes | None:
-        """The vector's data if the store can have it, else None and a note."""
+    def vector_problem(self, vector: Vector) -> Refused | None:
+        """Why the store cannot have a vector."""
 
     @abstractmethod
     async def delete(self, rows: Sequence[Row]) -> None:
@@ -186,7 +186,7 @@ class TableWriter(RowWriter):
         values = {"content": draft.content, "category": draft.category, **self._as_stored(draft.named)}
         if "session_id" in self.columns:
             values["session_id"] = self.session_stored(draft.session_id)
-        data = self.usable_vector(draft.vector)
+        data = self._usable_vector(draft.vector)
         if existing is not None:
             return self._changed(existing, {**self.reset, **values}, data)
         row_id, now = str(uuid.uuid4()), self.later_than("")
@@ -200,13 +200,17 @@ class TableWriter(RowWriter):
 
     def edited_row(self, row: Row, edit: Edit) -> Row:
         """With the time it is now; new content with the given vector or none."""
+        if not edit.values and edit.vector is not None:
+            if (problem := self.vector_problem(edit.vector)) is not None:
+                raise problem
+            return dataclasses.replace(row, values={**row.values, "embedding": edit.vector.data})
         values = self._as_stored(edit.values)
         if "session_id" in values and values["session_id"] != row.values.get("session_id"):
             values["session_id"] = self.session_stored(values["session_id"])
         if all(row.values.get(name) == value for name, value in values.items()):
             return row
         is_new = "content" in values and values["content"] != row.values["content"]
-        return self._changed(row, values, self.usable_vector(edit.vector) if is_new else None)
+        return self._changed(row, values, self._usable_vector(edit.vector) if is_new else None)
 
     def restored_row(self, row: Row, existing: Row | None, owner: str | None, *, new_id: bool) -> Row:
         """With the values that today's table has columns for."""
@@ -297,6 +301,15 @@ class TableWriter(RowWriter):
             else:
                 stored[name] = int(value) if isinstance(value, bool) else value
         return stored
+
+    def _usable_vector(self, vector: Vector | None) -> bytes | None:
+        """The vector's data if the store can have it, else None and a note."""
+        if vector is None or "embedding" not in self.columns:
+            return None
+        if (problem := self.vector_problem(vector)) is None:
+            return vector.data
+        self.notes[f"Stored without its vector. {problem.message}"] = None
+        return None
 
     def _changed(self, row: Row, values: Mapping[str, Value], data: bytes | None) -> Row:
         """Id, place and time of creation stay. A vector of other content would be worse than none."""

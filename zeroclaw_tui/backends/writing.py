@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from zeroclaw_tui.backends.cancellation import wait_until_done
-from zeroclaw_tui.memory.change import Change, Draft, Edit, Row, RowChange, RowVersion, Vector
+from zeroclaw_tui.memory.change import Change, Draft, Edit, Row, RowChange, RowVersion
 from zeroclaw_tui.memory.errors import Refused
 
 T = TypeVar("T")
@@ -124,10 +124,6 @@ class RowWriter(ABC):
     async def write_other(self, change: Change, *, dry_run: bool) -> RowChange | None:
         """Write a row of another table, such as an agent; None in a dry run, and for a store without other tables."""
         return None
-
-    async def fill(self, rows: Sequence[tuple[Row, Vector]]) -> None:
-        """Give rows other vectors; nothing else of them changes."""
-        raise Refused("This store takes vectors only with the memories they are of.", hint="Nothing was changed.")
 
     def summary(self) -> tuple[str, ...]:
         """Sentences for the end, about all that was written."""

@@ -183,7 +183,10 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """New values for some of EDITABLE; None takes a session away, or SUPERSEDED_BY. What is not named stays."""
+    """New values for some of EDITABLE; None takes a session away, or SUPERSEDED_BY. What is not named stays.
+
+    Without values the row gets the vector alone, and its times stay too.
+    """
 
     values: Mapping[str, Value]
     vector: Vector | None = None

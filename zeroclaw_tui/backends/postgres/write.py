@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from zeroclaw_tui.backends.postgres.connect import PASS_SECONDS, Connections
 from zeroclaw_tui.backends.postgres.schema import read_table
 from zeroclaw_tui.backends.postgres.select import PostgresSelect
-from zeroclaw_tui.backends.postgres.table import Table, check_text, state_of, vector_text
+from zeroclaw_tui.backends.postgres.table import Table, check_text, state_of
 from zeroclaw_tui.backends.tables import TableWriter, uuid_for
 from zeroclaw_tui.backends.writing import OwnedKey, WriteConflict
 from zeroclaw_tui.files.database import quoted
@@ -93,17 +93,15 @@ class PostgresWriter(TableWriter):
         later = self._time if earlier is None else max(self._time, earlier + _MICROSECOND)
         return later.isoformat(timespec="microseconds")
 
-    def usable_vector(self, vector: Vector | None) -> bytes | None:
+    def vector_problem(self, vector: Vector) -> Refused | None:
         table = self.table
-        if vector is None or not table.has("embedding"):
+        if table.dimensions == vector.dimensions:
             return None
-        if self._takes_vector(vector.dimensions):
-            return vector.data
         length = f" of {table.dimensions} numbers" if table.keeps_vectors else ""
-        self.notes[
-            f"Stored without its vector of {vector.dimensions} numbers: the table takes vectors{length} only."
-        ] = None
-        return None
+        return Refused(
+            f"The table takes vectors{length} only; the model makes {vector.dimensions}.",
+            hint="Name a model in the config that fits, or have the column altered by who owns the table.",
+        )
 
     def restored_row(self, row: Row, existing: Row | None, owner: str | None, *, new_id: bool) -> Row:
         """Its handle is its id. What no table has of another store's row is changed: NUL, bytes that are not UTF-8, ids
@@ -180,25 +178,6 @@ class PostgresWriter(TableWriter):
         )
         return deleted is not None
 
-    async def fill(self, rows: Sequence[tuple[Row, Vector]]) -> None:
-        """By one statement. Raises Refused if the column takes vectors of another length."""
-        table = self.table
-        for _, vector in rows:
-            if table.dimensions != vector.dimensions:
-                raise Refused(
-                    f"The table takes vectors of {table.dimensions} numbers; the model makes {vector.dimensions}.",
-                    hint="Name a model in the config that fits, or have the column altered by who owns the table.",
-                )
-        ids = [row.id for row, _ in rows]
-        select = PostgresSelect(table).named("id", ids)
-        vectors = select.place([vector_text(vector.data) for _, vector in rows])
-        select.also("m.id::text = new.id")
-        await self._connection.execute(
-            f"UPDATE {select.source} SET embedding = {table.casts['embedding'] % 'new.vector'} "
-            f"FROM unnest({select.place(ids)}, {vectors}) AS new(id, vector) {select.where}",
-            *select.values,
-        )
-
     @property
     def _agents_table(self) -> str:
         return f'"{self.table.schema}"."agents"'
@@ -231,12 +210,9 @@ class PostgresWriter(TableWriter):
 
     def _storable(self, name: str, value: Value) -> Value:
         if name == "embedding":
-            return value if not isinstance(value, bytes) or self._takes_vector(len(value) // 4) else None
+            return value if not isinstance(value, bytes) or self.table.dimensions == len(value) // 4 else None
         text = column_text(value) if isinstance(value, bytes) else value
         return unicode_text(text).replace("\0", "\ufffd") if isinstance(text, str) else text
-
-    def _takes_vector(self, dimensions: int) -> bool:
-        return self.table.keeps_vectors and self.table.dimensions == dimensions
 
     def _time_or_now(self, stored: Value) -> str:
         """The text of a time as PostgreSQL has it, also infinity and years before Christ; now for any other text."""

@@ -156,10 +156,10 @@ class QdrantClient:
             found += self._points(await self.request("POST", "/points", body))
         return found
 
-    async def write(self, path: str, points: Sequence[Point]) -> None:
+    async def write(self, points: Sequence[Point]) -> None:
         """Write points, and wait until Qdrant has applied that."""
         if points:
-            await self.request("PUT", f"{path}?wait=true", {"points": points})
+            await self.request("PUT", "/points?wait=true", {"points": points})
 
     async def close(self) -> None:
         """Close the connection."""

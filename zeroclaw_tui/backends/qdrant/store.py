@@ -225,9 +225,9 @@ class QdrantWriter(RowWriter):
         values = {**row.values, **edit.values}
         if "session_id" in edit.values:
             values["session_id"] = self._session(edit.values["session_id"])
-        if values == row.values:
+        if edit.values and values == row.values:
             return row
-        if any(values[name] != row.values[name] for name in ("key", "content")):
+        if not edit.values or any(values[name] != row.values[name] for name in ("key", "content")):
             values.pop("embedding", None)
             if edit.vector is not None:
                 values["embedding"] = self._vector_data(edit.vector)
@@ -254,7 +254,7 @@ class QdrantWriter(RowWriter):
     async def write(self, changes: Sequence[RowChange]) -> Mapping[str, Row]:
         """Write all new points, then delete the others, then read what Qdrant has."""
         rows = [one.after for one in changes if one.after is not None]
-        await self._client.write("/points", [point_of_row(row) for row in rows])
+        await self._client.write([point_of_row(row) for row in rows])
         deleted = [parse_id(one.before.id) for one in changes if one.after is None and one.before is not None]
         if deleted:
             await self._client.request("POST", "/points/delete?wait=true", {"points": deleted})
@@ -266,11 +266,6 @@ class QdrantWriter(RowWriter):
                     hint="Another program may have deleted it at the same moment. Check again.",
                 )
         return found
-
-    async def fill(self, rows: Sequence[tuple[Row, Vector]]) -> None:
-        vectors = [(row.id, self._vector_data(vector)) for row, vector in rows]
-        points = [{"id": parse_id(id), "vector": unpack_vector(data)} for id, data in vectors]  # noqa: A001
-        await self._client.write("/points/vectors", points)
 
     def _session(self, session: Value) -> str | None:
         """A session id as ZeroClaw writes it, with a note if that is another."""

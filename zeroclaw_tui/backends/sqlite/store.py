@@ -411,12 +411,12 @@ class SqliteMemory(SqlMemory):
 
     async def check_model(self, provider: str, model: str, dimensions: int) -> None:
         """Raise Refused if the store names another model as that of its vectors (memory_meta, ZeroClaw >= 0.8.3)."""
-        from zeroclaw_tui.backends.sqlite.write import another_model, other_model
+        from zeroclaw_tui.backends.sqlite.write import other_model
 
         schema = self.schema
-        theirs = await self._reads.run(lambda one: other_model(one, schema, provider, model, dimensions))
-        if theirs is not None:
-            raise another_model(theirs)
+        problem = await self._reads.run(lambda one: other_model(one, schema, provider, model, dimensions))
+        if problem is not None:
+            raise problem
 
     async def cached_vector(self, text: str) -> np.ndarray | None:
         """The vector that ZeroClaw's cache in the database has of exactly this text."""

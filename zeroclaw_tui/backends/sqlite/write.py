@@ -208,15 +208,8 @@ class SqliteWriter(TableWriter):
     def later_than(self, stored: str) -> str:
         return local_now(after=stored)
 
-    def usable_vector(self, vector: Vector | None) -> bytes | None:
-        """None also where the store says that its vectors come from another model (ZeroClaw >= 0.8.3)."""
-        if vector is None:
-            return None
-        theirs = self._other_model(vector)
-        if theirs is None:
-            return vector.data
-        self.notes[f"Stored without its vector, since the vectors here come from another model ({theirs})."] = None
-        return None
+    def vector_problem(self, vector: Vector) -> Refused | None:
+        return other_model(self.connection, self.schema, vector.provider, vector.model, vector.dimensions)
 
     async def write(self, changes: Sequence[RowChange]) -> Mapping[str, Row]:
         """The keyword index follows its triggers. Raises Refused if one is missing."""
@@ -250,18 +243,6 @@ class SqliteWriter(TableWriter):
             return False
         return True
 
-    async def fill(self, rows: Sequence[tuple[Row, Vector]]) -> None:
-        """Raises Refused for vectors of another model than the store names, before any of them is written."""
-        for vector in {(one.provider, one.model, one.dimensions): one for _, one in rows}.values():
-            theirs = self._other_model(vector)
-            if theirs is not None:
-                raise another_model(theirs)
-        check_index(self.connection)
-        self.connection.executemany(
-            "UPDATE memories SET embedding = ? WHERE rowid = ?",
-            ((vector.data, row.handle) for row, vector in rows),
-        )
-
     def summary(self) -> tuple[str, ...]:
         """Whether the log still has what was deleted permanently."""
         # What was overwritten has to leave the write-ahead log too.
@@ -272,23 +253,11 @@ class SqliteWriter(TableWriter):
     def _with_columns(self, values: Mapping[str, Value]) -> Mapping[str, Value]:
         return {name: value for name, value in values.items() if self.schema.has(name)}
 
-    def _other_model(self, vector: Vector) -> str | None:
-        connection = self.connection
-        return other_model(connection, self.schema, vector.provider, vector.model, vector.dimensions)
-
-
-def another_model(theirs: str) -> Refused:
-    """The error for vectors of one model in a store of another's."""
-    return Refused(
-        f"The vectors here come from another model ({theirs}), and two models' vectors cannot be compared.",
-        hint="Start ZeroClaw once with the present settings: it empties the old vectors. Then do it again.",
-    )
-
 
 def other_model(
     connection: sqlite3.Connection, schema: Schema, provider: str, model: str, dimensions: int
-) -> str | None:
-    """The model the store names where it is not this one, in words; None where they agree or the store names none."""
+) -> Refused | None:
+    """The error if the store names another model as that of its vectors (memory_meta, ZeroClaw >= 0.8.3)."""
     if "memory_meta" not in schema.tables:
         return None
     pairs = connection.execute("SELECT key, value FROM memory_meta")
@@ -296,4 +265,8 @@ def other_model(
     ours = dict(zip(_NAMES, (provider, model, str(dimensions)), strict=True))
     if all(stamped.get(name, value) == value for name, value in ours.items()):
         return None
-    return ", ".join(stamped[name] for name in _NAMES if name in stamped)
+    theirs = ", ".join(stamped[name] for name in _NAMES if name in stamped)
+    return Refused(
+        f"The vectors here come from another model ({theirs}), and two models' vectors cannot be compared.",
+        hint="Start ZeroClaw once with the present settings: it empties the old vectors. Then do it again.",
+    )
