@@ -68,15 +68,22 @@ async def _print_page(library: Library, given: argparse.Namespace, wanted: Memor
     import asyncio
 
     from zeroclaw_tui.backends.lookup import count_matching, whole_entry
-    from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_UPDATED, Query
+    from zeroclaw_tui.memory.query import EXCERPTS, HANDLES, NEWEST_UPDATED, Query
     from zeroclaw_tui.scoring.profiles import parse_version
 
     memory = library.memory
-    hidden, count, entries = await asyncio.gather(
-        library.superseded_hidden(wanted),
-        count_matching(memory, wanted),
-        memory.rows(Query(EXCERPTS, wanted, NEWEST_UPDATED, offset=given.offset, limit=given.limit)),
-    )
+    if wanted.looks_for_text:
+        # The text is looked for once: its hits give the page and their number.
+        hits = await memory.rows(Query(HANDLES, wanted, NEWEST_UPDATED))
+        count, page = len(hits), hits[given.offset : given.offset + given.limit]
+        entries = await memory.rows(Query(EXCERPTS, handles=page))
+        hidden = await library.superseded_hidden(wanted)
+    else:
+        hidden, count, entries = await asyncio.gather(
+            library.superseded_hidden(wanted),
+            count_matching(memory, wanted),
+            memory.rows(Query(EXCERPTS, wanted, NEWEST_UPDATED, offset=given.offset, limit=given.limit)),
+        )
     if given.json:
         whole = [await whole_entry(memory, entry.handle) if entry.is_excerpt else entry for entry in entries]
         output.document(

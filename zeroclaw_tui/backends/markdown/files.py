@@ -99,7 +99,7 @@ class NoteFile:
             )
 
     def row(self, line: Line, context: str | None = None) -> Row:
-        """The row that a line is; `context` has the neighbours of one that is deleted."""
+        """The row that a line is; `context` says below which line one was that is deleted."""
         id, stem = f"{self.label}:{line.entry}", self.stem  # noqa: A001
         values: dict[str, Value] = {
             "id": id,

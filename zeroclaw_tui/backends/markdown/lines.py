@@ -16,9 +16,10 @@ from zeroclaw_tui.memory.text import WHITE_SPACE, is_unicode
 _BULLET = "- "
 _BYTE_ORDER_MARK = "\ufeff"
 CONTEXT = "file_context"
-"""The value of a journaled row that says between which lines it was."""
-_ABOVE, _BELOW = "old_above", "old_below"
-"""Lists of short hashes in that value, the nearest line first; versions before 0.3 wrote three lines on each side."""
+"""The value of a journaled row that says below which line it was."""
+_ABOVE = "old_above"
+"""A list of short hashes in that value, the nearest line first; "" is the start of the file."""
+_NEAREST = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,40 +112,22 @@ def checked_content(content: str, before: str = "") -> str:
     return line
 
 
-def neighbours(lines: Sequence[Line], at: int, leaving: Collection[int]) -> str:
-    """The nearest lines above and below one that stay and are not blank, as the journal has them."""
-    above, below = (
-        next((_short(lines[other].raw) for other in others if other not in leaving and _has_text(lines[other].raw)), "")
-        for others in (range(at - 1, -1, -1), range(at + 1, len(lines)))
-    )
-    return json.dumps({_ABOVE: [above], _BELOW: [below]})
+def context_of(lines: Sequence[Line], at: int, leaving: Collection[int]) -> str:
+    """The nearest lines above one that are not blank, and the nearest that stays, as the journal has them."""
+    above = [line for line in reversed(lines[:at]) if line.raw.strip()]
+    staying = (_short(line.raw) for line in above if line.index not in leaving)
+    return json.dumps({_ABOVE: [*(_short(line.raw) for line in above[:_NEAREST]), next(staying, "")]})
 
 
-def gap_of(row: Row, lines: Sequence[bytes], near: int) -> int | None:
-    """Before which line a deleted one belongs: the place `near` that has most of its neighbours; None without any.
-
-    A row of a version without neighbours goes where its number was.
-    """
-    text = row.values.get(CONTEXT)
-    if not isinstance(text, str):
-        return min(max(near, 0), len(lines))
-    context, names = json.loads(text), [_short(line) if _has_text(line) else "" for line in lines]
-    above, below = (
-        next((one for one in context.get(name, ()) if one not in ("", _short(b""))), "") for name in (_ABOVE, _BELOW)
-    )
-    every_above, every_below = _nearest(names), _nearest(names[::-1])[::-1]
-    fits = [(every_above[at] == above) + (every_below[at] == below) for at in range(len(lines) + 1)]
-    gap = max(range(len(fits)), key=lambda at: (fits[at], -abs(at - near)))
-    return gap if fits[gap] else None
-
-
-def _nearest(names: Sequence[str]) -> list[str]:
-    """For each gap between lines the last one before it that is not blank."""
-    return list(accumulate(names, lambda last, name: name or last, initial=""))
-
-
-def _has_text(raw: bytes) -> bool:
-    return bool(raw.strip())
+def gap_of(row: Row, lines: Sequence[bytes], near: int) -> int:
+    """Before which line a deleted one belongs: the place `near` below a line that was above it, or else `near`."""
+    names = (_short(line) if line.strip() else "" for line in lines)
+    above = [*accumulate(names, lambda last, name: name or last, initial="")]
+    for hashed in json.loads(str(row.values.get(CONTEXT, "{}"))).get(_ABOVE, ()):
+        gaps = [gap for gap, name in enumerate(above) if name == hashed]
+        if gaps:
+            return min(gaps, key=lambda gap: abs(gap - near))
+    return min(max(near, 0), len(lines))
 
 
 def _short(raw: bytes) -> str:

@@ -12,16 +12,6 @@ from zeroclaw_tui.backends.markdown.lines import joined, raw_lines
 from zeroclaw_tui.memory.change import OnConflict
 
 
-class Hunk(NamedTuple):
-    """Lines `start` to `end` of one version of a file that are lines `new_start` to `new_end` of another."""
-
-    tag: str
-    start: int
-    end: int
-    new_start: int
-    new_end: int
-
-
 class Conflict(NamedTuple):
     """The numbers of lines before the change to undo and after it, and of those in their place now."""
 
@@ -49,28 +39,31 @@ def undone(before: bytes | None, after: bytes | None, now: bytes | None, on_conf
     if now in (before, after):
         return merged
     old, new, lines = (raw_lines(data or b"") for data in (before, after, now))
-    theirs = [*_hunks(new, lines)]
+    theirs = _Since(new, lines)
     removed: set[int] = set()
     inserted: dict[int, list[bytes]] = defaultdict(list)
-    for ours in _hunks(new, old):
-        if ours.tag == "equal":
+    for is_equal, ours, originals in _hunks(new, old):
+        if is_equal:
             continue
-        wanted = old[ours.new_start : ours.new_end]
-        changed = [hunk for hunk in theirs if _overlap(ours, hunk, is_wanted=bool(wanted))]
-        region = _unchanged(ours, theirs) | _restored(ours, theirs, lines, wanted)
+        wanted = [old[number] for number in originals]
+        # A line that is to be removed may be missing already.
+        changed = [theirs.others[one] for one in ours if one in theirs.others and (wanted or theirs.others[one])]
+        region = {theirs.same[one] for one in ours if one in theirs.same}.union(*changed)
+        for gap in range(ours.start, ours.stop + 1):
+            added = theirs.added.get(gap, ())
+            if not Counter(lines[number] for number in added) - Counter(wanted):
+                # Some of the lines that are wanted are back already.
+                region.update(added)
         if changed:
-            region |= {number for hunk in changed for number in range(hunk.new_start, hunk.new_end)}
             if [lines[number] for number in sorted(region)] == wanted:
                 continue
-            merged.conflicts.append(
-                Conflict(range(ours.new_start, ours.new_end), range(ours.start, ours.end), sorted(region))
-            )
+            merged.conflicts.append(Conflict(originals, ours, sorted(region)))
             if on_conflict not in ("overwrite", "rename"):
                 continue
         if not changed or on_conflict == "overwrite":
             removed |= region
         if wanted:
-            place = max(region) + 1 if region else _place(ours.start, theirs)
+            place = max(region) + 1 if region else theirs.place_of(ours.start)
             merged.is_moved |= place is None
             inserted[len(lines) if place is None else place] += wanted
     pieces: list[bytes] = []
@@ -82,55 +75,51 @@ def undone(before: bytes | None, after: bytes | None, now: bytes | None, on_conf
     return merged
 
 
-def _hunks(one: Sequence[bytes], other: Sequence[bytes]) -> Iterator[Hunk]:
-    """What makes `other` of `one`; as many lines in place of as many others are a hunk each."""
+class _Since:
+    """What has become of the lines of one version of a file in a later one."""
+
+    def __init__(self, version: Sequence[bytes], later: Sequence[bytes]) -> None:
+        self.same = {-1: -1, len(version): len(later)}
+        """The later numbers of lines that are still there; the start and the end of the file are always there."""
+        self.others: dict[int, range] = {}
+        """For the numbers of all other lines the lines in their place."""
+        self.added: dict[int, range] = {}
+        """The new lines before a line."""
+        for is_equal, lines, now in _hunks(version, later):
+            if is_equal:
+                self.same |= zip(lines, now, strict=True)
+            elif lines:
+                self.others |= dict.fromkeys(lines, now)
+            else:
+                self.added[lines.start] = now
+
+    def place_of(self, gap: int) -> int | None:
+        """Where the gap before a line is in the later version; None if the lines around it are missing."""
+        if gap - 1 in self.same:
+            return self.same[gap - 1] + 1
+        if gap in self.same:
+            return self.same[gap]
+        place = self.others[gap - 1].stop
+        return None if place == max(self.same.values()) else place
+
+
+def _hunks(one: Sequence[bytes], other: Sequence[bytes]) -> Iterator[tuple[bool, range, range]]:
+    """The lines of one version that are lines of another, and whether they are equal; as many lines in place of as many
+    others are a hunk each."""
     # The same lines at the start and at the end come first, so that a line among others like it stays the same line.
-    most = min(len(one), len(other))
-    head = next((at for at in range(most) if one[at] != other[at]), most)
-    tail = next((at for at in range(most - head) if one[-1 - at] != other[-1 - at]), most - head)
-    yield Hunk("equal", 0, head, 0, head)
+    head = _common_lines(one, other)
+    tail = _common_lines(one[head:][::-1], other[head:][::-1])
+    yield True, range(head), range(head)
     middle = SequenceMatcher(None, one[head : len(one) - tail], other[head : len(other) - tail])
-    for tag, *ends in middle.get_opcodes():
-        start, end, new_start, new_end = (head + number for number in ends)
-        if tag == "replace" and end - start == new_end - new_start:
-            for at in range(end - start):
-                yield Hunk(tag, start + at, start + at + 1, new_start + at, new_start + at + 1)
-        else:
-            yield Hunk(tag, start, end, new_start, new_end)
-    yield Hunk("equal", len(one) - tail, len(one), len(other) - tail, len(other))
+    for tag, start, end, new_start, new_end in middle.get_opcodes():
+        lines, now = range(head + start, head + end), range(head + new_start, head + new_end)
+        length = max(len(lines), len(now))
+        step = 1 if tag == "replace" and len(lines) == len(now) else length
+        yield from ((tag == "equal", lines[at : at + step], now[at : at + step]) for at in range(0, length, step))
+    yield True, range(len(one) - tail, len(one)), range(len(other) - tail, len(other))
 
 
-def _overlap(ours: Hunk, theirs: Hunk, *, is_wanted: bool) -> bool:
-    """Whether others have changed a line that is to change back; one that is to be removed may be missing already."""
-    is_same_line = max(ours.start, theirs.start) < min(ours.end, theirs.end)
-    return is_same_line and (theirs.tag == "replace" or (theirs.tag == "delete" and is_wanted))
-
-
-def _unchanged(ours: Hunk, theirs: Sequence[Hunk]) -> set[int]:
-    """The numbers in the file now of lines that are to go and are as the change left them."""
-    return {
-        hunk.new_start + number - hunk.start
-        for hunk in theirs
-        if hunk.tag == "equal"
-        for number in range(max(ours.start, hunk.start), min(ours.end, hunk.end))
-    }
-
-
-def _restored(ours: Hunk, theirs: Sequence[Hunk], lines: Sequence[bytes], wanted: Sequence[bytes]) -> set[int]:
-    """The numbers in the file now of lines that are back already: some of those that are wanted, and no others."""
-    return {
-        number
-        for hunk in theirs
-        if hunk.tag == "insert" and ours.start <= hunk.start <= ours.end
-        if not Counter(lines[hunk.new_start : hunk.new_end]) - Counter(wanted)
-        for number in range(hunk.new_start, hunk.new_end)
-    }
-
-
-def _place(number: int, theirs: Sequence[Hunk]) -> int | None:
-    """Where the gap before a line of the changed file is in the file now; None if the lines around it are missing."""
-    for hunk in theirs:
-        if hunk.tag == "equal" and hunk.start <= number <= hunk.end:
-            return hunk.new_start + number - hunk.start
-    around = next((hunk.new_end for hunk in theirs if hunk.start <= number <= hunk.end), None)
-    return None if around == theirs[-1].new_end else around
+def _common_lines(one: Sequence[bytes], other: Sequence[bytes]) -> int:
+    """How many lines at the start of both are equal."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (left, right) in pairs if left != right), min(len(one), len(other)))

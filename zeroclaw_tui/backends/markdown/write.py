@@ -16,10 +16,10 @@ from zeroclaw_tui.backends.markdown.files import WHY_NOT, NoteFile, Sources, is_
 from zeroclaw_tui.backends.markdown.lines import (
     Line,
     checked_content,
+    context_of,
     gap_of,
     joined,
     lines_of,
-    neighbours,
     raw_lines,
     with_content,
 )
@@ -182,7 +182,8 @@ class NoteChanges:
         merged = undone(*versions, self._on_conflict)
         outcome = Outcome(merged.data)
         if merged.is_moved:
-            outcome.tally.note(MOVED.format(note.shown))
+            sentence = f"Its neighbouring lines are no longer in {note.shown}, so it is at the end now."
+            outcome.tally.note(sentence)
         left: set[object] = set()
         for hunk in merged.conflicts:
             before, after, present = (_memories(*pair) for pair in zip(versions, hunk, strict=True))
@@ -236,9 +237,6 @@ def _bytes_of(change: Change | None, version: str) -> bytes | None:
     row = getattr(change, version)
     data = row.values["bytes"] if isinstance(row, Row) else None
     return data if isinstance(data, bytes) else None
-
-
-MOVED = "Its neighbouring lines are no longer in {}, so it is at the end now."
 
 
 @dataclass(slots=True)
@@ -361,16 +359,13 @@ class LineEditor:
         return line.raw if wanted == line.content else with_content(line.raw, checked_content(wanted, line.content))
 
     def _restore(self, change: Change, row: Row) -> None:
-        """Put a deleted line back between its neighbours."""
+        """Put a deleted line back below the line that it was below."""
         raw, lines = _raw_of(row), [line.raw for line in self._lines]
         inserted = [edit.new for edit in self._edits if edit.old is None]
         if [*lines, *inserted].count(raw) >= int(row.values.get("alike") or 1):
             self._outcome.tally.already.append(row.id)
             return
         gap = gap_of(row, lines, _line_number(change) - len(inserted))
-        if gap is None:
-            gap = len(lines)
-            self._outcome.tally.note(MOVED.format(self._note.shown))
         self._edits.append(_LineEdit(change, None, raw, gap))
 
     def _write(self, appended: Sequence[_LineEdit]) -> None:
@@ -395,7 +390,7 @@ class LineEditor:
         lines = lines_of(self._outcome.data)
         leaving = {edit.old.index for edit in self._edits if edit.old is not None and not edit.new}
         for edit in (*self._edits, *appended):
-            context = None if edit.old is None or edit.new else neighbours(self._lines, edit.old.index, leaving)
+            context = None if edit.old is None or edit.new else context_of(self._lines, edit.old.index, leaving)
             before = None if edit.old is None else self._note.row(edit.old, context)
             after = self._note.row(lines[edit.index]) if edit.new else None
             self._outcome.record(edit.change, before, after)
