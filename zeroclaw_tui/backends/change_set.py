@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from zeroclaw_tui.backends.batch import Batch, Policy, plan_batch
 from zeroclaw_tui.backends.writing import BATCH_BYTES, RowWriter, WriteConflict
 from zeroclaw_tui.memory.change import (
-    AGENTS,
+    EMBEDDING_CACHE,
     MEMORIES,
     ApplyResult,
     Change,
@@ -27,6 +27,7 @@ from zeroclaw_tui.memory.change import (
 from zeroclaw_tui.memory.errors import Refused
 
 T = TypeVar("T")
+NOT_BROUGHT_BACK = "Cached vectors are not brought back: ZeroClaw makes them again when it needs them."
 _TRIES = 3
 """How often a batch is tried when other programs write the same rows."""
 
@@ -75,7 +76,7 @@ class ChangeSet:
                 break
             await self._apply(writer, batch)
             self._pending = []
-            self._processed += sum(change.table != AGENTS for change in batch)
+            self._processed += len(batch)
             writer.done = self._total.written
         else:
             self._report_progress()
@@ -96,6 +97,11 @@ class ChangeSet:
             change = next(self._changes, None)
             if change is None:
                 break
+            if change.table != MEMORIES:
+                # Versions before 0.3 recorded agents and cached vectors too.
+                is_cached = change.table == EMBEDDING_CACHE
+                writer.notes |= {NOT_BROUGHT_BACK: None} if is_cached else {}
+                continue
             if isinstance(change.after, Draft | Edit):
                 after = change.after.checked()
                 writer.check(after)
@@ -121,21 +127,15 @@ class ChangeSet:
         raise Refused("Another program writes these memories all the time.", hint="Try again when the agent is idle.")
 
     async def _write(self, writer: RowWriter, batch: Sequence[Change]) -> Batch:
-        others = [change for change in batch if change.table != MEMORIES]
-        dry_run = self._policy.dry_run
-        # An agent is inserted before its memories, and deleted after them.
-        added = [await writer.write_other(one, dry_run=dry_run) for one in others if one.after is not None]
-        found = await plan_batch(self._policy, writer, [change for change in batch if change.table == MEMORIES])
+        found = await plan_batch(self._policy, writer, batch)
         if self._is_one_batch and found.tally.skipped:
             raise _Refused(found.tally.refused())
-        found.tally.written += sum(change.table != AGENTS for change in others)
-        if dry_run:
+        if self._policy.dry_run:
             return found
         found.adopt(await writer.prepare([one.after for one in found.net_changes() if one.after is not None]))
         changes = found.net_changes()
-        agents = [change for change in (*added, *found.agents) if change is not None]
         if not writer.is_transactional:
-            await self._record(writer, [*agents, *found.journal])
+            await self._record(writer, found.journal)
         try:
             written = await writer.write(changes) if changes else {}
         except WriteConflict:
@@ -143,10 +143,8 @@ class ChangeSet:
                 await writer.blocking(self._journal.withdraw)
             raise
         found.adopt(written)
-        removed = [await writer.write_other(one, dry_run=False) for one in others if one.after is None]
         if writer.is_transactional:
-            deleted = [change for change in removed if change is not None]
-            await self._record(writer, [*agents, *map(_with_state, found.journal), *deleted])
+            await self._record(writer, [*map(_with_state, found.journal)])
         return found
 
     async def _record(self, writer: RowWriter, changes: Sequence[RowChange]) -> None:

@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager, nullcontext, suppress
-from dataclasses import replace
 from pathlib import Path
 
 from zeroclaw_tui.backends.base import T
@@ -23,11 +22,11 @@ from zeroclaw_tui.backends.sqlite.table import (
     explain_failed_write,
     fold_in,
 )
-from zeroclaw_tui.backends.tables import TableWriter, local_now
+from zeroclaw_tui.backends.tables import TableWriter, local_now, utc_now
 from zeroclaw_tui.backends.writing import OwnedKey
-from zeroclaw_tui.files.database import as_text
+from zeroclaw_tui.files.database import as_text, bound
 from zeroclaw_tui.files.whole_database import processes_using
-from zeroclaw_tui.memory.change import AGENTS, MEMORIES, Row, RowChange, RowVersion, Value, Vector
+from zeroclaw_tui.memory.change import MEMORIES, Row, RowChange, RowVersion, Value, Vector
 from zeroclaw_tui.memory.errors import UNCONFIRMED, Refused, SearchInterrupted
 from zeroclaw_tui.scoring.profiles import USUAL
 
@@ -225,23 +224,9 @@ class SqliteWriter(TableWriter):
     async def insert(self, rows: Sequence[Row]) -> Sequence[Row]:
         return self.memories.insert(rows)
 
-    async def present_agent(self, row: Row) -> Row | None:
-        return RawTable(self.connection, AGENTS).with_ids([row.id]).get(row.id)
-
-    async def insert_agent(self, row: Row) -> Row:
-        """With the values the table has columns for."""
-        table = RawTable(self.connection, AGENTS)
-        values = {name: value for name, value in row.values.items() if name in table.columns}
-        return table.insert([replace(row, values=values)])[0]
-
-    async def delete_agent(self, row: Row) -> bool:
-        if any(self.memories.where("agent_id = ?", [row.id])):
-            return False
-        try:
-            RawTable(self.connection, AGENTS).delete([row.handle])
-        except sqlite3.IntegrityError:
-            return False
-        return True
+    async def insert_agent(self, agent_id: str, alias: str) -> None:
+        marks, ready = bound((agent_id, alias, utc_now()))
+        self.connection.execute(f"INSERT INTO agents (id, alias, created_at) VALUES ({marks})", ready)
 
     def summary(self) -> tuple[str, ...]:
         """Whether the log still has what was deleted permanently."""
