@@ -9,7 +9,6 @@ from pathlib import Path
 from changed_stores import GENERATIONS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.databases import HYDRATED
 from support.opened import opened_memory
 from support.small_store import make
 
@@ -34,7 +33,7 @@ def as_zeroclaw_lists(path: Path, category: str | None) -> list[int]:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(
-    generation=st.sampled_from([*GENERATIONS, HYDRATED]),
+    generation=st.sampled_from(GENERATIONS),
     times=st.lists(st.integers(0, 3), max_size=30),
     category=st.sampled_from([None, *CATEGORIES]),
     size=st.integers(1, 7),

@@ -39,7 +39,6 @@ _NEVER = {
     "kind": "ZeroClaw stores no kinds in PostgreSQL.",
 }
 _MOMENT = re.compile(r"(\d{4,}-\d\d-\d\d) (\d\d:\d\d:\d\d)(\.\d+)?(?:([+-]\d\d)(?::?(\d\d))?)?")
-_AS_STORED = "category_as_stored"
 _DIGEST = "substring(encode(sha256(convert_to(m.content, 'UTF8')), 'hex') FROM 1 FOR 16)"
 _VECTOR_HEAD = 4
 _PLAIN_NAME = """coalesce(substring(m.category from '^[{]"Custom":"(.*)"[}]$'), trim(m.category, '"'))"""
@@ -225,16 +224,12 @@ class Table:
 
         Values have ZeroClaw's names: key, content, category, created_at, updated_at, session_id, namespace, importance
         (a number), `embedding` as float32 little-endian bytes; other columns are text. The agent's alias is `agent`.
-        The tutorial's `timestamp` is both created_at and updated_at; a category it spells in another way than serde
-        does is also there as it is stored, under `category_as_stored`.
+        The tutorial's `timestamp` is both created_at and updated_at.
         """
         values: dict[str, Value] = {name: record[name] for name in self.columns}
         if self.is_tutorial:
             values["created_at"] = values["updated_at"] = rfc3339(values.pop("timestamp"))  # type: ignore[arg-type]
-            stored = str(values["category"])
-            values["category"] = category = self.category_of(stored)
-            if self.category_written(category) != stored:
-                values[_AS_STORED] = stored
+            values["category"] = self.category_of(record["category"])
         else:
             values |= {name: rfc3339(record[name]) for name in ("created_at", "updated_at")}
         if values.get("importance") is not None:
@@ -251,10 +246,7 @@ class Table:
         bound["id"] = row.id
         if self.is_tutorial:
             bound["timestamp"] = _as_text(row.values.get("updated_at") or row.values.get("created_at"))
-            category = str(row.values["category"])
-            stored = row.values.get(_AS_STORED)
-            same = stored is not None and self.category_of(str(stored)) == category
-            bound["category"] = str(stored) if same else self.category_written(category)
+            bound["category"] = self.category_written(str(row.values["category"]))
         return {name: value for name, value in bound.items() if name not in self.generated}
 
     @property

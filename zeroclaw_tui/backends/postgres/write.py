@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import asyncpg  # type: ignore[import-untyped]
 
 _MICROSECOND = timedelta(microseconds=1)
-_NOT_COLUMNS = ("created_at", "updated_at", "category_as_stored")
+_NOT_COLUMNS = ("created_at", "updated_at")
 """Names that values of a row may have although the tutorial's table has no such columns."""
 
 

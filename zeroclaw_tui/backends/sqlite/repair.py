@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.backends.cancellation import CancellableTask
 
 
-_HAS_INDEX = "SELECT count(*) FROM sqlite_master WHERE name = 'memories_fts' AND sql LIKE '%fts5%'"
+_INDEX = "SELECT sql FROM sqlite_master WHERE lower(name) = 'memories_fts' AND sql LIKE '%fts5%'"
 _REBUILD = "INSERT INTO memories_fts(memories_fts) VALUES ('rebuild')"
 _MADE = re.compile(r"CREATE (?:INDEX|TABLE) (idx_\w+|embedding_cache)\b")
 # The 1 has FTS5 compare its words with the table they come from, in every SQLite version.
@@ -88,26 +88,6 @@ def _is_in_step(connection: sqlite3.Connection) -> bool:
             raise
         return False
     return True
-
-
-def compact_database(path: Path, task: CancellableTask) -> int:
-    """Rebuild the keyword index, VACUUM, and fold the log in; gives the number of memories.
-
-    SQLite does each step wholly or not at all, so that an end at any moment leaves a whole database. Raises Locked, and
-    Unreadable without room.
-    """
-    check_room(path, copies=3, folder=path.parent)
-    with translate_sqlite_errors(path), exclusive_connection(path) as connection, task.interrupting(connection):
-        has_index = bool(connection.execute(_HAS_INDEX).fetchone()[0])
-        if has_index:
-            # First, so that what the index sheds is not left as free pages.
-            connection.execute(_REBUILD)
-        connection.execute("VACUUM")
-        if has_index and not _is_in_step(connection):
-            # SQLite does not promise to keep the rowids of rows without an INTEGER PRIMARY KEY.
-            connection.execute(_REBUILD)
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        return int(connection.execute("SELECT count(*) FROM memories").fetchone()[0])
 
 
 def repair_hydrated(writing: SqliteWriter) -> None:
@@ -158,12 +138,13 @@ def _fill_index(connection: sqlite3.Connection) -> None:
     connection.execute(_REBUILD)
 
 
-def replace_index(path: Path, task: CancellableTask) -> None:
-    """Rebuild the keyword index where its own pages are damaged, so that SQLite can neither fill nor drop it.
+def rewrite_database(path: Path, task: CancellableTask) -> int:
+    """Give a database no free space and a new keyword index, even if pages of the old one are damaged, and fold its log
+    in; gives the number of memories.
 
-    A copy gets a new index and replaces the contents of the database in one transaction, so that an end at any moment
-    leaves the old contents or the new ones. Raises Locked while another program has the database open, DiskFull, and
-    Corrupt where more than the index is damaged.
+    A copy replaces the contents in one transaction, so that an end at any moment leaves the old contents or the new
+    ones. Raises Locked while another program has the database open, DiskFull, and Corrupt where more than the index is
+    damaged.
     """
     check_room(path, copies=3, folder=path.parent)
     with (
@@ -172,7 +153,7 @@ def replace_index(path: Path, task: CancellableTask) -> None:
         _private_copy(path, connection, task) as copy,
     ):
         try:
-            _make_new_index(copy)
+            _vacuum(copy)
             (found,) = copy.execute("PRAGMA integrity_check(1)").fetchone()
         except sqlite3.DatabaseError as error:
             if error.sqlite_errorname not in DAMAGE:
@@ -185,22 +166,26 @@ def replace_index(path: Path, task: CancellableTask) -> None:
                 "restore a backup.",
             )
         copy.backup(connection)
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        return int(connection.execute("SELECT count(*) FROM memories").fetchone()[0])
 
 
-def _make_new_index(copy: sqlite3.Connection) -> None:
-    """Give a copy a new index.
+def _vacuum(copy: sqlite3.Connection) -> None:
+    """Leave in a copy nothing but its rows and a new keyword index, if it has one.
 
     SQLite cannot drop a table with a damaged page, so the index is deleted from the list of tables, and VACUUM leaves
-    its pages out.
+    its pages out. It may renumber the rows, which the new index is filled with afterwards.
     """
-    (made,) = copy.execute("SELECT sql FROM sqlite_master WHERE lower(name) = 'memories_fts'").fetchone()
-    names = ", ".join(f"'{name}'" for name in ("memories_fts", *sorted(INDEX_TABLES)))
-    copy.execute("PRAGMA writable_schema = ON")
-    copy.execute(f"DELETE FROM sqlite_master WHERE type = 'table' AND lower(name) IN ({names})")
-    copy.execute("PRAGMA writable_schema = RESET")
+    index = copy.execute(_INDEX).fetchone()
+    if index is not None:
+        names = ", ".join(f"'{name}'" for name in ("memories_fts", *sorted(INDEX_TABLES)))
+        copy.execute("PRAGMA writable_schema = ON")
+        copy.execute(f"DELETE FROM sqlite_master WHERE type = 'table' AND lower(name) IN ({names})")
+        copy.execute("PRAGMA writable_schema = RESET")
     copy.execute("VACUUM")
-    copy.execute(as_text(made))
-    _fill_index(copy)
+    if index is not None:
+        copy.execute(as_text(index[0]))
+        copy.execute(_REBUILD)
 
 
 def make_database(path: Path, generation: str, rows: Sequence[Row] = (), now: str | None = None) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -78,7 +77,6 @@ _INDEXED = {
 """The columns that have an index, each with what its name says."""
 _FIRST_COLUMN = {"G4": "pinned", "G3": "agent_id", "G2": "namespace", "G1": "key"}
 """The column that tells a generation from those after it."""
-_UPDATE_INDEX = re.compile(r"\bon memories ?\(updated_at\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +84,7 @@ class Schema:
     """What a database has. `generation` is "G1" to "G4".
 
     `hydrate_made` is a database ZeroClaw rebuilt from its snapshot file, which no ZeroClaw opens again.
-    `read_only_because` is a sentence when the shape is not one of ZeroClaw's own. `has_update_index` says whether
-    `updated_at` has an index, as in a database that hydration made.
+    `read_only_because` is a sentence when the shape is not one of ZeroClaw's own.
     """
 
     generation: str
@@ -98,7 +95,6 @@ class Schema:
     has_triggers: bool
     hydrate_made: bool
     read_only_because: str | None = None
-    has_update_index: bool = False
 
     def has(self, column: str) -> bool:
         """Whether the memories table has this column."""
@@ -139,7 +135,6 @@ async def read_schema(connection: aiosqlite.Connection, path: Path) -> Schema:
         has_agents=has_agents,
         has_triggers=made["trigger"].keys() >= TRIGGERS.keys(),
         hydrate_made=hydrate_made,
-        has_update_index=any(map(_UPDATE_INDEX.search, made["index"].values())),
         read_only_because=because,
     )
 

@@ -134,7 +134,6 @@ class SqliteSelect(Select):
         return f"coalesce({_SIZE.format('m.content')}, 0)"
 
     def sort_keys(self, sort: Sort) -> Sequence[str]:
-        schema = self.schema
         match sort.field:
             case SortField.STORED:
                 return ("m.rowid",)
@@ -147,11 +146,8 @@ class SqliteSelect(Select):
             case SortField.AGE:
                 return (*_time_keys("m.created_at"), "m.rowid")
             case SortField.UPDATED:
-                # ZeroClaw lists with ORDER BY updated_at DESC: among equal times SQLite gives the lower rowid first,
-                # but the higher one where it reads an index on updated_at backwards. With a category it does not.
-                by_index = schema.has_update_index and self.filter.category is None
-                times = _time_keys("coalesce(m.updated_at, m.created_at)")
-                return (*times, "m.rowid" if by_index else "-m.rowid")
+                # ZeroClaw lists with ORDER BY updated_at DESC: among equal times SQLite gives the lower rowid first.
+                return (*_time_keys("coalesce(m.updated_at, m.created_at)"), "-m.rowid")
 
     def takes_long(self, query: Query[Any]) -> bool:
         is_short = query.limit is not None and query.offset <= _MOST_SKIPPED and query.sort.field in _INDEXED

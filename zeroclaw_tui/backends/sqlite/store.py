@@ -365,9 +365,9 @@ class SqliteMemory(SqlMemory):
 
         Gives the number of its memories. Raises Locked if anybody has it open, Unreadable without room.
         """
-        from zeroclaw_tui.backends.sqlite.repair import compact_database
+        from zeroclaw_tui.backends.sqlite.repair import rewrite_database
 
-        return await run_cancellable(compact_database, self.path)
+        return await run_cancellable(rewrite_database, self.path)
 
     async def expired(self, retention: Retention) -> Sequence[ExpiredRow]:
         """The rows that ZeroClaw's hygiene would delete, in its order; a missing column counts as after migration."""
@@ -392,7 +392,7 @@ class SqliteMemory(SqlMemory):
 
         Works in a store that is read-only because of what it repairs. Raises Locked, Refused.
         """
-        from zeroclaw_tui.backends.sqlite.repair import fold_log, rebuild_index, repair_hydrated, replace_index
+        from zeroclaw_tui.backends.sqlite.repair import fold_log, rebuild_index, repair_hydrated, rewrite_database
         from zeroclaw_tui.backends.sqlite.write import SqliteWriter
 
         match what:
@@ -401,7 +401,7 @@ class SqliteMemory(SqlMemory):
                     await self.write(rebuild_index)
                 except Corrupt:
                     async with self.disconnected():
-                        await run_cancellable(replace_index, self.path)
+                        await run_cancellable(rewrite_database, self.path)
             case "repair hydrated database":
                 # Also where the store is read-only because of what this repairs.
                 await SqliteWriter(self.path, self.schema).run(repair_hydrated)
