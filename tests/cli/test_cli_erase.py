@@ -35,8 +35,8 @@ def test_a_dry_run_shows_where_it_is(memory: Command, install: Path) -> None:
 
 def test_all_is_deleted_and_the_report_says_so_without_the_text(memory: Command, install: Path, tmp_path: Path) -> None:
     memory("forget", "lang", "--yes")
-    report = tmp_path / "report.json"
-    answer = memory("erase", TEXT, "Peanuts", "--yes", "--json", "--report", str(report))
+    report, copy = tmp_path / "report.json", tmp_path / "copy.jsonl"
+    answer = memory("erase", TEXT, "Peanuts", "--yes", "--json", "--report", str(report), "--export", str(copy))
     assert answer.code == 0
     document = answer.json
     assert document["complete"] is True
@@ -48,6 +48,8 @@ def test_all_is_deleted_and_the_report_says_so_without_the_text(memory: Command,
         assert TEXT.lower() not in message.lower()
         assert "peanuts" not in message.lower()
     assert _holding(install) == []
+    assert len(copy.read_text().splitlines()) == 3
+    assert copy.stat().st_mode & 0o777 == 0o600
     assert not _contents(install) & {"Cat named Mio", "Allergic to peanuts"}
     assert len(_contents(install)) == 6
     assert memory("undo", "--yes").code == 0

@@ -108,6 +108,7 @@ REFUSALS: dict[str, tuple[int, str]] = {
     "copy --to in-memory": (1, "in-memory keeps memories only while the program runs"),
     "export /": (1, "is a directory"),
     "export /no/such/folder/x.csv": (3, "cannot be written"),
+    "erase Mio --export {install}/copy.jsonl": (1, "is inside the install"),
     "erase Mio --report {install}/config.toml": (1, "already exists"),
     "list --location /nowhere/brain.db": (3, "/nowhere/brain.db"),
 }

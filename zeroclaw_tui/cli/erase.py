@@ -11,7 +11,7 @@ from zeroclaw_tui.cli.options import DRY_RUN, STDIN, option, path_meant, text_gi
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled, answer, note, place_of
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.memory.errors import DONE, REFUSED, Refused, UsageError
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import counted, one_line
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -41,6 +41,7 @@ _KIND_CELLS = 16
             metavar="TEXT",
             help="The text; - reads it from stdin, because others can see a command line",
         ),
+        option("--export", metavar="FILE", help="Write a copy of the memories that go first, outside the install"),
         option("--report", metavar="FILE", help="Write the report there as well, as JSON"),
         DRY_RUN,
     ],
@@ -56,19 +57,24 @@ async def erase(library: Library, given: argparse.Namespace, now: datetime) -> i
     matcher = TextMatcher(text_given(text, "The text") for text in given.text)
     plans.check_can_change(library, given)
     report_file = None if given.report is None else _new_file(given.report)
-    code = await carry_out(library, given, await plan_erase(library, matcher), report_file)
+    copy = None if given.export is None else path_meant(given.export)
+    code = await carry_out(library, given, await plan_erase(library, matcher), copy, report_file)
     if given.text != [STDIN] and not (given.json or given.dry_run):
         note("zeroclaw: The text may also be in the history of your shell; with - it is read from stdin.")
     return code
 
 
 async def carry_out(
-    library: Library, given: argparse.Namespace, plan: ErasePlan, report_file: Path | None = None
+    library: Library,
+    given: argparse.Namespace,
+    plan: ErasePlan,
+    copy: Path | None = None,
+    report_file: Path | None = None,
 ) -> int:
-    """Show a plan, ask, carry it out, and print the report."""
+    """Show a plan, ask, carry it out, and print the report. The memories are written to `copy` first."""
     import json
 
-    from zeroclaw_tui.curation.traces.erase import erase_texts
+    from zeroclaw_tui.curation.traces.erase import erase_texts, write_copy
     from zeroclaw_tui.files.disk import replace_bytes
 
     if given.dry_run:
@@ -79,6 +85,9 @@ async def carry_out(
         question = f"Type {_ERASING} to do it:"
         if not plans.confirm_typed(question, (_ERASING,), [*_erasure_lines(plan), warning]):
             return REFUSED
+    if copy is not None:
+        count = await write_copy(library, plan, copy)
+        note(f"zeroclaw: A copy of {counted(count)} was written to {one_line(str(copy))}.")
     with plans.Progress("Erasing", len(plan.taken)) as progress:
         report = await erase_texts(library, plan, progress.advance)
     done = {"verb": _ERASING, "dry_run": False, **report.as_json()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, nullcontext
@@ -15,16 +16,18 @@ from typing import Any
 from zeroclaw_tui.backends.cancellation import CancellableTask
 from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.curation.changes import refuse_read_only, remove_leftovers
+from zeroclaw_tui.curation.export import header_for
 from zeroclaw_tui.curation.external import keyword_indexes
+from zeroclaw_tui.curation.formats.jsonl import line_of
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.traces import search
 from zeroclaw_tui.curation.traces.matcher import TextMatcher, without_texts
 from zeroclaw_tui.curation.traces.search import PlacedFile, Scan, TextPlace
 from zeroclaw_tui.files import database as sqlite
-from zeroclaw_tui.files.disk import read_bytes, replace_bytes, retry_if_changed
+from zeroclaw_tui.files.disk import FileChangedError, read_bytes, replace_bytes, retry_if_changed
 from zeroclaw_tui.files.whole_database import check_room, exclusive_connection
 from zeroclaw_tui.memory.change import Change, ProgressCallback, Row, RowVersion
-from zeroclaw_tui.memory.errors import InspectorError, Locked
+from zeroclaw_tui.memory.errors import InspectorError, Locked, Refused
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, first_names
 
@@ -145,6 +148,22 @@ async def plan_erase(library: Library, matcher: TextMatcher, marked: Iterable[st
         places.append(TextPlace("trash", str(trash.file), journaled, can_clean=True))
     scan.places = sorted(places, key=lambda place: place.kind != "store")
     return ErasePlan(matcher, ids, scan, memories, tuple(changes))
+
+
+async def write_copy(library: Library, plan: ErasePlan, path: Path) -> int:
+    """Write the memories of a plan to a new file outside the install, as `zeroclaw memory export` does; gives how many.
+
+    Raises Refused where that file is within the install or exists.
+    """
+    target = await asyncio.to_thread(_outside, library, path)
+    lines = [await header_for(library, vectors=True)]
+    ids = {version.id for version in plan.memories}
+    await library.memory.scan(lambda row: lines.append(line_of(row, vectors=True)) if row.id in ids else None)
+    try:
+        await asyncio.to_thread(replace_bytes, target, None, b"".join(lines))
+    except FileChangedError as error:
+        raise Refused(f"{path} already exists.", hint="Name a new file.") from error
+    return len(lines) - 1
 
 
 async def erase_texts(library: Library, plan: ErasePlan, on_progress: ProgressCallback | None = None) -> EraseReport:
@@ -377,3 +396,12 @@ def _has_text(matcher: TextMatcher, row: Row, only: Sequence[str] | None = None)
         for name, value in row.values.items()
         if name != "embedding" and (only is None or name in only)
     )
+
+
+def _outside(library: Library, path: Path) -> Path:
+    """Where a path leads. Raises Refused where that is within the install."""
+    target, install = Path(os.path.realpath(path)), library.config.install
+    for folder in (install.config_dir, install.own_dir, None if install.layout == "lone" else install.root):
+        if folder is not None and target.is_relative_to(os.path.realpath(folder)):
+            raise Refused(f"{path} is inside the install.", hint="Name a place outside: the copy holds the text.")
+    return target
