@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.small_store import make
-from transfer_world import opened, opened_notes
+from transfer_world import opened
 
 from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
 from zeroclaw_tui.curation.transfer.target import Target
@@ -80,7 +80,7 @@ def test_a_second_import_brings_nothing_in_any_order(target, sources):
 
 async def _all_imported(folder: Path, target: str, sources: list[list[dict[str, str]]]) -> None:
     (folder / "here").mkdir()
-    store = opened_notes(folder / "here") if target == "notes" else opened(make(folder / "here.db", target, []))
+    store = opened(folder / "here", "markdown") if target == "notes" else opened(make(folder / "here.db", target, []))
     came: set[tuple[str, str | None, str]] = set()
     async with store as library:
         has_namespaces = "namespaces" not in library.memory.why_not

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.small_store import blob, change, make
 from support.whole_store import everything, hits
-from transfer_world import EVERYTHING, exported, imported, library_of, opened
+from transfer_world import EVERYTHING, exported, imported, in_memory, opened
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.curation.export import export_file
@@ -69,7 +69,7 @@ def test_any_text_survives_every_format(memories, format, tmp_path_factory):
 
     async def there_and_back():
         entries = [MemoryEntry(str(at), *memory, "2026-01-01T00:00:00+00:00") for at, memory in enumerate(memories)]
-        source, target = library_of(InMemory(entries), folder), library_of(InMemory(), folder)
+        source, target = in_memory(InMemory(entries), folder), in_memory(InMemory(), folder)
         await export_file(source, EVERYTHING, folder / "x", format)
         plan = await plan_import(Target.of(target), folder / "x", format=format)
         await import_memories(Target.of(target), plan, "skip")
