@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Collection, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Collection
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -99,18 +98,6 @@ def world(tmp_path_factory):
         yield World(tmp_path_factory.mktemp("matrix"), postgres, redis, qdrant)
 
 
-@contextmanager
-def _days_in_utc() -> Iterator[None]:
-    before = os.environ.get("TZ")
-    os.environ["TZ"] = "UTC"
-    try:
-        yield
-    finally:
-        os.environ.pop("TZ")
-        if before is not None:
-            os.environ["TZ"] = before
-
-
 def _in_notes(texts: Counter[str]) -> Counter[str]:
     """The same as lines of notes: line breaks are blanks, and there are none around."""
     return Counter(" ".join(text.split("\n")).strip() for text in texts.elements())
@@ -136,19 +123,18 @@ async def _copy_to(targets: Collection[int], number: int, world: World, tmp_path
     config.write_text(config.read_text() + 'embedding_provider = "local"\nembedding_dimensions = 16\n')
     first = f"source{number}_{len(targets)}"
     backend, location, version = world.place(kind, first, 0)
-    with _days_in_utc():
-        async with opened(tmp_path) as library:
-            outcome = await copied(library, backend, location, profile=version)
-            assert (outcome.count, outcome.differs) == (len(ROWS), 0)
-        texts = world.contents(kind, first, 0)
-        assert texts.total() == len(ROWS)
-        async with opened(tmp_path, backend, location) as source:
-            for at in sorted(targets):
-                other = KINDS[at]
-                name = f"target{number}_{len(targets)}_{at}"
-                to, place, profile = world.place(other, name, at + 1)
-                outcome = await copied(source, to, place, profile=profile)
-                assert (outcome.count, outcome.verified, outcome.differs) == (len(ROWS), len(ROWS), 0), other
-                arrived = world.contents(other, name, at + 1)
-                assert arrived == (_in_notes(texts) if other == "markdown" else texts), other
+    async with opened(tmp_path) as library:
+        outcome = await copied(library, backend, location, profile=version)
+        assert (outcome.count, outcome.differs) == (len(ROWS), 0)
+    texts = world.contents(kind, first, 0)
+    assert texts.total() == len(ROWS)
+    async with opened(tmp_path, backend, location) as source:
+        for at in sorted(targets):
+            other = KINDS[at]
+            name = f"target{number}_{len(targets)}_{at}"
+            to, place, profile = world.place(other, name, at + 1)
+            outcome = await copied(source, to, place, profile=profile)
+            assert (outcome.count, outcome.verified, outcome.differs) == (len(ROWS), len(ROWS), 0), other
+            arrived = world.contents(other, name, at + 1)
+            assert arrived == (_in_notes(texts) if other == "markdown" else texts), other
     world.redis.say("FLUSHALL")
