@@ -132,7 +132,7 @@ async def test_vectors_of_a_wrong_length_are_measured_by_config_and_by_the_store
     patient.change("UPDATE memories SET embedding = ? WHERE rowid = 1", [half])
     finding = await patient.finding("vector-lengths")
     assert finding.title == "1 memory has a vector of another length than 3, by the store's own note."
-    assert finding.repair is None, "the configured model would make others again"
+    assert "zeroclaw memory reindex" in finding.by_hand
 
 
 async def test_vectors_are_counted_where_a_provider_is_configured(make_patient):

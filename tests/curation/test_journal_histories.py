@@ -100,8 +100,8 @@ class Model:
     def turn(self, verb: str, number: int, ids: set[str], now: States) -> None:
         """An undo, redo or restore of these memories of an action, as far as the store shows it."""
         action = self.actions[number]
+        self.last_number += 1
         if verb != "redo":
-            self.last_number += 1
             action.turned = self.last_number
         for name in ids:
             before, after = action.changes[name]

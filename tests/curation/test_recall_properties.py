@@ -14,7 +14,7 @@ from support.replaying import FixedEmbedder, KnownEvidence, library_of, parts_of
 from support.small_store import AGENT, blob, change, make
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.curation.recall import GatheredEvidence
+from zeroclaw_tui.curation.recall import GatheredEvidence, gather_evidence
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.scoring.profiles import LANDMARKS, ScoringSettings, Trial
 from zeroclaw_tui.testing.tools import entries_of
@@ -115,3 +115,14 @@ async def _assert_ways(memory: SqliteMemory, evidence: GatheredEvidence, tried: 
         if way.judged is not None and way.judged.stage not in ("like", "recent"):
             parts = (way.fused_score, way.keyword_score)
             assert repr(parts) == repr((way.judged.score, way.judged.keyword_score))
+
+
+async def test_a_row_deleted_in_the_meantime_is_left_out(tmp_path):
+    rows = [{"content": f"rust number{at}", "embedding": blob(at, 1)} for at in range(40)]
+    path = make(tmp_path / "brain.db", "G4", rows)
+    async with opened_memory(SqliteMemory(path)) as memory:
+        evidence = await gather_evidence(library_of(memory), trial("number7 rust", limit=40))
+        change(path, "DELETE FROM memories WHERE key = 'key7'")
+        result = await evidence.replay(trial("number7 rust", limit=40))
+    assert "key7" not in [scored.entry.key for scored in result.results]
+    assert [scored.rank for scored in result.results] == list(range(1, 40))

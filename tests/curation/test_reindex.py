@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
-from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -12,33 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 from support import small_store
-from support.http_endpoints import Answer, serving
+from support.http_endpoints import serving
 from support.installs import make_install
 from support.slept_clock import Clock
-from support.test_embedder import embed
+from support.test_embedder import EmbeddingService, embed
 
 from zeroclaw_tui.curation.reindex import BATCH_SIZE, plan_reindex, reindex
 from zeroclaw_tui.embeddings.endpoint import BACKGROUND, RetryPolicy
 from zeroclaw_tui.memory.errors import Refused
 
 ROWS = 40
-
-
-class Service:
-    """Answers with the test embedder's vectors; `trouble` may answer first, and `asked` keeps the texts."""
-
-    def __init__(self) -> None:
-        self.asked: list[list[str]] = []
-        self.trouble: Callable[[list[str]], Answer | None] = lambda texts: None
-
-    def __call__(self, path: str, headers: Mapping[str, str], asked: Any) -> Answer:
-        texts = asked["input"]
-        self.asked.append(texts)
-        answer = self.trouble(texts)
-        if answer is not None:
-            return answer
-        vectors = [{"index": at, "embedding": embed("dense:8", text).tolist()} for at, text in enumerate(texts)]
-        return 200, json.dumps({"data": vectors[::-1]}).encode()
 
 
 @pytest.fixture
@@ -48,7 +29,7 @@ def clock():
 
 @pytest.fixture
 def service():
-    return Service()
+    return EmbeddingService()
 
 
 @pytest.fixture

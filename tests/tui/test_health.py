@@ -73,7 +73,7 @@ async def test_what_cannot_be_repaired_here_says_what_to_do(tmp_path: Path) -> N
     async with running(healthy(tmp_path, rows).upkeep("health")) as screen:
         await screen.go_to("without a vector")
         await screen.press("enter")
-        screen.says("Once that is done, run `zeroclaw memory reindex`")
+        screen.says("no embeddings configured", "`zeroclaw memory reindex` shows what is sent where")
         await screen.press("q")
         assert screen.app.given == [False]
 

@@ -146,10 +146,9 @@ async def _repair(
 
 
 def _outcome_lines(repaired: RepairOutcome) -> Iterator[Line]:
-    for sentence in repaired.sentences():
-        yield (Styled("✓", GREEN), " ", _clean(sentence))
-    if repaired.backup is not None:
-        yield _clean(repaired.backup_sentence())
+    done, backup = repaired.sentences()
+    yield (Styled("✓", GREEN), " ", _clean(done))
+    yield _clean(backup)
 
 
 def _repair_lines(findings: Sequence[DoctorFinding]) -> Iterator[Line]:

@@ -75,8 +75,7 @@ async def test(library: Library, given: argparse.Namespace, now: datetime) -> in
     if not given.file and not file.exists():
         raise errors.NotFound(
             f"There are no recall tests yet: {one_line(str(file))} does not exist.",
-            hint="`zeroclaw memory help queries` shows how to write them; in the inspector space on a recorded turn"
-            " makes one.",
+            hint="`zeroclaw memory help queries` shows how to write them.",
         )
     tests = await asyncio.to_thread(read_tests, file)
     trial = trial_given(library, given, now)

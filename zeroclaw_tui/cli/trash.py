@@ -195,7 +195,6 @@ def _more_lines(count: int) -> list[Line]:
     options=[
         option("--contains", metavar="TEXT", help="Key or content contains TEXT (case-insensitive)"),
         *PAGE,
-        option("--every-store", action="store_true", help="Include all stores of this config directory"),
     ],
     examples=("trash list --contains tea", "trash list --json"),
 )
@@ -204,9 +203,7 @@ async def trash_list(library: Library, given: argparse.Namespace, now: datetime)
     from dataclasses import asdict
 
     await _recover(library, given)
-    rows, total = await library.trash.listing(
-        given.contains or "", limit=given.limit, offset=given.offset, every_store=given.every_store
-    )
+    rows, total = await library.trash.listing(given.contains or "", limit=given.limit, offset=given.offset)
     usage = await library.trash.usage()
     page = {"total": total, "offset": given.offset, "limit": given.limit, "usage": asdict(usage)}
     found = {**output.place_of(library), **page, "entries": [_row_as_json(row) for row in rows]}
@@ -306,13 +303,12 @@ def _list_lines(rows: Sequence[Version], total: int, given: argparse.Namespace) 
             time_here(row.at),
             row.verb,
             size_shown(row.row.size),
-            one_line(row.store) if given.every_store else "",
             Styled(row.row.entry().key, BOLD),
             row.row.entry().content,
         )
         for row in rows
     ]
-    heads = ("number", "deleted", "by", "size", "store", "key", "memory")
+    heads = ("number", "deleted", "by", "size", "key", "memory")
     left = total - given.offset - len(rows)
     more = [f"{left:,} more; use --offset {given.offset + given.limit}."] if left > 0 else []
     return [*output.table(cells, heads, right=(0, 3), longest=_LONGEST_CELL), *more]

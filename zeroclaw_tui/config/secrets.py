@@ -16,7 +16,6 @@ from typing import Any
 from zeroclaw_tui.files.disk import (
     make_folder,
     read_regular,
-    remove_stale_temp_files,
     rename_exclusive,
     sync_folder,
     translate_os_errors,
@@ -139,7 +138,6 @@ def make_key_file(config_dir: Path, text: str) -> None:
     path = config_dir / KEY_FILE
     with translate_os_errors(path):
         make_folder(config_dir)
-        remove_stale_temp_files(config_dir)
         try:
             with write_temp_file(path, text.encode("ascii")) as temporary:
                 rename_exclusive(temporary, path)

@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import os
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from zeroclaw_tui.backends.base import check_writable
 from zeroclaw_tui.backends.cancellation import cancellable_progress, wait_until_done
-from zeroclaw_tui.backends.factory import has_database, has_notes
 from zeroclaw_tui.backends.lookup import row_with_id
-from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.config.schema import MEMORY_KEYS, fits
 from zeroclaw_tui.curation import external
 from zeroclaw_tui.curation.journal import RunningAction, Turn
 from zeroclaw_tui.curation.journal_records import Action, Verb
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.purge_plan import PurgePlan
-from zeroclaw_tui.files.disk import names_in, remove_stale_temp_files
 from zeroclaw_tui.memory.change import (
     CONFLICTS_LISTED,
     SUPERSEDED_BY,
@@ -43,7 +37,7 @@ from zeroclaw_tui.memory.change import (
 )
 from zeroclaw_tui.memory.errors import EmbeddingFailed, InspectorError, NotFound, Refused
 from zeroclaw_tui.memory.text import counted, cut, one_line
-from zeroclaw_tui.scoring.scanner import ScanMode, category_of, redact, scan, scan_all
+from zeroclaw_tui.scoring.scanner import scan
 
 _KEY_CELLS = 60
 _WORDS_STAY = "Single words of it may stay in the keyword index until SQLite merges the index."
@@ -51,8 +45,6 @@ _NOT_FINISHED = "This is done, but the trash could not be updated; the next chan
 _HYGIENE_RUNS_AGAIN = (
     "ZeroClaw runs the same hygiene when it is due again, unless you change its rules in [memory] of config.toml."
 )
-_SCAN_MODES: Mapping[str, ScanMode] = {"off": "off", "on": "on", "strict": "strict"}
-_WRITTEN_BELOW_ROOT = ("", "state", "memory", "memory/archive", "sessions", "sessions/archive")
 Running = TypeVar("Running", bound=RunningAction)
 
 
@@ -62,26 +54,23 @@ Running = TypeVar("Running", bound=RunningAction)
 async def store_memory(library: Library, draft: Draft, *, replace: bool = False) -> Outcome:
     """Store a new memory, embedded where an embedder is configured.
 
-    A failing embedder costs the vector, not the memory: a note says so, as ZeroClaw >= 0.8.2 does. What ZeroClaw would
-    refuse or blank out is noted. Raises UsageError, Refused (without `replace` also for a key in use), Locked,
-    Unreadable.
+    A failing embedder costs the vector, not the memory: a note says so, as ZeroClaw >= 0.8.2 does. Raises UsageError,
+    Refused (without `replace` also for a key in use), Locked, Unreadable.
     """
     refuse_read_only(library)
     draft = draft.checked()
     if draft.agent is not None:
         await library.check_agents([draft.agent])
-    policy = await asyncio.to_thread(_policy_sentences, library, draft.content, draft.namespace)
     vector, notes = await _embedded(library, draft.content)
     change = Change(None, dataclasses.replace(draft, vector=vector))
     on_conflict: OnConflict = "overwrite" if replace else "refuse"
-    return await _write_one(library, "store", f"stored {_short(draft.key)}", change, on_conflict, (*notes, *policy))
+    return await _write_one(library, "store", f"stored {_short(draft.key)}", change, on_conflict, notes)
 
 
 async def edit_memory(library: Library, id: str, edit: Edit, expected: str) -> Outcome:
     """Change a memory whose row has the fingerprint `expected`. Raises Conflict, NotFound and what a store raises.
 
-    An edit that changes nothing gives a count of 0 and leaves no action. What ZeroClaw would do with the memory as it
-    is then, were it stored again, is noted.
+    An edit that changes nothing gives a count of 0 and leaves no action.
     """
     refuse_read_only(library)
     checked = edit.checked()
@@ -96,12 +85,11 @@ async def edit_memory(library: Library, id: str, edit: Edit, expected: str) -> O
     if not values:
         return Outcome("edit", 0, row=row)
     after = dataclasses.replace(row, values={**row.values, **values}).entry()
-    policy = await asyncio.to_thread(_policy_sentences, library, after.content, after.namespace)
     vector, notes = await _embedded(library, after.content) if "content" in values else (None, ())
     key = _short(row.key)
     summary = f"showed {key} again" if list(values) == [SUPERSEDED_BY] else f"edited {key} ({', '.join(values)})"
     change = Change(row, Edit(values, vector))
-    return await _write_one(library, "edit", summary, change, "refuse", (*notes, *policy))
+    return await _write_one(library, "edit", summary, change, "refuse", notes)
 
 
 async def _write_one(
@@ -237,15 +225,10 @@ async def restore(
 
 
 async def check_restorable(library: Library, numbers: Sequence[int]) -> None:
-    """Raise NotFound for what is not in the trash, and Refused for what was deleted from another store."""
-    trash = library.trash
-    for number in set(numbers).difference(await trash.numbers()):
-        if number in await trash.numbers(every_store=True):
-            raise Refused(
-                f"The memory {number} was deleted from another store.",
-                hint="`zeroclaw memory trash list --every-store` names it. Open that store to restore the memory.",
-            )
-        raise NotFound(f"The trash has no memory {number}.", hint="It was restored, or it was too old for the trash.")
+    """Raise NotFound for what is not in the trash of this store."""
+    for number in set(numbers).difference(await library.trash.numbers()):
+        hint = "It was restored, was too old for the trash, or was deleted from another store: then open that one."
+        raise NotFound(f"The trash of this store has no memory {number}.", hint=hint)
 
 
 async def preview_turn(library: Library, numbers: Sequence[int], on_conflict: OnConflict = "refuse") -> ApplyResult:
@@ -335,7 +318,6 @@ async def _run(
     stop = threading.Event()
 
     async def run() -> Outcome:
-        await asyncio.to_thread(remove_leftovers, library.config)
         await library.trash.recover(library.memory)
         action = await begin()
         try:
@@ -376,61 +358,5 @@ async def _embedded(library: Library, content: str) -> tuple[Vector | None, tupl
     return Vector(numbers.astype("<f4").tobytes(), embedding.provider, embedding.model), notes
 
 
-def _policy_sentences(library: Library, content: str, namespace: str | None) -> tuple[str, ...]:
-    """Say what ZeroClaw would blank out in a memory, or why it would refuse it, but for its quotas. Blocks."""
-    if not library.profile.profile.scans_content:
-        return ()
-    table = library.config.values.get("policy")
-    policy = table if isinstance(table, Mapping) else {}
-    redacted: tuple[str, ...] = ()
-    if _value(policy, "redact_on_write"):
-        categories = map(category_of, _value(policy, "redact_categories"))
-        content, redacted = redact(content, [category for category in categories if category is not None])
-    mode, on_hit = (str(_value(policy, name)).strip().lower() for name in ("threat_scan", "threat_scan_on_hit"))
-    kinds, space = scan_all(content, _SCAN_MODES.get(mode, "off")), namespace or "default"
-    if kinds and on_hit == "reject":
-        return (f"ZeroClaw would refuse this: memory write blocked by content scan: {','.join(kinds)}.",)
-    if space in _value(policy, "read_only_namespaces"):
-        reason = f"memory write denied by policy: namespace '{space}' is read-only"
-        return (f"ZeroClaw would refuse this: {reason}.",)
-    return (f"ZeroClaw would store this with {', '.join(redacted)} blanked out.",) if redacted else ()
-
-
-def _value(policy: Mapping[str, Any], name: str) -> Any:
-    """A setting of the table; its default if it is missing or of another type."""
-    key = MEMORY_KEYS[f"policy.{name}"]
-    value = policy.get(name, key.default)
-    return value if fits(key.kind, value) else key.default
-
-
 def _short(key: str) -> str:
     return cut(one_line(key), _KEY_CELLS)
-
-
-# What killed runs left
-
-
-def remove_leftovers(config: MemoryConfig) -> None:
-    """Remove what killed runs of this program left, where a lock proves that the writer has ended."""
-    with suppress(InspectorError):
-        for folder in {os.path.realpath(folder): folder for folder in _folders(config)}.values():
-            with suppress(OSError):
-                remove_stale_temp_files(folder)
-
-
-def _folders(config: MemoryConfig) -> Iterator[Path]:
-    """The folders in which files of a store are written, whether or not they exist."""
-    install = config.install
-    yield from (install.own_dir, install.own_dir / "backups")
-    if install.config_dir is not None:
-        yield install.config_dir
-    if has_database(config.backend):
-        yield config.database.parent
-    roots = [install.root]
-    if has_notes(config.backend) and config.location is not None:
-        roots.append(Path(config.location))
-    if install.config_dir is not None:
-        agents = install.config_dir / "agents"
-        roots += [agents / name / "workspace" for name in names_in(agents)]
-    for root in roots:
-        yield from (root / name for name in _WRITTEN_BELOW_ROOT)

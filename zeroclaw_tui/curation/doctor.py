@@ -28,7 +28,6 @@ from zeroclaw_tui.files.disk import (
     file_size,
     make_folder,
     names_in,
-    remove_stale_temp_files,
     sync_folder,
     work_folder,
 )
@@ -59,6 +58,7 @@ _LARGE_LOG = 64 * 1024 * 1024
 _MUCH_FREE_BYTES = 1024 * 1024
 _MUCH_FREE_SHARE = 0.25
 _HYDRATED = "ZeroClaw's hydration made this database, and no ZeroClaw version can open it."
+_REINDEX = "`zeroclaw memory reindex` shows what is sent where, and creates them."
 _INDEX_FOLLOWS = "Keyword recall misses memories that the index lacks, and so does the agent."
 
 
@@ -67,28 +67,24 @@ RepairName = Repair | Literal["compact", "fill vectors"]
 _BACKUP_STEP = "Create a backup of the whole database."
 REPAIR_STEPS: Mapping[RepairName, tuple[str, ...]] = {
     "rebuild keyword index": (
-        _BACKUP_STEP,
         "Restore ZeroClaw's index and triggers, and rebuild the index from the memories, in one transaction. If a page "
         "of the index is damaged, no other program may have the database open.",
     ),
     "repair hydrated database": (
-        _BACKUP_STEP,
         "Add what ZeroClaw's own tables have and these lack, and rebuild the keyword index, all in one transaction.",
     ),
     "fold in write-ahead log": (
-        _BACKUP_STEP,
         "Write the log back into the database and truncate it. No other program may have the database open.",
     ),
     "compact": (
-        _BACKUP_STEP,
         "Rewrite the database without its free pages. No other program may have it open.",
         "Rebuild the keyword index, and compare every memory with the backup.",
     ),
     "fill vectors": (
-        _BACKUP_STEP,
         "Create the embeddings with the configured model, in small batches. You can stop and continue at any time.",
     ),
 }
+"""What each repair does after the backup."""
 
 MAX_BACKUPS = 5
 _FOLDER = "backups"
@@ -112,7 +108,7 @@ class DoctorFinding:
 
     @property
     def repair_steps(self) -> tuple[str, ...]:
-        return () if self.repair is None else REPAIR_STEPS[self.repair]
+        return () if self.repair is None else (_BACKUP_STEP, *REPAIR_STEPS[self.repair])
 
     def as_json(self) -> dict[str, Any]:
         names = ("id", "title", "risk", "risk_sentence", "repair", "repair_steps", "by_hand", "target")
@@ -159,13 +155,24 @@ async def examine(config: MemoryConfig, library: Library | None, *, deep: bool =
     A `deep` examination also runs SQLite's and FTS5's integrity checks, on a copy of the database.
     """
     notes: list[str] = []
-    found = await _examine_store(config, library)
-    if deep:
-        found += await _examine_pages(library, notes)
+    pages = await _checked_pages(library, notes) if deep else None
+    found = await _examine_store(config, library, pages)
     return DoctorReport(tuple(sorted(found, key=lambda finding: RISKS.index(finding.risk))), deep, tuple(notes))
 
 
-async def _examine_store(config: MemoryConfig, library: Library | None) -> list[DoctorFinding]:
+async def _checked_pages(library: Library | None, notes: list[str]) -> Pages | None:
+    database = None if library is None else library.memory.upkeep.database
+    if database is None:
+        notes.append("Pages are only checked of a SQLite database that opens.")
+        return None
+    try:
+        return await database.check_pages()
+    except InspectorError as error:
+        notes.append(f"The deep check could not be made: {error.message}")
+    return None
+
+
+async def _examine_store(config: MemoryConfig, library: Library | None, pages: Pages | None) -> list[DoctorFinding]:
     try:
         if library is None:
             await (await open_library(config)).close()
@@ -173,24 +180,11 @@ async def _examine_store(config: MemoryConfig, library: Library | None) -> list[
         path, memory = library.memory.about.path, library.memory
         if path is None:
             return _other_store(memory, await memory.health())
-        database = Database(library, await memory.health(), await asyncio.to_thread(processes_using, path))
+        database = Database(library, await memory.health(), await asyncio.to_thread(processes_using, path), pages)
     except InspectorError as error:
         # A damaged page is noticed only when its rows are read.
         return [await asyncio.to_thread(_not_open, config, error)]
     return [replace(finding, target=str(path)) for finding in check_database(database)]
-
-
-async def _examine_pages(library: Library | None, notes: list[str]) -> list[DoctorFinding]:
-    database = None if library is None else library.memory.upkeep.database
-    if library is None or database is None:
-        notes.append("Pages are only checked of a SQLite database that opens.")
-        return []
-    try:
-        target = str(library.memory.about.path)
-        return [replace(finding, target=target) for finding in check_pages(await database.check_pages())]
-    except InspectorError as error:
-        notes.append(f"The deep check could not be made: {error.message}")
-    return []
 
 
 def _not_open(config: MemoryConfig, error: InspectorError) -> DoctorFinding:
@@ -230,6 +224,8 @@ class Database:
     health: Health
     holders: tuple[str, ...] | None
     """The other programs that have it open; None where the system does not tell."""
+    pages: Pages | None
+    """What a deep check found."""
 
     @property
     def facts(self) -> Mapping[str, Any]:
@@ -272,7 +268,10 @@ def check_database(database: Database) -> Iterator[DoctorFinding]:
         problem = check.look(database)
         if problem:
             finding = DoctorFinding(check.id, problem, check.risk, check.follows, check.repair, check.by_hand)
-            yield _with_fill(database, finding) if check.repair == "fill vectors" else finding
+            if check.repair == "fill vectors" and database.library.embedder is None:
+                reason = database.library.no_embedder_because
+                finding = replace(finding, repair=None, by_hand=f"{reason} {check.by_hand}")
+            yield finding
         elif problem is not None:
             yield fine(check.id, check.fine)
 
@@ -343,39 +342,16 @@ def _vector_model(database: Database) -> str | None:
     return f"The vectors come from another model than the configured one: {'; '.join(other)}." if other else ""
 
 
-def _with_fill(database: Database, finding: DoctorFinding) -> DoctorFinding:
-    """The finding with the repair that creates vectors, or why they cannot be created now."""
-    library = database.library
-    if library.embedder is None:
-        reason = library.no_embedder_because or "No embeddings are configured."
-    elif library.read_only_because is not None:
-        reason = library.read_only_because
-    elif finding.id != "vector-lengths" or library.embedder.dimensions == database.vector_length[0]:
-        return replace(finding, by_hand="`zeroclaw memory reindex` shows what is sent where, and creates them.")
-    else:
-        reason = "The configured model makes vectors of another length: start ZeroClaw, which deletes the old ones."
-    by_hand = f"{reason[:1].upper()}{reason[1:]} Once that is done, run `zeroclaw memory reindex`."
-    return replace(finding, repair=None, by_hand=by_hand)
+def _page_faults(database: Database) -> str | None:
+    if database.pages is None:
+        return None
+    faults = database.pages.faults
+    return f"SQLite finds {counted(len(faults), 'fault')} in the pages of the database: {faults[0]}." if faults else ""
 
 
-def check_pages(pages: Pages) -> Iterator[DoctorFinding]:
-    """The findings of SQLite's and FTS5's integrity checks."""
-    if pages.faults:
-        yield DoctorFinding(
-            "pages",
-            f"SQLite finds {counted(len(pages.faults), 'fault')} in the pages of the database: {pages.faults[0]}.",
-            "serious",
-            "Memories on damaged pages are lost or wrong, and the damage can grow with every write.",
-            by_hand="Stop ZeroClaw, copy the database with its -wal file, and try `sqlite3 COPY .recover`, or restore "
-            "a backup.",
-        )
-    else:
-        yield fine("pages", "Every page of the database is intact.")
-    if pages.index_in_step:
-        yield fine("index-words", "The keyword index contains exactly the words of the memories.")
-    elif pages.index_in_step is not None:
-        title = "The keyword index does not contain the words of the memories."
-        yield DoctorFinding("index-words", title, "serious", _INDEX_FOLLOWS, "rebuild keyword index")
+def _index_words(database: Database) -> str | None:
+    is_in_step = None if database.pages is None else database.pages.index_in_step
+    return {None: None, True: "", False: "The keyword index does not contain the words of the memories."}[is_in_step]
 
 
 CHECKS = (
@@ -416,16 +392,27 @@ CHECKS = (
     ),
     Check(
         "vectors", _vectors, "Every memory has a vector.", "worth knowing",
-        "Vector recall never finds those without.", "fill vectors",
+        "Vector recall never finds those without.", "fill vectors", _REINDEX,
     ),
     Check(
         "vector-lengths", _vector_lengths, "Every vector has the right length.", "serious",
         "ZeroClaw gives a vector of another length than the query's a score of 0, without a warning.", "fill vectors",
+        _REINDEX,
     ),
     Check(
         "vector-model", _vector_model, "The vectors come from the configured model.", "worth knowing",
         "When ZeroClaw next opens the database it deletes all of them.",
         by_hand="Start ZeroClaw once, then run `zeroclaw memory reindex`; or set the model back.",
+    ),
+    Check(
+        "pages", _page_faults, "Every page of the database is intact.", "serious",
+        "Memories on damaged pages are lost or wrong, and the damage can grow with every write.",
+        by_hand="Stop ZeroClaw, copy the database with its -wal file, and try `sqlite3 COPY .recover`, or restore a "
+        "backup.",
+    ),
+    Check(
+        "index-words", _index_words, "The keyword index contains exactly the words of the memories.", "serious",
+        _INDEX_FOLLOWS, "rebuild keyword index",
     ),
 )  # fmt: skip
 
@@ -435,20 +422,16 @@ CHECKS = (
 
 @dataclass(frozen=True, slots=True)
 class RepairOutcome:
-    """What a repair did, in sentences, and the backup of the database before it."""
+    """What a repair did, and the backup of the database before it."""
 
-    done: tuple[str, ...]
-    backup: Path | None
+    done: str
+    backup: Path
 
-    def sentences(self) -> tuple[str, ...]:
-        return tuple(map(one_line, self.done)) or ("Nothing to do.",)
-
-    def backup_sentence(self) -> str:
-        """The path of the backup; "" without one."""
-        return f"The backup is {self.backup}." if self.backup is not None else ""
+    def sentences(self) -> tuple[str, str]:
+        return self.done, f"The backup is {self.backup}."
 
     def as_json(self) -> dict[str, Any]:
-        return {"done": list(self.done), "backup": None if self.backup is None else str(self.backup)}
+        return {"done": [self.done], "backup": str(self.backup)}
 
 
 async def repair_finding(
@@ -473,12 +456,12 @@ async def repair_finding(
     backup = await back_up(config, now)
     await database.repair(repair)
     if repair == "fold in write-ahead log":
-        return RepairOutcome(("The write-ahead log was written into the database.",), backup)
+        return RepairOutcome("The write-ahead log was written into the database.", backup)
     # ZeroClaw's move to 0.8 leaves a log behind, so the repair has to be in the database file. Where another program
     # has the database open, that program folds the log in.
     with suppress(Locked):
         await database.repair("fold in write-ahead log")
-    return RepairOutcome(("The database has ZeroClaw's own tables, index and triggers again.",), backup)
+    return RepairOutcome("The database has ZeroClaw's own tables, index and triggers again.", backup)
 
 
 @dataclass(frozen=True, slots=True)
@@ -522,7 +505,7 @@ async def compact(config: MemoryConfig, now: datetime) -> RepairOutcome:
     backup = await back_up(config, now)
     memories = await require_database(create_memory(config)).compact()
     sizes = f"{size_shown((await plan_compact(config)).size)} now, {size_shown(before)} before"
-    return RepairOutcome((f"The database has {sizes}. Its {counted(memories)} are unchanged.",), backup)
+    return RepairOutcome(f"The database has {sizes}. Its {counted(memories)} are unchanged.", backup)
 
 
 def _require_database_file(config: MemoryConfig) -> None:
@@ -558,7 +541,6 @@ def _write_backup(config: MemoryConfig, now: datetime, task: CancellableTask) ->
     folder = config.install.own_dir / _FOLDER
     try:
         make_folder(folder)
-        remove_stale_temp_files(folder)
         target = folder / f"{config.database.name}.{now.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}{_SUFFIX}"
         with work_folder(target) as temp_folder:
             copy = temp_folder / target.name

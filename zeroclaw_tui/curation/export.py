@@ -14,7 +14,7 @@ from zeroclaw_tui.curation.formats import csv_file, jsonl
 from zeroclaw_tui.curation.formats.notes import EXPORT_TITLE
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer.comparison import KnownVectors, Stopped
-from zeroclaw_tui.files.disk import put_in_place, remove_stale_temp_files, temp_file
+from zeroclaw_tui.files.disk import put_in_place, temp_file
 from zeroclaw_tui.memory.change import ProgressCallback, Row
 from zeroclaw_tui.memory.errors import Refused, Unreadable, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter
@@ -136,7 +136,6 @@ async def export_file(
     """The same into a file, whole or not at all: a new one 0600, one that is replaced with its mode and owner."""
     target = await asyncio.to_thread(_target, library, path, overwrite=overwrite)
     try:
-        await asyncio.to_thread(remove_stale_temp_files, target.parent)
         with temp_file(target) as (temp_path, handle):
             with os.fdopen(handle, "wb", buffering=1 << 20, closefd=False) as out:
                 outcome = await export_memories(library, filter, out, format, vectors=vectors, on_progress=on_progress)

@@ -395,10 +395,12 @@ async def run_hygiene(library: Library, plan: HygienePlan, *, on_progress: Progr
         )
 
     async def work(action: RunningAction, on_progress: ProgressCallback) -> Outcome:
-        run = _Run(library, plan, action, on_progress)
-        await run.do()
+        run = _Run(plan, on_progress)
+        await run.do(library, action)
         if len(run.done) != len(plan.items):
             await action.set_summary(_summary(run.done_plan))
+        if library.config.install.has_workspace:
+            await asyncio.to_thread(run.write_state, library.trash.now())
         changed, missing, notes = map(tuple, (run.changed, run.missing, run.notes))
         return Outcome("hygiene", len(run.done), None, changed, missing, cancelled=run.is_cancelled, notes=notes)
 
@@ -419,93 +421,80 @@ def run_sentences(outcome: Outcome, plan: HygienePlan, undo: str, until: str = "
 class _Run:
     """One run of all items of a plan."""
 
-    library: Library
     plan: HygienePlan
-    action: RunningAction
     on_progress: ProgressCallback
     done: list[HygieneItem] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     is_cancelled: bool = False
-    has_failed: bool = False
 
     @property
     def done_plan(self) -> HygienePlan:
         """The plan with what was done alone."""
         return replace(self.plan, items=tuple(self.done))
 
-    async def do(self) -> None:
-        """Do the items in ZeroClaw's order of stages, then write the state file."""
-        items = self.plan.items
-        rows = {item.version.id: item for item in items if item.version is not None}
+    async def do(self, library: Library, action: RunningAction) -> None:
+        """Remove the rows, then do the files and the entries of the audit log."""
+        rows = {item.version.id: item for item in self.plan.items if item.version is not None}
         if rows:
             removals = (Change(item.version, None) for item in rows.values())
-            self._note_result(
-                rows, await self.library.memory.apply(removals, self.action, on_progress=self.on_progress)
-            )
-        for item in items:
-            if is_file_rule(item.rule) and not self.is_cancelled:
-                await self._do_file(item)
-                self.is_cancelled = not self.on_progress(len(self.done))
-        entries = {item.row.id: item for item in items if item.row is not None}
-        if entries and not self.is_cancelled:
-            deletions = (RowChange(item.row, None) for item in entries.values())
-            try:
-                self._note_result(entries, await external.apply(deletions, self.action))
-            except InspectorError as error:
-                # ZeroClaw too goes on without the audit log.
-                self.notes.append(f"The audit log was left as it is: {one_line(error.message)}")
-        if self.library.config.install.has_workspace:
-            await self._write_state()
+            self._note(rows, await library.memory.apply(removals, action, on_progress=self.on_progress))
+        others: dict[str, HygieneItem] = {}
+        self._note(others, await external.apply(self._external_changes(others), action))
+
+    def _external_changes(self, begun: dict[str, HygieneItem]) -> Iterator[RowChange]:
+        """Yield the changes of the items that are no rows of the store, and add each by the id of its row to `begun`.
+
+        A file that is archived and deleted in the same run is deleted at once. Blocks.
+        """
+        for item in self.plan.items:
+            if item.version is not None:
+                continue
+            self.is_cancelled |= not self.on_progress(len(self.done) + len(begun))
+            if self.is_cancelled:
+                return
+            row = item.row
+            if row is None:
+                try:
+                    row = external.read_file(external.canonical(self.plan.root / item.name))
+                except Refused as error:
+                    self.notes.append(one_line(error.message))
+                    continue
+                if row is None or row.values["mtime_ns"] != item.changed_at:
+                    self._skip(item, is_missing=row is None)
+                    continue
+            begun[row.id] = item
+            if item.effect == "archive":
+                yield from external.move(row, external.canonical(self.plan.root / str(item.target)))
+            else:
+                yield RowChange(row, None)
+
+    def _note(self, items: dict[str, HygieneItem], result: ApplyResult) -> None:
+        """Note what became of items by the ids of their rows; a cancelled removal leaves the last ones."""
+        self.notes += map(one_line, result.notes)
+        for name in (*result.skipped, *result.already):
+            # The new file of a move is no item.
+            if item := items.pop(name, None):
+                self._skip(item, is_missing=name in result.already)
+        self.done += list(items.values())[: result.written]
+        self.is_cancelled |= result.cancelled
 
     def _skip(self, item: HygieneItem, *, is_missing: bool) -> None:
         """Note an item that is no longer what the plan has."""
         (self.missing if is_missing else self.changed).append(item.id)
-        what = "no longer exists" if is_missing else "changed after the plan was made and was left alone"
+        what = "no longer exists" if is_missing else "was left alone: it changed since the plan, or cannot be changed"
         self.notes.append(f"{one_line(item.name)} {what}.")
 
-    def _note_result(self, items: dict[str, HygieneItem], result: ApplyResult) -> None:
-        """Note the outcome of removing rows; a cancelled removal leaves the last ones."""
-        for name in (*result.skipped, *result.already):
-            self._skip(items.pop(name), is_missing=name in result.already)
-        self.done += list(items.values())[: result.written]
-        self.is_cancelled = result.cancelled or not self.on_progress(len(self.done))
-
-    async def _do_file(self, item: HygieneItem) -> None:
-        """Archive or delete a file. One that is archived and deleted in the same run is deleted at once."""
-        path = external.canonical(self.plan.root / item.name)
-        reason = ""
-        try:
-            file = await asyncio.to_thread(external.read_file, path)
-            if file is None or file.values["mtime_ns"] != item.changed_at:
-                self._skip(item, is_missing=file is None)
-                return
-            changes: Sequence[RowChange] = (RowChange(file, None),)
-            if item.effect == "archive":
-                changes = external.move(file, external.canonical(self.plan.root / (item.target or "")))
-            result = await external.apply(changes, self.action)
-            if not result.skipped:
-                self.done.append(item)
-                return
-            reason = next(iter(result.notes), "")
-        except Refused as error:
-            reason = error.message
-        if reason:
-            self.notes.append(f"{one_line(item.name)} was left: {one_line(reason)}")
-            self.has_failed = True
-        else:
-            self._skip(item, is_missing=False)
-
-    async def _write_state(self) -> None:
-        """Write the state file, unless hygiene must stay due for ZeroClaw."""
-        if self.is_cancelled or self.has_failed or self.changed or not self.plan.is_whole:
+    def write_state(self, now: datetime) -> None:
+        """Write the state file, unless hygiene must stay due for ZeroClaw. Blocks."""
+        if len(self.done) + len(self.missing) < len(self.plan.items) or not self.plan.is_whole:
             self.notes.append(f"{STATE_FILE} was not written, so that the agent's own hygiene does the rest.")
             return
-        data = state_bytes(self.plan.rules.version, self.library.trash.now(), self.done_plan.report())
+        data = state_bytes(self.plan.rules.version, now, self.done_plan.report())
         file = state_file(self.plan.root)
         try:
-            await asyncio.to_thread(retry_if_changed, lambda: replace_bytes(file, read_bytes(file), data), file)
+            retry_if_changed(lambda: replace_bytes(file, read_bytes(file), data), file)
         except InspectorError as error:
             self.notes.append(f"{STATE_FILE} was not written: {one_line(error.message)}")
 

@@ -19,39 +19,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from zeroclaw_tui.backends.lookup import rows_by_id
+from zeroclaw_tui.curation import journal_records as records
 from zeroclaw_tui.curation.external import current_states
 from zeroclaw_tui.curation.journal_file import Answer, JournalFile
-from zeroclaw_tui.curation.journal_records import (
-    EXTERNAL,
-    LISTED,
-    OF_STORE,
-    TRASH_BYTES,
-    TRASH_DAYS,
-    TURNS,
-    Action,
-    Verb,
-    Version,
-    bindable,
-    contents_of,
-    delete_changes,
-    delete_empty_actions,
-    delete_old,
-    end_action,
-    find_actions,
-    find_versions,
-    forget,
-    ids_move,
-    insert_changes,
-    numbers,
-    numbers_in_trash,
-    text_of,
-    versions_where,
-    wipe,
-)
+from zeroclaw_tui.curation.journal_records import EXTERNAL, LISTED, OF_STORE, TURNS, Action, Verb, Version
 from zeroclaw_tui.files.database import transaction
 from zeroclaw_tui.memory.change import (
-    AGENTS,
-    EMBEDDING_CACHE,
     FILE,
     MEMORIES,
     NOTES_FILE,
@@ -111,7 +84,9 @@ class Trash:
 
     async def turn(self, verb: Verb, numbers: Sequence[int]) -> Turn:
         """Begin an undo, redo or restore of these changes. Raises Locked."""
-        return await self._begun(lambda descriptor: Turn(self._file, descriptor, verb, numbers))
+        turn = await self._begun(lambda descriptor: Turn(self._file, descriptor, verb, numbers))
+        self._begun_here.add(turn.turned)
+        return turn
 
     async def _begun(self, make: Callable[[int], Running]) -> Running:
         descriptor = await self._file.lock()
@@ -128,11 +103,12 @@ class Trash:
         return action in self._begun_here
 
     async def recover(self, memory: Memory) -> None:
-        """Complete what was cut off: changes that were recorded but not made are deleted, and each change of a turn is
-        done or undone as the store shows it. Does nothing while an action is under way."""
+        """Complete what was cut off: changes that were recorded but not made, as the store shows it, are deleted.
+
+        Does nothing while an action is under way.
+        """
         begun = "SELECT number FROM actions WHERE is_done = 0 AND store = ?"
-        turning = f"SELECT number FROM changes WHERE turning > 0 AND {OF_STORE} ORDER BY number"
-        if not (await self._numbers(begun, self.store) or await self._numbers(turning, self.store)):
+        if not await self._numbers(begun, self.store):
             return
         descriptor = await asyncio.to_thread(self._file.try_lock)
         if descriptor is None:
@@ -140,16 +116,11 @@ class Trash:
         try:
             recorded = "SELECT number FROM changes WHERE action = ? ORDER BY number"
             for action in await self._numbers(begun, self.store):
-                done = await self._find_done(recorded, action, memory)
+                done = await _find_done(await self.versions(await self._numbers(recorded, action)), memory)
                 undone = [number for number, is_done in done.items() if not is_done]
-                await self._file.write(partial(_complete_action, action=action, undone=undone))
-            done = await self._find_done(turning, self.store, memory)
-            await self._file.write(partial(_complete_turns, store=self.store, done=done))
+                await self._file.write(partial(records.end_action, action=action, undone=undone))
         finally:
             os.close(descriptor)
-
-    async def _find_done(self, query: str, value: int | str, memory: Memory) -> dict[int, bool]:
-        return await _find_done(await self.versions(await self._numbers(query, value)), memory)
 
     # Actions
 
@@ -179,7 +150,7 @@ class Trash:
         raise NotFound(f"The trash has no change {number}.", hint="It may have been too old for the trash.")
 
     async def _actions(self, condition: str, *values: Any) -> list[Action]:
-        return await self._listed(lambda connection: find_actions(connection, condition, *values))
+        return await self._listed(lambda connection: records.find_actions(connection, condition, *values))
 
     # Changes
 
@@ -201,8 +172,10 @@ class Trash:
                 return
             tables = f"table_name {'' if outside else 'NOT'} IN {(FILE, OTHER_ROW)}"
             query = f"SELECT number FROM changes WHERE number IN {LISTED} AND {'1' if outside is None else tables}"
-            chosen = set(numbers(connection, query, json.dumps(list(wanted))))
-            for version in find_versions(connection, self._codec, (number for number in wanted if number in chosen)):
+            chosen = set(records.numbers(connection, query, json.dumps(list(wanted))))
+            for version in records.find_versions(
+                connection, self._codec, (number for number in wanted if number in chosen)
+            ):
                 if not version.is_undone:
                     yield version.change
                 elif not version.after_state:
@@ -210,7 +183,7 @@ class Trash:
 
     async def versions(self, wanted: Sequence[int]) -> list[Version]:
         """Return the changes of these numbers, in their order, without those that do not exist."""
-        return await self._listed(lambda connection: find_versions(connection, self._codec, wanted))
+        return await self._listed(lambda connection: records.find_versions(connection, self._codec, wanted))
 
     async def history(self, id: str) -> list[Version]:
         """Return the changes of the memory of this id, the newest first.
@@ -219,39 +192,39 @@ class Trash:
         """
         condition = "c.id = ? AND c.table_name = ? AND a.store = ?"
         found = await self._listed(
-            lambda connection: versions_where(connection, self._codec, condition, bindable(id), MEMORIES, self.store)
+            lambda connection: records.versions_where(
+                connection, self._codec, condition, records.bindable(id), MEMORIES, self.store
+            )
         )
-        if not ids_move(self.store):
+        if not records.ids_move(self.store):
             return found
-        return [version for version in found if contents_of(version.rows) & contents_of(found[0].rows)]
+        return [version for version in found if records.contents_of(version.rows) & records.contents_of(found[0].rows)]
 
     async def _numbers(self, query: str, *values: Any) -> list[int]:
-        return await self._listed(lambda connection: numbers(connection, query, *values))
+        return await self._listed(lambda connection: records.numbers(connection, query, *values))
 
     async def _listed(self, find: Callable[[sqlite3.Connection], Iterable[Answer]]) -> list[Answer]:
         return await self._file.read(lambda connection: list(find(connection))) or []
 
     # The trash
 
-    async def listing(
-        self, contains: str = "", *, limit: int = 200, offset: int = 0, every_store: bool = False
-    ) -> tuple[list[Version], int]:
+    async def listing(self, contains: str = "", *, limit: int = 200, offset: int = 0) -> tuple[list[Version], int]:
         """Return deleted memories, the newest deletion first, and how many there are in all.
 
         `contains` is looked for in key and content, ignoring case.
         """
-        found = await self.numbers(contains, every_store=every_store)
+        found = await self.numbers(contains)
         return await self.versions(found[offset : offset + limit]), len(found)
 
-    async def numbers(self, contains: str = "", *, every_store: bool = False) -> list[int]:
+    async def numbers(self, contains: str = "") -> list[int]:
         """Return the numbers of all that `listing` returns."""
         needle = contains.casefold()
 
         def find(connection: sqlite3.Connection) -> list[int]:
-            found = numbers_in_trash(connection, None if every_store else self.store)
+            found = records.numbers_in_trash(connection, self.store)
             if not contains:
                 return found
-            versions = find_versions(connection, self._codec, found)
+            versions = records.find_versions(connection, self._codec, found)
             return [
                 version.number
                 for version in versions
@@ -265,10 +238,10 @@ class Trash:
 
         def read(connection: sqlite3.Connection) -> tuple[int, str | None]:
             oldest = connection.execute("SELECT at FROM actions ORDER BY moment LIMIT 1").fetchone()
-            return len(numbers_in_trash(connection, None)), None if oldest is None else oldest[0]
+            return len(records.numbers_in_trash(connection, None)), None if oldest is None else oldest[0]
 
         rows, oldest = await self._file.read(read) or (0, None)
-        return TrashUsage(rows, self._file.size(), TRASH_DAYS, TRASH_BYTES, oldest)
+        return TrashUsage(rows, self._file.size(), records.TRASH_DAYS, records.TRASH_BYTES, oldest)
 
     # Deleting permanently
 
@@ -281,9 +254,9 @@ class Trash:
             return 0
 
         def delete(connection: sqlite3.Connection) -> int:
-            found = numbers_in_trash(connection, self.store)
+            found = records.numbers_in_trash(connection, self.store)
             connection.execute(f"DELETE FROM changes WHERE {OF_STORE}", (self.store,))
-            delete_empty_actions(connection)
+            records.delete_empty_actions(connection)
             return len(found)
 
         return await self._file.erase(delete)
@@ -299,10 +272,10 @@ class Trash:
 
         def delete(connection: sqlite3.Connection) -> None:
             found, named = self._texts(connection, contains, names)
-            delete_changes(connection, list(found))
+            records.delete_changes(connection, list(found))
             summary = "verb || ' (its words were erased)'"
             connection.execute(f"UPDATE actions SET summary = {summary} WHERE number IN {LISTED}", (json.dumps(named),))
-            delete_empty_actions(connection)
+            records.delete_empty_actions(connection)
 
         if self.file.exists():
             await self._file.erase(delete)
@@ -313,12 +286,12 @@ class Trash:
         """Return the changes with such a row, each with the action of this store that it is a part of and that is not
         undone, and the actions with such a summary."""
         found: dict[int, int | None] = {}
-        for version in versions_where(connection, self._codec, "1"):
+        for version in records.versions_where(connection, self._codec, "1"):
             if any(map(contains, version.rows)):
                 is_open = version.store == self.store and not version.is_undone
                 found[version.number] = version.action if is_open else None
         summaries = connection.execute("SELECT number, summary FROM actions").fetchall()
-        return found, [number for number, summary in summaries if names(text_of(summary))]
+        return found, [number for number, summary in summaries if names(records.text_of(summary))]
 
 
 def store_name(backend: str, location: str, config_dir: Path | None = None) -> str:
@@ -331,18 +304,6 @@ def store_name(backend: str, location: str, config_dir: Path | None = None) -> s
         if config_dir is not None and Path(location).is_relative_to(home := os.path.realpath(config_dir)):
             location = os.path.relpath(location, home)
     return f"{backend}:{location}".encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def _complete_action(connection: sqlite3.Connection, action: int, undone: Sequence[int]) -> None:
-    delete_changes(connection, undone)
-    end_action(connection, action)
-    delete_empty_actions(connection)
-
-
-def _complete_turns(connection: sqlite3.Connection, store: str, done: dict[int, bool]) -> None:
-    bits = [(not is_done, number) for number, is_done in done.items()]
-    connection.executemany("UPDATE changes SET undone = ? WHERE number = ?", bits)
-    connection.execute(f"UPDATE changes SET turning = 0 WHERE turning > 0 AND {OF_STORE}", (store,))
 
 
 # Actions under way
@@ -373,29 +334,26 @@ class RunningAction(Journal):
         """Insert the action and return its number."""
         now = self._file.now()
         query = "INSERT INTO actions (store, verb, at, moment, summary) VALUES (?, ?, ?, ?, ?)"
-        values = (self._file.store, self._verb, now.isoformat(), now.timestamp(), bindable(summary))
+        values = (self._file.store, self._verb, now.isoformat(), now.timestamp(), records.bindable(summary))
         return connection.execute(query, values).lastrowid or 0
 
     def record(self, changes: Sequence[RowChange]) -> None:
         """Save what a store is about to change; one durable transaction."""
         with self._transaction() as connection:
-            self._record(connection, changes)
+            self._recorded = [*records.insert_changes(connection, self._file.codec, self.number, changes)]
         self._has_begun |= bool(changes)
-
-    def _record(self, connection: sqlite3.Connection, changes: Sequence[RowChange]) -> None:
-        self._recorded = [*insert_changes(connection, self._file.codec, self.number, changes)]
 
     def withdraw(self) -> None:
         """Delete what the last `record` saved."""
         with self._transaction() as connection:
-            delete_changes(connection, self._recorded)
+            records.delete_changes(connection, self._recorded)
 
     async def set_summary(self, summary: str) -> None:
         """Change its summary."""
 
         def write() -> None:
             with self._transaction() as connection:
-                values = (bindable(summary), self.number)
+                values = (records.bindable(summary), self.number)
                 connection.execute("UPDATE actions SET summary = ? WHERE number = ?", values)
 
         await asyncio.to_thread(write)
@@ -408,7 +366,6 @@ class RunningAction(Journal):
                 with self._guard, self._file.explained("written further"):
                     with transaction(self._connection):
                         self._end(self._connection)
-                        delete_empty_actions(self._connection)
                     return self._ended(self._connection)
             finally:
                 self._release()
@@ -428,12 +385,12 @@ class RunningAction(Journal):
             os.close(self._descriptor)
 
     def _end(self, connection: sqlite3.Connection) -> None:
-        end_action(connection, self.number)
+        records.end_action(connection, self.number)
 
     def _ended(self, connection: sqlite3.Connection) -> Action | None:
-        found = find_actions(connection, "a.number = ?", self.number)
+        found = records.find_actions(connection, "a.number = ?", self.number)
         if found:
-            delete_old(connection, self._file.now())
+            records.delete_old(connection, self._file.now())
             self._file.delete_old_backup()
         return next(iter(found), None)
 
@@ -457,8 +414,11 @@ class RunningAction(Journal):
 class PermanentDeletion(RunningAction):
     """Deletes memories permanently: in place of a record of them, their earlier changes leave the trash."""
 
-    def _record(self, connection: sqlite3.Connection, changes: Sequence[RowChange]) -> None:
-        forget(connection, self._file.codec, self._file.store, [change.row for change in changes])
+    def record(self, changes: Sequence[RowChange]) -> None:
+        """Delete what the trash has of these memories."""
+        with self._transaction() as connection:
+            records.forget(connection, self._file.codec, self._file.store, [change.row for change in changes])
+        self._has_begun |= bool(changes)
 
     def withdraw(self) -> None:
         """Earlier changes stay deleted."""
@@ -469,81 +429,38 @@ class PermanentDeletion(RunningAction):
         return sentence if self._has_begun else ""
 
     def _ended(self, connection: sqlite3.Connection) -> Action | None:
-        wipe(connection)
+        records.wipe(connection)
         return None
 
 
 class Turn(RunningAction):
-    """An undo, redo or restore of journaled changes.
+    """An undo, redo or restore of journaled changes, which are turned as it ends.
 
-    The bits of its changes are set before each batch is written; after a kill `Trash.recover` sets them by what the
-    store shows. Rows that were replaced become an action of their own.
+    Until then it has a change for each that it turns, as every action has, so that a killed one is completed in the
+    same way.
     """
 
     ending = "Run it again to continue."
 
     def __init__(self, file: JournalFile, descriptor: int, verb: Verb, numbers: Sequence[int]) -> None:
         self._numbers, self._undone = json.dumps(numbers), verb != "redo"
-        self._replaced: int | None = None
-        self._turned: list[int] = []
         self.is_cancelled = False
         super().__init__(file, descriptor, verb, "")
 
     def _begin(self, connection: sqlite3.Connection, summary: str) -> int:
+        changed = f"SELECT action FROM changes WHERE number IN {LISTED}"
+        self.turned = connection.execute(f"SELECT max(action) FROM ({changed})", (self._numbers,)).fetchone()[0] or 0
+        number = super()._begin(connection, f"replaced by {self._verb} of change {self.turned}")
         if self._undone:
-            # The next number, so that what is done later has a higher one.
-            connection.execute("UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'actions'")
-            place = "(SELECT seq FROM sqlite_sequence WHERE name = 'actions')"
-            actions = f"number IN (SELECT action FROM changes WHERE number IN {LISTED})"
-            connection.execute(f"UPDATE actions SET turned = {place} WHERE {actions}", (self._numbers,))
-        query = f"SELECT max(action) FROM changes WHERE number IN {LISTED}"
-        return connection.execute(query, (self._numbers,)).fetchone()[0] or 0
-
-    def _record(self, connection: sqlite3.Connection, changes: Sequence[RowChange]) -> None:
-        """Set the bits of the changes that are turned, and save rows that are replaced."""
-        self._recorded, self._turned = [], []
-        for change in changes:
-            if change.reverses is not None:
-                self._turn(connection, change, change.reverses)
-            if change.reverses is None or change.replaces:
-                self._recorded += self._save(connection, change)
-
-    def withdraw(self) -> None:
-        """Delete what the last `record` saved, and put the bits back."""
-        with self._transaction() as connection:
-            delete_changes(connection, self._recorded)
-            query = f"UPDATE changes SET turning = 0, undone = ? WHERE number IN {LISTED}"
-            connection.execute(query, (not self._undone, json.dumps(self._turned)))
-
-    def _turn(self, connection: sqlite3.Connection, change: RowChange, number: int) -> None:
-        """Set the bit of a change, and save both rows as they are now: a row may come back under another key, and of a
-        new row the journal had the key alone. What replaces a row stays as it was recorded."""
-        self._turned.append(number)
-        connection.execute("UPDATE changes SET turning = 1, undone = ? WHERE number = ?", (self._undone, number))
-        if not change.replaces or change.row.table == NOTES_FILE:
-            rows = (change.after, change.before) if self._undone else (change.before, change.after)
-            connection.execute(
-                "UPDATE changes SET after_state = NULL, before = ?, after = ? WHERE number = ?",
-                (*map(self._file.codec.pack, rows), number),
-            )
-
-    def _save(self, connection: sqlite3.Connection, change: RowChange) -> Iterable[int]:
-        codec = self._file.codec
-        if change.row.table in (AGENTS, EMBEDDING_CACHE, NOTES_FILE):
-            # It comes along with a memory: a part of what is turned.
-            turned = RowChange(change.after, change.before) if self._undone else change
-            return insert_changes(connection, codec, self.number, [turned], undone=self._undone)
-        if self._replaced is None:
-            self._replaced = super()._begin(connection, f"replaced by {self._verb} of change {self.number}")
-        return insert_changes(connection, codec, self._replaced, [change])
+            connection.execute(f"UPDATE actions SET turned = ? WHERE number IN ({changed})", (number, self._numbers))
+        return number
 
     def _end(self, connection: sqlite3.Connection) -> None:
         if not self.is_cancelled:
             # Rows that were as wanted before count as turned too; they would be tried again forever.
             query = f"UPDATE changes SET undone = ? WHERE number IN {LISTED}"
             connection.execute(query, (self._undone, self._numbers))
-        connection.execute(f"UPDATE changes SET turning = 0 WHERE number IN {LISTED}", (self._numbers,))
-        connection.execute("UPDATE actions SET is_done = 1 WHERE number = ?", (self._replaced,))
+        super()._end(connection)
 
     def _ended(self, connection: sqlite3.Connection) -> Action | None:
         # A turn deletes nothing: what it undid may be wanted again.

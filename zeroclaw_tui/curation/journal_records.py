@@ -17,31 +17,44 @@ from pathlib import Path
 from typing import Any, Literal
 
 from zeroclaw_tui.files.database import transaction
-from zeroclaw_tui.memory.change import FILE, MEMORIES, NOTES_FILE, OTHER_ROW, Row, RowChange, Value
+from zeroclaw_tui.memory.change import (
+    AGENTS,
+    EMBEDDING_CACHE,
+    FILE,
+    MEMORIES,
+    NOTES_FILE,
+    OTHER_ROW,
+    Row,
+    RowChange,
+    Value,
+)
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import is_unicode, one_line
 
-VERSION = 4
+VERSION = 5
 """The version of the tables, in the file's user_version."""
 SCHEMA = (
     # `turned` is the place of the last undo in the order of the actions' numbers.
     """CREATE TABLE actions (
       number INTEGER PRIMARY KEY AUTOINCREMENT, store TEXT NOT NULL, verb TEXT NOT NULL, at TEXT NOT NULL,
       moment REAL NOT NULL, summary TEXT NOT NULL, is_done INTEGER NOT NULL DEFAULT 0, turned INTEGER)""",
-    # `turning`: an undo or redo under way has set the bit of this change. `after_state` is the fingerprint of
-    # a new row of which only id and key are stored. `is_counted` is 0 for what only comes along. `size` is unused.
+    # `after_state` is the fingerprint of a new row of which only id and key are stored. `is_counted` is 0 for what only
+    # comes along. `reverses` is the change that a change of an unfinished undo or redo turns, else 0; `replaces` says
+    # that the row had become another one.
     """CREATE TABLE changes (
       number INTEGER PRIMARY KEY AUTOINCREMENT, action INTEGER NOT NULL REFERENCES actions(number),
       table_name TEXT NOT NULL, id NOT NULL, is_counted INTEGER NOT NULL, undone INTEGER NOT NULL DEFAULT 0,
-      turning INTEGER NOT NULL DEFAULT 0, size INTEGER NOT NULL, after_state TEXT, before TEXT, after TEXT)""",
+      reverses INTEGER NOT NULL DEFAULT 0, replaces INTEGER NOT NULL DEFAULT 0, after_state TEXT, before TEXT,
+      after TEXT)""",
     "CREATE INDEX actions_of_store ON actions(store, number)",
-    "CREATE INDEX changes_of_action ON changes(action, is_counted, undone, size)",
+    "CREATE INDEX changes_of_action ON changes(action, is_counted, undone)",
     "CREATE INDEX changes_of_id ON changes(id)",
     "CREATE INDEX changes_in_trash ON changes(action) WHERE before IS NOT NULL AND after IS NULL AND undone = 0",
 )
 INSERT_CHANGE = (
-    "INSERT INTO changes (number, action, table_name, id, is_counted, undone, size, after_state, before, after)"
-    " VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?, ?)"
+    "INSERT INTO changes"
+    " (number, action, table_name, id, is_counted, undone, reverses, replaces, after_state, before, after)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 EXTERNAL = (FILE, NOTES_FILE, OTHER_ROW)
 """The tables whose rows are files, or rows of other databases; their ids begin with a path."""
@@ -59,7 +72,7 @@ Verb = Literal[
     "import", "merge", "recategorise", "copy",
 ]  # fmt: skip
 """What a person did. "clean" removes copies of a text elsewhere; "recategorise" is in the trash of versions up to
-0.2.0. An action of "undo", "redo" or "restore" has the rows that it replaced."""
+0.2.0. An action of "undo", "redo" or "restore" has the rows that it replaced, and until it ends those that it turns."""
 TURNS: tuple[Verb, ...] = ("undo", "redo", "restore")
 LISTED = "(SELECT value FROM json_each(?))"
 """Numbers that are given as one list in JSON."""
@@ -115,24 +128,28 @@ class RowCodec:
         return data if kind == _BYTES else data.decode("utf-8", "surrogatepass")
 
 
-def insert_changes(
-    connection: sqlite3.Connection, codec: RowCodec, action: int, changes: Sequence[RowChange], *, undone: bool = False
-) -> range:
+def insert_changes(connection: sqlite3.Connection, codec: RowCodec, action: int, changes: Sequence[RowChange]) -> range:
     """Store changes in a transaction that is open, and return their numbers."""
-    connection.executemany(INSERT_CHANGE, [(None, *columns_of_change(codec, action, one, undone)) for one in changes])
+    connection.executemany(INSERT_CHANGE, [(None, *columns_of_change(codec, action, one)) for one in changes])
     last = connection.execute("SELECT last_insert_rowid()").fetchone()[0]
     return range(last - len(changes) + 1, last + 1)
 
 
-def columns_of_change(codec: RowCodec, action: int, change: RowChange, undone: bool) -> tuple[Any, ...]:
-    """Return the columns of a change, without its number. Of a row with an `after_state` only id and key are stored."""
-    row, before, after = change.row, change.before, change.after
-    if change.after_state is not None and after is not None:
+def columns_of_change(codec: RowCodec, action: int, change: RowChange, *, undone: bool = False) -> tuple[Any, ...]:
+    """Return the columns of a change, without its number.
+
+    Of a row with an `after_state` only id and key are stored, unless the change reverses another one.
+    """
+    row, before, after, state = change.row, change.before, change.after, change.after_state
+    if change.reverses is not None:
+        state = None
+    elif state is not None and after is not None:
         after = Row(after.id, {"key": after.values.get("key")}, after.handle, after.agent)
     # The new file of a move is one half of it.
     is_counted = row.table in _COUNTED and not any(one and "moved_from" in one.values for one in (before, after))
+    turns = change.reverses or 0, change.replaces
     packed = codec.pack(before), codec.pack(after)
-    return action, row.table, codec.name(row), is_counted, undone, change.after_state, *packed
+    return action, row.table, codec.name(row), is_counted, undone, *turns, state, *packed
 
 
 def bindable(text: str) -> str | bytes:
@@ -268,11 +285,42 @@ def delete_changes(connection: sqlite3.Connection, wanted: Sequence[int]) -> Non
     connection.execute(f"DELETE FROM changes WHERE number IN {LISTED}", (json.dumps(wanted),))
 
 
-def end_action(connection: sqlite3.Connection, action: int) -> None:
-    """Mark an action as done. What only comes along with other changes counts where there are no others."""
+def end_action(connection: sqlite3.Connection, action: int, undone: Sequence[int] = ()) -> None:
+    """Mark an action as done, without its changes that were not made, `undone`; one without any changes is deleted.
+
+    What only comes along with other changes counts where there are no others.
+    """
+    delete_changes(connection, undone)
+    for (verb,) in connection.execute("SELECT verb FROM actions WHERE number = ?", (action,)).fetchall():
+        if verb in TURNS:
+            _end_turn(connection, action, undone=verb != "redo")
     connection.execute("UPDATE actions SET is_done = 1 WHERE number = ?", (action,))
     others = "SELECT 1 FROM changes WHERE action = ?1 AND is_counted"
     connection.execute(f"UPDATE changes SET is_counted = 1 WHERE action = ?1 AND NOT EXISTS ({others})", (action,))
+    delete_empty_actions(connection)
+
+
+def _end_turn(connection: sqlite3.Connection, action: int, *, undone: bool) -> None:
+    """Set the bits of the changes that an undo, redo or restore turned, and store both rows as they are now.
+
+    A row may come back under another key, and of a new row the journal had the key alone. What came along with a
+    memory becomes a part of the action that was turned; rows that were replaced stay as changes of this action.
+    """
+    turned = "number IN (SELECT reverses FROM changes WHERE action = ?)"
+    (of_action,) = connection.execute(f"SELECT max(action) FROM changes WHERE {turned}", (action,)).fetchone()
+    query = "SELECT number, reverses, replaces, table_name, before, after FROM changes WHERE action = ? ORDER BY number"
+    for number, reverses, replaces, table, *rows in connection.execute(query, (action,)).fetchall():
+        both = (undone, *(reversed(rows) if undone else rows))
+        set_both = "UPDATE changes SET undone = ?, before = ?, after = ?"
+        if replaces and table != NOTES_FILE:
+            connection.execute("UPDATE changes SET undone = ? WHERE number = ?", (undone, reverses))
+        elif reverses:
+            connection.execute(f"{set_both}, after_state = NULL WHERE number = ?", (*both, reverses))
+        if table in (AGENTS, EMBEDDING_CACHE, NOTES_FILE) and (replaces or not reverses):
+            connection.execute(f"{set_both}, action = ? WHERE number = ?", (*both, of_action or action, number))
+        elif reverses and not replaces:
+            delete_changes(connection, [number])
+    connection.execute("UPDATE changes SET reverses = 0, replaces = 0 WHERE reverses")
 
 
 def delete_empty_actions(connection: sqlite3.Connection) -> None:

@@ -6,19 +6,22 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
+from zeroclaw_tui.config.schema import MEMORY_KEYS
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.recall import RecallRequest, Rule
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.injection import RECALL_LIMIT
-from zeroclaw_tui.scoring.profiles import LANDMARKS, RerankStrategy, SearchMode, Trial, parse_version, profile_for
+from zeroclaw_tui.scoring.profiles import LANDMARKS, Trial, parse_version, profile_for
 from zeroclaw_tui.scoring.what_if import Subject
 
 _MOST_RECALLED = 100
 """How many memories a trial recalls at most; ZeroClaw recalls 5 for a message."""
 RULES: dict[Rule, str] = {"cli": "CLI", "channel": "channels", "cron": "cron", "library": "embedded"}
 _DECIMALS = 6
+_LARGEST = 1_000_000
+"""The largest number that a setting without an upper bound may have."""
 
 
 class Tried(NamedTuple):
@@ -54,9 +57,6 @@ class Range(NamedTuple):
     least: float
     most: float
     is_whole: bool = False
-
-
-_SCORE, _SHARE = Range(0.05, 0.0, 1_000_000.0), Range(0.05, 0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,22 +150,29 @@ def _session_choices(tried: Tried, sessions: Sequence[str]) -> Sequence[str | No
     return [None, *dict.fromkeys([*(one for one in own if one and one not in sessions), *sessions])]
 
 
-def _one_of(words: object) -> Callable[[Tried, Sequence[str]], Sequence[Any]]:
-    return lambda tried, sessions: get_args(words)
+def _of_config(name: str, path: str, key: str, subject: Subject = "rerank") -> Setting:
+    """A setting that config.toml has: its range, its words and its help are those of the table of settings."""
+    known = MEMORY_KEYS[key]
+    choices = (False, True) if known.kind == "switch" else known.choices
+    is_whole, (least, most) = known.kind == "count", known.bounds(None)
+    numbers = Range(1 if is_whole else 0.05, max(0, least), min(most, _LARGEST), is_whole)
+    return Setting(
+        name,
+        path,
+        known.about,
+        None if choices else numbers,
+        key,
+        subject,
+        choices=lambda tried, sessions: choices,
+        shown=lambda value: {True: "on", False: "off"}.get(value, str(value)),
+    )
 
 
 SETTINGS: tuple[Setting, ...] = (
-    Setting("vector weight", "settings.vector_weight",
-            "Weight of the vector score (similar meaning) in the final score.", _SCORE,
-            key="vector_weight", subject="weights"),
-    Setting("keyword weight", "settings.keyword_weight",
-            "Weight of the keyword score (same words) in the final score.", _SCORE,
-            key="keyword_weight", subject="weights"),
-    Setting("threshold", "settings.threshold", "The final score a memory must reach to be injected.", _SCORE,
-            key="min_relevance_score", subject="threshold"),
-    Setting("search mode", "settings.search_mode",
-            "Keywords and vectors (hybrid), keywords only (bm25), or vectors only (embedding).",
-            choices=_one_of(SearchMode), key="search_mode", subject="mode"),
+    _of_config("vector weight", "settings.vector_weight", "vector_weight", "weights"),
+    _of_config("keyword weight", "settings.keyword_weight", "keyword_weight", "weights"),
+    _of_config("threshold", "settings.threshold", "min_relevance_score", "threshold"),
+    _of_config("search mode", "settings.search_mode", "search_mode", "mode"),
     Setting("limit", "request.limit",
             "How many memories are recalled. ZeroClaw uses 5, unless an embedded agent's profile sets another.",
             Range(1, 1, _MOST_RECALLED, True)),
@@ -177,27 +184,14 @@ SETTINGS: tuple[Setting, ...] = (
             choices=_session_choices, shown=lambda value: "any" if value is None else str(value)),
     Setting("injection rule", "request.rule",
             "Which agent recalls: the CLI agent, a channel (Telegram, …), cron, or the embedded agent.",
-            choices=_one_of(Rule), shown=lambda rule: RULES[rule], put_into=_with_rule),
-    Setting("rerank", "settings.rerank.enabled",
-            "Recalls more, adds importance and age to the score, drops duplicates and keeps the best.",
-            choices=lambda tried, sessions: (False, True), shown=lambda value: "on" if value else "off",
-            key="rerank_enabled"),
-    Setting("rerank strategy", "settings.rerank.strategy",
-            "mmr moves down memories that repeat an earlier one; none keeps the order of the scores.",
-            choices=_one_of(RerankStrategy), key="rerank_strategy"),
-    Setting("mmr lambda", "settings.rerank.mmr_lambda",
-            "For mmr: 1 uses only the score, 0 only how much a memory repeats.", _SHARE, key="mmr_lambda"),
-    Setting("mmr from", "settings.rerank.threshold", "How many memories mmr needs before it reorders them.",
-            Range(1, 0, _MOST_RECALLED, True), key="rerank_threshold"),
-    Setting("importance", "settings.rerank.importance_weight",
-            "Weight of a memory's importance in rerank. The recall score gets the rest.", _SHARE,
-            key="importance_weight"),
-    Setting("recency", "settings.rerank.recency_weight",
-            "Weight of recency in rerank. It halves every 7 days, except for core memories.", _SHARE,
-            key="recency_weight"),
-    Setting("candidates", "settings.rerank.candidate_multiplier",
-            "How many candidates rerank gets, as a multiple of the limit.", Range(1, 1, 20, True),
-            key="candidate_multiplier"),
+            choices=lambda tried, sessions: tuple(RULES), shown=lambda rule: RULES[rule], put_into=_with_rule),
+    _of_config("rerank", "settings.rerank.enabled", "rerank_enabled"),
+    _of_config("rerank strategy", "settings.rerank.strategy", "rerank_strategy"),
+    _of_config("mmr lambda", "settings.rerank.mmr_lambda", "mmr_lambda"),
+    _of_config("mmr from", "settings.rerank.threshold", "rerank_threshold"),
+    _of_config("importance", "settings.rerank.importance_weight", "importance_weight"),
+    _of_config("recency", "settings.rerank.recency_weight", "recency_weight"),
+    _of_config("candidates", "settings.rerank.candidate_multiplier", "candidate_multiplier"),
 )  # fmt: skip
 """Every setting of a trial, in the order they are on the screen."""
 WRITTEN: Mapping[str, Setting] = {f"memory.{one.key}": one for one in SETTINGS if one.key}

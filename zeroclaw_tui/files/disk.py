@@ -1,7 +1,8 @@
 """Files on a disk, replaced atomically and durably, and readable by their owner only.
 
 An unfinished file has this program's mark in its name (`.brain.db.zeroclaw-tui-0123456789abcdef.tmp`), and its writer
-holds a flock(2) on it: whoever gets that lock knows that the writer has ended, and may remove the file.
+holds a flock(2) on it: whoever gets that lock knows that the writer has ended, and may remove the file. Whoever creates
+an unfinished file first removes those of killed runs next to it.
 """
 
 from __future__ import annotations
@@ -378,6 +379,8 @@ def locked_or_closed(descriptor: int) -> int | None:
 
 
 def _temp_path(target: Path) -> Path:
+    with suppress(OSError):
+        remove_stale_temp_files(target.parent)
     stem = os.fsdecode(os.fsencode(target.name)[:_LONGEST_STEM])
     return target.with_name(f".{stem}{_MARK}{os.urandom(8).hex()}.tmp")
 

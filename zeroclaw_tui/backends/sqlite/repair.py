@@ -30,7 +30,6 @@ from zeroclaw_tui.files.disk import (
     file_size,
     make_folder,
     put_in_place,
-    remove_stale_temp_files,
     work_folder,
 )
 from zeroclaw_tui.files.whole_database import back_up, check_room, exclusive_connection, require_unused
@@ -205,7 +204,6 @@ def make_database(path: Path, generation: str, rows: Sequence[Row] = (), now: st
         if file_size(target):
             raise FileExistsError
         make_folder(target.parent)
-        remove_stale_temp_files(target.parent)
         with work_folder(target) as folder:
             made = folder / target.name
             with new_database(made, generation, now=now, default_agent_id=next(given, None)) as connection:

@@ -7,7 +7,7 @@ import hashlib
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing, nullcontext
+from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any
 
 from zeroclaw_tui.backends.cancellation import CancellableTask
 from zeroclaw_tui.backends.factory import has_database
-from zeroclaw_tui.curation.changes import refuse_read_only, remove_leftovers
+from zeroclaw_tui.curation.changes import refuse_read_only
 from zeroclaw_tui.curation.export import header_for
 from zeroclaw_tui.curation.external import keyword_indexes
 from zeroclaw_tui.curation.formats.jsonl import line_of
@@ -24,7 +24,13 @@ from zeroclaw_tui.curation.traces import search
 from zeroclaw_tui.curation.traces.matcher import TextMatcher, without_texts
 from zeroclaw_tui.curation.traces.search import PlacedFile, Scan, TextPlace
 from zeroclaw_tui.files import database as sqlite
-from zeroclaw_tui.files.disk import FileChangedError, read_bytes, replace_bytes, retry_if_changed
+from zeroclaw_tui.files.disk import (
+    FileChangedError,
+    read_bytes,
+    remove_stale_temp_files,
+    replace_bytes,
+    retry_if_changed,
+)
 from zeroclaw_tui.files.whole_database import check_room, exclusive_connection
 from zeroclaw_tui.memory.change import Change, ProgressCallback, Row, RowVersion
 from zeroclaw_tui.memory.errors import InspectorError, Locked, Refused
@@ -175,7 +181,7 @@ async def erase_texts(library: Library, plan: ErasePlan, on_progress: ProgressCa
     """
     refuse_read_only(library)
     matcher, memory = plan.matcher, library.memory
-    await asyncio.to_thread(remove_leftovers, library.config)
+    await asyncio.to_thread(_remove_unfinished_files, library)
     await library.trash.recover(memory)
     ids = plan.marked
     if memory.about.keeps_lines:
@@ -202,6 +208,14 @@ async def erase_texts(library: Library, plan: ErasePlan, on_progress: ProgressCa
     if memory.about.keeps_deleted is not None:
         scan.skipped.append(TextPlace("store", location, None, why=memory.about.keeps_deleted))
     return run.report(scan)
+
+
+def _remove_unfinished_files(library: Library) -> None:
+    """Remove what killed runs of this program left next to any file that is searched."""
+    found = search.PlacedFiles(library.config, library.memory.name, everything=True)
+    for folder in {file.path.parent for file in found.files}:
+        with suppress(OSError):
+            remove_stale_temp_files(folder)
 
 
 @dataclass(slots=True)

@@ -138,7 +138,7 @@ class Health(UpkeepTab):
                 return
         else:
             done = await doctor.repair_finding(library.config, library, finding, now)
-        inform(self, " ".join(filter(None, [*done.sentences(), done.backup_sentence()])))
+        inform(self, " ".join(map(one_line, done.sentences())))
         await self.room.after_change(None)
 
     async def _compact(self, library: Library, now: datetime) -> RepairOutcome | None:

@@ -1,16 +1,27 @@
-"""`memory recall` as a process, with an embeddings service that is right, slow to be, or broken."""
+"""A recall while an embeddings service is asked for the query's vector: by a command and in the inspector."""
 
 from __future__ import annotations
 
 import json
 import os
 import subprocess
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from recall_progress_world import configured
-from support.http_endpoints import BrokenOff
+from support import settling
+from support.http_endpoints import BrokenOff, serving
+from support.inspector import Screen, running
+from support.installs import make_install
+from support.test_embedder import EmbeddingService, embed
 from support.warm_start import run_memory
+
+from zeroclaw_tui.config.locations import OpenOptions
+from zeroclaw_tui.tui.app import InspectorApp
+from zeroclaw_tui.tui.view import Pace
 
 KEY = "sk-test-0123456789abcdef"
 ELSEWHERE = "http://embeddings.example"
@@ -19,6 +30,45 @@ ASKING = (
     "the text leaves this machine.\n"
 )
 RIGHT_LENGTH = b"HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n"
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch):
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+@pytest.fixture
+def service():
+    return EmbeddingService()
+
+
+@pytest.fixture
+def endpoint(service):
+    with serving(service) as running:
+        yield running
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """An install without a config.toml. Of "tea" the last memory has no word, but the vector."""
+    texts = ["She likes green tea in the morning", "The tea shop closes at six", "Prefers Rust over Go"]
+    contents = [*texts, "A beverage of leaves, hot, no sugar"]
+    rows = [
+        {"key": f"row{at}", "content": content, "embedding": embed("dense:8", meant).astype("<f4").tobytes()}
+        for at, (content, meant) in enumerate(zip(contents, [*texts, "tea"], strict=True))
+    ]
+    return make_install(tmp_path / "zc", "G4", rows).config_dir
+
+
+def configured(folder: Path, base: str) -> Path:
+    """The install with embeddings made at an address."""
+    (folder / "config.toml").write_text(
+        f'schema_version = 3\n[memory]\nbackend = "sqlite"\nembedding_api_key = "{KEY}"\n'
+        f'embedding_provider = "custom:{base}"\nembedding_model = "text-embedding-3-small"\nembedding_dimensions = 8\n'
+    )
+    return folder
 
 
 def ran(folder: Path, *arguments: str, given: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
@@ -70,7 +120,7 @@ def test_a_batch_says_it_once_and_asks_for_each_query_once(folder, endpoint, ser
 def test_a_broken_endpoint_costs_the_vector_and_not_the_keyword_hits(
     folder, endpoint, service, trouble, times, sentence
 ):
-    service.troubles = [trouble] * 3
+    service.trouble = lambda texts: trouble
     done = ran(configured(folder, endpoint.base), "recall", "tea", "--json")
     assert set(recalled(done)) == {"row0", "row1"}
     assert sentence in done.stderr
@@ -95,3 +145,39 @@ def test_what_is_written_is_reported_in_the_same_way(folder, endpoint, arguments
     assert f"zeroclaw: Asking embeddings.example (text-embedding-3-small) for {wanted}" in done.stderr
     assert done.stderr.count("Asking") == 1
     assert len(endpoint.requests) == 1
+
+
+@asynccontextmanager
+async def inspecting(folder: Path, base: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Screen]:
+    settling.still_terminal(monkeypatch)
+    monkeypatch.setenv("HOME", str(folder.parent))
+    pace = Pace(debounce=0.0, poll=None, stopwatch=lambda: 0.0)
+    options = OpenOptions(config_dir=configured(folder, base))
+    app = InspectorApp(options, clock=lambda: datetime(2026, 3, 2, 12, tzinfo=UTC), pace=pace)
+    async with running(app, (140, 40)) as screen:
+        await screen.until(lambda: screen.rows.row_count == 4)
+        yield screen
+
+
+async def test_keyword_hits_are_shown_until_the_vector_is_there(folder, endpoint, service, monkeypatch):
+    may_answer = threading.Event()
+    service.trouble = lambda texts: None if may_answer.wait(60) else (500, b"")
+    async with inspecting(folder, endpoint.base, monkeypatch) as screen:
+        # All at once, as a paste does it.
+        await screen.pilot.press("slash")
+        screen.search_bar.value = "tea"
+        await screen.until("2 injected so far · getting the query vector from 127.0.0.1 …")
+        assert screen.rows.row_count == 2
+        may_answer.set()
+        await screen.until(lambda: screen.rows.row_count == 4)
+        screen.hides("the query's vector", "so far")
+    assert service.asked == [["tea"]]
+
+
+async def test_making_one_vector_again_says_what_was_sent(folder, endpoint, monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", endpoint.base)
+    async with inspecting(folder, ELSEWHERE, monkeypatch) as screen:
+        await screen.command("re_embed")
+        asking = "Asking embeddings.example (text-embedding-3-small) for the vector of a text: about 9 "
+        sent = "Its embedding now matches its content. Sent to embeddings.example."
+        await screen.until(lambda: asking in screen.said and sent in screen.said)
