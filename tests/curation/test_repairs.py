@@ -25,7 +25,6 @@ from zeroclaw_tui.curation.changes import remove_memories, store_memory, undo
 from zeroclaw_tui.curation.doctor import back_up, backups_of, compact, examine, repair_finding
 from zeroclaw_tui.curation.purge_plan import plan_purge
 from zeroclaw_tui.files import database as connections
-from zeroclaw_tui.files import whole_database
 from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.memory.errors import Locked, Unreadable
 from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query
@@ -169,7 +168,7 @@ async def test_not_while_another_program_has_it_open(make_patient, monkeypatch, 
     size = patient.database.stat().st_size
     monkeypatch.setattr(connections, "BUSY_SECONDS", 0.05)
     if not can_tell:
-        monkeypatch.setattr(whole_database, "PROCESSES", Path("/nowhere"))
+        monkeypatch.setattr(connections, "PROCESSES", Path("/nowhere"))
     with left_open(patient.database) as child:
         with pytest.raises(Locked) as refused:
             await compact(patient.config(), NOW)

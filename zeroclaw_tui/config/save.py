@@ -18,7 +18,7 @@ from zeroclaw_tui.files.disk import (
     PRIVATE_FILE,
     make_folder,
     remove_stale_temp_files,
-    rename_exclusive,
+    rename,
     sync_folder,
     translate_os_errors,
     write_temp_file,
@@ -67,8 +67,7 @@ def save_config(config_file: Path, before: bytes | None, after: bytes, own_dir: 
             backup = None if before is None else make_backup(own_dir, before, now)
         _check_unchanged(config_file, target, before)
         try:
-            rename = rename_exclusive if before is None else Path.replace
-            rename(temporary, target)
+            rename(temporary, target, replaces=before is not None)
         except FileExistsError as error:
             raise Refused(f"{target} was created by another program while you were answering.", hint=_AGAIN) from error
     # The file is replaced by now; an error here would say that it is not.

@@ -16,7 +16,7 @@ from typing import Any
 from zeroclaw_tui.files.disk import (
     make_folder,
     read_regular,
-    rename_exclusive,
+    rename,
     sync_folder,
     translate_os_errors,
     write_temp_file,
@@ -140,7 +140,7 @@ def make_key_file(config_dir: Path, text: str) -> None:
         make_folder(config_dir)
         try:
             with write_temp_file(path, text.encode("ascii")) as temporary:
-                rename_exclusive(temporary, path)
+                rename(temporary, path, replaces=False)
         except FileExistsError as error:
             raise Refused(
                 f"There is a key file {path} already, and it stays.", hint="Run it again to encrypt with that key."

@@ -22,7 +22,16 @@ from zeroclaw_tui.backends.lookup import require_database
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.formats.snapshot import NAME as SNAPSHOT
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.files.database import is_for_want_of_room, wal_file, why_not_writable
+from zeroclaw_tui.files.database import (
+    check_room,
+    copy_database,
+    free_bytes,
+    is_for_want_of_room,
+    processes_using,
+    require_exclusive,
+    wal_file,
+    why_not_writable,
+)
 from zeroclaw_tui.files.disk import (
     MAKE_ROOM,
     file_size,
@@ -30,14 +39,6 @@ from zeroclaw_tui.files.disk import (
     names_in,
     sync_folder,
     work_folder,
-)
-from zeroclaw_tui.files.whole_database import (
-    check_room,
-    copy_database,
-    free_bytes,
-    processes_using,
-    remove_database,
-    require_exclusive,
 )
 from zeroclaw_tui.memory.errors import (
     ASKED_READ_ONLY,
@@ -555,5 +556,5 @@ def _write_backup(config: MemoryConfig, now: datetime, task: CancellableTask) ->
         raise Unreadable(message, hint="Check its permissions.") from error
     # After a clock change, the new backup can look like the oldest; it stays.
     for old in [backup for backup in backups_of(config) if backup != target][MAX_BACKUPS - 1 :]:
-        remove_database(old)
+        old.unlink(missing_ok=True)
     return target

@@ -1,5 +1,5 @@
 """Files of any program, read and replaced without harm.
 
-disk.py replaces a file atomically and keeps its mode, database.py opens SQLite databases read-only and translates
-SQLite's errors, whole_database.py backs up a database and finds out who has it open.
+disk.py replaces a file atomically and keeps its mode; database.py opens and copies SQLite databases, explains SQLite's
+errors, and finds out who has a database open.
 """

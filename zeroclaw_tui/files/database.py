@@ -1,21 +1,22 @@
-"""Open SQLite databases of any program for reading or writing, and explain SQLite's errors."""
+"""SQLite databases of any program: opened for reading or writing, explained, copied, and who has them open."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import sqlite3
 import stat
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 import aiosqlite
 
-from zeroclaw_tui.files.disk import FULL, MAKE_ROOM, file_size, is_full
+from zeroclaw_tui.files.disk import FULL, MAKE_ROOM, file_size, is_full, new_file
 from zeroclaw_tui.memory.errors import (
     Corrupt,
     DiskFull,
@@ -26,7 +27,7 @@ from zeroclaw_tui.memory.errors import (
     SearchInterrupted,
     Unreadable,
 )
-from zeroclaw_tui.memory.text import is_unicode
+from zeroclaw_tui.memory.text import is_unicode, one_line
 
 Answer = TypeVar("Answer")
 FileIdentity = tuple[int, int]
@@ -39,12 +40,13 @@ DATABASE_HEADER = b"SQLite format 3\0"
 """The start of every database that is not empty (SQLite's file format, section 1.3)."""
 
 READ_AT_ONCE = 16_000_000
-_WAL_FORMAT = 2
-_FULL_DISK_ERRORS = ("SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READONLY_CANTINIT")
-"""SQLite's errors, among other causes, for a file that cannot be created or cannot grow (unixOpenSharedMemory)."""
 _ANOTHER_FILE = "Give the path of a brain.db, a workspace or a ZeroClaw config directory."
 _OTHER_USER = "Run this as the user that runs ZeroClaw."
-
+PROCESSES = Path("/proc")
+"""Where Linux lists processes and their open files; other systems have no such folder."""
+_STOP = "Stop it (ZeroClaw as a service: `zeroclaw service stop`), then do it again."
+_PAGES_AT_ONCE = 4096
+_SPARE_BYTES = 8 * 1024 * 1024
 
 _raw_databases: dict[FileIdentity, int] = {}
 """The open descriptors of databases."""
@@ -86,19 +88,16 @@ def connect_read_only_blocking(path: Path) -> ReadOnlyConnection:
             return _opened(path, "mode=ro")
         except sqlite3.OperationalError as error:
             is_refused = getattr(error, "sqlite_errorname", "").startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN"))
-            if not is_refused or os.access(path.absolute().parent, os.W_OK) or not is_wal(path):
+            is_unfinished = os.path.exists(f"{path}-journal")
+            if not is_refused or is_unfinished or os.access(path.absolute().parent, os.W_OK):
                 raise
-        connection = _opened(path, "mode=ro&immutable=1")
-        log = wal_file(path)
-        if file_size(log):
-            connection.notice = (
-                f"The directory is read-only, so {log.name} cannot be read and the newest writes do not appear."
-            )
-        else:
-            connection.notice = (
-                "The directory is read-only. You see the database as it was when it was opened; later writes do not "
-                "appear."
-            )
+        connection, log = _opened(path, "mode=ro&immutable=1"), wal_file(path)
+        connection.notice = (
+            f"The directory is read-only, so {log.name} cannot be read and the newest writes do not appear."
+            if file_size(log)
+            else "The directory is read-only. You see the database as it was when it was opened; later writes do not "
+            "appear."
+        )
         return connection
 
 
@@ -169,12 +168,6 @@ def wal_file(path: Path) -> Path:
     return path.with_name(path.name + "-wal")
 
 
-def is_wal(path: Path) -> bool:
-    """Whether a database uses a write-ahead log (SQLite's file format, byte 18)."""
-    header = raw_bytes(path, 20)
-    return len(header) == 20 and header[18] == _WAL_FORMAT
-
-
 @contextmanager
 def raw_descriptor(name: str | Path, flags: int = os.O_RDONLY | os.O_CLOEXEC) -> Iterator[int]:
     """Open a file to read its bytes, at offset 0, and give the descriptor. Raises OSError.
@@ -229,13 +222,13 @@ def open_immutable(path: Path) -> Iterator[tuple[sqlite3.Connection, str]]:
     """
     check_file(path)
     has_log = file_size(wal_file(path)) > 0
-    if has_log and path.with_name(f"{path.name}-shm").exists():
-        with closing(connect_read_only_blocking(path)) as connection, translate_sqlite_errors(path):
-            yield connection, ""
-        return
-    notice = f" What is only in {wal_file(path).name} was not read." if has_log else ""
-    with translate_sqlite_errors(path), closing(_opened(path, "mode=ro&immutable=1")) as connection:
-        yield connection, notice
+    reads_log = has_log and path.with_name(f"{path.name}-shm").exists()
+    with (
+        translate_sqlite_errors(path),
+        closing(connect_read_only_blocking(path) if reads_log else _opened(path, "mode=ro&immutable=1")) as connection,
+    ):
+        is_partial = has_log and not reads_log
+        yield connection, f" What is only in {wal_file(path).name} was not read." if is_partial else ""
 
 
 @contextmanager
@@ -357,11 +350,10 @@ def explain_sqlite_error(path: Path, name: str, error: sqlite3.Error) -> Inspect
 
 
 def is_for_want_of_room(folder: Path, error: OSError | sqlite3.Error) -> bool:
-    """Whether an error means that the disk of a folder is full. Blocks."""
+    """Whether an error means that the disk of a folder is full, which SQLite reports under many names. Blocks."""
     if isinstance(error, OSError):
         return error.errno in FULL
-    name = getattr(error, "sqlite_errorname", None) or ""
-    return name == "SQLITE_FULL" or (name.startswith(_FULL_DISK_ERRORS) and is_full(folder))
+    return getattr(error, "sqlite_errorname", None) == "SQLITE_FULL" or is_full(folder)
 
 
 def connect_to_write(path: Path, *, zero: bool = False) -> sqlite3.Connection:
@@ -402,7 +394,7 @@ def why_not_writable(path: Path) -> str | None:
 def could_not_be_made(path: Path, error: OSError | sqlite3.Error) -> InspectorError:
     """Explain why a database could not be created. Blocks."""
     folder = next(folder for folder in path.parents if folder.is_dir())
-    if is_for_want_of_room(folder, error) or (isinstance(error, sqlite3.Error) and is_full(folder)):
+    if is_for_want_of_room(folder, error):
         return DiskFull(f"{path} cannot be created because the disk is full.", hint=f"No file was created. {MAKE_ROOM}")
     if isinstance(error, OSError):
         hint = f"Check the permissions of {folder}, or run this as the user that runs ZeroClaw."
@@ -438,3 +430,98 @@ def assignments(values: Mapping[str, Any]) -> tuple[str, list[Any]]:
     marks, ready = zip(*(bound([value]) for value in values.values()), strict=True)
     settings = ", ".join(f"{quoted(name)} = {mark}" for name, mark in zip(values, marks, strict=True))
     return settings, [one for some in ready for one in some]
+
+
+def processes_using(path: Path) -> tuple[str, ...] | None:
+    """List the other processes that have a database or its log open, each as "zeroclaw (process 812)".
+
+    None if the system does not say. Linux lists open files in /proc, those of other users' processes only for root.
+    """
+    if not (PROCESSES / "self" / "fd").is_dir():
+        return None
+    wanted = {identity for file in (path, wal_file(path)) if (identity := file_identity(file)) is not None}
+    found: list[str] = []
+    for process in sorted(int(name) for name in os.listdir(PROCESSES) if name.isdecimal()):
+        # A process may end in the meantime, and other users' processes are closed to us.
+        with suppress(OSError):
+            opened = (PROCESSES / str(process) / "fd").iterdir()
+            if process != os.getpid() and any(file_identity(file) in wanted for file in opened):
+                name = (PROCESSES / str(process) / "comm").read_text(errors="replace").strip()
+                found.append(f"{one_line(name)} (process {process})")
+    return tuple(found)
+
+
+def require_unused(path: Path) -> None:
+    """Raise Locked if another process is known to have a database open."""
+    if found := processes_using(path):
+        raise Locked(f"{path} is open in {', '.join(found)}.", hint=_STOP)
+
+
+@contextmanager
+def exclusive_connection(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open a database so that nobody else can open it until the end; this process must not have it open.
+
+    Raises Locked if another program has it open.
+    """
+    check_file(path)
+    require_unused(path)
+    with closing(connect_to_write(path)) as connection:
+        try:
+            # In this mode the first access takes the lock for good; with a write-ahead log, SQLite only gives it if
+            # there is no other connection, not even an idle one.
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE").fetchall()
+            connection.execute("BEGIN EXCLUSIVE")
+            connection.execute("COMMIT")
+        except sqlite3.OperationalError as error:
+            if not getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+                raise
+            require_unused(path)
+            raise Locked(f"Another program has {path} open.", hint=_STOP) from error
+        yield connection
+
+
+def require_exclusive(path: Path) -> None:
+    """Raise Locked if another program has a database open, and the errors of opening it."""
+    with translate_sqlite_errors(path), exclusive_connection(path):
+        pass
+
+
+def copy_database(path: Path, target: Path, check: Callable[..., object]) -> None:
+    """Copy a database with its write-ahead log to a new file, 0600, while other programs use it.
+
+    `check` is called now and then, and ends the copy by raising; the caller then removes what was written. Raises
+    InspectorError kinds, OSError, sqlite3.Error.
+    """
+    os.close(new_file(target))
+    with (
+        closing(connect_read_only_blocking(path)) as source,
+        closing(sqlite3.connect(target, isolation_level=None, check_same_thread=False)) as copy,
+    ):
+        back_up(path, source, copy, check)
+    check()
+
+
+def back_up(path: Path, source: sqlite3.Connection, copy: sqlite3.Connection, check: Callable[..., object]) -> None:
+    """Copy the open database of a path while other programs use it; `check` is called now and then."""
+    with translate_sqlite_errors(path):
+        # Without an open read, every write of another program would restart the copy.
+        source.execute("BEGIN")
+        source.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    source.backup(copy, pages=_PAGES_AT_ONCE, progress=check)
+    source.execute("ROLLBACK")
+
+
+def check_room(path: Path, *, copies: int, folder: Path) -> None:
+    """Raise DiskFull if a folder's disk has no room for so many copies of a database and its log, and a reserve."""
+    needed = copies * (file_size(path) + file_size(wal_file(path)))
+    free = shutil.disk_usage(folder).free
+    if free < needed + _SPARE_BYTES:
+        message = f"There is no room in {folder}: {needed:,} bytes are needed and {free:,} are free."
+        raise DiskFull(message, hint=MAKE_ROOM)
+
+
+def free_bytes(connection: sqlite3.Connection) -> int:
+    """Count the bytes of a database's unused pages."""
+    ((pages,),) = connection.execute("PRAGMA freelist_count")
+    ((size,),) = connection.execute("PRAGMA page_size")
+    return int(pages) * int(size)

@@ -35,10 +35,6 @@ _ATTEMPTS = 20
 Result = TypeVar("Result")
 
 
-class NotARegularFileError(OSError):
-    """A folder, a pipe, a socket or a device where a file belongs."""
-
-
 class FileChangedError(Exception):
     """The file is no longer what was read; nothing was written."""
 
@@ -78,14 +74,13 @@ def file_stamps(paths: Iterable[str | Path]) -> tuple[object, ...]:
 
     A file that is empty, missing or unreadable has none of them but the path.
     """
-    stamps: list[object] = []
-    for path in paths:
-        stamp: tuple[int, ...] = ()
+    stamps: dict[str, tuple[int, ...]] = {}
+    for path in map(str, paths):
+        stamps[path] = ()
         with suppress(OSError):
-            found = os.stat(path)
-            stamp = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns) if found.st_size else ()
-        stamps.append((str(path), stamp))
-    return tuple(stamps)
+            if (found := os.stat(path)).st_size:
+                stamps[path] = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+    return tuple(stamps.items())
 
 
 def names_in(folder: Path) -> list[str]:
@@ -100,12 +95,12 @@ def names_in(folder: Path) -> list[str]:
 
 
 def read_regular(path: Path) -> bytes:
-    """Read a regular file. Raises NotARegularFileError for anything else, which may never end; OSError."""
+    """Read a regular file. Raises OSError, with EINVAL for anything else, whose reading may never end."""
     # Opening a named pipe would wait for a writer.
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise NotARegularFileError(errno.EINVAL, "it is not a regular file", str(path))
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
     with os.fdopen(handle, "rb") as file:
         return file.read()
 
@@ -116,10 +111,9 @@ def read_bytes(path: Path) -> bytes | None:
         return read_regular(path)
     except FileNotFoundError:
         return None
-    except NotARegularFileError as error:
-        raise Unreadable(f"{path} is not a regular file.", hint="Move it out of the way.") from error
     except OSError as error:
-        raise Unreadable(f"{path} cannot be read: {error.strerror}.", hint="Check its permissions.") from error
+        hint = "Move it out of the way." if error.errno == errno.EINVAL else "Check its permissions."
+        raise Unreadable(f"{path} cannot be read: {error.strerror}.", hint=hint) from error
 
 
 @contextmanager
@@ -196,14 +190,8 @@ def temp_file(target: Path) -> Iterator[tuple[Path, int]]:
     """
     path = _temp_path(target)
     handle = new_file(path)
-    try:
-        _lock(handle)
+    with _removed_at_the_end(path, handle):
         yield path, handle
-    finally:
-        # If this fails, a later run removes the file.
-        with suppress(OSError):
-            path.unlink(missing_ok=True)
-        os.close(handle)
 
 
 @contextmanager
@@ -212,15 +200,8 @@ def work_folder(target: Path) -> Iterator[Path]:
     path = _temp_path(target)
     path.mkdir(mode=PRIVATE_FOLDER)
     _give_to_owner_above(path)
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        _lock(handle)
+    with _removed_at_the_end(path, os.open(path, os.O_RDONLY | os.O_CLOEXEC)):
         yield path
-    finally:
-        from shutil import rmtree
-
-        rmtree(path, ignore_errors=True)
-        os.close(handle)
 
 
 @contextmanager
@@ -286,10 +267,7 @@ def replace_bytes(
             with write_temp_file(target, data, mode=new_mode, mtime_ns=mtime_ns) as new, _locked_folder(target.parent):
                 _check_unchanged(target, expected)
                 try:
-                    if expected is None:
-                        rename_exclusive(new, target)
-                    else:
-                        new.replace(target)
+                    rename(new, target, replaces=expected is not None)
                 except FileExistsError as error:
                     raise FileChangedError from error
     # The file is replaced by now; an error here would say that it is not.
@@ -305,8 +283,11 @@ def retry_if_changed(attempt: Callable[[], Result], path: Path) -> Result:
     raise Refused(f"{path} is being rewritten all the time.", hint="Try again when the agent rests.")
 
 
-def rename_exclusive(temp: Path, target: Path) -> None:
-    """Give a temporary file its name if nothing has that name. Raises FileExistsError, OSError."""
+def rename(temp: Path, target: Path, *, replaces: bool) -> None:
+    """Give a temporary file its name; FileExistsError if it `replaces` nothing and there is a file. Raises OSError."""
+    if replaces:
+        temp.replace(target)
+        return
     try:
         # A link, unlike a rename, fails if the target exists.
         target.hardlink_to(temp)
@@ -325,10 +306,7 @@ def put_in_place(temp: Path, handle: int, target: Path, *, replaces: bool) -> No
     """
     copy_owner_and_mode(handle, target)
     os.fsync(handle)
-    if replaces:
-        temp.replace(target)
-    else:
-        rename_exclusive(temp, target)
+    rename(temp, target, replaces=replaces)
     sync_folder(target.parent)
 
 
@@ -344,23 +322,15 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def is_unfinished(name: str) -> bool:
-    """Whether a name has the mark of this program's unfinished files and folders."""
-    return _TEMP_NAME.fullmatch(name) is not None
-
-
 def remove_stale_temp_files(folder: Path) -> None:
     """Remove the unfinished files of killed runs; those of running ones stay. Raises OSError for the folder itself."""
-    for name in os.listdir(folder):
-        if is_unfinished(name):
-            path = folder / name
-            with suppress(OSError), _lock_of_writer(path) as is_gone:
-                if is_gone and path.is_dir():
-                    from shutil import rmtree
-
-                    rmtree(path)
-                elif is_gone:
-                    path.unlink()
+    for name in filter(_TEMP_NAME.fullmatch, os.listdir(folder)):
+        path = folder / name
+        with suppress(OSError):
+            handle = locked_or_closed(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC))
+            if handle is not None:
+                with _removed_at_the_end(path, handle):
+                    pass
 
 
 def locked_or_closed(descriptor: int) -> int | None:
@@ -392,14 +362,20 @@ def _lock(handle: int) -> None:
 
 
 @contextmanager
-def _lock_of_writer(path: Path) -> Iterator[bool]:
-    """Hold the lock of a marked file or folder; gives False while its writer has it. Raises OSError."""
-    handle = locked_or_closed(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC))
+def _removed_at_the_end(path: Path, handle: int) -> Iterator[None]:
+    """Hold the lock of a marked file or folder, and remove it; if that fails, a later run does."""
     try:
-        yield handle is not None
+        _lock(handle)
+        yield
     finally:
-        if handle is not None:
-            os.close(handle)
+        if path.is_dir():
+            from shutil import rmtree
+
+            rmtree(path, ignore_errors=True)
+        else:
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+        os.close(handle)
 
 
 @contextmanager

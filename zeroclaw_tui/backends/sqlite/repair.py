@@ -19,10 +19,14 @@ from zeroclaw_tui.backends.tables import DEFAULT_AGENT, utc_now
 from zeroclaw_tui.files.database import (
     any_text,
     as_text,
+    back_up,
     bound,
+    check_room,
     connect_read_only_blocking,
     could_not_be_made,
+    exclusive_connection,
     quoted,
+    require_unused,
     translate_sqlite_errors,
     wal_file,
 )
@@ -32,7 +36,6 @@ from zeroclaw_tui.files.disk import (
     put_in_place,
     work_folder,
 )
-from zeroclaw_tui.files.whole_database import back_up, check_room, exclusive_connection, require_unused
 from zeroclaw_tui.memory.change import AGENTS, Row
 from zeroclaw_tui.memory.errors import Corrupt, Locked, Refused
 from zeroclaw_tui.scoring.profiles import COLUMNS

@@ -24,8 +24,7 @@ from zeroclaw_tui.backends.sqlite.table import (
 )
 from zeroclaw_tui.backends.tables import TableWriter, local_now, utc_now
 from zeroclaw_tui.backends.writing import OwnedKey
-from zeroclaw_tui.files.database import as_text, bound
-from zeroclaw_tui.files.whole_database import processes_using
+from zeroclaw_tui.files.database import as_text, bound, processes_using
 from zeroclaw_tui.memory.change import MEMORIES, Row, RowChange, RowVersion, Value, Vector
 from zeroclaw_tui.memory.errors import UNCONFIRMED, Refused, SearchInterrupted
 from zeroclaw_tui.scoring.profiles import USUAL

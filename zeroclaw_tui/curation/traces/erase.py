@@ -31,7 +31,6 @@ from zeroclaw_tui.files.disk import (
     replace_bytes,
     retry_if_changed,
 )
-from zeroclaw_tui.files.whole_database import check_room, exclusive_connection
 from zeroclaw_tui.memory.change import Change, ProgressCallback, Row, RowVersion
 from zeroclaw_tui.memory.errors import InspectorError, Locked, Refused
 from zeroclaw_tui.memory.secret_text import masked
@@ -371,8 +370,8 @@ def _wipe(path: Path) -> None:
     An FTS5 index keeps deleted words until it is rebuilt or optimized (https://sqlite.org/fts5.html, 6.9), and VACUUM
     may renumber the rows it points at. Raises Locked where another program has it open; Unreadable without room.
     """
-    check_room(path, copies=3, folder=path.parent)
-    with sqlite.translate_sqlite_errors(path), exclusive_connection(path) as connection:
+    sqlite.check_room(path, copies=3, folder=path.parent)
+    with sqlite.translate_sqlite_errors(path), sqlite.exclusive_connection(path) as connection:
         connection.execute("PRAGMA secure_delete = ON").fetchall()
         connection.execute("VACUUM")
         for name in keyword_indexes(connection):
