@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from support.engine_contract import EngineContract, NeighbourContract
 from support.recalls import keys, recalled
+from support.shoe_box import ShoeBox
 
 from zeroclaw_tui.backends.about import About, sentences
-from zeroclaw_tui.backends.base import Entries, Memory, Scored
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.lookup import count_facets, count_matching, fill_vectors, make_store, versions
 from zeroclaw_tui.backends.none import NoneMemory
@@ -19,7 +18,6 @@ from zeroclaw_tui.memory.change import Change, Draft, Row, Vector
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused, Unreadable
 from zeroclaw_tui.memory.query import EXCERPTS, ROWS, MemoryFilter, Query, Sort
-from zeroclaw_tui.memory.recall import ScoredEntry
 from zeroclaw_tui.scoring.profiles import NEWEST, profile_for
 from zeroclaw_tui.testing.contract import MemoryContract
 from zeroclaw_tui.testing.samples import NOW, sample_entries
@@ -66,67 +64,37 @@ class TestNone(CapabilityContract):
             assert 'the backend "none" keeps nothing' in (await raises(deed, Refused)).message
 
 
-class Plain(Memory):
-    """A plug-in that has nothing but the abstract verbs, and fields of its own that they cannot write."""
-
-    name = "plain"
-    about = About(location="this process")
-
-    def __init__(self, entries: Sequence[MemoryEntry] = ()) -> None:
-        self.stored = {entry.key: replace(entry, handle=entry.id).whole(entry.content) for entry in entries}
-        self.stored_so_far = 0
-
-    async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
-        self.stored_so_far += 1
-        old = self.stored.get(key)
-        id = old.id if old else f"plain-{self.stored_so_far:05}"  # noqa: A001
-        written = old.timestamp if old else f"2026-01-01T00:00:{self.stored_so_far / 1000:09.6f}+00:00"
-        entry = MemoryEntry(id, key, content, category, written, session_id=session_id, handle=id)
-        self.stored[key] = entry.whole(content)
-
-    async def recall(self, query: str, limit: int, *rest: Any, **named: Any) -> Scored:
-        found = [entry for entry in self.stored.values() if query in entry.content][:limit]
-        return [ScoredEntry(entry, rank, None) for rank, entry in enumerate(found, 1)]
-
-    async def get(self, key: str) -> MemoryEntry | None:
-        return self.stored.get(key)
-
-    async def list(self, category: str | None = None, session_id: str | None = None) -> Entries:
-        found = [entry for entry in self.stored.values() if category in (None, entry.category)]
-        return [entry for entry in found if session_id in (None, entry.session_id)]
-
-    async def forget(self, key: str) -> bool:
-        return self.stored.pop(key, None) is not None
-
-    async def count(self) -> int:
-        return len(self.stored)
-
-    async def health_check(self) -> bool:
-        return True
+def trait_store(entries: Iterable[MemoryEntry]) -> ShoeBox:
+    """A plug-in of the trait's verbs alone, with these memories."""
+    memory = ShoeBox()
+    memory.about = About(location="this process")
+    names = ("content", "category", "session_id", "timestamp", "importance")
+    memory.stored = {entry.key: {name: getattr(entry, name) for name in names} for entry in entries}
+    return memory
 
 
 class TestTrait(MemoryContract):
     @pytest.fixture
     async def memory(self):
-        return Plain(sample_entries())
+        return trait_store(sample_entries())
 
 
 class TestTraitWriting(StoreContract, EngineContract, NeighbourContract):
     @pytest.fixture
     async def memory(self):
-        return Plain(SAMPLES)
+        return trait_store(SAMPLES)
 
 
 @pytest.mark.parametrize("name", ["id", "handle"])
 async def test_memories_that_share_an_id_are_reported_before_anything_is_shown_or_planned(name):
-    memory = Plain(SAMPLES)
-    double: dict[str, Any] = {name: SAMPLES[1].id}
-    memory.stored["other"] = replace(memory.stored[SAMPLES[1].key], **{"id": "x", "handle": "y", **double})
+    memory = trait_store(SAMPLES)
+    same, *_ = await memory.list()
+    memory.stored["other"] = {**memory.stored[same.key], "id": "x", "handle": "y", name: same.id}
     for deed in (
         lambda: memory.rows(Query(EXCERPTS, limit=5)),
-        lambda: memory.rows(Query(EXCERPTS, handles=[SAMPLES[0].id])),
+        lambda: memory.rows(Query(EXCERPTS, handles=[same.id])),
         lambda: versions(memory, MemoryFilter(contains="e")),
-        lambda: recalled(memory, SAMPLES[1].content),
+        lambda: recalled(memory, same.content),
     ):
         with pytest.raises(Unreadable, match="to 2 memories, so they cannot be distinguished"):
             await deed()
@@ -134,7 +102,7 @@ async def test_memories_that_share_an_id_are_reported_before_anything_is_shown_o
 
 async def test_fields_that_the_trait_loses_are_noted():
     entry = replace(SAMPLES[0], importance=0.9)
-    memory, journal = Plain([entry]), JournalRecorder()
+    memory, journal = trait_store([entry]), JournalRecorder()
     await delete(memory, await versions(memory, MemoryFilter()), journal)
     reversal = await undo(memory, journal.changes[::-1])
     assert any("importance" in note for note in reversal.notes)
@@ -142,7 +110,7 @@ async def test_fields_that_the_trait_loses_are_noted():
 
 
 async def test_a_key_that_several_memories_have_is_not_written():
-    memory = Plain(SAMPLES)
+    memory = trait_store(SAMPLES)
 
     async def rows(query):
         return [SAMPLES[0], replace(SAMPLES[0], id="other")]

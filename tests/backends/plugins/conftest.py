@@ -13,7 +13,7 @@ from support.warm_start import run_memory
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tui"))
 
-from plugin_samples import CONFIG, HERE, ROWS, Answer, Installer
+from plugin_samples import CONFIG, ROWS, SHOE_BOX, Answer, Installer
 
 
 def installer(site: Path) -> Installer:
@@ -46,7 +46,7 @@ def installed(tmp_path, monkeypatch):
 def samples(tmp_path_factory):
     """Where the sample plug-ins are; one folder for all tests, since warm starts are those of one PYTHONPATH."""
     site = tmp_path_factory.mktemp("site")
-    shutil.copy(HERE / "shoe_box.py", site)
+    shutil.copy(SHOE_BOX, site)
     install = installer(site)
     install("shoe-box", "shoe_box:ShoeBox")
     return site

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-HERE = Path(__file__).parent
+SHOE_BOX = Path(__file__).parents[2] / "support" / "shoe_box.py"
 Installer = Callable[..., Path]
 ROWS = {
     "lang": ("User prefers Rust", "core"), "food": ("Allergic to peanuts", "daily"), "chat": ("ok thanks", "core"),

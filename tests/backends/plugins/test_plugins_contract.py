@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from plugin_samples import HERE
+from plugin_samples import SHOE_BOX
 
 TESTS = """
 from shoe_box import {name}
@@ -37,7 +37,7 @@ class Forgetful(ShoeBox):
 
 def run(folder: Path, name: str, tests: str) -> subprocess.CompletedProcess[str]:
     """Plain pytest over a test file of a plug-in, without the plug-ins of pytest that are installed here."""
-    shutil.copy(HERE / "shoe_box.py", folder)
+    shutil.copy(SHOE_BOX, folder)
     with (folder / "shoe_box.py").open("a") as file:
         file.write(BROKEN)
     (folder / "test_box.py").write_text(TESTS.format(name=name))

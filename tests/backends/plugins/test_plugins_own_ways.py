@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shoe_box import ShoeBox
 from support.recalls import recalled
+from support.shoe_box import ShoeBox
 
 from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -16,6 +16,7 @@ class BatchBox(ShoeBox):
     """Has the trait's batch verbs too."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.batches: list[int] = []
 
     async def store_batch(self, entries: Sequence[tuple[str, str, str]]) -> None:
@@ -37,17 +38,15 @@ class PlainBox(ShoeBox):
         return [*await self.list()][:limit]
 
 
-async def test_a_recall_may_return_plain_memories(tmp_path, monkeypatch):
-    monkeypatch.setenv("SHOE_BOX", str(tmp_path / "box.json"))
+async def test_a_recall_may_return_plain_memories():
     memory = PlainBox()
     await fill(memory, numbered(3))
     found = await recalled(memory, "same", limit=2)
     assert [(one.rank, one.score) for one in found.entries] == [(1, None), (2, None)]
 
 
-async def test_many_memories_are_stored_by_the_batch_verb(tmp_path, monkeypatch):
+async def test_many_memories_are_stored_by_the_batch_verb():
     """Memories of a session are stored one by one, because the batch verb has no session."""
-    monkeypatch.setenv("SHOE_BOX", str(tmp_path / "box.json"))
     memory = BatchBox()
     await fill(memory, numbered(300))
     assert memory.batches == [250, 50]
