@@ -148,7 +148,7 @@ async def test_a_busy_endpoint_is_asked_again_after_a_while(
         async with opened(endpoint.base, clock) as embedder:
             assert (await embedder.query("x")).tolist() == [0.5] * DIMENSIONS
     assert len(endpoint.requests) == 1 + len(slept)
-    assert clock.time == sum(slept)
+    assert clock.seconds == sum(slept)
 
 
 async def test_an_endpoint_that_stays_busy_fails_after_three_tries(clock: Clock) -> None:
@@ -165,7 +165,7 @@ async def test_a_wait_too_long_for_a_person_is_named_and_not_waited_for(clock: C
         failed = await failure(endpoint.base, clock)
     assert len(endpoint.requests) == 1
     assert "It asks to wait 60 s." in failed.hint
-    assert clock.time == 0
+    assert clock.seconds == 0
 
 
 @pytest.mark.parametrize(

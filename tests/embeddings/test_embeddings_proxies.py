@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 
 import pytest
-from support.http_endpoints import HttpEndpoint, embeddings, serving
+from support.http_endpoints import HttpEndpoint, embeddings, free_port, serving
 
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.embeddings.base import request_sentence
@@ -55,9 +54,7 @@ async def test_an_endpoint_of_this_machine_is_asked_past_the_proxy(
 
 
 async def test_a_proxy_that_is_down_is_a_sentence_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
-    with closing(socket.create_server(("127.0.0.1", 0))) as free:
-        port = free.getsockname()[1]
-    monkeypatch.setenv("HTTP_PROXY", f"http://mio:hunter2@127.0.0.1:{port}")
+    monkeypatch.setenv("HTTP_PROXY", f"http://mio:hunter2@127.0.0.1:{free_port()}")
     with pytest.raises(EmbeddingFailed, match="cannot be reached") as failed:
         await asked("http://embeddings.invalid")
     assert "hunter2" not in str(failed.value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import ipaddress
 import json
+import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -108,6 +109,12 @@ def serving(answering: Answering, certificate: tuple[Path, Path] | None = None) 
         yield endpoint
     finally:
         endpoint.end(thread)
+
+
+def free_port() -> int:
+    """A port of 127.0.0.1 on which nothing listens."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return int(free.getsockname()[1])
 
 
 def always(status: int, answer: bytes | Any) -> Answering:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from support.http_endpoints import self_signed
+from support.http_endpoints import free_port, self_signed
 from support.postgres_server import PostgresServer
 
 _HOST = "127.0.0.1"
@@ -62,8 +62,7 @@ def running_pgbouncer(server: PostgresServer, users: Mapping[str, str], *, tls: 
         if tls != "disable":
             certificate, key = self_signed(folder)
             more = f"client_tls_sslmode = {tls}\nclient_tls_cert_file = {certificate}\nclient_tls_key_file = {key}"
-        with socket.create_server((_HOST, 0)) as free:
-            port = int(free.getsockname()[1])
+        port = free_port()
         (folder / "users").write_text("".join(f'"{name}" "{password}"\n' for name, password in users.items()))
         settings = folder / "pgbouncer.ini"
         settings.write_text(

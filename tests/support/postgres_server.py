@@ -9,7 +9,6 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 import warnings
@@ -17,6 +16,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
+
+from support.http_endpoints import free_port
 
 TLS_ONLY = "tls_only"
 UNKNOWN_ROLE = "nobody_made"
@@ -150,7 +151,7 @@ def running_postgres(programs: Path | None = None, *, is_small: bool = True) -> 
         def control(*words: str) -> None:
             run("pg_ctl", "-w", "-D", str(cluster), "-l", str(cluster / "log"), *words)
 
-        server = PostgresServer(folder, _free_port(), made.bin_path / "psql", control)
+        server = PostgresServer(folder, free_port(), made.bin_path / "psql", control)
         server.start()
         try:
             yield server
@@ -166,8 +167,3 @@ def _kept(cluster: Path, place: Path | None) -> Path:
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     subprocess.run(["cp", "-a", cluster, folder / "data"], check=True)
     return folder / "data"
-
-
-def _free_port() -> int:
-    with socket.create_server((PostgresServer.host, 0)) as free:
-        return int(free.getsockname()[1])

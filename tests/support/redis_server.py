@@ -14,6 +14,8 @@ from pathlib import Path
 
 import redis
 
+from support.http_endpoints import free_port
+
 PASSWORD = "s3cret-Of-The-Test"
 NO_SERVER = "redis-server is not installed (Debian: apt-get install redis-server)"
 _PATIENCE = 20.0
@@ -25,7 +27,7 @@ class RedisServer:
     host = "127.0.0.1"
 
     def __init__(self, folder: Path, program: str, options: Sequence[str] = (), port: int | None = None) -> None:
-        self.folder, self.port = folder, port or _free_port()
+        self.folder, self.port = folder, port or free_port()
         self._program, self._options = program, options
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -104,8 +106,3 @@ def running_redis(*options: str) -> Iterator[RedisServer]:
     finally:
         server.stop()
         shutil.rmtree(folder)
-
-
-def _free_port() -> int:
-    with socket.create_server((RedisServer.host, 0)) as free:
-        return int(free.getsockname()[1])

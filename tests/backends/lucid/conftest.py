@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from lucid_samples import PATIENT, Clock
 from support.small_store import make
 
 from zeroclaw_tui.backends.lucid import LucidConfig, LucidMemory
 
-
-@pytest.fixture
-def clock():
-    return Clock()
+PATIENT = {"recall_timeout_ms": 60_000, "store_timeout_ms": 60_000}
+"""No stand-in takes so long, however busy the machine is."""
 
 
 @pytest.fixture
-async def bridge(tmp_path, clock):
+async def bridge(tmp_path, clock, opening):
     """Opens a bridge over these rows, by default a schema of ZeroClaw 0.5.7 to 0.7.5."""
-    opened: list[LucidMemory] = []
 
     async def bridge(program, rows=(), generation="G2", **settings):
         folder = tmp_path / "workspace"
@@ -26,11 +22,6 @@ async def bridge(tmp_path, clock):
         command = str(program.path) if program else str(tmp_path / "no such program")
         given = {"binary_path": command, **PATIENT, **settings}
         config = LucidConfig(given, {}) if generation in ("G1", "G2") else LucidConfig({}, given)
-        memory = LucidMemory(path, project=folder, config=config, clock=clock)
-        opened.append(memory)
-        await memory.open()
-        return memory
+        return await opening(LucidMemory(path, project=folder, config=config, clock=clock))
 
-    yield bridge
-    for memory in opened:
-        await memory.close()
+    return bridge

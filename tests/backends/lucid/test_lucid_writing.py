@@ -51,7 +51,6 @@ async def test_notes_say_what_lucid_does_not_get(bridge, tmp_path):
     memory = await bridge(program, [{"key": "tea", "content": "green"}])
     (stamp,) = await versions_at(memory, [1])
     row = await row_with_id(memory, stamp.id)
-    assert row is not None
     edited = await edit(memory, row, {"content": "black"})
     assert edited.notes == [KEEPS]
     journal = JournalRecorder()

@@ -53,7 +53,6 @@ async def do_all(memory: MarkdownMemory, deeds: Sequence[tuple[str, object, str]
                 await create(memory, Draft("a key", content, str(what)), journal)
             elif verb == "edit" and entries:
                 row = await row_with_id(memory, entries[int(str(what)) % len(entries)].id)
-                assert row is not None
                 done = await edit(memory, row, {"content": content}, journal)
                 assert await row_with_id(memory, done.rows[0].id) is not None
             elif verb == "delete" and entries:

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.edits import edited
 
 from zeroclaw_tui.backends.lookup import row_with_id, versions_at
 from zeroclaw_tui.backends.markdown import write as write_lines
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.files import disk
-from zeroclaw_tui.memory.change import ApplyResult, Draft, RowVersion
+from zeroclaw_tui.memory.change import Draft, RowVersion
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, edit, undo
 
@@ -42,12 +43,6 @@ def core(root: Path) -> bytes:
 async def stamped(memory: MarkdownMemory, *contents: str) -> list[RowVersion]:
     entries = [entry for entry in await memory.list() if entry.content in contents]
     return await versions_at(memory, [entry.handle for entry in entries])
-
-
-async def edited(memory: MarkdownMemory, id: str, content: str, journal: JournalRecorder | None = None) -> ApplyResult:
-    row = await row_with_id(memory, id)
-    assert row is not None
-    return await edit(memory, row, {"content": content}, journal)
 
 
 async def test_new_files_begin_as_those_of_zeroclaw(tmp_path):
@@ -79,7 +74,7 @@ async def test_new_files_begin_as_those_of_zeroclaw(tmp_path):
 async def test_an_edit_replaces_its_line_and_leaves_every_other_byte(old, new, now, tmp_path):
     memory, journal = await opened(tmp_path, ODD), JournalRecorder()
     (stamp,) = await stamped(memory, old)
-    await edited(memory, stamp.id, new, journal)
+    await edited(memory, stamp.id, journal, content=new)
     assert core(tmp_path) == now
     await undo(memory, journal.changes[::-1])
     assert core(tmp_path) == ODD
@@ -98,7 +93,6 @@ async def test_a_moved_line_is_found_by_its_text(tmp_path):
     memory = await opened(tmp_path, b"- a\n- b\n- c\n")
     (stamp,) = await stamped(memory, "c")
     row = await row_with_id(memory, "MEMORY:1")
-    assert row is not None
     (tmp_path / "MEMORY.md").write_bytes(b"- new\n- newer\n- a\n- b\n- c\n")
     done = await edit(memory, row, {"content": "B"})
     assert done.rows[0].id == "MEMORY:3"
@@ -122,7 +116,7 @@ async def test_what_no_line_can_be_is_refused(content, why, tmp_path):
     with pytest.raises(Refused, match=why):
         await create(memory, Draft("key", content), journal)
     with pytest.raises(Refused, match=why):
-        await edited(memory, "MEMORY:0", content, journal)
+        await edited(memory, "MEMORY:0", journal, content=content)
     assert journal.changes == []
     assert core(tmp_path) == b"- one\n"
 
@@ -136,7 +130,7 @@ async def test_a_link_stays_a_link_and_a_mode_a_mode(tmp_path):
     root.mkdir()
     (root / "MEMORY.md").symlink_to(real)
     memory = await opened(root)
-    await edited(memory, "MEMORY:0", "uno")
+    await edited(memory, "MEMORY:0", content="uno")
     assert (root / "MEMORY.md").is_symlink()
     assert real.read_bytes() == b"- uno\n"
     assert stat.S_IMODE(real.stat().st_mode) == 0o640
@@ -160,7 +154,7 @@ async def test_what_the_agent_writes_in_between_stays(tmp_path, monkeypatch):
     memory, journal = await opened(tmp_path, b"- a\n- b\n- c\n"), JournalRecorder()
     file = tmp_path / "MEMORY.md"
     agent_writes_once(monkeypatch, lambda: file.write_bytes(b"- first\n" + file.read_bytes()))
-    await edited(memory, "MEMORY:1", "B", journal)
+    await edited(memory, "MEMORY:1", journal, content="B")
     assert core(tmp_path) == b"- first\n- a\n- B\n- c\n"
     agent_writes_once(monkeypatch, lambda: file.write_bytes(file.read_bytes() + b"- last\n"))
     await delete(memory, await stamped(memory, "a", "c"), journal)
@@ -181,7 +175,6 @@ async def test_a_line_the_agent_changes_in_between_is_not_removed(tmp_path, monk
     assert result.written == 1
     assert core(tmp_path) == b"- b changed\n"
     row = await row_with_id(memory, "MEMORY:0")
-    assert row is not None
     agent_writes_once(monkeypatch, lambda: (tmp_path / "MEMORY.md").write_bytes(b"- b again\n"))
     (conflict,) = (await edit(memory, row, {"content": "mine"})).conflicts
     assert conflict.existing.values["content"] == "b again"

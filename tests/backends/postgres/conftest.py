@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 import pytest
@@ -12,8 +11,6 @@ from support.postgres_server import running_postgres
 
 from zeroclaw_tui.backends.postgres.address import read_url
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
-
-Opens = Callable[..., Awaitable[PostgresMemory]]
 
 
 @pytest.fixture(scope="session")
@@ -35,19 +32,9 @@ def place(only_place):
 
 
 @pytest.fixture
-async def opens(place):
-    """Opens a table of the place, with another URL where one is given; closed when the test is over."""
-    opened: list[PostgresMemory] = []
-
-    async def made(url=None, **settings):
-        memory = PostgresMemory(read_url(url or place.url), **settings)
-        opened.append(memory)
-        await memory.open()
-        return memory
-
-    yield made
-    for memory in opened:
-        await memory.close()
+async def opens(place, opening):
+    """Opens a table of the place, with another URL where one is given."""
+    return lambda url=None, **settings: opening(PostgresMemory(read_url(url or place.url), **settings))
 
 
 @pytest.fixture
@@ -55,12 +42,6 @@ def pooler(place):
     """A PgBouncer in transaction mode before the place."""
     with running_pgbouncer(place.server, {place.user: PASSWORD}) as running:
         yield running
-
-
-@pytest.fixture
-def closed_port():
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import logging
 
 import asyncpg
 import pytest
+from support.http_endpoints import free_port
 from support.pgbouncer import running_pgbouncer
 from support.postgres_place import PASSWORD
 
@@ -77,9 +78,9 @@ async def test_something_else_that_listens(talking_port, refused):
     assert "is not PostgreSQL" in error.message
 
 
-async def test_the_second_host_of_a_url_is_tried(place, closed_port, opens):
+async def test_the_second_host_of_a_url_is_tried(place, opens):
     place.make_table("key")
-    url = place.url.replace("@127.0.0.1", f"@127.0.0.1:{closed_port},127.0.0.1")
+    url = place.url.replace("@127.0.0.1", f"@127.0.0.1:{free_port()},127.0.0.1")
     assert await (await opens(url)).count() == 0
 
 

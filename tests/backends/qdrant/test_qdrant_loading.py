@@ -27,18 +27,6 @@ def named(number: int, **fields: str) -> dict[str, object]:
     return point(entry, **fields)
 
 
-class Clock:
-    seconds = 0.0
-
-    def __call__(self) -> float:
-        return self.seconds
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
 @pytest.fixture
 def points(server):
     points = filled(server, ())

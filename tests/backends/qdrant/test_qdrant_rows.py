@@ -53,7 +53,6 @@ def state_of(points: PointStore) -> dict[Any, Any]:
 async def test_undo_brings_back_id_payload_and_vector_to_the_byte(memory, points):
     before, kept = state_of(points), JournalRecorder()
     row = await row_with_id(memory, "42")
-    assert row is not None
     done = await edit(memory, row, {"content": "now a number", "session_id": "s 1"}, kept)
     payload = points.payloads[42]
     assert payload["mood"] == ODD[0]["mood"]
@@ -131,7 +130,6 @@ async def test_a_second_point_of_a_key_goes_with_the_first_and_comes_back(memory
 
 async def test_a_simultaneous_write_of_another_program_is_read_back(memory, server, points):
     row = await row_with_id(memory, "42")
-    assert row is not None
 
     def write_elsewhere(method, path):
         if points.payloads[42]["content"] == "mine" and path.endswith("/points"):
@@ -152,7 +150,6 @@ async def test_without_an_embedder_nothing_is_stored_and_the_rest_works(server, 
         assert why in memory.why_not["vectors"]
         assert any(why in notice for notice in sentences(memory.about.notices))
         row = await row_with_id(memory, "42")
-        assert row is not None
         for deed in (
             create(memory, Draft("new", "content"), kept),
             memory.store("new", "content", "core"),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from qdrant_world import DIMENSIONS, KEY, NAME, embedder, filled, memory_of
-from support.http_endpoints import always, self_signed, serving
+from support.http_endpoints import always, free_port, self_signed, serving
 from support.opened import opened_memory
 
 from zeroclaw_tui.backends.about import sentences
@@ -38,12 +38,6 @@ def no_proxy(monkeypatch):
     for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
-
-
-@pytest.fixture
-def closed_port():
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])
 
 
 @pytest.fixture
@@ -97,9 +91,10 @@ async def test_a_server_in_trouble_when_it_is_opened_and_later(server, mode, sen
         assert await memory.count() == 3
 
 
-async def test_a_closed_port_and_an_unknown_host(closed_port, unknown_hosts):
-    error = await opened(f"http://user:{PASSWORD}@127.0.0.1:{closed_port}/")
-    assert error.message == f"Nothing answers at http://127.0.0.1:{closed_port}."
+async def test_a_closed_port_and_an_unknown_host(unknown_hosts):
+    port = free_port()
+    error = await opened(f"http://user:{PASSWORD}@127.0.0.1:{port}/")
+    assert error.message == f"Nothing answers at http://127.0.0.1:{port}."
     error = await opened("http://nobody.invalid:6333")
     assert (error.message, error.exit_code) == ("Nothing answers at http://nobody.invalid:6333.", NOT_REACHABLE)
 

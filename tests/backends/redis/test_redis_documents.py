@@ -9,14 +9,15 @@ from collections.abc import Callable, Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.edits import edited
 from support.recalls import recalled
 
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.lookup import row_with_id, versions_at
 from zeroclaw_tui.backends.redis import RedisMemory, parse_document
-from zeroclaw_tui.memory.change import Draft, Row, RowChange
+from zeroclaw_tui.memory.change import Draft, RowChange
 from zeroclaw_tui.memory.errors import Refused
-from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, edit, undo
+from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, undo
 
 EXTRA = (
     '{"tags": ["a",  "é"], "id":"id-1","key":"lang","content":"Prefers Rust","category":{"Custom":"work"},'
@@ -29,16 +30,6 @@ def plain(key: str, content: str = "text", day: int = 1, id: str | None = None) 
         {"id": id or f"id-{key}", "key": key, "content": content, "category": "Core",
          "timestamp": f"2026-03-{day:02d}T10:00:00+00:00"}
     )  # fmt: skip
-
-
-async def row_of(memory: RedisMemory, id: str) -> Row:
-    row = await row_with_id(memory, id)
-    assert row is not None
-    return row
-
-
-async def edited(memory: RedisMemory, id: str, kept: JournalRecorder, **values: str) -> None:
-    await edit(memory, await row_of(memory, id), values, kept)
 
 
 async def removed(memory: RedisMemory, kept: JournalRecorder, *keys: str) -> int:
@@ -60,7 +51,7 @@ async def test_a_new_memory_is_written_as_serde_writes_it(memory, server):
 
 async def test_unknown_fields_stay_in_an_edit_and_undo_restores_every_letter(memory, server):
     server.put("memory:lang", EXTRA)
-    entry = (await row_of(memory, "id-1")).entry()
+    entry = (await row_with_id(memory, "id-1")).entry()
     assert (entry.category, entry.timestamp) == ("work", "2026-03-01T10:00:00.123456789+01:00")
     kept = JournalRecorder()
     await edited(memory, "id-1", kept, content="Prefers Zig", key="tool", category="daily")
@@ -174,7 +165,7 @@ class OtherProgram(JournalRecorder):
 async def test_a_write_between_comparison_and_write_is_not_overwritten(memory, server):
     for key in "abc":
         server.put(f"memory:{key}", plain(key))
-    rows = [await row_of(memory, f"id-{key}") for key in "abc"]
+    rows = [await row_with_id(memory, f"id-{key}") for key in "abc"]
     journal = OtherProgram(lambda: server.put("memory:b", plain("b", "theirs")))
     result = await delete(memory, rows, journal)
     assert (result.written, result.skipped) == (2, ["id-b"])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from support.http_endpoints import free_port
 from support.redis_server import PASSWORD, running_redis
 from support.warm_start import run_memory
 
@@ -58,8 +58,7 @@ async def answering(answer: Callable[[bytes], bytes | None]) -> AsyncIterator[in
 
 
 async def test_a_closed_port_an_unknown_host_and_a_missing_socket_cannot_be_reached():
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     closed = await error_of(opened(f"redis://u:{WRONG}@127.0.0.1:{port}/0"))
     assert closed == f"Redis at 127.0.0.1:{port} cannot be reached."
     assert "cannot be reached" in await error_of(opened(f"redis://:{WRONG}@no-such-host.invalid:6379"))

@@ -15,19 +15,9 @@ def file(tmp_path):
 
 
 @pytest.fixture
-async def opened():
-    """Opens the store of a file, and closes it after the test."""
-    memories: list[RMemMemory] = []
-
-    async def open_file(file):
-        memory = RMemMemory(file.path)
-        await memory.open()
-        memories.append(memory)
-        return memory
-
-    yield open_file
-    for memory in memories:
-        await memory.close()
+async def opened(opening):
+    """Opens the store of a file."""
+    return lambda file: opening(RMemMemory(file.path))
 
 
 @pytest.fixture

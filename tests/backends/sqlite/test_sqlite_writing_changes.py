@@ -8,22 +8,18 @@ import time
 import pytest
 from changed_stores import opened, select
 from support import small_store
+from support.edits import edited
 from support.whole_store import hits
 
 from zeroclaw_tui.backends import tables
 from zeroclaw_tui.backends.lookup import entries_with_key, row_with_id
 from zeroclaw_tui.memory.change import Draft, Vector
 from zeroclaw_tui.memory.errors import Refused
-from zeroclaw_tui.testing.tools import JournalRecorder, create, edit, undo
+from zeroclaw_tui.testing.tools import JournalRecorder, create, undo
 
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}[+-]\d\d:\d\d")
 ONE = Vector(small_store.blob(1.0, 0.0), "openai", "small")
 TWO = Vector(small_store.blob(0.0, 1.0), "openai", "small")
-
-
-async def edited(memory, id, journal=None, vector=None, **values):
-    row = await row_with_id(memory, id)
-    return await edit(memory, row, values, journal, vector=vector)
 
 
 @pytest.mark.parametrize(

@@ -6,17 +6,13 @@ import pytest
 from changed_stores import opened, select
 from support import small_store
 from support.databases import create_database
+from support.edits import edited
 from support.whole_store import everything
 
 from zeroclaw_tui.backends.lookup import entries_with_key, row_with_id, versions_at
 from zeroclaw_tui.memory.change import Draft, Row, RowChange
 from zeroclaw_tui.memory.query import ROWS, Query
-from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, edit, undo
-
-
-async def edited(memory, id, journal, **values):
-    row = await row_with_id(memory, id)
-    return await edit(memory, row, values, journal)
+from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, undo
 
 
 async def remove(memory, journal, *handles):

@@ -1,0 +1,19 @@
+"""A short form of an edit, for tests of stores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.lookup import row_with_id
+from zeroclaw_tui.memory.change import ApplyResult, Journal, Vector
+from zeroclaw_tui.testing.tools import edit
+
+
+async def edited(
+    memory: Memory, id: str, journal: Journal | None = None, vector: Vector | None = None, **values: Any
+) -> ApplyResult:
+    """The result of an edit of the row of an id."""
+    row = await row_with_id(memory, id)
+    assert row is not None
+    return await edit(memory, row, values, journal, vector=vector)
