@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime
 import ipaddress
 import json
 import socket
 import ssl
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -115,6 +116,22 @@ def free_port() -> int:
     """A port of 127.0.0.1 on which nothing listens."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         return int(free.getsockname()[1])
+
+
+@asynccontextmanager
+async def answering_bytes(answer: bytes) -> AsyncIterator[int]:
+    """The port of a server that answers everything with the same bytes; an empty answer keeps the client waiting."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while await reader.read(4096):
+            writer.write(answer)
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
 
 
 def always(status: int, answer: bytes | Any) -> Answering:

@@ -45,15 +45,10 @@ def test_a_context_as_the_program_prints_it():
 @pytest.mark.parametrize(
     ("label", "category"),
     [
-        ("decision", "core"),
-        ("SOLUTION", "core"),
-        ("context", "conversation"),
-        ("bug", "daily"),
-        ("audiovisual", "visual"),
-        ("Recipe", "recipe"),
-        ("", ""),
+        ("decision", "core"), ("SOLUTION", "core"), ("context", "conversation"), ("bug", "daily"),
+        ("audiovisual", "visual"), ("Recipe", "recipe"), ("", ""),
     ],
-)
+)  # fmt: skip
 def test_a_label_is_a_category(label, category):
     """Whatever its letters' case; one that nobody knows is a category of its own, in small letters."""
     assert category_of(label) == category

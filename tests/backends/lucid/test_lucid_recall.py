@@ -25,11 +25,8 @@ async def test_lucid_adds_what_the_database_lacks(bridge, tmp_path):
     program = write_program(tmp_path / "bin", memories=LUCID)
     memory = await bridge(program, TEA[:2])
     found = await search(memory)
-    assert [(row.entry.key, row.stage, row.rank) for row in found.entries[2:]] == [
-        ("lucid_0", "lucid", 3),
-        ("lucid_1", "lucid", 4),
-        ("lucid_2", "lucid", 5),
-    ]
+    added = [(row.entry.key, row.stage, row.rank) for row in found.entries[2:]]
+    assert added == [(f"lucid_{number}", "lucid", number + 3) for number in range(3)]
     assert {row.stage for row in found.entries[:2]} == {"keyword"}
     assert [row.entry.category for row in found.entries[2:]] == ["core", "visual", "daily"]
     assert [row.score for row in found.entries[2:]] == pytest.approx([1.0, 0.95, 0.9])

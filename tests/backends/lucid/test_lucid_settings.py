@@ -28,16 +28,11 @@ def settings(found: MemoryConfig, version: str) -> LucidSettings:
 
 def test_the_variables_hold_up_to_0_7_5(tmp_path):
     """Each has its place; numbers below the least are raised to it."""
-    found = config(
-        tmp_path,
-        OLD,
-        ZEROCLAW_LUCID_CMD=" /opt/lucid ",
-        ZEROCLAW_LUCID_BUDGET="300",
-        ZEROCLAW_LUCID_LOCAL_HIT_THRESHOLD="0",
-        ZEROCLAW_LUCID_RECALL_TIMEOUT_MS="1",
-        ZEROCLAW_LUCID_STORE_TIMEOUT_MS="0",
-        ZEROCLAW_LUCID_FAILURE_COOLDOWN_MS="99",
-    )
+    values = {
+        "CMD": " /opt/lucid ", "BUDGET": "300", "LOCAL_HIT_THRESHOLD": "0", "RECALL_TIMEOUT_MS": "1",
+        "STORE_TIMEOUT_MS": "0", "FAILURE_COOLDOWN_MS": "99",
+    }  # fmt: skip
+    found = config(tmp_path, OLD, **{f"ZEROCLAW_LUCID_{name}": value for name, value in values.items()})
     assert settings(found, "0.7.5") == LucidSettings("/opt/lucid", 300, 1, 20, 50, 100)
     assert settings(found, "0.8.0") == LucidSettings()
     assert settings(found, "0.8.4") == LucidSettings(recall_timeout_ms=3000, store_timeout_ms=3000)

@@ -67,38 +67,22 @@ async def test_windows_line_ends_and_odd_blanks_are_trimmed_as_by_rust(tmp_path)
 
 
 async def test_any_name_in_memory_is_read_newest_first_and_nothing_below_it(tmp_path):
-    write(
-        tmp_path,
-        MEMORY="core",
-        memory__2026_01_02="old",
-        memory__2026_03_04="new",
-        memory__notes="named",
-        memory__archive__2025_01_01="gone",
-    )
+    days = {"memory__2026_01_02": "old", "memory__2026_03_04": "new", "memory__archive__2025_01_01": "gone"}
+    write(tmp_path, MEMORY="core", memory__notes="named", **days)
     (tmp_path / "memory" / "upper.MD").write_text("not read")
     (tmp_path / "memory" / ".md").write_text("not read")
     memory = await opened(tmp_path)
     assert [entry.content for entry in await memory.list()] == ["named", "core", "new", "old"]
     stored = await handles_of(memory, MemoryFilter(), Sort())
     assert list(stored) == ["notes:0", "MEMORY:0", "2026-03-04:0", "2026-01-02:0"]
-    assert [row.category for row in (await memory.rows(Query(EXCERPTS, handles=stored)))] == [
-        "daily",
-        "core",
-        "daily",
-        "daily",
-    ]
+    categories = [row.category for row in await memory.rows(Query(EXCERPTS, handles=stored))]
+    assert categories == ["daily", "core", "daily", "daily"]
 
 
 DAYS = {
-    "2026-03-07": "2026-03-07",
-    "2026-03-07-fixing-the-roof": "2026-03-07",
-    "2026-03-07_x": "2026-03-07",
-    "2026-03-07-1442": "2026-03-07",
-    "2026-3-8": "2026-03-08",
-    "20260307": "",
-    "2026-13-07": "",
-    "plan": "",
-}
+    "2026-03-07": "2026-03-07", "2026-03-07-fixing-the-roof": "2026-03-07", "2026-03-07_x": "2026-03-07",
+    "2026-03-07-1442": "2026-03-07", "2026-3-8": "2026-03-08", "20260307": "", "2026-13-07": "", "plan": "",
+}  # fmt: skip
 
 
 async def test_the_day_in_a_name_is_the_age_of_its_lines(tmp_path):
@@ -140,14 +124,8 @@ async def test_a_file_that_is_not_utf_8_is_read_and_named(tmp_path):
 
 
 async def test_time_bounds_count_days_from_0_8_0_and_nothing_before(tmp_path):
-    write(
-        tmp_path,
-        MEMORY="- tea",
-        memory__2026_01_02="- tea",
-        memory__2026_01_05="- tea",
-        memory__2026_01_05_trip="- tea",
-    )
-    memory = await opened(tmp_path)
+    days = dict.fromkeys(("memory__2026_01_02", "memory__2026_01_05", "memory__2026_01_05_trip"), "- tea")
+    memory = await opened(write(tmp_path, MEMORY="- tea", **days))
     window = {"since": "2026-01-03T00:00:00+00:00", "until": "2026-01-05T01:00:00+00:00"}
     newer = [key for key, _ in await hits(memory, "0.8.0", "tea", 9, **window)]
     assert newer == ["MEMORY:0", "2026-01-05-trip:0", "2026-01-05:0"]

@@ -53,11 +53,8 @@ async def test_new_files_begin_as_those_of_zeroclaw(tmp_path):
     assert core(tmp_path) == b"# Long-Term Memory\n\n- **lang**: Prefers Rust\n\n- **two**: again\n"
     daily = tmp_path / "memory" / f"{DAY}.md"
     assert daily.read_text() == f"# Daily Log — {DAY}\n\n- **chat**: hi\n"
-    assert [entry.content for entry in await memory.list()] == [
-        "**lang**: Prefers Rust",
-        "**two**: again",
-        "**chat**: hi",
-    ]
+    contents = [entry.content for entry in await memory.list()]
+    assert contents == ["**lang**: Prefers Rust", "**two**: again", "**chat**: hi"]
     assert len(done.notes) == 3
     assert any("read back as category daily" in note for note in done.notes)
 

@@ -1,9 +1,5 @@
 from __future__ import annotations
 
-import socket
-import threading
-from contextlib import suppress
-
 import pytest
 from support.pgbouncer import running_pgbouncer
 from support.postgres_place import PASSWORD, PostgresPlace
@@ -42,21 +38,3 @@ def pooler(place):
     """A PgBouncer in transaction mode before the place."""
     with running_pgbouncer(place.server, {place.user: PASSWORD}) as running:
         yield running
-
-
-@pytest.fixture
-def talking_port():
-    """A port behind which something answers that is no PostgreSQL."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-
-        def talk():
-            with suppress(OSError):
-                while True:
-                    connection, _ = listener.accept()
-                    with connection:
-                        connection.recv(65536)
-                        connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-
-        threading.Thread(target=talk, daemon=True).start()
-        yield int(listener.getsockname()[1])
-        listener.shutdown(socket.SHUT_RDWR)

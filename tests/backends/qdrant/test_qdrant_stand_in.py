@@ -89,21 +89,13 @@ def assert_same_points(ask: Ask, local: QdrantClient, condition: dict[str, Any] 
 
 
 @pytest.mark.parametrize("condition", CONDITIONS.values(), ids=CONDITIONS)
-def test_filters_leave_the_same_points_in_the_same_order(both, condition):
+def test_filters_leave_the_same_points_and_searches_give_the_same_scores(both, condition):
     ask, local = both
-    count = assert_same_points(ask, local, condition)
-    body = {"exact": True} | ({"filter": condition} if condition else {})
-    counted = local.count(NAME, models.Filter(**condition) if condition else None, exact=True).count
-    assert ask("POST", "/points/count", body)["count"] == counted == count
-
-
-@pytest.mark.parametrize("condition", CONDITIONS.values(), ids=CONDITIONS)
-def test_searches_give_the_same_scores(both, condition):
-    ask, local = both
-    query = [0.3, -0.2, 0.9, 0.1, -0.5, 2.0]
-    body = {"vector": query, "limit": 10, "with_payload": True} | ({"filter": condition} if condition else {})
-    ours = ask("POST", "/points/search", body)
-    wanted = models.Filter(**condition) if condition else None
+    count, wanted = assert_same_points(ask, local, condition), models.Filter(**condition) if condition else None
+    chosen, query = {"filter": condition} if condition else {}, [0.3, -0.2, 0.9, 0.1, -0.5, 2.0]
+    counted = local.count(NAME, wanted, exact=True).count
+    assert ask("POST", "/points/count", {"exact": True} | chosen)["count"] == counted == count
+    ours = ask("POST", "/points/search", {"vector": query, "limit": 10, "with_payload": True} | chosen)
     theirs = local.query_points(NAME, query, query_filter=wanted, limit=10, with_payload=True).points
     assert [(hit["id"], hit["payload"]) for hit in ours] == [(hit.id, hit.payload) for hit in theirs]
     assert [hit["score"] for hit in ours] == pytest.approx([hit.score for hit in theirs], abs=1e-6)

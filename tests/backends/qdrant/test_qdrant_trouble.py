@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from qdrant_world import DIMENSIONS, KEY, NAME, embedder, filled, memory_of
+from support.failures import failure_of
 from support.http_endpoints import always, free_port, self_signed, serving
 from support.opened import opened_memory
 
@@ -50,11 +51,8 @@ def unknown_hosts(monkeypatch):
 
 async def opened(url: str, key: str = KEY, seconds: float = 8.0) -> InspectorError:
     memory = QdrantMemory(parse_address(url, NAME), key, embedder=embedder(), seconds=seconds)
-    error = await raises(memory.open(), InspectorError)
+    error = await failure_of(memory.open(), key or KEY, PASSWORD)
     await memory.close()
-    for secret in (key or KEY, PASSWORD):
-        assert secret not in f"{error} {error!r} {error.__cause__!r}"
-    assert "\n" not in str(error)
     return error
 
 

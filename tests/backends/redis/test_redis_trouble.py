@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from support.http_endpoints import free_port
+from support.failures import failure_of
+from support.http_endpoints import answering_bytes, free_port
 from support.redis_server import PASSWORD, running_redis
 from support.warm_start import run_memory
 
@@ -26,35 +24,9 @@ def opened(url: str) -> Any:
 
 
 async def error_of(deed: Any, kind: type[InspectorError] = NotReachable, code: int = 3) -> str:
-    with pytest.raises(kind) as raised:
-        await deed
-    error = raised.value
-    assert error.exit_code == code
-    assert "\n" not in error.message
-    assert error.hint
-    assert error.__cause__ is None
-    for secret in (WRONG, PASSWORD, "redis://"):
-        assert secret not in str(error)
+    error = await failure_of(deed, WRONG, PASSWORD, "redis://", kind=kind)
+    assert (error.exit_code, error.__cause__) == (code, None)
     return error.message
-
-
-@asynccontextmanager
-async def answering(answer: Callable[[bytes], bytes | None]) -> AsyncIterator[int]:
-    """A port that answers like this; None closes, an empty answer waits."""
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while request := await reader.read(4096):
-            response = answer(request)
-            if response is None:
-                break
-            writer.write(response)
-        writer.close()
-
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    try:
-        yield server.sockets[0].getsockname()[1]
-    finally:
-        server.close()
 
 
 async def test_a_closed_port_an_unknown_host_and_a_missing_socket_cannot_be_reached():
@@ -67,11 +39,11 @@ async def test_a_closed_port_an_unknown_host_and_a_missing_socket_cannot_be_reac
 
 async def test_a_port_that_hangs_or_is_not_ready(monkeypatch):
     monkeypatch.setattr("zeroclaw_tui.backends.redis.CONNECT_SECONDS", 0.3)
-    async with answering(lambda request: b"") as port:
+    async with answering_bytes(b"") as port:
         assert "does not answer in time" in await error_of(opened(f"redis://127.0.0.1:{port}"))
-    async with answering(lambda request: b"HTTP/1.0 400 Bad Request\r\n\r\n") as port:
+    async with answering_bytes(b"HTTP/1.0 400 Bad Request\r\n\r\n") as port:
         assert "cannot be reached" in await error_of(opened(f"redis://127.0.0.1:{port}"))
-    async with answering(lambda request: b"-LOADING reading\r\n") as port:
+    async with answering_bytes(b"-LOADING reading\r\n") as port:
         assert "refuses: " in await error_of(opened(f"redis://127.0.0.1:{port}"))
 
 

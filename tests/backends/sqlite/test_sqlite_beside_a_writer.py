@@ -182,15 +182,8 @@ async def look(folder: Path) -> tuple[object, ...]:
 @pytest.mark.parametrize(
     ("files", "notice"),
     [
-        (
-            ["brain.db"],
-            "The directory is read-only. You see the database as it was when it was opened; later writes do not "
-            "appear.",
-        ),
-        (
-            ["brain.db", "brain.db-wal"],
-            "The directory is read-only, so brain.db-wal cannot be read and the newest writes do not appear.",
-        ),
+        (["brain.db"], "You see the database as it was when it was opened; later writes do not appear."),
+        (["brain.db", "brain.db-wal"], "brain.db-wal cannot be read and the newest writes do not appear."),
     ],
 )
 def test_a_read_only_folder_is_read_with_a_notice(files, notice, make_store):
@@ -202,10 +195,8 @@ def test_a_read_only_folder_is_read_with_a_notice(files, notice, make_store):
             shutil.copy(path.with_name(name), folder / name)
             (folder / name).chmod(0o644)
         folder.chmod(0o555)
-        assert as_nobody(lambda: asyncio.run(look(folder))) == (
-            ["a"],
-            1,
-            (notice,),
-            "The directory of the database is read-only.",
-        )
+        keys, count, (shown,), reason = as_nobody(lambda: asyncio.run(look(folder)))
+        assert (keys, count, reason) == (["a"], 1, "The directory of the database is read-only.")
+        assert shown.startswith("The directory is read-only")
+        assert shown.endswith(notice)
         assert sorted(path.name for path in folder.iterdir()) == files

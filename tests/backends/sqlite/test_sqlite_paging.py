@@ -22,40 +22,15 @@ from zeroclaw_tui.testing.tools import entries_of, handles_of
 NOW = "2026-03-20T12:00:00+00:00"
 TEXTS = st.text(st.sampled_from("aAbBzZ%_\\'\"é用\0\n 1kKßẞſКкΣσςİı花\u0301"), max_size=12)
 PATTERNS = [
-    "a",
-    "^a",
-    "z$",
-    r"\bb",
-    r"\p{Han}",
-    r"\x00",
-    "[aк]{2}",
-    "x*",
-    "ß",
-    r"(?s)a.b",
-    r"\w+\s",
-    r"\X{3}",
-    "(?=é)",
-    "^$",
-]
+    "a", "^a", "z$", r"\bb", r"\p{Han}", r"\x00", "[aк]{2}", "x*", "ß", r"(?s)a.b", r"\w+\s", r"\X{3}", "(?=é)", "^$",
+]  # fmt: skip
 INVALID = st.binary(min_size=1, max_size=4).map(lambda value: value.decode("utf-8", "surrogateescape"))
 CONTENTS = TEXTS | INVALID | st.just("long " * 200)
-DATES = st.sampled_from(
-    [
-        "2026-03-20T11:00:00.123456789+00:00",
-        "2026-03-20T11:00:00.124456789+00:00",
-        "2026-03-20T13:30:00+02:00",
-        "2026-03-20T08:00:00-05:00",
-        "2026-03-14T23:59:59Z",
-        "2026-02-20T00:00:00+00:00",
-        "2020-01-01T00:00:00+00:00",
-        "2026-01-05",
-        "now",
-        "",
-        "1234",
-        "yesterday",
-        "2026-99-99T00:00:00+00:00",
-    ]
-)
+DATES = st.sampled_from([
+    "2026-03-20T11:00:00.123456789+00:00", "2026-03-20T11:00:00.124456789+00:00", "2026-03-20T13:30:00+02:00",
+    "2026-03-20T08:00:00-05:00", "2026-03-14T23:59:59Z", "2026-02-20T00:00:00+00:00", "2020-01-01T00:00:00+00:00",
+    "2026-01-05", "now", "", "1234", "yesterday", "2026-99-99T00:00:00+00:00",
+])  # fmt: skip
 SOME = {
     "category": st.sampled_from(["core", "daily", "with space", "用户"]),
     "session_id": st.sampled_from([None, "", "s1", "s'2"]),
@@ -180,9 +155,7 @@ async def test_list_stops_at_a_thousand_before_it_looks_at_sessions(make_store, 
 async def test_a_key_of_several_agents_gives_each_and_get_the_oldest(make_store, open_store):
     rows = [{"key": "tz", "agent": "bob", "content": "EST"}, {"key": "tz", "agent": "alice", "content": "CET"}]
     async with open_store(make_store(rows)) as memory:
-        assert [(entry.agent, entry.content) for entry in await entries_with_key(memory, "tz")] == [
-            ("bob", "EST"),
-            ("alice", "CET"),
-        ]
+        found = [(entry.agent, entry.content) for entry in await entries_with_key(memory, "tz")]
+        assert found == [("bob", "EST"), ("alice", "CET")]
         assert [entry.content for entry in await entries_with_key(memory, "tz", "alice")] == ["CET"]
         assert (await memory.get("tz")).content == "EST"

@@ -18,20 +18,12 @@ LATER = "2026-12-31T00:00:00+00:00"
 @pytest.mark.parametrize(
     ("stored", "kind"),
     [
-        ('"episodic"', "episodic"),
-        ('"procedural"', "procedural"),
-        ('{"semantic":"fact"}', "semantic:fact"),
-        ('{"semantic":"preference"}', "semantic:preference"),
-        ('{"semantic":"mood"}', None),
-        ('{"semantic":["fact"]}', None),
-        ('"semantic"', None),
-        ("episodic", None),
-        ("[" * 100_000, None),
-        ("", None),
-        (None, None),
-        (7, None),
+        ('"episodic"', "episodic"), ('"procedural"', "procedural"), ('{"semantic":"fact"}', "semantic:fact"),
+        ('{"semantic":"preference"}', "semantic:preference"), ('{"semantic":"mood"}', None),
+        ('{"semantic":["fact"]}', None), ('"semantic"', None), ("episodic", None), ("[" * 100_000, None), ("", None),
+        (None, None), (7, None),
     ],
-)
+)  # fmt: skip
 def test_kinds_are_decoded_as_zeroclaw_does(stored, kind):
     assert kind_from(stored) == kind
 
