@@ -49,7 +49,7 @@ class InMemory(RowMemory):
     def add(self, entry: MemoryEntry) -> None:
         """Add a memory as it is, in place of the one that has its id and handle."""
         handle = self.free_handle(entry)
-        self._entries[handle] = replace(entry.whole(entry.content), handle=handle)
+        self._entries[handle] = replace(entry, handle=handle, size=0)
 
     async def _loaded(self) -> Loaded:
         return Loaded(tuple(self._entries.values()))

@@ -78,7 +78,7 @@ class Sample:
 
     @property
     def excerpt(self) -> str:
-        """One line of its content, clean for any screen, secrets masked."""
+        """One line of its content, secrets masked, not cleaned for a screen."""
         return excerpt_of(self.head, is_cut=len(self.head) >= _MAX_HEAD)
 
     def as_json(self) -> dict[str, Any]:

@@ -110,4 +110,5 @@ def undo_sentence(change: RowChange) -> str:
     key = one_line(masked(entry.key))
     if change.before is None:
         return f"goes:  {key}"
-    return f'{"comes back" if change.after is None else "is again"}:  {key}  "{excerpt_of(entry.content)}"'
+    excerpt = one_line(excerpt_of(entry.content))
+    return f'{"comes back" if change.after is None else "is again"}:  {key}  "{excerpt}"'

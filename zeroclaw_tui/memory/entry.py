@@ -110,10 +110,6 @@ class MemoryEntry:
         """The entry as the commands print it, always with the same names."""
         return {name: getattr(self, name) for name in JSON_FIELDS}
 
-    def whole(self, content: str) -> MemoryEntry:
-        """The same entry with its full content."""
-        return replace(self, content=content, size=len(content.encode("utf-8", "surrogatepass")), is_excerpt=False)
-
     def version(self, state: str) -> MemoryEntry:
         """The same entry as the version of its row, which has no content."""
         return replace(self, content="", state=state)

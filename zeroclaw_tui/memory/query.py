@@ -127,11 +127,6 @@ class Query(Generic[T]):
     offset: int = 0
     limit: int | None = None
 
-    @property
-    def names_rows(self) -> bool:
-        """Whether it names its rows by handles, ids or keys."""
-        return any(names is not None for names in (self.handles, self.ids, self.keys))
-
 
 NO_DATE = "no date"
 AGE_GROUPS = ("today", "this week", "this month", "older", NO_DATE)

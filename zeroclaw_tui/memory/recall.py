@@ -199,11 +199,6 @@ class RecallResult:
     """The query's vector is still being fetched; until then the keyword hits are shown."""
 
     @property
-    def is_for_people(self) -> bool:
-        """Whether no agent ever gets this ranking, so that there is nothing to hold it against."""
-        return self.mode == SIMILAR or self.not_read_because is not None
-
-    @property
     def injected(self) -> int:
         """How many reach the prompt."""
         return sum(result.injected for result in self.results)

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from zeroclaw_tui.memory.text import HIDDEN, cut, mask_secrets, one_line
+from zeroclaw_tui.memory.text import HIDDEN, mask_secrets
 
 _MOST_PLACES = 50
-_EXCERPT_CELLS = 120
+_EXCERPT_CHARACTERS = 120
 _MASKED_CHARACTERS = 4000
 """Excerpts are cut from so much of a content, after its secrets are masked."""
 _LAST_TOKEN = re.compile(r"[A-Za-z0-9_\-./+=:@%~]+\Z")
@@ -82,13 +82,14 @@ def masked(text: str) -> str:
 
 
 def excerpt_of(content: str, *, is_cut: bool = False) -> str:
-    """Return the beginning of a content on one line, clean for any screen, secrets masked. `is_cut`: it is no whole
+    """Return the beginning of a content on one line, secrets masked, not cleaned for a screen. `is_cut`: it is no whole
     content."""
     head = masked(content[:_MASKED_CHARACTERS])
     if is_cut or len(content) > _MASKED_CHARACTERS:
         # The last word may be the beginning of a secret.
         head = _LAST_TOKEN.sub(lambda last: last[0][:_LAST_TOKEN_CHARACTERS], head) + "…"
-    return cut(one_line(head), _EXCERPT_CELLS)
+    line = re.sub(r"[ \t\r\n\f\v]+", " ", head).strip(" ")
+    return line if len(line) <= _EXCERPT_CHARACTERS else line[: _EXCERPT_CHARACTERS - 1].rstrip() + "…"
 
 
 def _is_random(secret: str) -> bool:

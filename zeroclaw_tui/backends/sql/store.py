@@ -52,7 +52,7 @@ class SqlMemory(RowMemory, SearchedMemory):
         found: Any
         if query.read.name == "row":
             found = await self.stored_rows(await self._handles(query))
-        elif query.names_rows:
+        elif any(names is not None for names in (query.handles, query.ids, query.keys)):
             found = await self._named_rows(query)
         else:
             found = await self._page(query)

@@ -288,7 +288,7 @@ def _key_of(version: Version) -> str:
 
 def _excerpt_of(version: Version) -> str:
     row = version.row
-    return excerpt_of(row.entry().content) if row.table == MEMORIES else ""
+    return one_line(excerpt_of(row.entry().content)) if row.table == MEMORIES else ""
 
 
 def _version_lines(version: Version) -> list[DiffLine]:

@@ -14,7 +14,7 @@ from textual.content import Content
 
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import Sort, SortField
-from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
+from zeroclaw_tui.memory.recall import SIMILAR, RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import one_line, size_shown
 from zeroclaw_tui.tui.format import ELLIPSIS, NO_HIGHLIGHTS, NO_VALUE, Highlights, bar, fit, relative_age, score_text
 from zeroclaw_tui.tui.themes import Look
@@ -101,7 +101,8 @@ class RankedRow:
 
 def ranked_rows(recall: RecallResult, edited: MemoryEntry | None = None) -> list[RankedRow]:
     """The results in order, then what the content scanner withholds, then `edited` where it is none of these."""
-    if recall.is_for_people:
+    if recall.mode == SIMILAR or recall.not_read_because is not None:
+        # No agent ever gets this ranking.
         return [RankedRow(result, False) for result in recall.results]
     line_at = threshold_line(recall.results, recall.threshold)
     rows = [
