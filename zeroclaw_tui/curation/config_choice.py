@@ -38,8 +38,8 @@ def configs_for(options: OpenOptions, environ: Mapping[str, str] | None = None) 
     Raises NoInstall, Unreadable, BrokenConfig, or UsageError for a user without a home directory or a location that is
     not valid, each with what to do next.
     """
-    check_location(options.location)
-    check_location(options.path)
+    for location in (options.location, options.path):
+        _check_location("" if location is None else str(location))
     variables = os.environ if environ is None else environ
     source = None
     if options.location is not None and locations.is_url(options.location):
@@ -53,12 +53,11 @@ def configs_for(options: OpenOptions, environ: Mapping[str, str] | None = None) 
     return tuple(_config_of(install, options, variables, source) for install in _installs(options, variables, home))
 
 
-def check_location(location: str | Path | None) -> None:
+def _check_location(text: str) -> None:
     """Raise UsageError for libpq's `host=… password=…` and for a URL that lacks a slash, without showing them.
 
     As a path, either would appear in every error, with its password.
     """
-    text = "" if location is None else str(location)
     if re.match(_CONNECTION_STRING, text) and not Path(text).exists():
         raise UsageError(
             "A PostgreSQL store needs a URL, not host=… user=… password=….",

@@ -88,9 +88,10 @@ async def header_for(library: Library, *, vectors: bool) -> bytes:
     """The first line of our JSONL, with what made the vectors, if they come along."""
     memory, version = library.memory, library.profile.profile.version
     has_identity = vectors and "vectors" not in memory.why_not
-    identity = KnownVectors.from_facts((await memory.health()).facts).identity if has_identity else None
-    moment = _moment(library)
-    return jsonl.header_line(moment, memory.name, memory.about.generation, version, vectors=vectors, embedding=identity)
+    made_by = KnownVectors.from_facts((await memory.health()).facts).identity if has_identity else None
+    about = {"exported": _moment(library), "backend": memory.name, "generation": memory.about.generation}
+    vector = {"vectors": vectors, "embedding": None if made_by is None else asdict(made_by)}
+    return jsonl.header_line({**about, "profile": version, **vector})
 
 
 def markdown_head(exported: str, backend: str) -> bytes:

@@ -11,10 +11,9 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
 from typing import Any
 
-from zeroclaw_tui.curation.formats.source import Source, numbered_lines
+from zeroclaw_tui.curation.formats.source import Identity, Source, numbered_lines
 from zeroclaw_tui.memory.change import Row, Value
 from zeroclaw_tui.memory.entry import column_text, kind_from
 from zeroclaw_tui.memory.errors import UsageError
@@ -32,15 +31,6 @@ _OTHER_NAMES = frozenset({"embedding", "embedding_dimensions", "columns", "rowid
 _MAX_NAME = 40
 _INTEGERS = range(-(2**63), 2**63)
 _HINT = "Lines need at least key and content, as `zeroclaw memory export` writes them."
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """What made the vectors of a store."""
-
-    provider: str
-    model: str
-    dimensions: int
 
 
 def sniff(source: Source) -> bool:
@@ -61,24 +51,16 @@ def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
     """Every memory in constant memory. Raises UsageError naming the line that is not one."""
     with source.opened() as reader:
         for number, line in numbered_lines(reader):
-            if line.strip() and (number > 1 or header_of_line(line) is None):
+            header = header_of_line(line) if number == 1 and line.strip() else None
+            if header is not None:
+                source.vectors_by = identity_of(header)
+            elif line.strip():
                 yield row_of_line(line, number, lost)
 
 
-def identity(source: Source) -> Identity | None:
-    """What made the vectors of a file; None where its first line does not say."""
-    with source.opened() as reader:
-        _, line = next(numbered_lines(reader), (1, "{}"))
-    return identity_of(header_of_line(line))
-
-
-def header_line(
-    exported: str, backend: str, generation: str | None, profile: str, *, vectors: bool, embedding: Identity | None
-) -> bytes:
-    """The first line, with its line end: when the file was written, from what, and what made its vectors, if known."""
-    about = {"exported": exported, "backend": backend, "generation": generation, "profile": profile}
-    made_by = None if embedding is None else asdict(embedding)
-    return _line({MARK: VERSION, **about, "vectors": vectors, "embedding": made_by})
+def header_line(about: Mapping[str, Any]) -> bytes:
+    """The first line, with its line end, which says `about` the file when it was written and from what."""
+    return _line({MARK: VERSION, **about})
 
 
 def header_of_line(line: str) -> Mapping[str, Any] | None:
@@ -94,9 +76,9 @@ def header_of_line(line: str) -> Mapping[str, Any] | None:
     return parts
 
 
-def identity_of(header: Mapping[str, Any] | None) -> Identity | None:
+def identity_of(header: Mapping[str, Any]) -> Identity | None:
     """What made the vectors of an export, if its header says so."""
-    made_by: Any = (header or {}).get("embedding")
+    made_by: Any = header.get("embedding")
     try:
         return Identity(str(made_by["provider"]), str(made_by["model"]), int(made_by["dimensions"]))
     except (TypeError, KeyError, ValueError):
@@ -139,10 +121,9 @@ def row_of_line(line: str, number: int, lost: Counter[str]) -> Row:
             for value in (row.id, row.agent, *row.values.values()):
                 if isinstance(value, str):
                     value.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError as error:
-        raise UsageError(f"Line {number:,} is not a memory: it has half a character.", hint=_HINT) from error
     except ValueError as error:
-        raise UsageError(f"Line {number:,} is not a memory: {error}.", hint=_HINT) from error
+        reason = "it has half a character" if isinstance(error, UnicodeEncodeError) else error
+        raise UsageError(f"Line {number:,} is not a memory: {reason}.", hint=_HINT) from error
     return row
 
 

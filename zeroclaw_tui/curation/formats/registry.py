@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from zeroclaw_tui.curation.formats import csv_file, json_files, jsonl, notes, snapshot
-from zeroclaw_tui.curation.formats.jsonl import Identity
 from zeroclaw_tui.curation.formats.rows import distinct
 from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.memory.change import Row
@@ -22,7 +21,7 @@ class Format:
     """A format: `name` is what `--from` calls it, `title` what people call it.
 
     `sniff` says whether a source is of this format. `reader` yields its memories and counts in `lost` what finds no
-    place. `identity` says what made the vectors, if there can be any. All three block.
+    place. Both block.
     """
 
     name: str
@@ -30,7 +29,6 @@ class Format:
     sniff: Callable[[Source], bool]
     reader: Callable[[Source, Counter[str]], Iterator[Row]]
     is_ours: bool = False
-    identity: Callable[[Source], Identity | None] | None = None
 
     def read(self, source: Source, lost: Counter[str]) -> Iterator[Row]:
         """The memories, each of another tool once and with a key of its own."""
@@ -41,9 +39,9 @@ class Format:
 FORMATS = {
     found.name: found
     for found in (
-        Format("jsonl", "an export in JSON Lines", jsonl.sniff, jsonl.read, True, jsonl.identity),
+        Format("jsonl", "an export in JSON Lines", jsonl.sniff, jsonl.read, True),
         Format("csv", "a table", csv_file.sniff, csv_file.read, True),
-        Format("snapshot", "a snapshot of ZeroClaw", snapshot.sniff, snapshot.read, True, snapshot.identity),
+        Format("snapshot", "a snapshot of ZeroClaw", snapshot.sniff, snapshot.read, True),
         Format("claude", "Claude Code", notes.sniff_claude, notes.read_claude),
         Format("openclaw", "OpenClaw", notes.sniff_openclaw, notes.read_openclaw),
         Format("mcp", "the MCP server “memory”", json_files.sniff_mcp, json_files.read_mcp),

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from zeroclaw_tui.curation.formats.jsonl import Identity, header_of_line, identity_of, row_of_line
+from zeroclaw_tui.curation.formats.jsonl import header_of_line, identity_of, row_of_line
 from zeroclaw_tui.curation.formats.rows import moment_of
-from zeroclaw_tui.curation.formats.source import Source, numbered_lines
+from zeroclaw_tui.curation.formats.source import Identity, Source, numbered_lines
 from zeroclaw_tui.files.disk import file_size, read_bytes
 from zeroclaw_tui.memory.change import Row, Value
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -84,12 +84,8 @@ def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
     """Every memory of a snapshot, exactly where the lossless copy next to it says the same."""
     snapshot = load(source.path)
     lost.update(dict.fromkeys(snapshot.notes, 1))
+    source.vectors_by = snapshot.vectors_by
     yield from snapshot.rows
-
-
-def identity(source: Source) -> Identity | None:
-    """What made the vectors of the lossless copy."""
-    return load(source.path).vectors_by
 
 
 def load(path: Path) -> Snapshot:

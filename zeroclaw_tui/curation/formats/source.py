@@ -12,6 +12,7 @@ import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
@@ -33,10 +34,19 @@ _SECRETS = re.compile(
 _OPEN_ONLY_FILES = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What made the vectors of a store."""
+
+    provider: str
+    model: str
+    dimensions: int
+
+
 class Source:
     """What was named: `path`, a regular file or a folder. Its verbs block.
 
-    `unread` names what is not read, with the reason.
+    `unread` names what is not read, with the reason. `vectors_by` is what made its vectors, as far as it was read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -56,6 +66,7 @@ class Source:
         if not self.is_folder and not stat.S_ISREG(mode):
             raise UsageError(f"{name} is not a regular file.", hint="Save it to a file first.")
         self.unread: dict[str, str] = {}
+        self.vectors_by: Identity | None = None
         self.document = cache(self._document)
         """The JSON value of a file. Raises as `text`, and UsageError for what is not JSON."""
 

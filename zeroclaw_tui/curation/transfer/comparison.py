@@ -17,7 +17,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.curation.formats.jsonl import Identity
+from zeroclaw_tui.curation.formats.source import Identity
 from zeroclaw_tui.curation.library import without_agents
 from zeroclaw_tui.memory.change import Row, Value
 from zeroclaw_tui.memory.days import moment
@@ -103,8 +103,9 @@ class Supply:
     """
 
     batches: Callable[[bool], AsyncIterator[Sequence[Row]]]
+    vectors_by: Callable[[], Identity | None] = lambda: None
+    """What made its vectors, as far as the batches that were read say."""
     is_file: bool = True
-    vectors_by: Identity | None = None
     embeds_itself: bool = False
     """Whether its vectors are of key and content together."""
     has_own_times: bool = True
@@ -136,7 +137,7 @@ async def store_supply(memory: Memory, filter: MemoryFilter) -> Supply:
         return Supply(lines, is_file=False, has_own_times=False)
     facts = (await memory.health()).facts if "vectors" not in memory.why_not else {}
     made_by = KnownVectors.from_facts(facts).identity
-    return Supply(rows, is_file=False, vectors_by=made_by, embeds_itself=memory.about.embeds_itself)
+    return Supply(rows, lambda: made_by, is_file=False, embeds_itself=memory.about.embeds_itself)
 
 
 @dataclass(slots=True)
@@ -295,7 +296,7 @@ class Comparison:
 
     def _takes_vector(self, vector: Value) -> bool:
         is_alike = self.supply.embeds_itself or not self.memory.about.embeds_itself
-        return is_alike and self.vectors.fits(vector, self.supply.vectors_by)
+        return is_alike and self.vectors.fits(vector, self.supply.vectors_by())
 
     def _owner(self, agent: str | None) -> str | None:
         """Return whose memory it will be; None where there are no agents.

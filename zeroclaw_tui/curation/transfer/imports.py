@@ -128,22 +128,20 @@ async def plan_import(
     elif agent is not None and agent not in (known := {DEFAULT_AGENT, *target.config.agents}):
         raise unknown_agent(agent, known)
 
-    def open_source() -> tuple[_Reading, Supply]:
+    def open_source() -> _Reading:
         source = Source(path)
         store = None if source.is_folder else backend_info(backend_of_file(source.path) or "")
         if store is not None and format is None:
             command = f"zeroclaw memory copy --location {shell_word(str(source.path))} --to sqlite"
             raise UsageError(f"{source.name} is a store of {store.title}.", hint=f"`{command}` copies its memories.")
-        found = find_format(source, format)
-        reading = _Reading(source, found, with_flagged, keys, source.state())
-        made_by = None if found.identity is None else found.identity(source)
-        own_times = found.name in ("jsonl", "csv")
-        return reading, Supply(reading.batches, vectors_by=made_by, has_own_times=own_times, owner=agent)
+        return _Reading(source, find_format(source, format), with_flagged, keys, source.state())
 
     async with target.planned_store() as memory:
         if library is not None:
             refuse_read_only(library)
-        reading, supply = await asyncio.to_thread(open_source)
+        reading = await asyncio.to_thread(open_source)
+        has_own_times = reading.format.name in ("jsonl", "csv")
+        supply = Supply(reading.batches, lambda: reading.source.vectors_by, has_own_times=has_own_times, owner=agent)
         now = datetime.now(UTC) if library is None else library.trash.now()
         plan = await plan_transfer(verb, supply, memory, target, now, on_progress)
     notes = (*plan.notes, *(one_line(masked(note)) for note in reading.notes()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -37,15 +37,15 @@ class Target:
     async def at(cls, config: MemoryConfig, profile: str | None = None) -> Target:
         """The store of a config, whether or not it is there. Raises what opening raises but NothingYet."""
         memory = create_memory(config)
-        location = memory.about.location
+        target = cls(config, None, profile, memory.about.location)
         try:
-            is_missing = memory.about.keeps_lines and not await memory.health_check()
-            library = None if is_missing else await open_library(config, profile)
-        except NothingYet:
-            return cls(config, None, profile, location)
+            if not memory.about.keeps_lines or await memory.health_check():
+                with suppress(NothingYet):
+                    target.library = await open_library(config, profile)
+                    target.location = target.library.memory.about.location
         finally:
             await memory.close()
-        return cls(config, library, profile, location if library is None else library.memory.about.location)
+        return target
 
     async def close(self) -> None:
         if self.library is not None:
