@@ -156,7 +156,7 @@ def superseded_sentence(count: int, way: str = "--superseded show takes") -> str
 
 
 def _target(library: Library, path: Path, *, overwrite: bool) -> Path:
-    """Where it goes: a link is followed. Raises Refused for what must not be replaced."""
+    """The file that is written: a link is followed. Raises Refused for what must not be replaced."""
     target, name = Path(os.path.realpath(path)), one_line(str(path))
     if target.exists() and not target.is_file():
         kind = "a directory" if target.is_dir() else "not a regular file"

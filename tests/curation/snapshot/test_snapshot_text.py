@@ -1,24 +1,34 @@
-"""MEMORY_SNAPSHOT.md is written and read as ZeroClaw writes and reads it, to the byte."""
+"""MEMORY_SNAPSHOT.md is written and read as ZeroClaw writes and reads it, to the byte, also with hostile texts."""
 
 from __future__ import annotations
 
+import asyncio
+import tempfile
 from collections import Counter
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from snapshot_samples import OTHERS_FILE, PIECES, VERSIONS, entry, real_snapshot, really_hydrated, rows_in
-from support import golden
+from support import golden, small_store
+from support.installs import make_install
 
-from zeroclaw_tui.curation.formats.snapshot import can_be_written, losses, read_snapshot, snapshot_text
+from zeroclaw_tui.curation import changes
+from zeroclaw_tui.curation.formats.snapshot import SIDE_CAR, can_be_written, load, losses, read_snapshot, snapshot_text
+from zeroclaw_tui.curation.snapshot import compare, place_of, plan_hydrate, write_snapshot
+from zeroclaw_tui.curation.transfer.imports import import_memories
+from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.change import Row
 
 NOW = datetime(2026, 11, 21, 20, 59, 41, tzinfo=UTC)
-_text = st.lists(st.sampled_from(PIECES) | st.text(max_size=6), min_size=0, max_size=5).map("\n".join)
-_keys = (
-    st.sampled_from(("key 1", "other", "", "`", "a`b", "two\nlines", "end`\n### 🔑 `more", " blanks ", "\r")) | _text
-)
+ODD_KEYS = (
+    "k", "key 1", "other", "", "`", "a`b", "two\nlines", "end`\n### 🔑 `more", " blanks ", "\r", "é", "\x00nul",
+)  # fmt: skip
+_text = st.lists(st.sampled_from(PIECES) | st.text(max_size=20), max_size=5).map("\n".join)
+_keys = st.sampled_from(ODD_KEYS) | _text
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -60,3 +70,48 @@ def test_what_is_lost_is_exactly_what_zeroclaw_reads_otherwise(rows):
 def test_a_file_of_another_program_is_recognised(text, because):
     read = read_snapshot(text)
     assert because in read.because
+
+
+# There and back
+
+
+async def _there_and_back(folder: Path, rows: list[dict[str, Any]]) -> None:
+    install = make_install(folder, "G1", rows)
+    database = install.database
+    before = rows_in(database)
+    async with install.opened() as library:
+        await write_snapshot(library)
+        file = place_of(library.config)
+        assert {difference.where for difference in await compare(library, load(file))} == {"same"}
+        small_store.change(database, "DELETE FROM memories")
+        await _hydrate(Target.of(library), file)
+        assert sorted(rows_in(database)) == sorted(before)
+        await changes.undo(library)
+        assert rows_in(database) == []
+    # Without the copy next to it comes back what ZeroClaw itself would read.
+    file.with_name(SIDE_CAR).unlink()
+    for name in ("brain.db", "brain.db-wal", "brain.db-shm"):
+        (database.parent / name).unlink(missing_ok=True)
+    target = await Target.at(install.config(), "0.1.7")
+    await _hydrate(target, file)
+    await target.close()
+    read = {(found.key, found.values["content"]) for found in read_snapshot(file.read_bytes().decode()).rows}
+    assert (set(rows_in(database, ("key", "content"))) if database.exists() else set()) == read
+
+
+async def _hydrate(target: Target, file: Path) -> None:
+    await import_memories(target, await plan_hydrate(target, file), "skip")
+
+
+@settings(max_examples=5, deadline=None)
+@example(rows=[("k", "---\n*Created: x*\n### 🔑 `other`\r\n\x00"), ("two\nlines", "`"), ("end`\n### 🔑 `more", " \n ")])
+@example(rows=[("big", "0123456789abcde\n" * 16384)])
+@given(rows=st.lists(st.tuples(_keys, _text), min_size=1, max_size=5, unique_by=lambda row: row[0]))
+def test_every_memory_is_restored_exactly_from_the_lossless_copy(rows):
+    """Into a store in use and into a new one; and without that copy, what ZeroClaw's format leaves of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = [
+            {"key": key, "content": content, "session_id": None if at % 2 else "s"}
+            for at, (key, content) in enumerate(rows)
+        ]
+        asyncio.run(_there_and_back(Path(folder) / "zc", made))

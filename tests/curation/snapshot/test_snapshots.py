@@ -9,6 +9,7 @@ import pytest
 from snapshot_samples import real_snapshot, really_hydrated, rows_in
 from support import small_store
 from support.installs import Install, make_install
+from support.small_store import blob
 
 from zeroclaw_tui.backends.lookup import entries_with_key
 from zeroclaw_tui.curation import changes
@@ -20,6 +21,22 @@ from zeroclaw_tui.curation.transfer.imports import import_memories
 from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.change import Conflicts
 from zeroclaw_tui.memory.errors import InspectorError, Refused
+
+ROWS = (
+    {"key": "lang", "content": "User prefers Rust", "updated_at": "2026-03-02T10:00:00.000000001+00:00"},
+    {"key": "pet", "content": "Cat named Mio", "session_id": "tg_1", "embedding": blob(0.5, 0.25)},
+    {"key": "hard", "content": "above\n---\n### 🔑 `bogus`\nbelow\r\nend "},
+    {"key": "day", "content": "Met Ana", "category": "daily"},
+    {"key": "old", "content": "User prefers C", "superseded_by": "lang", "importance": 0.9, "namespace": "work"},
+)
+
+
+@pytest.fixture
+async def library(request, tmp_path):
+    """Four core memories, one of them superseded, and one of a day."""
+    install = make_install(tmp_path / "zc", getattr(request, "param", "G4"), ROWS)
+    async with install.opened() as library:
+        yield library
 
 
 async def test_memories_of_one_moment_are_in_the_order_sqlite_gives_zeroclaw(tmp_path):

@@ -21,6 +21,12 @@ from zeroclaw_tui.curation.traces.search import TextPlace
 from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.memory.change import Conflicts
 
+
+@pytest.fixture
+def place(tmp_path):
+    return make_install(tmp_path / "zeroclaw", "G2")
+
+
 SECRET = "The door code is 4711, tell nobody"
 OTHER = "Prefers Rust for tools and Python for plots"
 

@@ -144,7 +144,7 @@ async def _clean(file: PlacedFile, matcher: TextMatcher, journal: Journal, notes
 
 
 def _change_of_file(file: PlacedFile, matcher: TextMatcher) -> list[RowChange]:
-    """The change of a file to what stays of it without the texts; none where nothing goes. Raises Refused."""
+    """The change of a file to its content without the texts; none if it has none of them. Raises Refused."""
     path = external.link_target(file.path)
     before = external.read_file(path)
     data = None if before is None else before.values["bytes"]

@@ -55,7 +55,7 @@ _PAGES = "No row has it any more, but its bytes stay in the file or its log: "
 class ErasePlan:
     """What a run would do.
 
-    `memories` are those of the open store that go as a whole; `marked` are the ids of those that go whatever they say.
+    `memories` are those of the open store that are deleted; `marked` are the ids of those that are, whatever they say.
     `changes` are the numbers of the changes that undo can then no longer restore in full.
     """
 
@@ -247,7 +247,7 @@ class _Run:
                 self.reasons[str(file.path)] = reason
 
     def _clean(self, file: PlacedFile, check: search.Check) -> str:
-        """Clean one file; gives why something stays, or ""."""
+        """Clean one file; gives why a text is left, or ""."""
         matcher = self.plan.matcher
         count, _ = search.look_into(file, matcher, check, free_pages=True)
         if not file.is_database():
@@ -297,7 +297,7 @@ class _Run:
 
 
 def _rewrite(file: PlacedFile, matcher: TextMatcher) -> bool:
-    """Put in place of a file what stays of it without the texts; gives whether anything went."""
+    """Replace a file by its content without the texts; gives whether it had any."""
     data = read_bytes(file.path)
     new = None if data is None else without_texts(data, file.form, matcher)
     if new is None or new == data:
@@ -307,7 +307,7 @@ def _rewrite(file: PlacedFile, matcher: TextMatcher) -> bool:
 
 
 def _erase_rows(path: Path, matcher: TextMatcher, check: search.Check, *, prunes: bool = False) -> str:
-    """Delete or cut the rows that have a text, table by table; gives why some stay, or "". Blocks.
+    """Delete or cut the rows that have a text, table by table; gives why some are left, or "". Blocks.
 
     Freed bytes are overwritten with zeros. The vectors of no memory leave the embedding cache if anything was erased,
     or with `prunes`. Raises InspectorError kinds.
@@ -327,7 +327,7 @@ def _erase_rows(path: Path, matcher: TextMatcher, check: search.Check, *, prunes
 
 
 def _erase_row(connection: sqlite3.Connection, row: search.FoundRow, matcher: TextMatcher) -> str:
-    """Erase one row; gives why it stays, or ""."""
+    """Erase one row; gives why it is left, or ""."""
     if row.table in _STAYING:
         return _STAYING[row.table]
     table = sqlite.quoted(row.table)
@@ -387,10 +387,10 @@ def _goes(library: Library, matcher: TextMatcher, ids: frozenset[str]) -> Callab
 
 
 async def _memories(library: Library, matcher: TextMatcher, ids: frozenset[str]) -> tuple[RowVersion, ...]:
-    """The memories that go as a whole."""
+    """The memories that are deleted."""
     memory = library.memory
     found: list[RowVersion] = []
-    # A server's rows go as a whole; of rows in a file other columns can lose the text.
+    # Of rows in a file, columns other than these can lose the text alone.
     only = ("key", "content") if has_database(memory.name) else None
 
     def see(row: Row) -> None:

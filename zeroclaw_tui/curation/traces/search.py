@@ -34,7 +34,7 @@ DELETED_WITH = {
     "response_cache": ("response",),
     "memory_audit": ("key", "metadata"),
 }
-"""The tables whose rows go as a whole if one of these columns has a text. Other rows lose only the text."""
+"""The tables whose rows are deleted if one of these columns has a text. Other rows lose only the text."""
 _SIDECARS = ("-wal", "-journal", "-shm")
 _PACKED_STARTS = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"PK\x03\x04", b"7z\xbc\xaf", b"\x28\xb5\x2f\xfd")
 """How files begin that are packed: by gzip, bzip2, xz, zip, 7z and zstd."""

@@ -342,7 +342,7 @@ class Comparison:
     def replacing(self, row: Row, stored: Row, existing: Row) -> Row:
         """Return the store's memory with all that a memory of the supply states.
 
-        The id stays, and the time of creation if the source is another tool's; a vector of other content goes.
+        It keeps its id, and its time of creation if the source is another tool's, but no vector of another content.
         """
         stated = {name: stored.values[name] for name in self._stated(row, stored)}
         values: dict[str, Value] = {**existing.values, **stated, "id": existing.id}

@@ -115,7 +115,7 @@ async def copy_memories(
 ) -> CopyOutcome:
     """Make the target where it is not there yet, bring over what it lacks, then read it again and compare.
 
-    Doing it again goes on where it was cut off. The source is only read.
+    A second run continues where the first one was cut off. The source is only read.
     """
     delivery = Delivery(await target.make(), await store_supply(source.memory, filter), on_clash)
     done = await delivery.run("copy", f"copied from {one_line(source.memory.name)}", on_progress)

@@ -153,8 +153,8 @@ async def import_memories(
 ) -> Outcome:
     """Bring them in as one action, in constant memory; the store is made first where there is none.
 
-    Doing it again goes on where it was cut off. Raises Refused when the files changed since it was planned, and what
-    the store raises.
+    A second run continues where the first one was cut off. Raises Refused when the files changed since it was
+    planned, and what the store raises.
     """
     if not plan.count:
         return Outcome(plan.verb, 0)
