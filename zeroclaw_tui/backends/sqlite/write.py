@@ -39,8 +39,10 @@ _FIRST_ROWS = 60
 _MOST_ROWS = 1000
 _ROWS_ALONE = 500
 """How many rows a batch takes while no other program can be waiting: each batch costs two syncs of the disk."""
-_LOOK_SECONDS = 1.0
-"""How old the knowledge of who else has the database open may be."""
+_LOOK_SECONDS = 5.0
+"""How old the knowledge of who else has a database open may be; another program waits that long for a lock."""
+_looks: dict[Path, tuple[float, bool]] = {}
+"""When it was last found out for a database, and whether it was nobody."""
 _STILL_IN_LOG = "Deleted text may stay in {}-wal until every program has closed the database."
 _NAMES = ("embedding_provider", "embedding_model", "embedding_dimensions")
 
@@ -73,8 +75,6 @@ class SqliteWriter(TableWriter):
         self._stop = threading.Event()
         self._rows = _FIRST_ROWS
         self._locked = self._released = 0.0
-        self._look_again = 0.0
-        self._alone = False
         self._is_unsure = False
 
     @property
@@ -106,11 +106,10 @@ class SqliteWriter(TableWriter):
         return _ROWS_ALONE if self._is_alone() else self._rows
 
     def _is_alone(self) -> bool:
-        """Whether no other program can be waiting, as it was less than a second ago."""
-        if time.monotonic() >= self._look_again:
-            self._look_again = time.monotonic() + _LOOK_SECONDS
-            self._alone = processes_using(self.path) == ()
-        return self._alone
+        """Whether no other program can be waiting, as it was a moment ago: looking takes as long as a batch."""
+        if self.path not in _looks or time.monotonic() >= _looks[self.path][0] + _LOOK_SECONDS:
+            _looks[self.path] = time.monotonic(), processes_using(self.path) == ()
+        return _looks[self.path][1]
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -162,6 +161,8 @@ class SqliteWriter(TableWriter):
             with closing(connected(self.path, zero=self.zero)) as self._connection:
                 return work(self)
         except (sqlite3.Error, OverflowError) as error:
+            # Another program may have locked it.
+            _looks.pop(self.path, None)
             failure = explain_failed_write(self.path, error)
             before = f"{self.done:,} rows were done before." if self.done else ""
             failure.is_unsure = self._is_unsure
