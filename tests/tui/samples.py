@@ -26,8 +26,7 @@ from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.config.locations import Install, OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.candidates import Candidate, StoreStatus
-from zeroclaw_tui.curation.config_choice import configs_for
+from zeroclaw_tui.curation.config_choice import Candidate, StoreStatus, configs_for
 from zeroclaw_tui.curation.journal import Trash
 from zeroclaw_tui.curation.journal_records import Verb
 from zeroclaw_tui.curation.library import Library, ProfileChoice, open_library

@@ -28,7 +28,7 @@ from tui.samples import (
 
 from zeroclaw_tui.backends.none import NoneMemory
 from zeroclaw_tui.curation import doctor
-from zeroclaw_tui.curation.candidates import StoreStatus
+from zeroclaw_tui.curation.config_choice import StoreStatus
 from zeroclaw_tui.curation.doctor import DoctorFinding, DoctorReport
 from zeroclaw_tui.memory.change import RowChange
 from zeroclaw_tui.memory.errors import NoInstall

@@ -33,7 +33,7 @@ from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.backends.none import NoneMemory
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.settings import confirmed_stores
-from zeroclaw_tui.curation.candidates import StoreStatus
+from zeroclaw_tui.curation.config_choice import StoreStatus
 from zeroclaw_tui.memory.recall import ScoredEntry
 from zeroclaw_tui.scoring.evidence import OwnEvidence
 from zeroclaw_tui.scoring.profiles import Trial

@@ -1,29 +1,36 @@
-"""The configs that the options of a command may mean, and what chose the backend of a config."""
+"""Which store is meant: the configs that options may mean, and the stores that a config knows, with their status."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
-from zeroclaw_tui.backends.factory import BACKENDS, backend_info, backend_of_file, backend_of_url, has_database
-from zeroclaw_tui.config import locations
-from zeroclaw_tui.config.load import load_config
-from zeroclaw_tui.config.locations import Install, OpenOptions
-from zeroclaw_tui.config.memory_config import DEFAULT, FILE, OPTION, MemoryConfig, shown
-from zeroclaw_tui.config.settings import settings_problem
+from zeroclaw_tui.backends import factory
+from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.config import locations, memory_config
+from zeroclaw_tui.config.load import CONFIRMED, READ_ONLY, load_config, store_to_confirm
+from zeroclaw_tui.config.locations import Install, OpenOptions, has_markdown, server_address
+from zeroclaw_tui.config.memory_config import FILE, MemoryConfig, shown
+from zeroclaw_tui.config.settings import confirm_store, settings_problem
+from zeroclaw_tui.config.storage import OTHERS_DB_URL, OUR_DB_URLS, STORAGE_DB_URL
+from zeroclaw_tui.config.toml import read_toml
 from zeroclaw_tui.files.database import is_database
 from zeroclaw_tui.files.disk import exists, is_folder
-from zeroclaw_tui.memory.errors import NoInstall, Unreadable, UsageError
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NoInstall, NothingYet, Unreadable, UsageError
+from zeroclaw_tui.memory.text import mask_secrets
 
 _CONNECTION_STRING = (
     r"\s*(?:host|hostaddr|port|dbname|user|password|passfile|service|sslmode|connect_timeout|options)\s*="
 )
 _CUT_URL = r"[A-Za-z][A-Za-z0-9+.-]+:/(?!/)"
-_KNOWN_SCHEMES = ", ".join(f"{scheme}://…" for info in BACKENDS for scheme in info.schemes)
+_KNOWN_SCHEMES = ", ".join(f"{scheme}://…" for info in factory.BACKENDS for scheme in info.schemes)
 _URL_HINT = f"Valid URLs: {_KNOWN_SCHEMES}, and http://… or https://… with --backend qdrant."
 _BACKEND = "memory.backend"
 _BY_CONTENT = "the content of the file"
@@ -71,12 +78,12 @@ def _backend_of_url(url: str, named: str | None) -> str | None:
     """The backend that was named, else that of the URL's scheme. Raises UsageError for a URL that fits no backend."""
     if not locations.without_password(url):
         raise UsageError("--location is not a valid URL.", hint=_URL_HINT)
-    scheme, by_scheme = url.partition("://")[0], backend_of_url(url)
+    scheme, by_scheme = url.partition("://")[0], factory.backend_of_url(url)
     if named is None:
         if by_scheme is None and scheme.lower() not in ("http", "https"):
             raise UsageError(f"No backend is known for {shown(scheme)}:// URLs.", hint=_URL_HINT)
         return by_scheme
-    info = backend_info(named)
+    info = factory.backend_info(named)
     if info is not None and not (info.takes_url and by_scheme in (None, info.key)):
         raise UsageError(f"The backend {info.key} does not use {shown(scheme)}:// URLs.", hint=_URL_HINT)
     return named
@@ -112,7 +119,7 @@ def _install_at(path: Path, options: OpenOptions, variables: Mapping[str, str], 
     try:
         return locations.install_at(path, variables, home)
     except Unreadable:
-        info = backend_info(options.backend or "")
+        info = factory.backend_info(options.backend or "")
         folder = locations.expand(str(path), home)
         is_new = options.is_made and not exists(folder)
         if info is None or not (is_new or (info.has_notes and is_folder(folder))):
@@ -128,9 +135,9 @@ def _config_of(
     load = partial(load_config, install, variables, location=options.location, read_only=read_only, version=version)
     config = load(backend=options.backend)
     by_content = None if options.backend is not None else _backend_by_content(install, options.location)
-    if by_content is not None and not (has_database(by_content) and has_database(config.backend)):
+    if by_content is not None and not (factory.has_database(by_content) and factory.has_database(config.backend)):
         config, source = load(backend=by_content), _BY_CONTENT
-    info = backend_info(config.backend)
+    info = factory.backend_info(config.backend)
     if locations.is_url(options.location) and options.backend is None and info is not None and not info.takes_url:
         # A backend of files would create a file of this name, and show its password.
         raise _needs_backend(str(options.location))
@@ -156,7 +163,7 @@ def _backend_by_content(install: Install, location: str | None) -> str | None:
     # The store itself explains why a file cannot be read.
     with suppress(OSError):
         if file.is_file():
-            return backend_of_file(file) or ("sqlite" if is_database(file) else None)
+            return factory.backend_of_file(file) or ("sqlite" if is_database(file) else None)
     return None
 
 
@@ -165,14 +172,14 @@ def describe_choice(config: MemoryConfig) -> str:
 
     For example `redis: chosen by --backend; ZeroClaw itself would use sqlite.`
     """
-    source = config.sources.get(CHOSEN_HERE) or config.sources.get(_BACKEND, DEFAULT)
-    chosen = f"chosen by {'--backend' if source == OPTION else source.removeprefix(f'{FILE}, ')}"
+    source = config.sources.get(CHOSEN_HERE) or config.sources.get(_BACKEND, memory_config.DEFAULT)
+    chosen = f"chosen by {'--backend' if source == memory_config.OPTION else source.removeprefix(f'{FILE}, ')}"
     if source == FILE:
         chosen = f"memory.backend in {FILE}"
-    elif source == DEFAULT:
+    elif source == memory_config.DEFAULT:
         chosen = "the default, because memory.backend is not set"
     line = f"{shown(backend_name(config))}: {chosen}"
-    info = backend_info(config.backend)
+    info = factory.backend_info(config.backend)
     is_known_alone = config.install.layout == "lone" and (info is None or info.in_zeroclaw)
     if is_known_alone or config.zeroclaw_backend == (config.backend if info is None else info.key):
         return f"{line}."
@@ -182,3 +189,194 @@ def describe_choice(config: MemoryConfig) -> str:
 def backend_name(config: MemoryConfig) -> str:
     """The backend of a config, with its alias if it has one."""
     return f"{config.backend}.{config.alias}" if config.alias else config.backend
+
+
+# The stores that a config knows
+
+BADGES = (
+    "keyword", "vectors", "sessions", "agents", "namespaces", "superseded", "pinned", "importance", "kind", "write",
+)  # fmt: skip
+"""What a store may be able to do, in reading order."""
+_DB_URLS = (STORAGE_DB_URL, *OUR_DB_URLS, OTHERS_DB_URL)
+_NAMED_BY_ENVIRONMENT = {"lucid": "storage.binary_path", "postgres": "storage.db_url", "qdrant": "storage.url"}
+"""The backends whose store an environment variable may name, each with the setting that it replaces."""
+_DEFAULT_TABLE = {"schema": "public", "table": "memories"}
+_UNCONFIRMED = "Only DATABASE_URL names it, so nothing is written until a person confirms it."
+_CLOSE_SECONDS = 2.0
+
+
+class Candidate(NamedTuple):
+    """A store that could be opened. `why` is what names it ("config.toml", "its memory/brain.db")."""
+
+    config: MemoryConfig
+    why: str
+    is_current: bool = False
+
+    @property
+    def name(self) -> str:
+        return backend_name(self.config)
+
+    @property
+    def location(self) -> str:
+        """Where the store is, for people: a path, or the address of a server without user, password and options."""
+        config = self.config
+        info = factory.backend_info(config.backend)
+        has_options = info is not None and info.has_url_options
+        if config.location and not has_options:
+            return server_address(config.location) if "://" in config.location else config.location
+        if info is not None and not info.takes_url:
+            is_file = info.has_local_database or info.is_foreign_file
+            return info.place or str(config.database if is_file else config.install.root)
+        from urllib.parse import parse_qsl
+
+        url = str(config.location or config.storage.get("url") or config.storage.get("db_url") or "")
+        named = {**_DEFAULT_TABLE, **config.storage, **(dict(parse_qsl(url.partition("?")[2])) if has_options else {})}
+        within = ".".join(str(named[name]) for name in (() if info is None else info.within) if named.get(name))
+        return server_address(url) + (f" · {within}" if within else "")
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether only DATABASE_URL names the store, and nobody has confirmed yet that it is ZeroClaw's."""
+        return store_to_confirm(self.config) is not None
+
+    @classmethod
+    def from_path(cls, path: Path) -> Candidate:
+        """The store in a file or directory. Blocks. Raises Unreadable or UsageError if there is none."""
+        return cls(configs_for(OpenOptions(path=path))[0], "opened here")
+
+    def confirmed(self) -> Candidate:
+        """Remember that the database of DATABASE_URL is ZeroClaw's, and return it open for writing. Blocks.
+
+        Raises BrokenConfig or Unreadable if this cannot be saved.
+        """
+        name = store_to_confirm(self.config)
+        if name is not None:
+            confirm_store(self.config.install, name)
+        warnings = tuple(CONFIRMED if sentence == READ_ONLY else sentence for sentence in self.config.warnings)
+        return self._replace(config=self.config._replace(read_only=False, warnings=warnings), is_current=False)
+
+
+def candidates(
+    config: MemoryConfig, environ: Mapping[str, str] | None = None, *, started: MemoryConfig | None = None
+) -> tuple[Candidate, ...]:
+    """Find the stores that config.toml, the directories, the environment and plug-ins name, the open one first. Blocks.
+
+    `started` is the config with which the program was started. Raises BrokenConfig if config.toml cannot be read.
+    """
+    found: dict[tuple[str, str], Candidate] = {}
+    current = Candidate(config, _why(config), is_current=True)
+    for candidate in (current, *_known_stores(config, os.environ if environ is None else environ, started)):
+        found.setdefault((candidate.config.backend, candidate.location), candidate)
+    return tuple(found.values())
+
+
+def _known_stores(
+    config: MemoryConfig, environ: Mapping[str, str], started: MemoryConfig | None
+) -> Iterator[Candidate]:
+    """The stores in the order in which they are shown, some of them twice."""
+    if started is not None:
+        yield Candidate(started, _why(started))
+    install = config.install
+    info = factory.backend_info(config.backend)
+    if info is not None and info.is_foreign_file and install.layout == "lone":
+        # A file of another program has no config.
+        return
+    is_read_only = any(one.read_only and store_to_confirm(one) is None for one in (config, started or config))
+    without_urls = {name: value for name, value in environ.items() if name not in _DB_URLS}
+
+    def load(name: str | None, variables: Mapping[str, str] = environ) -> MemoryConfig:
+        return load_config(install, variables, backend=name, read_only=is_read_only)
+
+    def choose(loaded: MemoryConfig, why: str) -> Candidate:
+        return Candidate(loaded._replace(sources={**loaded.sources, CHOSEN_HERE: why}), why)
+
+    configured = load(None)
+    yield Candidate(configured, _why(configured))
+    for name, why in _stores_in_file(config):
+        yield choose(load(name, without_urls), why)
+    if exists(install.database):
+        yield choose(load("sqlite"), f"its {os.path.relpath(install.database, install.root)}")
+    if has_markdown(install.root):
+        yield choose(load("markdown"), "its Markdown notes")
+    for name, setting in _NAMED_BY_ENVIRONMENT.items():
+        loaded = load(name)
+        source = loaded.sources.get(setting, "")
+        if source.startswith("environment "):
+            yield choose(loaded, source)
+    for name in factory.plugin_names():
+        yield choose(load(name), "an installed plug-in")
+    yield choose(load("none"), "every config")
+
+
+def _stores_in_file(config: MemoryConfig) -> Iterator[tuple[str, str]]:
+    """Each store that config.toml has settings for: the name that chooses it, and the table that names it."""
+    file = config.install.config_file
+    document = (read_toml(file) if file is not None else None) or {}
+    notes = memory_config.Notes()
+    target = memory_config.target_of(document, config.install, notes)
+    if not target.is_modern:
+        provider = notes.table(document, "storage", "provider", "config")
+        info = factory.backend_info(str(provider.get("provider") or ""))
+        if provider.get("db_url") or (info is not None and info.has_url_options):
+            yield "postgres", f"{FILE}, [storage.provider.config]"
+        for kind in ("postgres", "qdrant"):
+            if notes.table(document, "memory", kind):
+                yield kind, f"{FILE}, [memory.{kind}]"
+        return
+    kinds = notes.table(memory_config.to_third_schema(document, target, notes), "storage")
+    for kind in kinds:
+        is_missing = factory.has_database(kind) and not exists(config.install.database)
+        if factory.backend_info(kind) is not None and not is_missing:
+            for alias in notes.table(kinds, kind):
+                yield f"{kind}.{alias}", f"{FILE}, [storage.{kind}.{alias}]"
+
+
+def _why(config: MemoryConfig) -> str:
+    source = config.sources.get(CHOSEN_HERE) or config.sources.get("memory.backend") or "opened"
+    return "--backend" if source == memory_config.OPTION else source
+
+
+@dataclass(frozen=True, slots=True)
+class StoreStatus:
+    """The result of opening a store for a look."""
+
+    problem: str | None = None
+    """Why the store did not open, in a sentence; None if it did."""
+    count: int | None = None
+    badges: tuple[str, ...] = ()
+    """What the store can do, of BADGES."""
+    limitations: Mapping[str, str] = field(default_factory=dict)
+    """What it cannot do, of BADGES, each with the reason."""
+    is_missing: bool = False
+    """Whether ZeroClaw creates the store at its first start."""
+
+
+async def check_candidate(candidate: Candidate, seconds: float = 5.0) -> StoreStatus:
+    """Open a store read-only and count its memories; an error, or no answer in time, is part of the status."""
+    memory: Memory | None = None
+    try:
+        async with asyncio.timeout(seconds):
+            # In a thread, because the first look at a backend imports its driver.
+            memory = await asyncio.to_thread(factory.create_memory, candidate.config._replace(read_only=True))
+            await memory.open()
+            count = await memory.count()
+    except NothingYet:
+        return StoreStatus("not created yet; ZeroClaw creates it at its first start", is_missing=True)
+    except InspectorError as error:
+        return StoreStatus(mask_secrets(error.message))
+    except TimeoutError:
+        return StoreStatus(f"no answer within {seconds:g} s")
+    finally:
+        if memory is not None:
+            # A server that does not answer must not delay the answer.
+            with suppress(TimeoutError, InspectorError):
+                async with asyncio.timeout(_CLOSE_SECONDS):
+                    await memory.close()
+    limitations = {name: memory.why_not[name] for name in BADGES if name in memory.why_not}
+    if limitations.get("write") == ASKED_READ_ONLY:
+        if candidate.is_foreign:
+            limitations["write"] = _UNCONFIRMED
+        elif not candidate.config.read_only:
+            # The store is read-only for this look alone.
+            del limitations["write"]
+    return StoreStatus(None, count, tuple(name for name in BADGES if name not in limitations), limitations)

@@ -33,7 +33,7 @@ from zeroclaw_tui.tui.view import Pace, View
 if TYPE_CHECKING:
     from zeroclaw_tui.config.locations import OpenOptions
     from zeroclaw_tui.config.memory_config import MemoryConfig
-    from zeroclaw_tui.curation.candidates import Candidate, StoreStatus
+    from zeroclaw_tui.curation.config_choice import Candidate, StoreStatus
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.tui.rooms.stores import WayOn
 
@@ -117,13 +117,13 @@ class InspectorApp(TypeAhead[int]):
 
     def find_stores(self, current: MemoryConfig, started: MemoryConfig) -> Sequence[Candidate]:
         """The stores that one config knows."""
-        from zeroclaw_tui.curation.candidates import candidates
+        from zeroclaw_tui.curation.config_choice import candidates
 
         return candidates(current, started=started)
 
     async def check_store(self, candidate: Candidate) -> StoreStatus:
         """Whether one of these stores answers, and what it can do."""
-        from zeroclaw_tui.curation.candidates import check_candidate
+        from zeroclaw_tui.curation.config_choice import check_candidate
 
         return await check_candidate(candidate)
 

@@ -31,7 +31,7 @@ from zeroclaw_tui.tui.themes import MUTED, WARNING
 from zeroclaw_tui.tui.view import FINDS, Mode, View
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.curation.candidates import Candidate
+    from zeroclaw_tui.curation.config_choice import Candidate
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.curation.transfer.plan import OnClash, Plan

@@ -15,8 +15,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from zeroclaw_tui.backends.factory import backend_info
-from zeroclaw_tui.curation.candidates import Candidate
-from zeroclaw_tui.curation.config_choice import describe_choice
+from zeroclaw_tui.curation.config_choice import Candidate, describe_choice
 from zeroclaw_tui.memory.errors import BeforeFirstStart, InspectorError, NoInstall
 from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.tui.commands import (
@@ -38,7 +37,7 @@ from zeroclaw_tui.tui.widgets.lines import TitleLine
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.curation.candidates import StoreStatus
+    from zeroclaw_tui.curation.config_choice import StoreStatus
     from zeroclaw_tui.curation.library import Library
 
 COMMANDS = (

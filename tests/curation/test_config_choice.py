@@ -14,8 +14,7 @@ from support.two_stores import install_of_two_stores
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.candidates import Candidate, candidates, check_candidate
-from zeroclaw_tui.curation.config_choice import configs_for, describe_choice
+from zeroclaw_tui.curation.config_choice import Candidate, candidates, check_candidate, configs_for, describe_choice
 from zeroclaw_tui.memory.errors import UsageError
 
 SECRET = "hunter2"
