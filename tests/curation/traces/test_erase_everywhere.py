@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from erase_samples import LAYOUTS, OTHERS, STAYING, TEXT, Planted, bytes_left, plant, rows, words_left
-from support import left_texts, small_store
+from support import left_texts
+from support.installs import make_install
 from support.left_texts import snapshot
 from support.opened import opened
 
@@ -28,15 +29,10 @@ class Install:
     """An install of ZeroClaw 0.8.4 with lucid, and a file with the text in every place of the table."""
 
     def __init__(self, home: Path) -> None:
-        self.home, self.config_dir = home, home / ".zeroclaw"
-        self.root = self.config_dir / "data"
-        self.database = self.root / "memory" / "brain.db"
-        self.database.parent.mkdir(parents=True)
-        (self.config_dir / "config.toml").write_text(
-            'schema_version = 3\n[memory]\nbackend = "lucid"\n[agents.default]\nenabled = true\n'
-        )
-        memories = [{"content": content} for content in OTHERS[:5]]
-        small_store.make(self.database, "G4", [*memories, {"content": f"I met {TEXT}"}, {"content": f"{TEXT} again"}])
+        memories = [*OTHERS[:5], f"I met {TEXT}", f"{TEXT} again"]
+        made = make_install(home / ".zeroclaw", "G4", [{"content": content} for content in memories])
+        made.configure("[agents.default]\nenabled = true\n", "lucid")
+        self.home, self.config_dir, self.root, self.database = home, made.config_dir, made.root, made.database
         self.planted = {path: place for place in reversed(PLACES) for path in self._plant(place)}
 
     def _plant(self, place: Place) -> Iterator[Path]:
