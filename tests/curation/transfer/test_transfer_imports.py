@@ -59,10 +59,7 @@ def both(request, tmp_path):
     [
         ("skip", {"new": "new"}),
         ("overwrite", {"changed": "new", "stored": "new", "is there": "new", "new": "new"}),
-        (
-            "rename",
-            {f"{key} (imported 1150)": "new" for key in ("changed", "stored", "is there")} | {"new": "new"},
-        ),
+        ("rename", {f"{key} (imported 1150)": "new" for key in ("changed", "stored", "is there")} | {"new": "new"}),
     ],
 )
 async def test_a_taken_key_is_skipped_overwritten_or_renamed(on_clash, changes, both, tmp_path):
