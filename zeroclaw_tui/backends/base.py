@@ -145,6 +145,8 @@ class Memory(ABC):
         Cancelling the task interrupts the store. Raises UsageError for a pattern that is too slow, and the errors of
         `open`.
         """
+        from zeroclaw_tui.memory.change import Row
+
         entries = await self._find_entries(query)
         match query.read.name:
             case "handle":
@@ -156,8 +158,7 @@ class Memory(ABC):
             case "row":
                 read = await self._rows_of(entries)
             case "version":
-                rows = await self._rows_of(entries)
-                read = await to_thread(lambda: [self.stamp_of(row) for row in rows])
+                read = await to_thread(lambda: [self.stamp_of(Row.of(entry)) for entry in entries])
         found: Sequence[T] = read
         return found
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self
 from zeroclaw_tui.backends.about import Notice
 from zeroclaw_tui.backends.base import Contents, ReloadedMemory, SearchedMemory
 from zeroclaw_tui.files.disk import file_stamps
-from zeroclaw_tui.memory.errors import Refused, UsageError
+from zeroclaw_tui.memory.errors import UsageError
 
 if TYPE_CHECKING:
     from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -69,12 +69,6 @@ class ForeignFile(SearchedMemory, ReloadedMemory[Contents]):
         notices = tuple(Notice(sentence, is_minor=True) for sentence in self.describe(contents))
         self.about = replace(self.about, notices=notices)
         return contents
-
-    async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
-        raise Refused(self.why_not["write"])
-
-    async def forget(self, key: str) -> bool:
-        raise Refused(self.why_not["write"])
 
 
 def key_of(prefix: str, id: str) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 
 from zeroclaw_tui.backends.writing import OwnedKey, RowWriter
 from zeroclaw_tui.files.database import as_text
-from zeroclaw_tui.memory.change import Draft, Edit, Row, RowChange, RowVersion, Value, Vector
+from zeroclaw_tui.memory.change import Draft, Edit, Row, RowChange, Value, Vector
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.text import one_line
@@ -132,10 +132,6 @@ class TableWriter(RowWriter):
         for name in names:
             if name in self.why_not:
                 raise Refused(self.why_not[name], hint="Leave it out.")
-
-    def identity(self, row: RowVersion | Row) -> str:
-        """Its id; where it is if its id is no text."""
-        return row.id or f"\0{row.handle}"
 
     def owner(self, row: Row) -> str | None:
         """The id of its agent."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 
-from changed_stores import opened, select
-from support.whole_store import everything
+from changed_stores import opened
 
 from zeroclaw_tui.backends.lookup import versions
 from zeroclaw_tui.memory.change import EMBEDDING_CACHE, Row, RowChange
@@ -31,17 +30,6 @@ async def test_another_program_writes_between_two_batches(make_store):
         removal = await delete(memory, await versions(memory, EVERY), JournalRecorder(), on_progress=write)
         assert (removal.written, removal.skipped) == (1599, ["id-1599"])
     assert len(written) > 2
-
-
-async def test_a_row_whose_id_is_no_text_is_removed_and_comes_back(make_store):
-    path = make_store([{}, {"id": None, "key": "n"}, {"id": b"\xff", "key": "b"}])
-    before, journal = everything(path), JournalRecorder()
-    async with opened(path) as memory:
-        stamps = await versions(memory, EVERY)
-        assert (await delete(memory, stamps[1:], journal)).written == 2
-        assert select(path, "SELECT key FROM memories") == [("key0",)]
-        await undo(memory, journal.changes[::-1])
-    assert everything(path) == before
 
 
 async def test_a_cached_vector_that_an_earlier_version_removed_is_left_to_zeroclaw(make_store):

@@ -43,7 +43,7 @@ from zeroclaw_tui.embeddings.endpoint import create_embedder, embed_each
 from zeroclaw_tui.memory.change import Draft, Edit, Row, RowChange, RowVersion, Value, Vector
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry, column_text
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, NotReachable, Refused, Unreadable
-from zeroclaw_tui.memory.query import NO_SESSION, VERSIONS, MemoryFilter, Query, Sort, SortField, Superseded
+from zeroclaw_tui.memory.query import NO_SESSION, MemoryFilter, Query, Sort, SortField, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.statistics import CountField, Counts
 from zeroclaw_tui.memory.text import WHITE_SPACE, is_unicode, one_line, unicode_text
@@ -471,14 +471,6 @@ class QdrantMemory(SearchedMemory, ReloadedMemory[Loaded]):
         oldest = Sort(SortField.AGE, descending=False)
         ordered = await asyncio.to_thread(sorted, entries, key=lambda entry: sort_key(entry, oldest))
         return Loaded(ordered, backend=self.name, order_value=order_by_time)
-
-    async def rows(self, query: Query[T]) -> Sequence[T]:
-        if query.read is not VERSIONS:
-            return await super().rows(query)
-        # A version needs no vector, and only the server has vectors.
-        entries = await self._find_entries(query)
-        found: Any = [entry.version(Row.of(entry).fingerprint) for entry in entries]
-        return found  # type: ignore[no-any-return]
 
     async def _find_entries(self, query: Query[Any]) -> Sequence[MemoryEntry]:
         """Rows that are named by handles, ids or keys come from the server."""

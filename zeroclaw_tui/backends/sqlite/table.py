@@ -22,7 +22,7 @@ from zeroclaw_tui.files.database import (
     quoted,
 )
 from zeroclaw_tui.files.disk import MAKE_ROOM
-from zeroclaw_tui.memory.change import AGENTS, MEMORIES, Row, Value
+from zeroclaw_tui.memory.change import Row, Value
 from zeroclaw_tui.memory.errors import Corrupt, DiskFull, InspectorError, Refused, Unreadable
 from zeroclaw_tui.scoring.profiles import ALL_COLUMNS
 
@@ -39,26 +39,23 @@ _INDEX = "memories_fts"
 
 
 class RawTable:
-    """One of ZeroClaw's tables on an open connection; `connection` must give text through `any_text`.
+    """The table of memories on an open connection; `connection` must give text through `any_text`.
 
-    `columns` are their names in order, ZeroClaw's own in lower case, without those that SQLite generates.
-    It is empty where there is no such table. `aliases` are those of the agents by id.
+    `columns` are their names in order, ZeroClaw's own in lower case, without those that SQLite generates. `aliases` are
+    those of the agents by id.
     """
 
-    def __init__(
-        self, connection: sqlite3.Connection, name: str = MEMORIES, aliases: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, connection: sqlite3.Connection, aliases: Mapping[str, str] | None = None) -> None:
         self._connection = connection
-        self._name = name
         self._aliases = aliases_of(connection) if aliases is None else aliases
-        described = connection.execute("SELECT name FROM pragma_table_info(?)", (name,))
+        described = connection.execute("SELECT name FROM pragma_table_info('memories')")
         names = [as_text(column) for (column,) in described]
         self.columns = tuple(column.lower() if column.lower() in ALL_COLUMNS else column for column in names)
         self._selected = ", ".join(map(quoted, self.columns))
 
     def where(self, condition: str, values: Sequence[Any] = ()) -> Iterator[Row]:
         """The rows a condition leaves; text among `values` must be bindable."""
-        statement = f"SELECT rowid, {self._selected} FROM {quoted(self._name)} WHERE {condition}"
+        statement = f"SELECT rowid, {self._selected} FROM memories WHERE {condition}"
         with closing(self._connection.execute(statement, values)) as found:
             columns, stored_row = self.columns, self._row
             for row in found:
@@ -74,20 +71,16 @@ class RawTable:
             marks, ready = bound(some)
             yield from self.where(f"{quoted(column)} IN ({marks})", ready)
 
-    def with_ids(self, ids: Sequence[str]) -> dict[str, Row]:
-        """The rows of these ids that are there, by id."""
-        return {row.id: row for row in self.having("id", ids)}
-
-    def with_rowids(self, rowids: Sequence[Any], condition: str = "true") -> dict[Any, Row]:
-        """The rows at these rowids that are there and fulfil a condition, by rowid."""
-        return {row.handle: row for row in self.where(f"{_AMONG} AND {condition}", [json.dumps(rowids)])}
+    def with_rowids(self, rowids: Sequence[Any]) -> dict[Any, Row]:
+        """The rows at these rowids that are there, by rowid."""
+        return {row.handle: row for row in self.where(_AMONG, [json.dumps(rowids)])}
 
     def insert(self, rows: Sequence[Row]) -> list[Row]:
         """Add rows, each at its own rowid where that is free, and return them as the table then has them."""
-        highest_of = f"SELECT coalesce(max(rowid), 0) FROM {quoted(self._name)} WHERE rowid <= ?"
+        highest_of = "SELECT coalesce(max(rowid), 0) FROM memories WHERE rowid <= ?"
         (highest,) = self._connection.execute(highest_of, [_FARTHEST]).fetchone()
         last = min(highest + _FAR, _FARTHEST)
-        statement = f"SELECT rowid FROM {quoted(self._name)} WHERE {_AMONG}"
+        statement = f"SELECT rowid FROM memories WHERE {_AMONG}"
         handles = [row.handle for row in rows if isinstance(row.handle, int) and row.handle <= last]
         used = {rowid for (rowid,) in self._connection.execute(statement, [json.dumps(handles)])}
         places: list[int] = []
@@ -108,7 +101,7 @@ class RawTable:
             columns = ", ".join(map(quoted, ("rowid", *names)))
             for some in _parts([values for *_, values in alike], _MOST_BOUND // (len(names) + 1)):
                 added = ", ".join([f"({marks})"] * len(some))
-                insertion = f"INSERT INTO {quoted(self._name)} ({columns}) VALUES {added}"
+                insertion = f"INSERT INTO memories ({columns}) VALUES {added}"
                 self._connection.execute(insertion, [*chain(*some)])
         inserted = self.with_rowids(places)
         return [inserted[rowid] for rowid in places]
@@ -119,22 +112,18 @@ class RawTable:
         if not changed:
             return row
         sets, ready = assignments(changed)
-        self._connection.execute(f"UPDATE {quoted(self._name)} SET {sets} WHERE rowid = ?", [*ready, row.handle])
+        self._connection.execute(f"UPDATE memories SET {sets} WHERE rowid = ?", [*ready, row.handle])
         return self.with_rowids([row.handle])[row.handle]
 
     def delete(self, rowids: Sequence[object]) -> None:
         """Remove the rows of these rowids."""
         # One statement for many rows: the keyword index does the work of a whole statement for each.
-        self._connection.execute(f"DELETE FROM {quoted(self._name)} WHERE {_AMONG}", [json.dumps(rowids)])
+        self._connection.execute(f"DELETE FROM memories WHERE {_AMONG}", [json.dumps(rowids)])
 
     def _row(self, rowid: int, values: dict[str, Value]) -> Row:
         owner = values.get("agent_id")
-        agent = as_text(owner) if owner is not None else None
-        if self._name == AGENTS:
-            agent = as_text(values.get("alias"))
-        elif agent is not None:
-            agent = self._aliases.get(agent, agent)
-        return Row(as_text(values.get("id")), values, rowid, agent, self._name)
+        agent = None if owner is None else self._aliases.get(as_text(owner), as_text(owner))
+        return Row(as_text(values.get("id")), values, rowid, agent)
 
 
 def aliases_of(connection: sqlite3.Connection) -> dict[str, str]:

@@ -25,7 +25,7 @@ from zeroclaw_tui.backends.sqlite.table import (
 from zeroclaw_tui.backends.tables import TableWriter, local_now, utc_now
 from zeroclaw_tui.backends.writing import OwnedKey
 from zeroclaw_tui.files.database import as_text, bound, processes_using
-from zeroclaw_tui.memory.change import MEMORIES, Row, RowChange, RowVersion, Value, Vector
+from zeroclaw_tui.memory.change import Row, RowChange, RowVersion, Value, Vector
 from zeroclaw_tui.memory.errors import UNCONFIRMED, Refused, SearchInterrupted
 from zeroclaw_tui.scoring.profiles import USUAL
 
@@ -150,7 +150,7 @@ class SqliteWriter(TableWriter):
     def look(self) -> None:
         """Look at the tables as they are now; outside of `transaction` only to be read. Raises SchemaChanged."""
         self.agents = aliases_of(self.connection)
-        self.memories = RawTable(self.connection, MEMORIES, self.agents)
+        self.memories = RawTable(self.connection, self.agents)
         self.columns = self.memories.columns
         self._rows_read = 0
         if {name.lower() for name in self.columns} != self.schema.columns:
@@ -186,12 +186,8 @@ class SqliteWriter(TableWriter):
     async def read(self, rows: Sequence[RowVersion | Row], keys: Collection[OwnedKey]) -> Iterable[Row]:
         memories = self.memories
         self._rows_read += len(rows)
-        found = memories.with_ids(list({row.id for row in rows}))
-        # An id that is no text is found by the rowid.
-        missing = {row.handle: row.id for row in rows if row.id not in found and isinstance(row.handle, int)}
-        others = memories.with_rowids(list(missing), "typeof(id) <> 'text'")
-        by_key = memories.having("key", list({key for _, key in keys}))
-        return [*found.values(), *(row for at, row in others.items() if row.id == missing[at]), *by_key]
+        by_id = memories.having("id", list({row.id for row in rows}))
+        return [*by_id, *memories.having("key", list({key for _, key in keys}))]
 
     state_of = staticmethod(state_of)
 
