@@ -12,6 +12,7 @@ import time
 import uuid
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from zeroclaw_tui.backends.writing import OwnedKey, RowWriter
@@ -77,27 +78,18 @@ class TableWriter(RowWriter):
     """Writes the table of memories, whose rows are identified by their id, and that of the agents (ZeroClaw >= 0.8)."""
 
     is_transactional = True
-    ids_are_handles = False
     has_update_times = True
     """Whether a row has the time of its last change besides that of its creation."""
-    noun: str
-    """What a person calls it: "database" or "table"."""
     has_agents: bool
     """Whether each memory has an owner."""
     agents: dict[str, str]
     """The aliases by id, as they are in this transaction; may be added to."""
     columns: Iterable[str]
     """The names that values of a row may have."""
-
-    @property
-    def usual(self) -> Mapping[str, Value]:
-        """What a new memory has in columns that a draft need not name."""
-        return {}
-
-    @property
-    def reset(self) -> Mapping[str, Value]:
-        """What a draft that replaces a memory sets back, unless it names another value."""
-        return {}
+    usual: Mapping[str, Value] = MappingProxyType({})
+    """What a new memory has in columns that a draft need not name."""
+    reset: Mapping[str, Value] = MappingProxyType({})
+    """What a draft that replaces a memory sets back, unless it names another value."""
 
     @abstractmethod
     def later_than(self, stored: str) -> str:
@@ -187,7 +179,7 @@ class TableWriter(RowWriter):
         if "embedding" in self.columns:
             values["embedding"] = data
         alias = None if owner is None else self.agents.get(owner)
-        return Row(row_id, values, row_id if self.ids_are_handles else None, alias)
+        return Row(row_id, values, None, alias)
 
     def edited_row(self, row: Row, edit: Edit) -> Row:
         """With the time it is now; new content with the given vector or none."""
@@ -209,7 +201,7 @@ class TableWriter(RowWriter):
         lost = [name for name in names if values.pop(name) is not None]
         if lost:
             self.notes[
-                f"What stood in {one_line(', '.join(sorted(lost)))} is left out: this {self.noun} has no such column."
+                f"What stood in {one_line(', '.join(sorted(lost)))} is left out: this store has no such column."
             ] = None
         if existing is not None and self.identity(existing) == self.identity(row):
             # A column that was added since then has a value only in the present row.

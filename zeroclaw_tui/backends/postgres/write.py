@@ -32,8 +32,6 @@ _NOT_COLUMNS = ("created_at", "updated_at")
 class PostgresWriter(TableWriter):
     """Writes the rows of a table; a batch is one transaction, and the rows it has read stay locked until its end."""
 
-    noun = "table"
-    ids_are_handles = True
     batch_rows = 500
 
     def __init__(self, connections: Connections, table: Table) -> None:

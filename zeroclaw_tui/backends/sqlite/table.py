@@ -6,15 +6,12 @@ import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from itertools import chain, count, groupby
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
 from zeroclaw_tui.backends.sqlite.schema import TRIGGERS
 from zeroclaw_tui.files.database import (
     as_text,
-    assignments,
     bound,
     connect_to_write,
     explain_sqlite_error,
@@ -29,12 +26,9 @@ from zeroclaw_tui.scoring.profiles import ALL_COLUMNS
 Answer = TypeVar("Answer")
 T = TypeVar("T")
 
-_AMONG = "rowid IN (SELECT value FROM json_each(?))"
+AMONG = "rowid IN (SELECT value FROM json_each(?))"
+"""The condition that a rowid is in a JSON list."""
 _AT_ONCE = 400
-_FAR, _FARTHEST = 2**32, 2**62
-"""How far above the highest rowid of a table a row may be put, and where at most. Once the last rowid (2**63 - 1) is in
-use, SQLite gives new rows random ones (https://sqlite.org/autoinc.html), and the order of storing is lost."""
-_MOST_BOUND = 30_000
 _INDEX = "memories_fts"
 
 
@@ -67,58 +61,13 @@ class RawTable:
 
     def having(self, column: str, texts: Sequence[str]) -> Iterator[Row]:
         """The rows with one of these texts in a column."""
-        for some in _parts(texts, _AT_ONCE):
+        for some in in_parts(texts, _AT_ONCE):
             marks, ready = bound(some)
             yield from self.where(f"{quoted(column)} IN ({marks})", ready)
 
     def with_rowids(self, rowids: Sequence[Any]) -> dict[Any, Row]:
         """The rows at these rowids that are there, by rowid."""
-        return {row.handle: row for row in self.where(_AMONG, [json.dumps(rowids)])}
-
-    def insert(self, rows: Sequence[Row]) -> list[Row]:
-        """Add rows, each at its own rowid where that is free, and return them as the table then has them."""
-        highest_of = "SELECT coalesce(max(rowid), 0) FROM memories WHERE rowid <= ?"
-        (highest,) = self._connection.execute(highest_of, [_FARTHEST]).fetchone()
-        last = min(highest + _FAR, _FARTHEST)
-        statement = f"SELECT rowid FROM memories WHERE {_AMONG}"
-        handles = [row.handle for row in rows if isinstance(row.handle, int) and row.handle <= last]
-        used = {rowid for (rowid,) in self._connection.execute(statement, [json.dumps(handles)])}
-        places: list[int] = []
-        at_the_end = count(max([highest, *handles]) + 1)
-        for handle in (row.handle for row in rows):
-            if isinstance(handle, int) and handle <= last and handle not in used:
-                places.append(handle)
-            else:
-                places.append(next(at_the_end))
-            used.add(places[-1])
-        # FTS5 writes out what it has gathered whenever a rowid is lower than the one before, and at the end of each
-        # statement.
-        records = [
-            (tuple(row.values), *bound([rowid, *row.values.values()]))
-            for rowid, row in sorted(zip(places, rows, strict=True), key=itemgetter(0))
-        ]
-        for (names, marks), alike in groupby(records, itemgetter(0, 1)):
-            columns = ", ".join(map(quoted, ("rowid", *names)))
-            for some in _parts([values for *_, values in alike], _MOST_BOUND // (len(names) + 1)):
-                added = ", ".join([f"({marks})"] * len(some))
-                insertion = f"INSERT INTO memories ({columns}) VALUES {added}"
-                self._connection.execute(insertion, [*chain(*some)])
-        inserted = self.with_rowids(places)
-        return [inserted[rowid] for rowid in places]
-
-    def change(self, row: Row, values: Mapping[str, Value]) -> Row:
-        """Give a row these values, where they differ, and return it as the table then has it."""
-        changed = {name: value for name, value in values.items() if not _is_same(row.values[name], value)}
-        if not changed:
-            return row
-        sets, ready = assignments(changed)
-        self._connection.execute(f"UPDATE memories SET {sets} WHERE rowid = ?", [*ready, row.handle])
-        return self.with_rowids([row.handle])[row.handle]
-
-    def delete(self, rowids: Sequence[object]) -> None:
-        """Remove the rows of these rowids."""
-        # One statement for many rows: the keyword index does the work of a whole statement for each.
-        self._connection.execute(f"DELETE FROM memories WHERE {_AMONG}", [json.dumps(rowids)])
+        return {row.handle: row for row in self.where(AMONG, [json.dumps(rowids)])}
 
     def _row(self, rowid: int, values: dict[str, Value]) -> Row:
         owner = values.get("agent_id")
@@ -134,13 +83,10 @@ def aliases_of(connection: sqlite3.Connection) -> dict[str, str]:
     return {as_text(agent): as_text(alias) for agent, alias in connection.execute("SELECT id, alias FROM agents")}
 
 
-def _parts(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+def in_parts(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    """The values, at most `size` at a time."""
     for start in range(0, len(values), size):
         yield values[start : start + size]
-
-
-def _is_same(one: Value, other: Value) -> bool:
-    return type(one) is type(other) and one == other
 
 
 def fold_in(path: Path) -> bool:

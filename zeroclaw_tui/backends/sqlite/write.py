@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sqlite3
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager, nullcontext, suppress
+from itertools import chain, count, groupby
+from operator import itemgetter
 from pathlib import Path
 
 from zeroclaw_tui.backends.base import T
@@ -15,22 +18,28 @@ from zeroclaw_tui.backends.cancellation import wait_until_done
 from zeroclaw_tui.backends.sqlite.schema import Schema, missing_in
 from zeroclaw_tui.backends.sqlite.select import state_of
 from zeroclaw_tui.backends.sqlite.table import (
+    AMONG,
     RawTable,
     aliases_of,
     check_index,
     connected,
     explain_failed_write,
     fold_in,
+    in_parts,
 )
 from zeroclaw_tui.backends.tables import TableWriter, local_now, utc_now
 from zeroclaw_tui.backends.writing import OwnedKey
-from zeroclaw_tui.files.database import as_text, bound, processes_using
+from zeroclaw_tui.files.database import as_text, assignments, bound, processes_using, quoted
 from zeroclaw_tui.memory.change import Row, RowChange, RowVersion, Value, Vector
 from zeroclaw_tui.memory.errors import UNCONFIRMED, Refused, SearchInterrupted
 from zeroclaw_tui.scoring.profiles import USUAL
 
 RESET = ("kind", "tenant_id")
 """What ZeroClaw >= 0.8.0 empties in a memory that it overwrites."""
+_FAR, _FARTHEST = 2**32, 2**62
+"""How far above the highest rowid of a table a row may be put, and where at most. Once the last rowid (2**63 - 1) is in
+use, SQLite gives new rows random ones (https://sqlite.org/autoinc.html), and the order of storing is lost."""
+_MOST_BOUND = 30_000
 _LOCK_SECONDS = 0.04
 """How long a batch may hold the write lock."""
 _PAUSE_SECONDS = 0.015
@@ -57,7 +66,6 @@ class SqliteWriter(TableWriter):
     A batch holds the write lock for about 40 ms.
     """
 
-    noun = "database"
     memories: RawTable
     """The table of memories, as `look` found it."""
 
@@ -69,6 +77,9 @@ class SqliteWriter(TableWriter):
         self.columns = schema.columns
         self.why_not = missing_in(schema)
         self.has_agents = schema.has_agents
+        self.usual = {name: value for name, value in USUAL.items() if schema.has(name)}
+        # ZeroClaw sets nothing back before 0.8.0.
+        self.reset = self.usual | {name: None for name in RESET if schema.has(name)} if schema.has_agents else {}
         self._rows_read = 0
         """How many rows the transaction works on: the size of the next one follows from it."""
         self._connection: sqlite3.Connection | None = None
@@ -191,15 +202,6 @@ class SqliteWriter(TableWriter):
 
     state_of = staticmethod(state_of)
 
-    @property
-    def usual(self) -> Mapping[str, Value]:
-        return self._with_columns(USUAL)
-
-    @property
-    def reset(self) -> Mapping[str, Value]:
-        """What ZeroClaw's own store sets back in a memory it overwrites: nothing of it before 0.8.0."""
-        return self._with_columns({**USUAL, **dict.fromkeys(RESET)}) if self.has_agents else {}
-
     def later_than(self, stored: str) -> str:
         return local_now(after=stored)
 
@@ -211,14 +213,49 @@ class SqliteWriter(TableWriter):
         check_index(self.connection)
         return await super().write(changes)
 
-    async def delete(self, rows: Sequence[Row]) -> None:
-        self.memories.delete([row.handle for row in rows])
+    async def insert(self, rows: Sequence[Row]) -> Sequence[Row]:
+        """Each at its own rowid where that is free."""
+        highest_of = "SELECT coalesce(max(rowid), 0) FROM memories WHERE rowid <= ?"
+        (highest,) = self.connection.execute(highest_of, [_FARTHEST]).fetchone()
+        last = min(highest + _FAR, _FARTHEST)
+        statement = f"SELECT rowid FROM memories WHERE {AMONG}"
+        handles = [row.handle for row in rows if isinstance(row.handle, int) and row.handle <= last]
+        used = {rowid for (rowid,) in self.connection.execute(statement, [json.dumps(handles)])}
+        places: list[int] = []
+        at_the_end = count(max([highest, *handles]) + 1)
+        for handle in (row.handle for row in rows):
+            if isinstance(handle, int) and handle <= last and handle not in used:
+                places.append(handle)
+            else:
+                places.append(next(at_the_end))
+            used.add(places[-1])
+        # FTS5 writes out what it has gathered whenever a rowid is lower than the one before, and at the end of each
+        # statement.
+        records = [
+            (tuple(row.values), *bound([rowid, *row.values.values()]))
+            for rowid, row in sorted(zip(places, rows, strict=True), key=itemgetter(0))
+        ]
+        for (names, marks), alike in groupby(records, itemgetter(0, 1)):
+            columns = ", ".join(map(quoted, ("rowid", *names)))
+            for some in in_parts([values for *_, values in alike], _MOST_BOUND // (len(names) + 1)):
+                added = ", ".join([f"({marks})"] * len(some))
+                insertion = f"INSERT INTO memories ({columns}) VALUES {added}"
+                self.connection.execute(insertion, [*chain(*some)])
+        inserted = self.memories.with_rowids(places)
+        return [inserted[rowid] for rowid in places]
 
     async def change(self, row: Row, values: Mapping[str, Value]) -> Row:
-        return self.memories.change(row, values)
+        pairs = ((name, value, row.values[name]) for name, value in values.items())
+        changed = {name: new for name, new, old in pairs if type(new) is not type(old) or new != old}
+        if not changed:
+            return row
+        sets, ready = assignments(changed)
+        self.connection.execute(f"UPDATE memories SET {sets} WHERE rowid = ?", [*ready, row.handle])
+        return self.memories.with_rowids([row.handle])[row.handle]
 
-    async def insert(self, rows: Sequence[Row]) -> Sequence[Row]:
-        return self.memories.insert(rows)
+    async def delete(self, rows: Sequence[Row]) -> None:
+        # One statement for many rows: the keyword index does the work of a whole statement for each.
+        self.connection.execute(f"DELETE FROM memories WHERE {AMONG}", [json.dumps([row.handle for row in rows])])
 
     async def insert_agent(self, agent_id: str, alias: str) -> None:
         marks, ready = bound((agent_id, alias, utc_now()))
@@ -230,9 +267,6 @@ class SqliteWriter(TableWriter):
         if self.zero and self.done and not fold_in(self.path):
             return (_STILL_IN_LOG.format(self.path.name),)
         return ()
-
-    def _with_columns(self, values: Mapping[str, Value]) -> Mapping[str, Value]:
-        return {name: value for name, value in values.items() if self.schema.has(name)}
 
 
 def other_model(
