@@ -1,7 +1,7 @@
 """Databases of R-Mem, made with the statements of its own versions, and changed as R-Mem itself changes them.
 
 The tables are those of R-Mem 0.3.0 (https://github.com/Adaimade/R-Mem, src/store.rs and src/graph.rs); 0.2.x has no
-category, 0.1.x neither that nor archive and keyword index. All texts are made up.
+category. All texts are made up.
 """
 
 from __future__ import annotations
@@ -58,8 +58,7 @@ class RMemFile:
         with closing(sqlite3.connect(path)) as connection:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.executescript(_MEMORIES.format(category=category))
-            if version != "0.1.x":
-                connection.executescript(_INDEX)
+            connection.executescript(_INDEX)
             if version == "0.3.0":
                 connection.executescript(_CATEGORY)
 
@@ -87,7 +86,7 @@ class RMemFile:
         if self.version == "0.3.0":
             self.run("UPDATE memories SET category = ? WHERE id = ?", category, id)
         self.run("INSERT INTO history (memory_id, action, new_text, created_at) VALUES (?, 'ADD', ?, ?)", id, text, at)
-        if indexed and self.version != "0.1.x":
+        if indexed:
             self.run("INSERT INTO memories_fts(rowid, text) SELECT rowid, text FROM memories WHERE id = ?", id)
 
     def delete(self, id: str) -> None:
@@ -114,7 +113,7 @@ class RMemFile:
 
     def everything(self) -> dict[str, list[tuple[object, ...]]]:
         """Every row of every table of R-Mem's own, by the name of the table."""
-        tables = ["memories", "history", "relations", *(["archive"] if self.version != "0.1.x" else [])]
+        tables = ["memories", "history", "relations", "archive"]
         return {table: self.run(f"SELECT rowid, * FROM {table} ORDER BY rowid") for table in tables}
 
 
@@ -125,13 +124,12 @@ def mila(path: Path, version: str = "0.3.0") -> RMemFile:
     file.add(
         BREAD, "mila", "Mila prefers rye bread", vector(0, 1, 0), category="preference", at="2026-04-11 09:00:00"
     )  # fmt: skip
-    if version != "0.1.x":
-        file.run(
-            "INSERT INTO archive (id, user_id, text, embedding, reason, superseded_by, archived_at, "
-            "original_created_at) VALUES (?, 'mila', 'Mila prefers white bread', ?, 'SUPERSEDED', ?, "
-            "'2026-04-11 09:00:00', '2026-04-09 09:00:00')",
-            WHITE_BREAD, vector(0, 0.9, 0.1), BREAD,
-        )  # fmt: skip
+    file.run(
+        "INSERT INTO archive (id, user_id, text, embedding, reason, superseded_by, archived_at, "
+        "original_created_at) VALUES (?, 'mila', 'Mila prefers white bread', ?, 'SUPERSEDED', ?, "
+        "'2026-04-11 09:00:00', '2026-04-09 09:00:00')",
+        WHITE_BREAD, vector(0, 0.9, 0.1), BREAD,
+    )  # fmt: skip
     file.relate("mila", "Mila", "sells", "Honey")
     return file
 

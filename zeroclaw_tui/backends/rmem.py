@@ -1,10 +1,10 @@
 """R-Mem's database: its tables as memories, read-only, and recalled as R-Mem itself does it, with its faults.
 
-The tables are made by R-Mem (rustmem) 0.1.0 to 0.3.0, https://github.com/Adaimade/R-Mem, src/store.rs and
+The tables are made by R-Mem (rustmem) 0.2.0 to 0.3.0, https://github.com/Adaimade/R-Mem, src/store.rs and
 src/graph.rs. Times are UTC in whole seconds without a zone, vectors little-endian float32, ids UUIDs. Its search
 (src/memory.rs) picks memories by keywords, ranks the picked ones by cosine, adds archived texts if all scores are low,
-and adds relations at a fixed score. 0.1.x has neither keywords nor an archive. The numbers are R-Mem's defaults;
-rustmem.toml may set others, but it holds API keys and is not opened.
+and adds relations at a fixed score. The numbers are R-Mem's defaults; rustmem.toml may set others, but it holds API
+keys and is not opened.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -58,8 +58,8 @@ _REQUIRED: Schema = {
     "memories": frozenset({"id", "user_id", "text", "embedding"}),
     "history": frozenset({"memory_id", "action", "old_text", "new_text"}),
     "relations": frozenset({"user_id", "source", "relation", "destination", "valid"}),
+    "archive": frozenset({"id", "user_id", "text", "embedding", "reason", "superseded_by"}),
 }
-_ARCHIVE = frozenset({"id", "user_id", "text", "embedding", "reason", "superseded_by"})
 _HINT = "Pass the path of a rustmem.db. It is db_path under [store] in rustmem.toml."
 _BATCH = 500
 
@@ -79,19 +79,8 @@ class Contents(Loaded):
     """All memories of a file: those of the table `memories`, then the archive, then the relations."""
 
     rows: Sequence[Row] = ()
-    schema: Schema = field(default_factory=dict)
-
-    @property
-    def version(self) -> str:
-        """The R-Mem that made the file, or upgraded it last."""
-        if not self.has_archive:
-            return "0.1.x"
-        return "0.3.0" if "category" in self.schema["memories"] else "0.2.x"
-
-    @property
-    def has_archive(self) -> bool:
-        """Whether the file has the archive and the keyword index, which R-Mem has since 0.2.0."""
-        return "archive" in self.schema
+    version: str = ""
+    """The R-Mem that made the file, or upgraded it last."""
 
     def of(self, table: str, user: str) -> Sequence[Row]:
         """One user's rows of a table, in the order of their rowids."""
@@ -116,13 +105,10 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _read_schema(connection: sqlite3.Connection) -> Schema | None:
-    tables = [table for table in tables_of_rows(connection) if table in (*_REQUIRED, "archive")]
+    tables = [table for table in tables_of_rows(connection) if table in _REQUIRED]
     schema = {table: frozenset(columns_of(connection, table)) for table in tables}
-    if any(not columns <= schema.get(table, frozenset()) for table, columns in _REQUIRED.items()):
-        return None
-    if not schema.get("archive", frozenset()) >= _ARCHIVE:
-        schema.pop("archive", None)
-    return schema
+    is_complete = all(columns <= schema.get(table, frozenset()) for table, columns in _REQUIRED.items())
+    return schema if is_complete else None
 
 
 def _select(connection: sqlite3.Connection, schema: Schema, table: str, *columns: str) -> sqlite3.Cursor:
@@ -256,22 +242,20 @@ def recall_for_user(
     Also SQLite's message if the keyword index fails.
     """
     query, limit = query.encode("utf-8", "replace").decode(), max(0, min(limit, _MAX_LIMIT))
-    memories, picked, error = contents.of("memories", user), None, None
-    if contents.has_archive:
-        picked, error = _pick_by_keywords(connection, memories, keyword_expression(query), limit)
+    memories = contents.of("memories", user)
+    picked, error = _pick_by_keywords(connection, memories, keyword_expression(query), limit)
     if vector is not None:
         # R-Mem skips rows whose date it cannot read.
         results = _rank([row for row in picked or memories if row.entry.timestamp], vector, limit, "active")
         best = (results[0].score or 0.0) if results else 0.0
-        if contents.has_archive and best < float32(_ARCHIVE_BELOW):
+        if best < float32(_ARCHIVE_BELOW):
             results += _rank(contents.of("archive", user), vector, limit, "archive")
     else:
         results = [_result(row.entry, None, "active") for row in picked or ()]
     results = best_first(results + _find_relations(connection, contents.of("relations", user), query))
-    if contents.has_archive:
-        # A text that follows itself is dropped.
-        contents_before = [None, *(one.entry.content for one in results)]
-        results = [one for one, before in zip(results, contents_before, strict=False) if one.entry.content != before]
+    # A text that follows itself is dropped.
+    contents_before = [None, *(one.entry.content for one in results)]
+    results = [one for one, before in zip(results, contents_before, strict=False) if one.entry.content != before]
     return results[:limit], error
 
 
@@ -347,7 +331,7 @@ WHY_NOT = {
 
 
 class RMemMemory(ForeignFile[Contents]):
-    """A rustmem.db of R-Mem 0.1.0 to 0.3.0; its user_id is the namespace.
+    """A rustmem.db of R-Mem 0.2.0 to 0.3.0; its user_id is the namespace.
 
     The archive is shown as superseded memories, relations as memories of the kind "semantic:relation".
     """
@@ -375,13 +359,12 @@ class RMemMemory(ForeignFile[Contents]):
             connection.execute("BEGIN")
             schema = _read_schema(connection)
             if schema is None:
-                missing = "it lacks tables or columns of memories, history or relations"
+                missing = "it lacks tables or columns of memories, history, relations or archive (R-Mem 0.2)"
                 raise Unreadable(f"{self.path} is not an R-Mem database: {missing}.", hint=_HINT)
-            rows = [*_read_memories(connection, schema)]
-            if "archive" in schema:
-                rows += _read_archive(connection, schema)
-            rows += _read_relations(connection, schema)
-        return Contents(tuple(row.entry for row in rows), rows, schema)
+            readers = (_read_memories, _read_archive, _read_relations)
+            rows = [row for read_rows in readers for row in read_rows(connection, schema)]
+        version = "0.3.0" if "category" in schema["memories"] else "0.2.x"
+        return Contents(tuple(row.entry for row in rows), rows, version)
 
     def describe(self, contents: Contents) -> Iterator[str]:
         yield f"This is the store of R-Mem {contents.version}: {NOT_READ}"

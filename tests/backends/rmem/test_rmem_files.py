@@ -19,7 +19,7 @@ from zeroclaw_tui.memory.query import EVERYTHING, EXCERPTS, MemoryFilter, Query,
 from zeroclaw_tui.testing.tools import entries_of, raises
 
 
-@pytest.mark.parametrize("version", ["0.1.x", "0.2.x", "0.3.0"])
+@pytest.mark.parametrize("version", ["0.2.x", "0.3.0"])
 async def test_each_version_is_known_by_its_tables(tmp_path, opened, version):
     file = mila(tmp_path / "any name at all", version)
     assert backend_of_file(file.path) == "rmem"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from support import recalls
 from support.recalls import contents
-from support.rmem_file import BEES_KEY, BREAD_KEY, WHITE_KEY, RMemFile, mila, vector
+from support.rmem_file import BEES_KEY, BREAD_KEY, WHITE_KEY, RMemFile, vector
 
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.rmem import RMemMemory, keyword_expression
@@ -143,12 +143,6 @@ async def test_words_of_the_query_are_wildcards_among_the_relations(tmp_path, op
     assert contents(await recalled(memory, "sells")) == []
     assert contents(await recalled(memory, "x")) == []
     assert contents(await recalled(memory, "a" * 50_001)) == []
-
-
-async def test_the_first_version_knows_neither_keywords_nor_archive(tmp_path, opened):
-    memory = await opened(mila(tmp_path / "rustmem.db", "0.1.x"))
-    assert shown(await recalled(memory, "rye bread")) == [(BREAD_KEY, 1.0), (BEES_KEY, 0.0)]
-    assert shown(await recalled(memory, "bees", NOBODYS_VECTOR)) == [(BEES_KEY, 0.0), (BREAD_KEY, 0.0)]
 
 
 async def test_one_user_is_searched_at_a_time(file, opened):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.sqlite.select import SqliteSelect
+from zeroclaw_tui.backends.sqlite.table import aliases_of
 from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest
@@ -50,7 +51,7 @@ class SqlScope(Scope):
         """The same with the ids of the request's agents and the number of rows, where they are needed."""
         if self.request.agents is None:
             return self
-        known = _agents(connection, self.schema)
+        known = {alias: agent for agent, alias in aliases_of(connection).items()}
         # ZeroClaw makes up an id for an alias it does not know; no row has it.
         ids = tuple(known.get(alias, alias) for alias in self.request.agents)
         return replace(self, agent_ids=ids, store_rows=connection.execute(_COUNT).fetchone()[0])
@@ -124,11 +125,6 @@ def scope_of(request: RecallRequest, profile: ScoringProfile, schema: Schema, *,
     """The scope of a request. An empty `agents` is unscoped."""
     supported, _ = served(request, profile, has_agents=schema.has("agent_id"))
     return SqlScope(supported, profile, vector_live, schema=schema, asked=request)
-
-
-def _agents(connection: sqlite3.Connection, schema: Schema) -> dict[str, str]:
-    """The ids of the agents by alias."""
-    return dict(connection.execute("SELECT alias, id FROM agents")) if schema.has_agents else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,11 +379,11 @@ def _rows(connection: sqlite3.Connection, schema: Schema, hits: Sequence[np.ndar
     names = ("id", "created_at", "session_id", "category", "agent_id", "namespace", "superseded_by")
     columns = ", ".join(["m.rowid", *(select.column(name) or "NULL" for name in names)])
     statement = f"SELECT {columns} FROM memories AS m"
-    agents = _agents(connection, schema)
+    aliases = aliases_of(connection)
     if not 0 < store_rows <= len(handles) * _WHOLE_FROM:
         among = json.dumps(handles.tolist())
-        return _table(connection.execute(f"{statement} WHERE {_AMONG} ORDER BY m.rowid", (among,)), agents)
-    rows = _table(connection.execute(f"{statement} ORDER BY m.rowid"), agents)
+        return _table(connection.execute(f"{statement} WHERE {_AMONG} ORDER BY m.rowid", (among,)), aliases)
+    rows = _table(connection.execute(f"{statement} ORDER BY m.rowid"), aliases)
     # The index over the ids has them in order already.
     by_id = connection.execute("SELECT rowid FROM memories ORDER BY id")
     ordered = np.fromiter((rowid for (rowid,) in by_id), dtype=np.int64)
@@ -396,7 +392,7 @@ def _rows(connection: sqlite3.Connection, schema: Schema, hits: Sequence[np.ndar
     return rows._replace(id_ranks=ranks)
 
 
-def _table(rows: Iterable[Sequence[Any]], agents: dict[str, str]) -> RowTable:
+def _table(rows: Iterable[Sequence[Any]], aliases: dict[str, str]) -> RowTable:
     import numpy as np
 
     handles, superseded = array("q"), bytearray()
@@ -411,7 +407,6 @@ def _table(rows: Iterable[Sequence[Any]], agents: dict[str, str]) -> RowTable:
         superseded.append(newer is not None)
         for text, (numbers, codes) in zip(texts, columns, strict=True):
             codes.append(-1 if text is None else numbers.setdefault(text, len(numbers)))
-    aliases = {agent: alias for alias, agent in agents.items()}
     sessions, categories, owners, namespaces = ([as_text(name) for name in numbers] for numbers, _ in columns)
     codes_of = [np.array(codes, dtype=np.int32) for _, codes in columns]
     return RowTable(
@@ -428,7 +423,7 @@ def _table(rows: Iterable[Sequence[Any]], agents: dict[str, str]) -> RowTable:
         agents=[aliases.get(owner, owner) for owner in owners],
         namespaces=namespaces,
         agent_ids=owners,
-        agents_by_alias=agents,
+        agents_by_alias={alias: agent for agent, alias in aliases.items()},
     )
 
 

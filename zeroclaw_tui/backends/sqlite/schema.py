@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +14,9 @@ import aiosqlite
 from zeroclaw_tui.files.database import as_text, translate_sqlite_errors
 from zeroclaw_tui.files.disk import new_file
 from zeroclaw_tui.memory.errors import Unreadable
-from zeroclaw_tui.memory.text import is_unicode, one_line
+from zeroclaw_tui.memory.text import first_names, is_unicode
 from zeroclaw_tui.scoring.profiles import COLUMNS, NEWEST_VERSION, lacks
 
-_MOST_NAMES = 8
 _NEEDED = frozenset(COLUMNS["G1"]) - {"session_id"}
 """The columns of every ZeroClaw; sessions came later, and hydration leaves them out."""
 _NEVER_OPENED = (
@@ -150,9 +149,9 @@ def _because(generation: str, columns: frozenset[str], has_agents: bool) -> str 
     known = frozenset(COLUMNS[generation])
     lacking = [name for name in COLUMNS[generation] if name not in columns]
     unknown = sorted(columns - known)
-    parts = [f"lacks {_listed(lacking)}"] if lacking else []
+    parts = [f"lacks {first_names(lacking)}"] if lacking else []
     if unknown:
-        parts.append(f"has {_listed(unknown)}, which ZeroClaw does not know")
+        parts.append(f"has {first_names(unknown)}, which ZeroClaw does not know")
     # Next to a column of that name the numbers of the rows have none, and a name that is no text cannot be written.
     if lacking or "rowid" in unknown or not all(map(is_unicode, unknown)):
         return f"The memories table {' and '.join(parts)}, so it is opened for reading only."
@@ -165,7 +164,7 @@ def _check_readable(path: Path, columns: frozenset[str], made_by: str) -> None:
     lacking = sorted(_NEEDED - columns)
     if lacking:
         raise Unreadable(
-            f"The memories table of {path} is not ZeroClaw's: it lacks {_listed(lacking)}.",
+            f"The memories table of {path} is not ZeroClaw's: it lacks {first_names(lacking)}.",
             hint="ZeroClaw's own tables have had these columns from the first version on.",
         )
     if "without rowid" in " ".join(made_by.rpartition(")")[2].split()):
@@ -177,19 +176,12 @@ def _check_readable(path: Path, columns: frozenset[str], made_by: str) -> None:
 
 def _no_memories(path: Path, tables: Sequence[str]) -> Unreadable:
     own = [name for name in tables if not name.startswith("sqlite_")]
-    has = f"it has {_listed(own)}" if own else "it has no tables at all"
+    has = f"it has {first_names(own)}" if own else "it has no tables at all"
     return Unreadable(
         f"{path} has no memories table: {has}.",
         hint="ZeroClaw keeps its memories in memory/brain.db of its workspace or data folder. If a copy lacks them, "
         "copy the -wal file next to it too.",
     )
-
-
-def _listed(names: Iterable[str]) -> str:
-    shown = [one_line(name) for name in names]
-    if len(shown) > _MOST_NAMES:
-        return f"{', '.join(shown[:_MOST_NAMES])} and {len(shown) - _MOST_NAMES} more"
-    return ", ".join(shown)
 
 
 def missing_in(schema: Schema) -> dict[str, str]:
