@@ -157,12 +157,7 @@ class NoteChanges:
     def _planned(self, note: NoteFile, steps: Sequence[_Step], data: bytes | None) -> Outcome:
         """The file after all steps."""
         total, path = Outcome(data), os.path.realpath(note.path)
-        # The file may be as it was before some of the changes that are to be undone: these are undone already.
-        first = next((at for at, step in enumerate(steps) if step.file is None), len(steps))
-        done = max((at + 1 for at in range(first) if _bytes_of(steps[at].file, "after") == data), default=0)
-        for step in steps[:done]:
-            total.tally.already += [change.target.id for change in step.lines if change.target is not None]
-        for step in steps[done:]:
+        for step in steps:
             before = total.data
             if step.file is not None:
                 outcome = self._file_undone(note, step.file, step.lines, before)

@@ -150,18 +150,6 @@ class Table:
             why_not["write"] = self.read_only_because
         return why_not
 
-    def _columns(self, *names: str) -> list[str]:
-        """The SQL of what every reading has, and of further columns as text; NULL where the table lacks them."""
-        return [
-            "m.id::text AS id",
-            "m.key::text AS key",
-            "m.category",
-            f"m.{self.created}::text AS created_at",
-            f"m.{self.updated}::text AS updated_at",
-            "octet_length(m.content) AS size",
-            *(f"m.{name}::text AS {name}" if self.has(name) else f"NULL::text AS {name}" for name in names),
-        ]
-
     def entry_columns(self, content: str = "m.content") -> str:
         """The select list of a memory, without its vector; `content` is what is read as its content.
 
@@ -170,8 +158,19 @@ class Table:
         dimensions = "NULL::integer"
         if self.keeps_vectors:
             dimensions = f"CASE WHEN embedding IS NOT NULL THEN {self.dimensions:d} END"
-        columns = self._columns("session_id", "namespace", "importance", "agent_id")
-        return ", ".join([*columns, f"{dimensions} AS dimensions", f"{content}::text AS content"])
+        optional = ("session_id", "namespace", "importance", "agent_id")
+        columns = [
+            "m.id::text AS id",
+            "m.key::text AS key",
+            "m.category",
+            f"m.{self.created}::text AS created_at",
+            f"m.{self.updated}::text AS updated_at",
+            "octet_length(m.content) AS size",
+            *(f"m.{name}::text AS {name}" if self.has(name) else f"NULL::text AS {name}" for name in optional),
+            f"{dimensions} AS dimensions",
+            f"{content}::text AS content",
+        ]
+        return ", ".join(columns)
 
     def entry_from(self, record: Mapping[str, Any]) -> MemoryEntry:
         """The memory. Its handle is its id; times are RFC 3339 in UTC with six digits of fraction."""
