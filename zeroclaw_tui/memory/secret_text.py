@@ -42,7 +42,7 @@ class _Shape:
 
     name: str
     literals: tuple[str, ...]
-    pattern: re.Pattern[str]
+    pattern: str
     holds: Callable[[str], bool] = bool
 
     def places(self, text: str, lowered: str) -> Iterator[tuple[int, int]]:
@@ -50,7 +50,7 @@ class _Shape:
         if not any(map(lowered.__contains__, self.literals)):
             return
         at = 0
-        while found := self.pattern.search(text, at):
+        while found := re.compile(self.pattern).search(text, at):
             is_secret = self.holds(found["secret"])
             if is_secret:
                 yield found.span("secret")
@@ -118,41 +118,34 @@ def _is_password_near_words(value: str) -> bool:
     return _is_password(value) and (_has_digit(word) or _SYMBOL_OR_HUMP.search(word) is not None)
 
 
-def _assigned(names: str, shortest: int) -> re.Pattern[str]:
+def _assigned(names: str, shortest: int) -> str:
     """A name, `=` or `:`, and a plain value: no call, no address, no variable."""
-    return re.compile(
+    return (
         rf"""(?:(?<![A-Za-z])|(?<=[a-z])(?=[A-Z]))(?:{names})(?![A-Za-z0-9])["'`]?"""
-        r"""[ \t]{0,3}[:=：＝][ \t]{0,3}["'`]?"""
-        rf"""(?P<secret>[A-Za-z0-9_.+/=!@#$%^&*~?\-]{{{shortest},400}}+)(?![A-Za-z0-9_(\[{{@:])"""
-    )
-
-
-def _near_words() -> re.Pattern[str]:
-    """A word for password, in whatever emphasis, a colon or "is", and a value in letters of a keyboard.
-
-    In scripts that put blanks between words, the word has no letter next to it.
-    """
-    with_case, without_case = "|".join(_PASSWORD_WITH_CASE), "|".join(_PASSWORD_WITHOUT_CASE)
-    return re.compile(
-        rf"""(?:(?<![^\W\d_])(?i:{with_case})(?![^\W\d_])|{without_case})[*_"'`]{{0,3}}"""
-        r"""(?:[ ]?[(（][^()（）\n]{1,30}[)）])?[ \t\u3000]{0,3}(?:[:=：＝]|是|为|為|は)[*_]{0,3}[ \t\u3000]{0,3}"""
-        r"""["'`「『“]?(?P<secret>[A-Za-z0-9_.+/=!@#$%^&*~?\-]{6,400}+)(?![A-Za-z0-9_(\[{@:])"""
+        rf"""[ \t]{{0,3}}[:=：＝][ \t]{{0,3}}["'`]?(?P<secret>{_KEYBOARD}{{{shortest},400}}+){_NO_CALL}"""
     )
 
 
 def _token(name: str, literals: tuple[str, ...], pattern: str, holds: Callable[[str], bool] = bool) -> _Shape:
     """A word that begins with one of `literals`."""
-    alone = re.compile(rf"(?<![A-Za-z0-9])(?P<secret>{pattern})(?![A-Za-z0-9_])")
-    return _Shape(name, literals, alone, holds)
+    return _Shape(name, literals, rf"(?<![A-Za-z0-9])(?P<secret>{pattern})(?![A-Za-z0-9_])", holds)
 
 
+_KEYBOARD = r"[A-Za-z0-9_.+/=!@#$%^&*~?\-]"
+_NO_CALL = r"(?![A-Za-z0-9_(\[{@:])"
+_WITH_CASE, _WITHOUT_CASE = "|".join(_PASSWORD_WITH_CASE), "|".join(_PASSWORD_WITHOUT_CASE)
+_NEAR_WORDS = (
+    rf"""(?:(?<![^\W\d_])(?i:{_WITH_CASE})(?![^\W\d_])|{_WITHOUT_CASE})[*_"'`]{{0,3}}"""
+    r"""(?:[ ]?[(（][^()（）\n]{1,30}[)）])?[ \t\u3000]{0,3}(?:[:=：＝]|是|为|為|は)[*_]{0,3}[ \t\u3000]{0,3}"""
+    rf"""["'`「『“]?(?P<secret>{_KEYBOARD}{{6,400}}+){_NO_CALL}"""
+)
+"""A word for password, in whatever emphasis, a colon or "is", and a value in letters of a keyboard. In scripts that put
+blanks between words, the word has no letter next to it."""
 _SHAPES = (
     _Shape(
         "a private key", ("-----begin ",),
-        re.compile(
-            r"(?P<secret>-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-            r"(?:[\s\S]{0,8000}?-----END [A-Z0-9 ]{0,40}-----|[A-Za-z0-9+/=\s\\]*))"
-        ),
+        r"(?P<secret>-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+        r"(?:[\s\S]{0,8000}?-----END [A-Z0-9 ]{0,40}-----|[A-Za-z0-9+/=\s\\]*))",
     ),
     _token("an AWS access key", ("akia", "asia"), "A[KS]IA[A-Z2-7]{16}"),
     _token("an API key (sk-)", ("sk-",), "sk-[A-Za-z0-9_-]{16,400}+", _is_random),
@@ -169,32 +162,25 @@ _SHAPES = (
     _token("a Slack token", ("xox",), "xox[abeprs]-[A-Za-z0-9-]{10,300}+", _has_digit),
     _token("a Hugging Face token", ("hf_",), "hf_[A-Za-z0-9]{30,80}+"),
     _token("an npm token", ("npm_",), "npm_[A-Za-z0-9]{36}"),
-    _Shape(
-        "a Telegram bot token", (":aa",),
-        re.compile(r"(?<=[0-9]{8}):(?P<secret>AA[A-Za-z0-9_-]{32,34})(?![A-Za-z0-9_-])"),
-    ),
+    _Shape("a Telegram bot token", (":aa",), r"(?<=[0-9]{8}):(?P<secret>AA[A-Za-z0-9_-]{32,34})(?![A-Za-z0-9_-])"),
     _Shape(
         "a JSON web token", ("eyj",),
-        re.compile(r"(?<![A-Za-z0-9_-])(?P<secret>eyJ[A-Za-z0-9_-]{8,4000}\.eyJ[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]{8,900})"),
+        r"(?<![A-Za-z0-9_-])(?P<secret>eyJ[A-Za-z0-9_-]{8,4000}\.eyJ[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]{8,900})",
     ),
     _Shape(
         "a bearer token", ("bearer ",),
-        re.compile(r"(?i)(?<![a-z])bearer[ \t]{1,3}(?P<secret>[A-Za-z0-9._~+/=-]{20,4000})"), _is_random,
+        r"(?i)(?<![a-z])bearer[ \t]{1,3}(?P<secret>[A-Za-z0-9._~+/=-]{20,4000})", _is_random,
     ),
     _Shape(
         "a password in an address", ("://",),
-        re.compile(r"(?<=[a-z0-9])://[^\s:/@\"'<>]{0,100}:(?P<secret>[^\s@/\"'<>]{3,200})@(?=[A-Za-z0-9\[])"),
-        _is_password,
+        r"(?<=[a-z0-9])://[^\s:/@\"'<>]{0,100}:(?P<secret>[^\s@/\"'<>]{3,200})@(?=[A-Za-z0-9\[])", _is_password,
     ),
     _Shape(
         "a password", ("password", "passwd", "passphrase"),
         _assigned("[Pp]ass(?:word|wd|phrase)|PASS(?:WORD|WD|PHRASE)", 6),
         lambda value: _is_password(value) and not (value.isalpha() and value.islower()),
     ),
-    _Shape(
-        "a password",
-        (*_PASSWORD_WITH_CASE, *_PASSWORD_WITHOUT_CASE), _near_words(), _is_password_near_words,
-    ),
+    _Shape("a password", (*_PASSWORD_WITH_CASE, *_PASSWORD_WITHOUT_CASE), _NEAR_WORDS, _is_password_near_words),
     _Shape(
         "a token or key",
         ("secret", "token", "api_key", "apikey", "api-key", "api key", "access_key", "accesskey", "access-key"),
