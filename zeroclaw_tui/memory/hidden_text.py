@@ -7,9 +7,9 @@ UAX 44 and RFC 5892 (joiners), UAX 14 (scripts without blanks between words) and
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
-from functools import cache
 from itertools import chain, groupby
 from typing import NamedTuple
 
@@ -56,6 +56,27 @@ _UNSPACED = (
 _FLAGS = "|".join("".join(chr(0xE0000 + ord(letter)) for letter in name) for name in ("gbeng", "gbsct", "gbwls"))
 """The flags of tags that Unicode recommends; any other is drawn as a bare black flag, which hides its tags."""
 
+_JOINERS = "\u200b-\u200d\u2060-\u2064"
+_EMOJI = rf"[{_PICTURES}](?:[\ufe0e\ufe0f](?![{_SELECTORS}]))?[\U0001f3fb-\U0001f3ff]?"
+_PLAIN = (
+    rf"\U0001f3f4(?:{_FLAGS})\U000e007f",
+    rf"{_EMOJI}(?:\u200d{_EMOJI})+",
+    rf"[{_VARIED}][\ufe00-\ufe0f](?![{_SELECTORS}])",
+    rf"[{_IDEOGRAPHS}][\U000e0100-\U000e01ef](?![{_SELECTORS}])",
+    r"[\u1800-\u180a\u1810-\u18aa](?:[\u180b-\u180d\u180f]\u180e?|\u180e)(?![\u180b-\u180f])",
+    rf"[{_JOINED}][\u200c\u200d](?![{_JOINERS}])",
+    rf"[{_UNSPACED}]\u200b(?![{_JOINERS}])",
+    r"\u2800*[\u2801-\u28ff][\u2800-\u28ff]*",
+)
+_HIDDEN = (
+    f"[{_SUSPECT}]+",
+    f"{_BRAILLE_BLANK}+",
+    # A blank among others, or with nothing on one side, does not show that it is no space.
+    rf"[{_BLANKS}]{{3,}}|\A[{_BLANKS}]+|[{_BLANKS}]+\Z",
+)
+_PATTERN = f"{'|'.join(_PLAIN)}|(?P<hidden>{'|'.join(_HIDDEN)})"
+"""What is plain although it has such characters is tried first; else they are `hidden`."""
+
 _HARMLESS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u2066\u2067\u2068\u2069\u2028\u2029")
 """Marks of direction and line that ordinary text of some scripts and programs has; not so overrides."""
 _ASCII_TAGS = range(0xE0020, 0xE007F)
@@ -81,33 +102,29 @@ def may_hide(text: str) -> bool:
 
 def marked(text: str) -> str:
     """The text with a mark for what cannot be seen; all that emoji and scripts need stays plain."""
-    return _with_runs_replaced(text, lambda run: run.mark)
+    return _with_hidden_replaced(text, lambda match: _run_of(match).mark)
 
 
 def escaped(text: str) -> str:
     """The text with a `\\uXXXX` escape, as in JSON, for each character that cannot be seen."""
-    import json
-
-    return _with_runs_replaced(text, lambda run: json.dumps(text[run.start : run.end])[1:-1])
+    return _with_hidden_replaced(text, lambda match: json.dumps(match[0])[1:-1])
 
 
-def _with_runs_replaced(text: str, shown: Callable[[HiddenRun], str]) -> str:
-    parts: list[str] = []
-    at = 0
-    for run in hidden_runs(text):
-        parts += [text[at : run.start], shown(run)]
-        at = run.end
-    return "".join([*parts, text[at:]])
+def _with_hidden_replaced(text: str, shown: Callable[[re.Match[str]], str]) -> str:
+    if not may_hide(text):
+        return text
+    return re.sub(_PATTERN, lambda match: shown(match) if match["hidden"] else match[0], text)
 
 
 def hidden_runs(text: str) -> Iterator[HiddenRun]:
     """What cannot be seen in a text, from left to right."""
-    if not may_hide(text):
-        return
-    for match in _pattern().finditer(text):
-        if match.lastgroup == "hidden":
-            marks, names = zip(*(_described(kind, "".join(run)) for kind, run in groupby(match[0], _kind)), strict=True)
-            yield HiddenRun(*match.span(), "".join(marks), tuple(dict.fromkeys(chain(*names))))
+    if may_hide(text):
+        yield from (_run_of(match) for match in re.finditer(_PATTERN, text) if match["hidden"])
+
+
+def _run_of(match: re.Match[str]) -> HiddenRun:
+    marks, names = zip(*(_described(kind, "".join(run)) for kind, run in groupby(match[0], _kind)), strict=True)
+    return HiddenRun(*match.span(), "".join(marks), tuple(dict.fromkeys(chain(*names))))
 
 
 def suspicious_runs(text: str) -> Iterator[HiddenRun]:
@@ -120,31 +137,6 @@ def suspicious_runs(text: str) -> Iterator[HiddenRun]:
         at_start = run.start == 0 and characters == "\ufeff"
         if not at_start and any(_kind(one) != "plain" and one not in _HARMLESS for one in characters):
             yield run
-
-
-# This pattern takes a millisecond to be compiled, and most commands show nothing that wants it.
-@cache
-def _pattern() -> re.Pattern[str]:
-    """What is plain although it has such characters, as group `plain`, tried first; else they are `hidden`."""
-    joiners = "\u200b-\u200d\u2060-\u2064"
-    emoji = rf"[{_PICTURES}](?:[\ufe0e\ufe0f](?![{_SELECTORS}]))?[\U0001f3fb-\U0001f3ff]?"
-    plain = (
-        rf"\U0001f3f4(?:{_FLAGS})\U000e007f",
-        rf"{emoji}(?:\u200d{emoji})+",
-        rf"[{_VARIED}][\ufe00-\ufe0f](?![{_SELECTORS}])",
-        rf"[{_IDEOGRAPHS}][\U000e0100-\U000e01ef](?![{_SELECTORS}])",
-        r"[\u1800-\u180a\u1810-\u18aa](?:[\u180b-\u180d\u180f]\u180e?|\u180e)(?![\u180b-\u180f])",
-        rf"[{_JOINED}][\u200c\u200d](?![{joiners}])",
-        rf"[{_UNSPACED}]\u200b(?![{joiners}])",
-        r"\u2800*[\u2801-\u28ff][\u2800-\u28ff]*",
-    )
-    hidden = (
-        f"[{_SUSPECT}]+",
-        f"{_BRAILLE_BLANK}+",
-        # A blank among others, or with nothing on one side, does not show that it is no space.
-        rf"[{_BLANKS}]{{3,}}|\A[{_BLANKS}]+|[{_BLANKS}]+\Z",
-    )
-    return re.compile(f"(?P<plain>{'|'.join(plain)})|(?P<hidden>{'|'.join(hidden)})")
 
 
 def _kind(character: str) -> str:
