@@ -6,7 +6,6 @@ import os
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from functools import cache
 from itertools import groupby, islice
 
 from zeroclaw_tui.memory.hidden_text import marked
@@ -49,8 +48,8 @@ def display_text(text: str) -> str:
     carriage return before a line feed is left out.
     """
     shown = text.replace("\r\n", "\n")
-    if not shown.isprintable() and re.search(_CONTROLS, shown):
-        shown = shown.translate(_shown_controls())
+    if not shown.isprintable():
+        shown = re.sub(_CONTROLS, _picture, shown)
     return shown if shown.isascii() else _calm_combining(marked(shown))
 
 
@@ -179,11 +178,9 @@ def _short_key(key: str) -> str:
     return cut(one_line(key), _KEY_CELLS) or "(no key)"
 
 
-@cache
-def _shown_controls() -> dict[int, str]:
-    pictures = {code: chr(0x2400 + code) for code in range(0x20)} | {0x7F: "␡"}
-    unknown = dict.fromkeys((*range(128, 160), *range(0xD800, 0xE000)), "�")
-    return {code: shown for code, shown in (pictures | unknown).items() if code not in (0x09, 0x0A)}
+def _picture(control: re.Match[str]) -> str:
+    code = ord(control[0])
+    return chr(0x2400 + code) if code < 0x20 else "␡" if code == 0x7F else "�"
 
 
 def _calm_combining(text: str) -> str:
