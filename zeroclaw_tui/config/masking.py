@@ -51,8 +51,6 @@ def masked_toml(text: str) -> str:
 
 
 def _masked_statement(statement: Statement) -> str:
-    if statement.kind == "other":
-        return _masked_prose(statement.text)
     is_secret = statement.kind == "key" and _is_secret(statement)
 
     def shown(found: re.Match[str]) -> str:
