@@ -58,13 +58,13 @@ def day_of_note(name: str, *, reads_long: bool) -> date | None:
     if not name.endswith(".md"):
         return None
     part = name.removesuffix(".md").split("_", 1)[0]
-    return _day(os.fsencode(part)[:_PREFIX].decode(errors="replace") if reads_long else part)
+    return parse_day(os.fsencode(part)[:_PREFIX].decode(errors="replace") if reads_long else part)
 
 
 def day_of_session(name: str) -> date | None:
     """The day that the first ten bytes of a session file's name say, None where they say none."""
     data = os.fsencode(name)
-    return None if len(data) < _PREFIX else _day(data[:_PREFIX].decode(errors="ignore"))
+    return None if len(data) < _PREFIX else parse_day(data[:_PREFIX].decode(errors="ignore"))
 
 
 def date_of_note(name: str) -> str:
@@ -73,7 +73,7 @@ def date_of_note(name: str) -> str:
     return "" if day is None else day.isoformat()
 
 
-def _day(text: str) -> date | None:
+def parse_day(text: str) -> date | None:
     """A date as ZeroClaw's library reads %Y-%m-%d: single digits will do, and blanks before a number."""
     found = _DATED.match(text)
     try:

@@ -13,7 +13,6 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,7 +47,7 @@ from zeroclaw_tui.memory.change import (
     See,
     Value,
 )
-from zeroclaw_tui.memory.days import moment
+from zeroclaw_tui.memory.days import moment, parse_day
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, Refused, Unreadable
 from zeroclaw_tui.memory.note_lines import in_one_line, is_line, line_of
@@ -270,11 +269,7 @@ def _as_line(row: Row, agents: Collection[str | None]) -> Row:
 def recall_lines(entries: Iterable[MemoryEntry], request: RecallRequest, profile: ScoringProfile) -> list[ScoredEntry]:
     """The best lines first, equal ones in the order given; a blank query gives the newest, each scored 1."""
     first, last = _days_of(request, profile)
-    within = [
-        entry
-        for entry in entries
-        if (day := _day(entry.timestamp)) is None or ((first is None or day >= first) and (last is None or day <= last))
-    ]
+    within = [entry for entry in entries if (day := parse_day(entry.timestamp)) is None or first <= day <= last]
     is_star = profile.star_lists_recent and request.query.strip(WHITE_SPACE) == "*"
     words = [] if is_star else [word for word in _BLANKS.split(request.query.lower()) if word]
     if not words:
@@ -297,20 +292,12 @@ def recall_of_agents(
     return [replace(scored, rank=rank) for rank, scored in enumerate(merged[: request.limit], 1)]
 
 
-def _days_of(request: RecallRequest, profile: ScoringProfile) -> tuple[date | None, date | None]:
+def _days_of(request: RecallRequest, profile: ScoringProfile) -> tuple[date, date]:
     """The first and the last day of a recall, as its bounds write them, in their own offset.
 
     From 0.8.0 a file's date is compared with them, and any other name always passes; before, they left nothing out.
     """
     if parse_version(profile.version) < (0, 8, 0):
-        return None, None
-    first, last = (None if bound is None else _day(bound.strip()[:10]) for bound in (request.since, request.until))
-    return first, last
-
-
-@lru_cache(maxsize=10_000)
-def _day(text: str) -> date | None:
-    try:
-        return datetime.strptime(text, "%Y-%m-%d").date()
-    except ValueError:
-        return None
+        return date.min, date.max
+    first, last = (parse_day((bound or "").strip()[:10]) for bound in (request.since, request.until))
+    return first or date.min, last or date.max
