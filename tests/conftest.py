@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 _LEAKS = ("COLUMNS", "ZEROCLAW_", "DATABASE_URL", "QDRANT_", "MEM0_", "XDG_", "OPENAI_", "OPENROUTER_")
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 
 # How long an example takes says how busy the machine is. The same few examples each time; `.ci/run --all` looks for
 # others, and more of them.
@@ -44,9 +45,10 @@ _HOMES = count()
 
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An empty HOME, and no variable that ZeroClaw or this program reads, but the fixtures' folder."""
+    """An empty HOME, and no variable that ZeroClaw or this program reads, but the fixtures' folder; no proxy."""
     for name in list(os.environ):
-        if name.startswith(_LEAKS) and name not in ("ZEROCLAW_FIXTURES", "ZEROCLAW_ALLOW_SKIP"):
+        is_leak = name.startswith(_LEAKS) or name.upper() in _PROXIES
+        if is_leak and name not in ("ZEROCLAW_FIXTURES", "ZEROCLAW_ALLOW_SKIP"):
             monkeypatch.delenv(name)
     # Numbered here, since pytest would read the names of all homes before for each new one.
     home = tmp_path_factory.getbasetemp() / "homes" / str(next(_HOMES))

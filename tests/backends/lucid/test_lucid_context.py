@@ -23,15 +23,11 @@ def test_a_context_as_the_program_prints_it():
     found = read(
         "- [bug] before the tag\n"
         + block(
-            "Relevant context (2 text, 1 visual, ~40 tokens):",
-            "- [Visual, image] red car",
-            "- [bug] x",
-            "-[x] y",
-            "- [solution]",
-            "  - [decision]  tea: likes green tea  ",
+            "Relevant context (2 text, 1 visual, ~40 tokens):", "- [Visual, image] red car", "- [bug] x", "-[x] y",
+            "- [solution]", "  - [decision]  tea: likes green tea  ",
         )
         + "- [bug] behind the tag\n"
-    )
+    )  # fmt: skip
     message = [(row.entry.id, row.entry.key, row.entry.category, row.entry.content, row.score) for row in found]
     assert message == [
         ("lucid:0", "lucid_0", "visual", "red car", 1.0),

@@ -85,14 +85,11 @@ async def test_an_id_that_repeats_is_left_out_and_counted(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("no json", "is no JSON"),
-        ('{"memories": []}', "it is no array"),
-        ('[{"id": "1"}]', "its item 1 is no memory"),
-        (json.dumps([{**TEA, "content": 5}]), "is no memory"),
-        ("[" * 100_000, "is no JSON"),
+        ("no json", "is no JSON"), ("[" * 100_000, "is no JSON"), ('{"memories": []}', "it is no array"),
+        ('[{"id": "1"}]', "its item 1 is no memory"), (json.dumps([{**TEA, "content": 5}]), "is no memory"),
         ("\xff\xfe", "is no"),
     ],
-)
+)  # fmt: skip
 async def test_any_other_file_is_refused_in_a_sentence(tmp_path, text, said):
     file = tmp_path / "other.json"
     file.write_bytes(text.encode("latin-1"))

@@ -36,10 +36,12 @@ async def test_what_a_table_lacks_has_a_reason(form, can, place, opens):
     assert all(reason.endswith(".") for reason in memory.why_not.values())
 
 
-async def test_a_table_of_any_name_in_any_schema_opens_as_the_config_says(place, memory_config):
+async def test_a_table_of_any_name_in_any_schema_opens_as_the_config_says(place, tmp_path):
     place.make_table("agents", "Team_2", "Erinnerungen")
     place.fill("agents", schema="Team_2", table="Erinnerungen")
-    config = memory_config(storage={"db_url": place.url, "schema": "Team_2", "table": "Erinnerungen"})
+    install = Install(None, tmp_path, tmp_path / "brain.db", "lone", "for a test", tmp_path / "own")
+    storage = {"db_url": place.url, "schema": "Team_2", "table": "Erinnerungen"}
+    config = MemoryConfig(install, backend="postgres", storage=storage)
     async with opened_memory(PostgresMemory.from_config(config)) as memory:
         assert await memory.count() == len(sample_entries())
         server = f"{place.user}@127.0.0.1:{place.server.port}/{place.database}"
@@ -110,12 +112,3 @@ async def test_data_version_changes_with_every_kind_of_write_and_not_without(pla
         place.run(statement)
         assert await memory.version() != version
     assert memory.table.has("note")
-
-
-@pytest.fixture
-def memory_config(tmp_path):
-    def made(**settings):
-        install = Install(None, tmp_path, tmp_path / "brain.db", "lone", "for a test", tmp_path / "own")
-        return MemoryConfig(install, backend="postgres", **settings)
-
-    return made

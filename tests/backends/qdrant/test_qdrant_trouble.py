@@ -34,13 +34,6 @@ from zeroclaw_tui.testing.tools import JournalRecorder, create, raises
 PASSWORD = "hunter2hunter2"
 
 
-@pytest.fixture(autouse=True)
-def no_proxy(monkeypatch):
-    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
-
-
 @pytest.fixture
 def unknown_hosts(monkeypatch):
     async def unknown(*arguments, **named):

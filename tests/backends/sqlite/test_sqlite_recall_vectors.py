@@ -21,12 +21,9 @@ from zeroclaw_tui.memory.errors import SearchInterrupted
 
 EAST = np.array([1, 0], dtype=np.float32)
 ROWS = [
-    {"embedding": blob(1, 0)},
-    {"embedding": blob(1, 1), "session_id": "s"},
-    {"embedding": blob(1, 3), "category": "daily"},
-    {"embedding": blob(-1, 0)},
-    {"embedding": None},
-]
+    {"embedding": blob(1, 0)}, {"embedding": blob(1, 1), "session_id": "s"},
+    {"embedding": blob(1, 3), "category": "daily"}, {"embedding": blob(-1, 0)}, {"embedding": None},
+]  # fmt: skip
 
 
 @pytest.fixture

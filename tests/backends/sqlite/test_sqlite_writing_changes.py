@@ -114,6 +114,18 @@ async def test_session_ids_are_stored_as_this_zeroclaw_writes_them(generation, s
         assert (await edited(memory, "id-000", session_id=None)).rows[0].values["session_id"] is None
 
 
+@pytest.mark.parametrize(
+    ("session_id", "stored"),
+    [
+        ("telegram_12-3", "telegram_12-3"), ("discord:guild/chan#9", "discord_guild_chan_9"),
+        # Vowel signs and circled letters are alphanumeric to Rust, and not to Python.
+        ("नमस्ते ⓐ", "नमस\u094dते_ⓐ".replace("\u094d", "_")),
+    ],
+)  # fmt: skip
+def test_what_is_no_letter_and_no_digit_becomes_an_underscore(session_id, stored):
+    assert tables.sanitised(session_id) == stored
+
+
 def test_a_moment_is_written_in_zeroclaws_form(monkeypatch):
     monkeypatch.setattr(time, "time_ns", lambda: 1_772_359_200_000_000_042)
     for zone, written in (
