@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from support.engine_contract import EngineContract, NeighbourContract
 from support.lucid_program import write_program
-from support.opened import opened_memory
 from support.small_store import add, make, row_of
 
 from zeroclaw_tui.backends.base import Memory
@@ -27,20 +26,18 @@ def bridge(folder: Path, command: str) -> LucidMemory:
 @pytest.mark.parametrize("generation", [pytest.param("G2", marks=pytest.mark.slow), "G4"])
 class TestReading(MemoryContract):
     @pytest.fixture
-    async def memory(self, tmp_path, generation):
+    async def memory(self, tmp_path, generation, opening):
         """A program that has nothing relevant to say."""
         make(tmp_path / "brain.db", generation, map(row_of, sample_entries()))
-        async with opened_memory(bridge(tmp_path, str(write_program(tmp_path / "bin").path))) as memory:
-            yield memory
+        return await opening(bridge(tmp_path, str(write_program(tmp_path / "bin").path)))
 
 
 class TestWriting(StoreContract, EngineContract, NeighbourContract):
     @pytest.fixture
-    async def memory(self, tmp_path):
+    async def memory(self, tmp_path, opening):
         """No program at all: each new memory gets a note, and nothing else is different."""
         make(tmp_path / "brain.db", "G4", map(row_of, sample_entries()[:6]))
-        async with opened_memory(bridge(tmp_path, str(tmp_path / "nowhere"))) as memory:
-            yield memory
+        return await opening(bridge(tmp_path, str(tmp_path / "nowhere")))
 
     async def another(self, memory: Memory) -> Memory:
         """A second bridge on the same file."""

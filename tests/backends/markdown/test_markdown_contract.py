@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from support.engine_contract import EngineContract, NeighbourContract
-from support.opened import opened_memory
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
@@ -21,7 +20,7 @@ class TestReading(MemoryContract):
         return [entry.content.strip() for entry in sample_entries()]
 
     @pytest.fixture
-    async def memory(self, tmp_path):
+    async def memory(self, tmp_path, opening):
         """Core samples in MEMORY.md, the others in a file a day, as the bare lines a person would write."""
         (tmp_path / "memory").mkdir()
         (tmp_path / "MEMORY.md").write_text("# Long-Term Memory\n\n", "utf-8")
@@ -29,18 +28,16 @@ class TestReading(MemoryContract):
             name = "MEMORY.md" if entry.category == "core" else f"memory/{entry.timestamp[:10]}.md"
             with (tmp_path / name).open("a", encoding="utf-8", newline="") as file:
                 file.write(f"- {entry.content}\n\n")
-        async with opened_memory(MarkdownMemory(tmp_path, read_only=True)) as memory:
-            yield memory
+        return await opening(MarkdownMemory(tmp_path, read_only=True))
 
 
 class TestWriting(StoreContract, EngineContract, NeighbourContract):
     @pytest.fixture
-    async def memory(self, tmp_path):
+    async def memory(self, tmp_path, opening):
         (tmp_path / "memory").mkdir()
         (tmp_path / "MEMORY.md").write_text("# Long-Term Memory\n\n- **one**: core\nplain\n")
         (tmp_path / "memory" / "2026-01-02.md").write_text("# Daily Log — 2026-01-02\n\n- **two**: daily\n")
-        async with opened_memory(MarkdownMemory(tmp_path)) as memory:
-            yield memory
+        return await opening(MarkdownMemory(tmp_path))
 
     async def another(self, memory: Memory) -> Memory:
         other = MarkdownMemory(Path(memory.about.location))
@@ -50,7 +47,6 @@ class TestWriting(StoreContract, EngineContract, NeighbourContract):
 
 class TestReadOnly(CapabilityContract):
     @pytest.fixture
-    async def memory(self, tmp_path):
+    async def memory(self, tmp_path, opening):
         (tmp_path / "MEMORY.md").write_text("# Long-Term Memory\n\n- **one**: first\n- second\n")
-        async with opened_memory(MarkdownMemory(tmp_path, read_only=True)) as memory:
-            yield memory
+        return await opening(MarkdownMemory(tmp_path, read_only=True))

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.opened import opened_memory
 from support.recalls import contents, recalled
 from support.warm_start import run_memory
 
@@ -135,7 +134,7 @@ def test_a_path_alone_opens_it_for_the_commands(tmp_path):
 
 
 @pytest.fixture
-async def memory(tmp_path):
+async def memory(tmp_path, opening):
     """The samples as `MemoryItem`s of one user."""
     items = [
         {
@@ -147,8 +146,7 @@ async def memory(tmp_path):
     ]  # fmt: skip
     file = tmp_path / "export.json"
     file.write_text(json.dumps(items, indent=2))
-    async with opened_memory(MemoryRsExport(file)) as memory:
-        yield memory
+    return await opening(MemoryRsExport(file))
 
 
 class TestReading(MemoryContract):

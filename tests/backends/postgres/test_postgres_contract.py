@@ -6,12 +6,10 @@ Each part is tried on the forms that have statements of their own for it; the ot
 from __future__ import annotations
 
 import itertools
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 from support.engine_contract import EngineContract, NeighbourContract
-from support.opened import opened_memory
 from support.pgbouncer import running_pgbouncer
 from support.postgres_place import FORMS, PASSWORD, PostgresPlace
 from support.postgres_server import NO_DEBIAN, debian_programs, running_postgres
@@ -58,30 +56,22 @@ def pooled(filled):
         yield pooler.url(filled.user, PASSWORD, filled.database)
 
 
-async def opened(url: str, schema: str, table: str = "memories") -> AsyncIterator[PostgresMemory]:
-    async with opened_memory(PostgresMemory(read_url(url), schema=schema, table=table)) as memory:
-        yield memory
-
-
 class TestPostgresTables(MemoryContract):
     @pytest.fixture(params=["key", also("vector"), also("agents")])
-    async def memory(self, request, filled):
-        async for memory in opened(filled.url, request.param):
-            yield memory
+    async def memory(self, request, filled, opening):
+        return await opening(PostgresMemory(read_url(filled.url), schema=request.param))
 
 
 class TestPostgresBehindPooler(MemoryContract):
     @pytest.fixture
-    async def memory(self, pooled):
-        async for memory in opened(pooled, SCHEMA, TABLE):
-            yield memory
+    async def memory(self, pooled, opening):
+        return await opening(PostgresMemory(read_url(pooled), schema=SCHEMA, table=TABLE))
 
 
 class TestPostgresTutorialTable(MemoryContract):
     @pytest.fixture
-    async def memory(self, filled):
-        async for memory in opened(filled.url, TUTORIAL):
-            yield memory
+    async def memory(self, filled, opening):
+        return await opening(PostgresMemory(read_url(filled.url), schema=TUTORIAL))
 
     async def test_recall_ranks_rows_of_the_store(self, memory):
         """The tutorial recalls by vectors alone, and these rows have none."""

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import pytest
 from qdrant_world import KEY, filled, memory_of, point
 from support.engine_contract import EngineContract, NeighbourContract
-from support.opened import opened_memory
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.memory.change import Draft
@@ -18,8 +17,11 @@ from zeroclaw_tui.testing.store_contract import CapabilityContract, GoneContract
 from zeroclaw_tui.testing.tools import fill
 
 
-class NearestInsteadOfHits:
-    """What is searched by meaning alone has no words to miss."""
+class TestReading(MemoryContract):
+    @pytest.fixture(params=["points without an agent", "points of an agent"])
+    async def memory(self, server, request, opening):
+        filled(server, sample_entries(), **({"agent_id": "default"} if request.param == "points of an agent" else {}))
+        return await opening(memory_of(server))
 
     async def test_recall_finds_nothing_for_words_nobody_wrote(self, memory):
         """ZeroClaw has no cut-off in Qdrant: the nearest come back whatever was asked, each with its cosine."""
@@ -29,42 +31,18 @@ class NearestInsteadOfHits:
             assert all(scored.score is not None and -1.001 <= scored.score <= 1.001 for scored in found)
 
 
-class TestReading(NearestInsteadOfHits, MemoryContract):
-    @pytest.fixture(params=["points without an agent", "points of an agent"])
-    async def memory(self, server, request):
-        filled(server, sample_entries(), **({"agent_id": "default"} if request.param == "points of an agent" else {}))
-        async with opened_memory(memory_of(server)) as memory:
-            yield memory
-
-
 class TestReadingOnly(CapabilityContract):
     @pytest.fixture
-    async def memory(self, server):
+    async def memory(self, server, opening):
         filled(server, sample_entries())
-        async with opened_memory(memory_of(server, read_only=True)) as memory:
-            yield memory
+        return await opening(memory_of(server, read_only=True))
 
 
-class StoredAnew:
-    """What ZeroClaw's store in Qdrant does to a key that exists."""
-
-    async def test_a_second_store_of_a_key_keeps_id_and_creation_time(self, memory):
-        """ZeroClaw's store in Qdrant deletes and writes a new point, so the time is another; the id stays here."""
-        await memory.store("verbs key", "first", "core")
-        first, count = await memory.get("verbs key"), await memory.count()
-        await memory.store("verbs key", "second", "daily")
-        second = await memory.get("verbs key")
-        assert (second.content, second.category, await memory.count()) == ("second", "daily", count)
-        assert second.id == first.id
-        assert second.timestamp > first.timestamp
-
-
-class TestWriting(StoredAnew, StoreContract, EngineContract, NeighbourContract):
+class TestWriting(StoreContract, EngineContract, NeighbourContract):
     @pytest.fixture
-    async def memory(self, server):
+    async def memory(self, server, opening):
         self.points = filled(server, sample_entries()[:6])
-        async with opened_memory(memory_of(server)) as memory:
-            yield memory
+        return await opening(memory_of(server))
 
     async def fill(self, memory: Memory, drafts: Sequence[Draft]) -> None:
         """By the store's own verb, which embeds each; many at once past the object."""
@@ -82,16 +60,25 @@ class TestWriting(StoredAnew, StoreContract, EngineContract, NeighbourContract):
         ]
         self.points.upsert(points)
 
+    async def test_a_second_store_of_a_key_keeps_id_and_creation_time(self, memory):
+        """ZeroClaw's store in Qdrant deletes and writes a new point, so the time is another; the id stays here."""
+        await memory.store("verbs key", "first", "core")
+        first, count = await memory.get("verbs key"), await memory.count()
+        await memory.store("verbs key", "second", "daily")
+        second = await memory.get("verbs key")
+        assert (second.content, second.category, await memory.count()) == ("second", "daily", count)
+        assert second.id == first.id
+        assert second.timestamp > first.timestamp
+
 
 class TestGone(GoneContract):
     secrets = (KEY,)
 
     @pytest.fixture
-    async def memory(self, server):
+    async def memory(self, server, opening):
         self.server = server
         filled(server, sample_entries()[:6])
-        async with opened_memory(memory_of(server)) as memory:
-            yield memory
+        return await opening(memory_of(server))
 
     async def take_down(self, memory: Memory) -> None:
         self.server.stop()

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 from qdrant_world import filled, memory_of, point
-from support.opened import opened_memory
 
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.lookup import count_facets, count_matching
@@ -35,16 +34,14 @@ def points(server):
 
 
 @pytest.fixture
-async def memory(server, points, clock):
-    async with opened_memory(memory_of(server, clock=clock)) as memory:
-        yield memory
+async def memory(server, points, clock, opening):
+    return await opening(memory_of(server, clock=clock))
 
 
 @pytest.fixture
-async def too_big(server, points, monkeypatch):
+async def too_big(server, points, monkeypatch, opening):
     monkeypatch.setattr(store, "MAX_LOADED", NUMBER - 1)
-    async with opened_memory(memory_of(server)) as memory:
-        yield memory
+    return await opening(memory_of(server))
 
 
 async def keys(memory: QdrantMemory, text: str = "") -> set[str]:

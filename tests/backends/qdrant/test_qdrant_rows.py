@@ -41,9 +41,8 @@ def points(server):
 
 
 @pytest.fixture
-async def memory(server, points):
-    async with opened_memory(memory_of(server)) as memory:
-        yield memory
+async def memory(server, points, opening):
+    return await opening(memory_of(server))
 
 
 def state_of(points: PointStore) -> dict[Any, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from support.opened import opened_memory
 from support.redis_server import NO_SERVER, running_redis, server_program
 
 from zeroclaw_tui.backends.redis import RedisMemory
@@ -27,7 +26,6 @@ def server(running):
 
 
 @pytest.fixture
-async def memory(server):
+async def memory(server, opening):
     """An open store on the empty server."""
-    async with opened_memory(RedisMemory(server.url())) as memory:
-        yield memory
+    return await opening(RedisMemory(server.url()))

@@ -6,7 +6,6 @@ import json
 
 import pytest
 from support.engine_contract import EngineContract, NeighbourContract
-from support.opened import opened_memory
 from support.redis_server import PASSWORD, RedisServer
 
 from zeroclaw_tui.backends.base import Memory
@@ -36,10 +35,9 @@ def fill(server: RedisServer, count: int | None = None) -> None:
 
 class TestRedisReading(MemoryContract, CapabilityContract):
     @pytest.fixture
-    async def memory(self, server):
+    async def memory(self, server, opening):
         fill(server)
-        async with opened_memory(RedisMemory(server.url(), read_only=True)) as memory:
-            yield memory
+        return await opening(RedisMemory(server.url(), read_only=True))
 
 
 class _Store:

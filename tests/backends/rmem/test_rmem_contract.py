@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 
 import pytest
-from support.opened import opened_memory
 from support.rmem_file import vector, with_contents
 
 from zeroclaw_tui.backends.rmem import RMemMemory
@@ -21,7 +20,7 @@ ARCHIVED, RELATION = "An earlier text of the twin", "Mila sells Honey"
 
 
 @pytest.fixture
-async def memory(tmp_path):
+async def memory(tmp_path, opening):
     """The samples with whole seconds, an archived text and a relation."""
     file = with_contents(
         tmp_path / "rustmem.db", [(entry.id, entry.content, entry.category) for entry in sample_entries()]
@@ -32,8 +31,7 @@ async def memory(tmp_path):
         ARCHIVED, vector(0, 0, 1),
     )  # fmt: skip
     file.relate("mila", "Mila", "sells", "Honey")
-    async with opened_memory(RMemMemory(file.path)) as memory:
-        yield memory
+    return await opening(RMemMemory(file.path))
 
 
 class TestReading(MemoryContract):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from changed_stores import GENERATIONS, opened
+from changed_stores import GENERATIONS
 from support.engine_contract import EngineContract, NeighbourContract
 from support.small_store import add, make, row_of
 
@@ -22,21 +22,19 @@ from zeroclaw_tui.testing.store_contract import CapabilityContract, GoneContract
 @pytest.mark.parametrize("generation", GENERATIONS)
 class TestReading(MemoryContract):
     @pytest.fixture
-    async def memory(self, tmp_path, generation):
+    async def memory(self, tmp_path, generation, opening):
         rows = [row_of(entry) for entry in sample_entries()]
         if generation != "G1":
             rows[2]["superseded_by"] = "lang"
-        async with opened(make(tmp_path / "brain.db", generation, rows)) as memory:
-            yield memory
+        return await opening(SqliteMemory(make(tmp_path / "brain.db", generation, rows)))
 
 
 class Written:
     """A few rows, and a second store on the same file."""
 
     @pytest.fixture
-    async def memory(self, tmp_path, generation):
-        async with opened(make(tmp_path / "brain.db", generation, map(row_of, sample_entries()[:6]))) as memory:
-            yield memory
+    async def memory(self, tmp_path, generation, opening):
+        return await opening(SqliteMemory(make(tmp_path / "brain.db", generation, map(row_of, sample_entries()[:6]))))
 
     async def another(self, memory: Memory) -> Memory:
         other = SqliteMemory(Path(memory.about.location))
@@ -62,18 +60,16 @@ class TestWritingOfSeveral(Written, NeighbourContract):
 @pytest.mark.parametrize("generation", GENERATIONS)
 class TestReadOnly(CapabilityContract):
     @pytest.fixture
-    async def memory(self, tmp_path, generation):
+    async def memory(self, tmp_path, generation, opening):
         path = make(tmp_path / "brain.db", generation, [{"key": "one"}, {"key": "two", "session_id": "s"}])
-        async with opened(path, read_only=True) as memory:
-            yield memory
+        return await opening(SqliteMemory(path, read_only=True))
 
 
 class TestDamaged(GoneContract):
     @pytest.fixture
-    async def memory(self, tmp_path):
+    async def memory(self, tmp_path, opening):
         (tmp_path / "memory").mkdir()
-        async with opened(make(tmp_path / "memory" / "brain.db", "G2", [])) as memory:
-            yield memory
+        return await opening(SqliteMemory(make(tmp_path / "memory" / "brain.db", "G2", [])))
 
     async def take_down(self, memory: Memory) -> None:
         file = Path(memory.about.location)

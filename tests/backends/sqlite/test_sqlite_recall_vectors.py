@@ -32,9 +32,8 @@ def path(tmp_path):
 
 
 @pytest.fixture
-async def memory(path):
-    async with opened(path) as memory:
-        yield memory
+async def memory(path, opening):
+    return await opening(SqliteMemory(path))
 
 
 recalled = partial(recalls.recalled, query="zzz", vector=EAST)
