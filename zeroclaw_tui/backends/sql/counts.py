@@ -1,4 +1,4 @@
-"""Counting the rows of a table by one GROUP BY of all fields that are asked for."""
+"""Counting the rows of a table by a column, or by numbers that are made of dates and sizes."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from zeroclaw_tui.memory.query import AGE_GROUPS
 from zeroclaw_tui.memory.statistics import SIZE_GROUPS, SIZE_LIMITS, CountField, Counts, by_count
 
 _COLUMNS: Mapping[CountField, str] = {
+    "category": "category",
     "session": "session_id",
     "agent": "agent_id",
     "namespace": "namespace",
@@ -21,103 +22,90 @@ _COLUMNS: Mapping[CountField, str] = {
     "embedded": "embedding",
 }
 """The column that a field needs."""
+_NUMBERS: Sequence[CountField] = ("quarter", "age", "size")
+"""The other fields. They are counted as one number, in whose base the last two are digits."""
+_BASE = 5
 _DAYS = (1, 7, 30)
+_UNDATED = -(10**9)
+"""A quarter hour before any that can be written."""
+
+
+def counted_together(select: Select, by: Sequence[CountField]) -> Sequence[Sequence[CountField]]:
+    """What each statement counts of the fields that the table has: one column, which may have an index; all numbers."""
+    columns = [field for field in by if field in _COLUMNS and select.column(_COLUMNS[field])]
+    numbers = [field for field in _NUMBERS if field in by]
+    return [*([field] for field in columns), *([numbers] if numbers else [])]
 
 
 class Counting:
-    """The statement that counts rows by some fields, and the counts that follow from its groups.
+    """The statement that counts rows by one of `counted_together`, or all of them, and the counts of its groups.
 
-    With `hides_superseded` superseded rows are counted in the field of that name only.
+    Only superseded rows are counted as such where the filter leaves out all others.
     """
 
-    def __init__(self, select: Select, now: str, by: Sequence[CountField], *, hides_superseded: bool) -> None:
-        self._select = select
-        self._hides_superseded = hides_superseded
-        self._fields = [field for field in by if field not in _COLUMNS or select.column(_COLUMNS[field])]
-        is_by_category = {"category", "superseded", "embedded"} & {*self._fields}
-        others = [field for field in self._fields if field != "category"]
-        self._grouped: Sequence[CountField] = ["category", *others] if is_by_category else others
+    def __init__(self, select: Select, now: str, fields: Sequence[CountField]) -> None:
+        self.select = select
+        self._fields = fields
+        if "embedded" in fields:
+            select.also(f"{select.column('embedding')} IS NOT NULL")
         until = moment(now) or datetime.max.replace(tzinfo=UTC)
-        self._limits = [select.moment(until - timedelta(days=days)) for days in _DAYS] if "age" in by else []
+        self._limits = [select.moment(until - timedelta(days=days)) for days in _DAYS] if "age" in fields else []
 
     @property
     def statement(self) -> str:
-        """A SELECT of the value of each field, how many rows have these values, and the bytes of their contents."""
-        select, grouped = self._select, self._grouped
-        if not grouped:
-            return select.statement("count(*)")
-        read = ", ".join(f"{self._column(field)} AS {field}" for field in grouped)
-        counted = [*map(self._value, grouped), "count(*)", "sum(size)" if "size" in grouped else "0"]
-        by = ", ".join(str(at + 1) for at in range(len(grouped)))
-        # The subquery reads dates and sizes once for each row, however often they are compared.
-        return f"SELECT {', '.join(counted)} FROM ({select.statement(read, select.barrier)}) AS counted GROUP BY {by}"
+        """A SELECT of a value, how many rows have it, and the bytes of their contents."""
+        select, fields = self.select, self._fields
+        if not fields:
+            return select.statement("NULL, count(*), 0")
+        if fields[0] in _NUMBERS:
+            value, size = "0", "sum(size)" if "size" in fields else "0"
+            for field in fields:
+                value = f"({value}) * {_BASE} + {self._number(field)}"
+            read = f"{select.created} AS created, {select.size if 'size' in fields else '0'} AS size"
+        else:
+            is_part = fields[0] in ("superseded", "embedded")
+            value = select.column("category" if is_part else _COLUMNS[fields[0]]) or "NULL"
+            if not is_part:
+                return select.statement(f"{value}, count(*), 0", "GROUP BY 1")
+            value, size, read = "category", "0", f"{value} AS category"
+        # The subquery reads dates and sizes once for each row, however often they are compared, and no row by an index.
+        return f"SELECT {value}, count(*), {size} FROM ({select.statement(read, select.barrier)}) AS counted GROUP BY 1"
+
+    def _number(self, field: CountField) -> str:
+        """The SQL of a number."""
+        if field == "quarter":
+            return f"coalesce({self.select.quarter('created')}, {_UNDATED})"
+        if field == "age":
+            ages = " ".join(f"WHEN created > {limit} THEN {at}" for at, limit in enumerate(self._limits))
+            return f"CASE {ages} WHEN created IS NULL THEN {len(_DAYS) + 1} ELSE {len(_DAYS)} END"
+        sizes = " ".join(f"WHEN size < {limit} THEN {at}" for at, limit in enumerate(SIZE_LIMITS))
+        return f"CASE {sizes} ELSE {len(SIZE_LIMITS)} END"
 
     def counts(self, groups: Iterable[Sequence[Any]], aliases: Mapping[str, str]) -> Counts:
         """Add up the groups of the statement; `aliases` are those of the agents by id."""
-        if not self._grouped:
-            return Counts(sum(rows for (rows,) in groups))
         counters = {field: Counter[Any]() for field in self._fields}
         total = content = 0
-        for *values, rows, size in groups:
-            group = dict(zip(self._grouped, values, strict=True))
-            if "category" in group:
-                group["category"] = self._select.category_of(group["category"])
-            if group.get("superseded"):
-                counters["superseded"][group["category"]] += rows
-                if self._hides_superseded:
-                    continue
+        for value, rows, size in groups:
             total += rows
             content += size or 0
-            for field, counter in counters.items():
-                if field == "embedded":
-                    counter[group["category"]] += rows if group["embedded"] else 0
-                elif field != "superseded":
-                    counter[group[field]] += rows
-        return Counts(total, {field: _named(field, counter, aliases) for field, counter in counters.items()}, content)
+            for field in reversed(self._fields):
+                is_digit = field in ("age", "size")
+                counters[field][value % _BASE if is_digit else value] += rows
+                value = value // _BASE if is_digit else value
+        by = {field: self._named(field, counter, aliases) for field, counter in counters.items()}
+        return Counts(total, by, content)
 
-    def _column(self, field: CountField) -> str:
-        """The SQL of what is read of a row."""
-        select = self._select
+    def _named(self, field: CountField, counter: Counter[Any], aliases: Mapping[str, str]) -> Mapping[Any, int]:
+        """The counts by the values that people know, in the order of Counts."""
         match field:
-            case "age" | "quarter":
-                return select.created
-            case "size":
-                return select.size
-            case "superseded" | "embedded":
-                return f"{select.column(_COLUMNS[field])} IS NOT NULL"
-            case _:
-                return select.column(_COLUMNS.get(field, field)) or "NULL"
-
-    def _value(self, field: CountField) -> str:
-        """The SQL of a field's value, made of the column that was read for it.
-
-        Columns are not changed where that can wait: of those PostgreSQL knows how many groups there will be.
-        """
-        match field:
-            case "age":
-                ages = " ".join(f"WHEN age > {limit} THEN {at}" for at, limit in enumerate(self._limits))
-                return f"CASE {ages} WHEN age IS NULL THEN {len(_DAYS) + 1} ELSE {len(_DAYS)} END"
-            case "size":
-                sizes = " ".join(f"WHEN size < {limit} THEN {at}" for at, limit in enumerate(SIZE_LIMITS))
-                return f"CASE {sizes} ELSE {len(SIZE_LIMITS)} END"
+            case "age" | "size":
+                return {name: counter[at] for at, name in enumerate(AGE_GROUPS if field == "age" else SIZE_GROUPS)}
             case "quarter":
-                return self._select.quarter("quarter")
-            case _:
-                return field
-
-
-def _named(field: CountField, counter: Counter[Any], aliases: Mapping[str, str]) -> Mapping[Any, int]:
-    """The counts by the values that people know, in the order of Counts."""
-    match field:
-        case "age":
-            return {name: counter[at] for at, name in enumerate(AGE_GROUPS)}
-        case "size":
-            return {name: counter[at] for at, name in enumerate(SIZE_GROUPS)}
-        case "quarter":
-            return dict(counter.most_common())
-        case _:
-            texts = Counter[str]()
-            for value, count in counter.items():
-                if value is not None or field == "session":
-                    texts[aliases.get(as_text(value), as_text(value)) if field == "agent" else as_text(value)] += count
-            return by_count(texts)
+                return {None if at == _UNDATED else at: count for at, count in counter.most_common()}
+        texts = Counter[str]()
+        for value, count in counter.items():
+            if field in ("category", "superseded", "embedded"):
+                texts[self.select.category_of(value)] += count
+            elif value is not None or field == "session":
+                texts[aliases.get(as_text(value), as_text(value)) if field == "agent" else as_text(value)] += count
+        return by_count(texts)

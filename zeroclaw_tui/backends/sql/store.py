@@ -98,11 +98,23 @@ class SqlMemory(RowMemory, SearchedMemory):
         return [row for name in names for row in by_name.get(name, ())]
 
     async def count_up(self, filter: MemoryFilter, now: str, by: Sequence[CountField] = ()) -> Counts:
+        from zeroclaw_tui.backends.sql.counts import counted_together
+        from zeroclaw_tui.memory.statistics import Counts
+
+        counted: dict[CountField, Counts] = {}
+        for fields in counted_together(await self.select(filter), by):
+            wanted = filter.but(superseded=Superseded.ONLY) if "superseded" in fields else filter
+            counted |= dict.fromkeys(fields, await self._count_together(wanted, now, fields))
+        of_all = [counts for field, counts in counted.items() if field not in ("superseded", "embedded")]
+        total = (of_all[0] if of_all else await self._count_together(filter, now, ())).total
+        content = counted["size"].content if "size" in counted else 0
+        return Counts(total, {field: counts.by[field] for field, counts in counted.items()}, content)
+
+    async def _count_together(self, filter: MemoryFilter, now: str, by: Sequence[CountField]) -> Counts:
+        """Count by these fields in one statement."""
         from zeroclaw_tui.backends.sql.counts import Counting
 
-        hides_superseded = "superseded" in by and filter.superseded is Superseded.HIDE
-        select = await self.select(filter.but(superseded=Superseded.SHOW) if hides_superseded else filter)
-        counting = Counting(select, now, by, hides_superseded=hides_superseded)
-        groups = await self.fetch_records(select, counting.statement, tuple, takes_long=True)
+        counting = Counting(await self.select(filter), now, by)
+        groups = await self.fetch_records(counting.select, counting.statement, tuple, takes_long=True)
         aliases = await self.agent_aliases() if "agent" in by else {}
         return await asyncio.to_thread(counting.counts, groups, aliases)
