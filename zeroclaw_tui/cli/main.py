@@ -176,7 +176,7 @@ def _answer(arguments: Sequence[str]) -> int:
 
 def _answer_memory(own: Sequence[str]) -> int:
     # asyncio and pathlib import these, a third of their own cost, and few commands ever need one of them.
-    for name in ("ssl", "asyncio.sslproto", "inspect", "ipaddress", "traceback"):
+    for name in ("ssl", "asyncio.sslproto", "inspect", "ipaddress", "linecache", "textwrap"):
         _import_at_use(name)
     from zeroclaw_tui.cli.verbs import answer, memory_arguments, memory_parser, split_verb
 

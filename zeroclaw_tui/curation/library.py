@@ -16,8 +16,7 @@ from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, MemoryConfig
 from zeroclaw_tui.config.real_binary import real_zeroclaw, zeroclaw_version
 from zeroclaw_tui.config.schema import NEWEST_OLD
 from zeroclaw_tui.config.settings import saved_profile
-from zeroclaw_tui.embeddings.base import Embedder, endpoint_host
-from zeroclaw_tui.embeddings.endpoint import create_embedder
+from zeroclaw_tui.embeddings.base import Embedder, endpoint_host, why_no_embedder
 from zeroclaw_tui.memory.errors import MAKES_STORE, BeforeFirstStart, NotFound, NothingYet, Refused
 from zeroclaw_tui.memory.query import EXCERPTS, MemoryFilter, Query, Superseded
 from zeroclaw_tui.memory.text import one_line
@@ -212,12 +211,22 @@ async def open_library(
             memory = empty_store(memory)
         newest = memory.about.newest_version
         choice = await asyncio.to_thread(choose_profile, config, profile, newest, query_binary=query_binary)
-        embedder, reason = create_embedder(config.embedding)
+        embedder, reason = _embedder_of(config)
         return Library(config, memory, choice, scoring_settings(config), embedder, reason)
     except BaseException:
         # Also after ctrl-c: an open connection would keep the process from ending.
         await memory.close()
         raise
+
+
+def _embedder_of(config: MemoryConfig) -> tuple[Embedder | None, str | None]:
+    reason = why_no_embedder(config.embedding)
+    if reason is not None:
+        return None, f"keyword only: {reason}"
+    # Deferred: what makes vectors takes 6 ms to import.
+    from zeroclaw_tui.embeddings.endpoint import create_embedder
+
+    return create_embedder(config.embedding)
 
 
 def _is_before_first_start(config: MemoryConfig, memory: Memory) -> bool:

@@ -372,7 +372,9 @@ def _rows(connection: sqlite3.Connection, schema: Schema, hits: Sequence[np.ndar
     """The row table of these hits, or of all rows where that is the quicker way."""
     import numpy as np
 
-    handles = np.unique(np.concatenate(hits))
+    # np.unique would import numpy.ma, which takes half as long as NumPy itself.
+    found = np.sort(np.concatenate(hits))
+    handles = found[np.diff(found, prepend=found[:1] - 1) != 0]
     # At least as many rows as there are, and known at once.
     (store_rows,) = connection.execute("SELECT coalesce(max(rowid), 0) FROM memories").fetchone()
     select = SqliteSelect(schema)
