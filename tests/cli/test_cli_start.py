@@ -49,7 +49,8 @@ STORES = {"asyncio", "dataclasses", "sqlite3", "tomllib", "json", "zeroclaw_tui.
         ("zeroclaw memory get pet", HEAVY | WRITES),
         ("zeroclaw memory stats", HEAVY | WRITES),
         ("zeroclaw memory health", HEAVY),
-        ("zeroclaw memory recall rust", HEAVY - {"numpy"}),  # What decides a recall is arithmetic over arrays.
+        # What decides a recall is arithmetic over arrays.
+        ("zeroclaw memory recall rust", HEAVY - {"numpy"} | {"numpy.ma", "difflib"}),
         ("zeroclaw memory store a b", HEAVY),
         ("zeroclaw memory forget pet --yes", HEAVY),
         ("zeroclaw memory trash list", HEAVY),
