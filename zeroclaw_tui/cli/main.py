@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 DEBUG_VARIABLE = "ZEROCLAW_TUI_DEBUG"
+_RARELY_USED = (
+    "ssl", "asyncio.sslproto", "inspect", "ipaddress", "linecache", "textwrap", "tokenize", "platform", "pickle",
+)  # fmt: skip
+"""What asyncio, pathlib and NumPy import, a third of their own cost, and few commands ever need."""
 _OBJECTS_BETWEEN_COLLECTIONS = 50_000
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _CANNOT_BE_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -176,7 +180,17 @@ def _answer(arguments: Sequence[str]) -> int:
 
 def _answer_memory(own: Sequence[str]) -> int:
     # asyncio and pathlib import these, a third of their own cost, and few commands ever need one of them.
-    for name in ("ssl", "asyncio.sslproto", "inspect", "ipaddress", "linecache", "textwrap"):
+    for name in (
+        "ssl",
+        "asyncio.sslproto",
+        "inspect",
+        "ipaddress",
+        "linecache",
+        "textwrap",
+        "tokenize",
+        "platform",
+        "pickle",
+    ):
         _import_at_use(name)
     from zeroclaw_tui.cli.verbs import answer, memory_arguments, memory_parser, split_verb
 

@@ -262,7 +262,6 @@ def gather_cut(
 
 def _evidence(scope: SqlScope, keyword: Hits, vectors: Hits, rows: RowTable, recent: np.ndarray) -> StageEvidence:
     """The hits of both stages whose rows are there."""
-
     has_row, vector_has_row = (_are_among(hits.handles, rows.handles) for hits in (keyword, vectors))
     return StageEvidence(
         query=scope.request.query,
