@@ -142,12 +142,6 @@ def test_the_table_of_its_name_reaches_it(
     assert all(config.sources[f"storage.{name}"] == "config.toml" for name in wanted)
 
 
-def test_the_one_table_of_old_configs_counts_for_whichever_backend_is_in_use(tmp_path: Path) -> None:
-    text = '[memory]\nbackend = "redis"\n[storage.provider.config]\ndbURL = "redis://a"\n'
-    assert load(tmp_path, text).storage == {"db_url": "redis://a"}
-    assert load(tmp_path, text + 'provider = "redis"\n').storage == {"db_url": "redis://a"}
-
-
 def test_an_alias_that_is_not_there_is_reported(tmp_path: Path) -> None:
     config = load(tmp_path, THIRD + '[memory]\nbackend = "redis.work"\n[storage.redis.default]\nurl = "redis://a"\n')
     assert config.storage == {}

@@ -43,7 +43,7 @@ class Shelf(InMemory):
 
     async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> OwnEvidence:
         self.asked.append((trial.request, vector))
-        return OwnEvidence(trial.request, tuple(self.rows_in_order), "hybrid", "0..1", ("the store says hello",))
+        return OwnEvidence(trial, tuple(self.rows_in_order), "hybrid", "0..1", ("the store says hello",))
 
     @property
     def upkeep(self) -> Upkeep:
@@ -186,10 +186,9 @@ class RecordedStore(Shelf):
         self.run = run
 
     async def search(self, trial: Trial, *_: Any, **__: Any) -> OwnEvidence:
-        request = trial.request
-        found = self.run[f"at_{request.limit}"]
+        found = self.run[f"at_{trial.request.limit}"]
         return OwnEvidence(
-            request, tuple(_recorded(place, *result) for place, result in enumerate(found, 1)), "hybrid", "0..1"
+            trial, tuple(_recorded(place, *result) for place, result in enumerate(found, 1)), "hybrid", "0..1"
         )
 
 

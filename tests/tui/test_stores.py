@@ -176,7 +176,7 @@ class Lucid(SampleMemory):
             ScoredEntry(memory(f"lucid_{at}", text, "core", at, 900 + at), 2 + at, 1.05 - at * 0.05, stage="lucid")
             for at, text in enumerate(texts, 1)
         ]
-        return found._replace(request=trial.request, entries=(*found.entries, *foreign), depth=None)
+        return found._replace(trial=trial, entries=(*found.entries, *foreign), depth=None)
 
 
 class Server(SampleMemory):

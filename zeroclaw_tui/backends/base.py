@@ -196,7 +196,7 @@ class Memory(ABC):
 
         request, depth = trial.request, depth_of(trial.request, deep=deep)
         found = await self.recall(request.query, depth, request.session_id, request.since, request.until)
-        return evidence_of(found, request, depth, self.name)
+        return evidence_of(found, trial, depth, self.name)
 
     async def near(self, to: MemoryEntry | np.ndarray | str, limit: int) -> Near | None:
         """Find the memories nearest to the vector of a memory, to a vector, or to a text by the words both have.

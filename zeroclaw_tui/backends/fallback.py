@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.memory.recall import RecallRequest
     from zeroclaw_tui.scoring.evidence import OwnEvidence
     from zeroclaw_tui.scoring.neighbours import Near
+    from zeroclaw_tui.scoring.profiles import Trial
 
 T = TypeVar("T")
 _CARRIED = {
@@ -51,22 +52,23 @@ async def nearest_by_words(scan: Callable[[See, MemoryFilter], Awaitable[None]],
     return await asyncio.to_thread(words.nearest, text, limit)
 
 
-def evidence_of(results: Sequence[Any], request: RecallRequest, depth: int, name: str) -> OwnEvidence:
+def evidence_of(results: Sequence[Any], trial: Trial, depth: int, name: str) -> OwnEvidence:
     """Evidence of what a store's own recall found to a limit of `depth`, for the agents of a request.
 
     A plug-in may return plain memories, best first, with no scores.
     """
     from zeroclaw_tui.scoring.evidence import OwnEvidence
 
+    agents = trial.request.agents
     found = [result if isinstance(result, ScoredEntry) else ScoredEntry(result, 0, None) for result in results]
     require_unique_ids([scored.entry for scored in found], name)
     visible = [
         (place, scored)
         for place, scored in enumerate(found, 1)
-        if request.agents is None or scored.entry.agent in (None, *request.agents)
+        if agents is None or scored.entry.agent in (None, *agents)
     ]
     return OwnEvidence(
-        request=request,
+        trial=trial,
         entries=tuple(replace(scored, rank=rank, stage=name) for rank, (_, scored) in enumerate(visible, 1)),
         mode=name,
         scale="its own",

@@ -251,14 +251,12 @@ class LucidMemory(SqliteMemory):
             assert isinstance(evidence, StageEvidence)
             return replace(evidence, notes=(*evidence.notes, *notes))
         return OwnEvidence(
-            request=request,
+            trial=trial,
             entries=tuple(replace(result, rank=rank) for rank, result in enumerate(results, 1)),
             mode=mode,
             scale=scale,
             notes=(*local.notes, *notes),
             is_of_limit=True,
-            profile=profile.version,
-            settings=trial.settings,
         )
 
     async def _ask(

@@ -175,7 +175,7 @@ class MemoryRsExport(ForeignFile[Export]):
         if request.agents or request.session_id or request.since or request.until:
             notes.append("memory-rs filters nothing: agents, session and time bounds leave nothing out.")
 
-        return OwnEvidence(request, results, STAGE, "cosine of hashes", tuple(notes), program=self.about.program)
+        return OwnEvidence(trial, results, STAGE, "cosine of hashes", tuple(notes), program=self.about.program)
 
 
 def cosines(entries: Sequence[MemoryEntry], query: str) -> list[float]:

@@ -423,7 +423,7 @@ class RMemMemory(ForeignFile[Contents]):
         if failed is not None:
             notes.append(f"The keyword stage fails, as it does in R-Mem, so all memories are ranked: {failed}.")
         return OwnEvidence(
-            request=request,
+            trial=trial,
             entries=tuple(results),
             mode=STAGE,
             scale="cosine; relations 0.9",

@@ -158,7 +158,7 @@ def read_storage(
     """The settings of the backend's store, secrets in plain text; `notes.sources` names them `storage.<key>`."""
     is_own = backend.kind not in ZEROCLAW_BACKENDS
     if is_own:
-        settings = _own(document, backend, target, notes)
+        settings = _own(document, backend, notes)
     else:
         settings = _of_zeroclaw(document, memory, backend, environ, target, notes)
     for name in settings:
@@ -177,20 +177,14 @@ def read_storage(
     return {**defaults, **settings}
 
 
-def _own(document: Mapping[str, Any], backend: Backend, target: Target, notes: Notes) -> dict[str, Any]:
+def _own(document: Mapping[str, Any], backend: Backend, notes: Notes) -> dict[str, Any]:
     """The settings of a backend that ZeroClaw does not know: `[storage.NAME]`, and above it `[storage.NAME.<alias>]`.
 
-    The one table of ZeroClaw <= 0.7.5 is read as well. Their types are for the backend to check.
+    Their types are for the backend to check.
     """
     kind, alias = backend.kind, backend.alias or "default"
-    settings: dict[str, Any] = {}
-    if not target.is_modern:
-        provider = notes.table(document, *PROVIDER_CONFIG.split("."))
-        named = provider.pop("provider", "")
-        if isinstance(named, str) and named.strip().lower() in ("", kind):
-            settings |= _with_url(provider)
     table = notes.table(document, "storage", kind)
-    settings |= _with_url({name: value for name, value in table.items() if not isinstance(value, dict)})
+    settings = _with_url({name: value for name, value in table.items() if not isinstance(value, dict)})
     if isinstance(table.get(alias), dict):
         settings |= _with_url(notes.table(table, alias))
     elif backend.alias:

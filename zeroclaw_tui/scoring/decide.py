@@ -97,16 +97,14 @@ def _serves(evidence: Evidence, trial: Trial, session_id: str | None) -> bool:
 
 def _own_serves(evidence: OwnEvidence, trial: Trial, asked: RecallRequest) -> bool:
     """Whether the backend would rank the same rows in the same order for this trial."""
-    if _without_judging(evidence.request) != _without_judging(asked):
+    before, asked_before = evidence.trial, evidence.trial.request
+    if _without_judging(asked_before) != _without_judging(asked) or before.profile != trial.profile:
         return False
-    if evidence.profile and evidence.profile != trial.profile.version:
+    if before.settings.search_mode != trial.settings.search_mode:
         return False
     if evidence.is_of_limit:
-        if asked.limit != evidence.request.limit:
-            return False
-    elif evidence.depth is not None and asked.limit > evidence.depth:
-        return False
-    return evidence.settings is None or evidence.settings.search_mode == trial.settings.search_mode
+        return asked.limit == asked_before.limit
+    return evidence.depth is None or asked.limit <= evidence.depth
 
 
 def _without_judging(request: RecallRequest) -> tuple[object, ...]:

@@ -14,7 +14,7 @@ from zeroclaw_tui.memory.days import moment as moment_in
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.scoring.keywords import words
-from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings, Trial
+from zeroclaw_tui.scoring.profiles import ScoringProfile, Trial
 
 if TYPE_CHECKING:
     import numpy as np
@@ -142,7 +142,8 @@ class OwnEvidence(NamedTuple):
     left out after that cut; 0 is a place that no limit cuts off. None: their ranks.
     """
 
-    request: RecallRequest
+    trial: Trial
+    """What it was asked for; its other weights, threshold and rerank can be tried on it."""
     entries: tuple[ScoredEntry, ...]
     mode: str
     scale: str
@@ -150,13 +151,10 @@ class OwnEvidence(NamedTuple):
     depth: int | None = None
     """The largest limit that it answers; None if there are no more entries."""
     places: tuple[int, ...] | None = None
-    profile: str = ""
-    """The version whose rules it was asked by; "" where the backend knows only one rule."""
-    settings: ScoringSettings | None = None
     program: str | None = None
     """The other program whose rule it is, where no ZeroClaw reads the store: then nothing of ZeroClaw's judges it."""
     is_of_limit: bool = False
-    """Whether it holds for the limit of `request` alone, because another limit makes another ranking."""
+    """Whether it holds for the limit of its request alone, because another limit makes another ranking."""
 
     @property
     def contents(self) -> Mapping[Handle, MemoryEntry]:
@@ -187,16 +185,7 @@ def depth_of(request: RecallRequest, *, deep: bool) -> int:
 
 def own_evidence(trial: Trial, found: StoreRecall, depth: int) -> OwnEvidence:
     """Make evidence of the first `depth` memories that a store ranks by the rules of a profile."""
-    return OwnEvidence(
-        request=trial.request,
-        entries=found.entries,
-        mode=found.mode,
-        scale=found.scale,
-        notes=found.notes,
-        depth=depth if len(found.entries) >= depth else None,
-        profile=trial.profile.version,
-        settings=trial.settings,
-    )
+    return OwnEvidence(trial, *found, depth=depth if len(found.entries) >= depth else None)
 
 
 def existed(created: str, until: str) -> bool:

@@ -550,15 +550,13 @@ class QdrantMemory(SearchedMemory, ReloadedMemory[Loaded]):
                 entries.append(ScoredEntry(entry, len(entries) + 1, score, cosine, stage=STAGE))
                 places.append(place if is_limited else 0)
         return OwnEvidence(
-            request=request,
+            trial=trial,
             entries=tuple(entries),
             mode=STAGE,
             scale=self._scale,
             notes=tuple(notes),
             depth=depth if len(points) >= depth else None,
             places=tuple(places),
-            profile=profile.version,
-            settings=trial.settings,
         )
 
     async def near(self, to: MemoryEntry | np.ndarray | str, limit: int) -> Near | None:
