@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from zeroclaw_tui.config.locations import Install, is_url, without_password
@@ -25,7 +25,7 @@ from zeroclaw_tui.config.storage import (
     OTHERS_DB_URL,
     OUR_DB_URLS,
     Backend,
-    Reveal,
+    Reading,
     apply_generic,
     choose_backend,
     given,
@@ -86,17 +86,16 @@ def load_config(
     if install.config_dir is not None:
         document = apply_generic(document, environ, target, notes)
     memory = read_memory(document, target, notes)
+    named = environ if location is None else {**environ, **dict.fromkeys((*OUR_DB_URLS, OTHERS_DB_URL), "")}
+    reading = Reading(document, named, target, notes, _revealing(install, notes))
     if install.layout == "lone" and backend is None:
         # The store was opened by its path.
         kind = "sqlite" if os.path.exists(install.database) else "markdown"
         notes.sources["memory.backend"], chosen = install.rule, Backend(kind, None, kind)
     else:
-        chosen = choose_backend(document, memory["backend"], environ, target, notes, backend)
-    reveal = _revealing(install, notes)
-    named = environ if location is None else {**environ, **dict.fromkeys((*OUR_DB_URLS, OTHERS_DB_URL), "")}
-    storage = read_storage(document, memory, chosen, named, target, notes, reveal)
-    embedding = read_embedding(document, memory, environ, target, notes, reveal)
-    agents = _agents(document, target, notes)
+        chosen = choose_backend(reading, memory["backend"], backend)
+    storage = read_storage(reading, memory, chosen)
+    embedding, agents = read_embedding(reading, memory), _agents(reading)
     foreign = None if location is not None else _foreign_name(storage, notes.sources)
     is_unconfirmed = foreign is not None and foreign not in confirmed_stores(install)
     if foreign is not None:
@@ -121,7 +120,7 @@ def load_config(
     )
 
 
-def _revealing(install: Install, notes: Notes) -> Reveal:
+def _revealing(install: Install, notes: Notes) -> Callable[[str, str], str | None]:
     def decrypt_or_warn(value: str, name: str) -> str | None:
         # Few commands need a secret, and the module is slow to import.
         from zeroclaw_tui.config.secrets import SecretUnreadable, reveal
@@ -135,22 +134,22 @@ def _revealing(install: Install, notes: Notes) -> Reveal:
     return decrypt_or_warn
 
 
-def _agents(document: Mapping[str, Any], target: Target, notes: Notes) -> dict[str, Any]:
+def _agents(reading: Reading) -> dict[str, Any]:
     """The fields of MemoryConfig that say what the agents of ZeroClaw >= 0.8.0 have in the config, by alias."""
-    readable_by: dict[str, tuple[str, ...]] = {}
+    notes, readable_by = reading.notes, dict[str, tuple[str, ...]]()
     workspaces: dict[str, str] = {}
     recall_limits: dict[str, int] = {}
     # Before 0.8.0 the table means something else.
-    for alias in notes.table(document, "agents") if target.is_modern else ():
-        settings = notes.table(document, "agents", alias)
-        workspace, place = notes.table(document, "agents", alias, "workspace"), f"agents.{alias}.workspace"
+    for alias in reading.table("agents") if reading.target.is_modern else ():
+        settings = reading.table("agents", alias)
+        workspace, place = reading.table("agents", alias, "workspace"), f"agents.{alias}.workspace"
         readable = notes.value(workspace, "read_memory_from", "texts", f"{place}.read_memory_from")
         readable_by[alias] = tuple(readable or ())
         path = notes.value(workspace, "path", "text", f"{place}.path")
         if path and path.strip():
             workspaces[alias] = path
         profile = str(settings.get("runtime_profile", "")).strip()
-        limits = notes.table(document, "runtime_profiles", profile) if profile else {}
+        limits = reading.table("runtime_profiles", profile) if profile else {}
         limit = notes.value(limits, "memory_recall_limit", "count", f"runtime_profiles.{profile}.memory_recall_limit")
         if limit is not None:
             recall_limits[alias] = limit
@@ -220,23 +219,16 @@ class _Key(NamedTuple):
     may_be_encrypted: bool
 
 
-def read_embedding(
-    document: Mapping[str, Any],
-    memory: Mapping[str, Any],
-    environ: Mapping[str, str],
-    target: Target,
-    notes: Notes,
-    reveal: Reveal,
-) -> EmbeddingConfig:
+def read_embedding(reading: Reading, memory: Mapping[str, Any]) -> EmbeddingConfig:
     """The embedding settings after routes and references, with the key that ZeroClaw would send.
 
     Order of keys: the route's, memory.embedding_api_key (>= 0.8.2), the provider profile's, the chat provider's.
     ZeroClaw up to 0.7.5 puts the provider's own variable before the chat provider's key.
     """
-    provider = memory["embedding_provider"].strip()
+    target, notes, provider = reading.target, reading.notes, memory["embedding_provider"].strip()
     settings = EmbeddingConfig(provider, memory["embedding_model"].strip(), memory["embedding_dimensions"])
     keys: list[_Key | None] = []
-    route = _route(document, memory, target, notes)
+    route = _route(reading, memory)
     if route is not None:
         settings = EmbeddingConfig(route["provider"].strip(), route["model"].strip(), route["dimensions"])
         source = f"{FILE}, [[embedding_routes]]"
@@ -244,17 +236,17 @@ def read_embedding(
         keys.append(_key(route.get("api_key"), source, may_be_encrypted=target.is_modern))
     if target.is_modern:
         keys.append(_key(memory["embedding_api_key"], notes.sources.get("memory.embedding_api_key", FILE)))
-        settings, profile_key = _referenced(settings, document, notes)
+        settings, profile_key = _referenced(settings, reading)
         keys.append(profile_key)
     else:
         variable = _KEY_VARIABLES.get(provider, "")
-        keys.append(_key(given(environ, variable), source_of(variable), may_be_encrypted=False))
-    keys.append(_chat_key(document, environ, target, notes))
+        keys.append(_key(given(reading.environ, variable), source_of(variable), may_be_encrypted=False))
+    keys.append(_chat_key(reading))
     _note_provider(settings, notes)
     key = next(filter(None, keys), None)
     if key is None or not settings.is_on or settings.provider == LOCAL:
         return settings
-    plain = reveal(key.text, "the embedding key") if key.may_be_encrypted else key.text
+    plain = reading.reveal(key.text, "the embedding key") if key.may_be_encrypted else key.text
     if not plain or not plain.strip():
         return settings
     notes.sources["embedding.api_key"] = key.source
@@ -265,12 +257,13 @@ def _key(value: object, source: str, *, may_be_encrypted: bool = True) -> _Key |
     return _Key(value.strip(), source, may_be_encrypted) if isinstance(value, str) and value.strip() else None
 
 
-def _chat_key(document: Mapping[str, Any], environ: Mapping[str, str], target: Target, notes: Notes) -> _Key | None:
+def _chat_key(reading: Reading) -> _Key | None:
     """The key of the chat provider, which ZeroClaw sends where embeddings have none of their own."""
-    if target.is_modern:
-        for agent in notes.table(document, "agents").values():
+    environ, schema = reading.environ, reading.target.schema
+    if reading.target.is_modern:
+        for agent in reading.table("agents").values():
             reference = agent.get("model_provider") if isinstance(agent, dict) else None
-            profile = _profile(document, reference, notes) if isinstance(reference, str) else {}
+            profile = _profile(reading, reference) if isinstance(reference, str) else {}
             key = _key(profile.get("api_key"), f"{FILE}, the agent's model provider")
             if key is not None:
                 return key
@@ -279,22 +272,20 @@ def _chat_key(document: Mapping[str, Any], environ: Mapping[str, str], target: T
         variable = "ZEROCLAW_API_KEY" if "ZEROCLAW_API_KEY" in environ else "API_KEY"
         if environ.get(variable):
             return _key(environ[variable], source_of(variable), may_be_encrypted=False)
-    if target.schema == 1:
-        return _key(document.get("api_key"), f"{FILE}, api_key")
-    name = notes.table(document, "providers").get("fallback") if target.schema == 2 else None
-    profile = notes.table(document, "providers", "models", name) if isinstance(name, str) else {}
+    if schema == 1:
+        return _key(reading.document.get("api_key"), f"{FILE}, api_key")
+    name = reading.table("providers").get("fallback") if schema == 2 else None
+    profile = reading.table("providers", "models", name) if isinstance(name, str) else {}
     return _key(profile.get("api_key"), f"{FILE}, the chat provider's api_key")
 
 
-def _route(
-    document: Mapping[str, Any], memory: Mapping[str, Any], target: Target, notes: Notes
-) -> dict[str, Any] | None:
+def _route(reading: Reading, memory: Mapping[str, Any]) -> dict[str, Any] | None:
     """The embedding route that `hint:<name>` picks; None when there is none or it cannot be used."""
-    model = memory["embedding_model"]
+    model, notes = memory["embedding_model"], reading.notes
     hint = model.removeprefix(_HINT).strip() if model.startswith(_HINT) else ""
     if not hint:
         return None
-    route = next((route for route in _routes(document, target, notes) if route.get("hint", "").strip() == hint), None)
+    route = next((route for route in _routes(reading) if route.get("hint", "").strip() == hint), None)
     if route is None:
         notes.warn(
             f'No embedding route has the hint "{shown(hint)}"; the [memory] values are used, as ZeroClaw does.',
@@ -313,9 +304,10 @@ def _route(
     return {**route, "provider": provider, "dimensions": dimensions}
 
 
-def _routes(document: Mapping[str, Any], target: Target, notes: Notes) -> list[dict[str, Any]]:
+def _routes(reading: Reading) -> list[dict[str, Any]]:
     """All routes: at the top level, but below `providers` in schema 2."""
-    table = notes.table(document, "providers") if target.schema == 2 and not target.is_modern else document
+    target, notes = reading.target, reading.notes
+    table = reading.table("providers") if target.schema == 2 and not target.is_modern else reading.document
     routes = table.get("embedding_routes", [])
     if not isinstance(routes, list) or not all(isinstance(route, dict) for route in routes):
         notes.wrong_type("embedding_routes", routes, "an array of tables", "embedding_routes", "is left out")
@@ -327,14 +319,12 @@ def _routes(document: Mapping[str, Any], target: Target, notes: Notes) -> list[d
     return checked
 
 
-def _referenced(
-    settings: EmbeddingConfig, document: Mapping[str, Any], notes: Notes
-) -> tuple[EmbeddingConfig, _Key | None]:
+def _referenced(settings: EmbeddingConfig, reading: Reading) -> tuple[EmbeddingConfig, _Key | None]:
     """A `<type>.<alias>` of ZeroClaw >= 0.8.0 made concrete by its profile under [providers.models]."""
     name = settings.provider
     if name.startswith(_CUSTOM) or "." not in name:
         return settings, None
-    profile = _profile(document, name, notes)
+    profile = _profile(reading, name)
     kind, uri = name.partition(".")[0], profile.get("uri")
     if isinstance(uri, str) and uri.strip():
         provider = f"{_CUSTOM}{uri.strip()}"
@@ -342,15 +332,15 @@ def _referenced(
         provider = kind
     else:
         why = "has no uri" if profile else "is not under [providers.models]"
-        notes.warn(f"The embedding provider {shown(name)} {why}; ZeroClaw makes no vectors with it.", "vectors")
+        reading.notes.warn(f"The embedding provider {shown(name)} {why}; ZeroClaw makes no vectors with it.", "vectors")
         return settings._replace(provider="none"), None
     key = _key(profile.get("api_key"), f"{FILE}, [providers.models.{shown(name)}]")
     return settings._replace(provider=provider), key
 
 
-def _profile(document: Mapping[str, Any], reference: str, notes: Notes) -> dict[str, Any]:
+def _profile(reading: Reading, reference: str) -> dict[str, Any]:
     kind, _, alias = reference.strip().partition(".")
-    aliases = notes.table(document, "providers", "models").get(kind)
+    aliases = reading.table("providers", "models").get(kind)
     profile = aliases.get(alias) if isinstance(aliases, dict) else None
     return profile if isinstance(profile, dict) else {}
 

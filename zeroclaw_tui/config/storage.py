@@ -30,8 +30,21 @@ OUR_DB_URLS = ("ZEROCLAW_POSTGRES_URL", "ZEROCLAW_DB_URL")
 ZEROCLAW_BACKENDS = frozenset({*STORE_KINDS, "none"})
 _GENERIC = re.compile(r"ZEROCLAW_([a-z0-9_]+)")
 _SECTIONS = frozenset({"memory", "storage", "providers", "agents", "schema_version"})
-Reveal = Callable[[str, str], str | None]
-"""From a config value and the name of its key to the plain text, or None after a warning."""
+
+
+class Reading(NamedTuple):
+    """A config that is being read: its document as the ZeroClaw that reads it has it, and where notes on it go."""
+
+    document: Mapping[str, Any]
+    environ: Mapping[str, str]
+    target: Target
+    notes: Notes
+    reveal: Callable[[str, str], str | None]
+    """From a config value and the name of its key to the plain text, or None after a warning."""
+
+    def table(self, *path: str) -> dict[str, Any]:
+        """The table at a path of the document, empty if there is none."""
+        return self.notes.table(self.document, *path)
 
 
 def source_of(variable: str) -> str:
@@ -106,29 +119,22 @@ class Backend(NamedTuple):
     in_zeroclaw: str
 
 
-def choose_backend(
-    document: Mapping[str, Any],
-    written: str,
-    environ: Mapping[str, str],
-    target: Target,
-    notes: Notes,
-    option: str | None,
-) -> Backend:
+def choose_backend(reading: Reading, written: str, option: str | None) -> Backend:
     """The backend in use; `written` is memory.backend. The kind is lower-cased as ZeroClaw does, not the alias."""
-    name = written.strip() if target.is_modern else _overriding(document, environ, notes) or written.strip().lower()
-    in_zeroclaw = _in_zeroclaw(name.lower(), target, notes)
+    name = written.strip() if reading.target.is_modern else _overriding(reading) or written.strip().lower()
+    in_zeroclaw = _in_zeroclaw(name.lower(), reading.target, reading.notes)
     if option is not None:
         name = option.strip()
-        notes.sources["memory.backend"] = OPTION
+        reading.notes.sources["memory.backend"] = OPTION
     kind, dot, alias = name.partition(".")
     return Backend(kind.lower(), alias if dot else None, in_zeroclaw)
 
 
-def _overriding(document: Mapping[str, Any], environ: Mapping[str, str], notes: Notes) -> str:
+def _overriding(reading: Reading) -> str:
     """The name that comes before memory.backend in ZeroClaw <= 0.7.5, empty when none does."""
-    name, source = given(environ, STORAGE_PROVIDER), source_of(STORAGE_PROVIDER)
+    name, source, notes = given(reading.environ, STORAGE_PROVIDER), source_of(STORAGE_PROVIDER), reading.notes
     if not name:
-        settings = notes.table(document, *PROVIDER_CONFIG.split("."))
+        settings = reading.table(*PROVIDER_CONFIG.split("."))
         name = (notes.value(settings, "provider", "text", f"{PROVIDER_CONFIG}.provider") or "").strip()
         source = f"{FILE}, [{PROVIDER_CONFIG}] provider"
     if name:
@@ -146,30 +152,19 @@ def _in_zeroclaw(name: str, target: Target, notes: Notes) -> str:
     return "markdown"
 
 
-def read_storage(
-    document: Mapping[str, Any],
-    memory: Mapping[str, Any],
-    backend: Backend,
-    environ: Mapping[str, str],
-    target: Target,
-    notes: Notes,
-    reveal: Reveal,
-) -> dict[str, Any]:
+def read_storage(reading: Reading, memory: Mapping[str, Any], backend: Backend) -> dict[str, Any]:
     """The settings of the backend's store, secrets in plain text; `notes.sources` names them `storage.<key>`."""
-    is_own = backend.kind not in ZEROCLAW_BACKENDS
-    if is_own:
-        settings = _own(document, backend, notes)
-    else:
-        settings = _of_zeroclaw(document, memory, backend, environ, target, notes)
+    notes, is_own = reading.notes, backend.kind not in ZEROCLAW_BACKENDS
+    settings = _own(reading, backend) if is_own else _of_zeroclaw(reading, memory, backend)
     for name in settings:
         notes.sources.setdefault(f"storage.{name}", FILE)
     for name in list(settings) if is_own else ("db_url", "api_key"):
         value = settings.get(name)
         # ZeroClaw <= 0.7.5 uses Qdrant's key literally, whatever it begins with.
-        if isinstance(value, str) and (is_own or target.is_modern or name == "db_url"):
-            settings[name] = reveal(value, f"storage.{name}")
+        if isinstance(value, str) and (is_own or reading.target.is_modern or name == "db_url"):
+            settings[name] = reading.reveal(value, f"storage.{name}")
     if backend.kind == "postgres":
-        _postgres_url(settings, environ, target, notes)
+        _postgres_url(settings, reading)
     known = () if backend.kind == "lucid" else settings_of(backend.kind)
     defaults = {setting.key: setting.default for setting in known if setting.default is not None}
     for name in defaults:
@@ -177,13 +172,13 @@ def read_storage(
     return {**defaults, **settings}
 
 
-def _own(document: Mapping[str, Any], backend: Backend, notes: Notes) -> dict[str, Any]:
+def _own(reading: Reading, backend: Backend) -> dict[str, Any]:
     """The settings of a backend that ZeroClaw does not know: `[storage.NAME]`, and above it `[storage.NAME.<alias>]`.
 
     Their types are for the backend to check.
     """
-    kind, alias = backend.kind, backend.alias or "default"
-    table = notes.table(document, "storage", kind)
+    kind, alias, notes = backend.kind, backend.alias or "default", reading.notes
+    table = reading.table("storage", kind)
     settings = _with_url({name: value for name, value in table.items() if not isinstance(value, dict)})
     if isinstance(table.get(alias), dict):
         settings |= _with_url(notes.table(table, alias))
@@ -198,19 +193,13 @@ def _own(document: Mapping[str, Any], backend: Backend, notes: Notes) -> dict[st
     return settings
 
 
-def _of_zeroclaw(
-    document: Mapping[str, Any],
-    memory: Mapping[str, Any],
-    backend: Backend,
-    environ: Mapping[str, str],
-    target: Target,
-    notes: Notes,
-) -> dict[str, Any]:
+def _of_zeroclaw(reading: Reading, memory: Mapping[str, Any], backend: Backend) -> dict[str, Any]:
     """What `[storage.<kind>.<alias>]` says (ZeroClaw >= 0.8.0), or the old keys and variables (<= 0.7.5)."""
+    target, notes = reading.target, reading.notes
     kind, alias = backend.kind, backend.alias or "default"
     path = ("storage", kind, alias) if target.is_modern else tuple(PROVIDER_CONFIG.split("."))
-    table = _with_url(notes.table(document, *path)) if target.is_modern or kind == "postgres" else {}
-    if target.is_modern and kind in ("postgres", "qdrant") and alias not in notes.table(document, "storage", kind):
+    table = _with_url(reading.table(*path)) if target.is_modern or kind == "postgres" else {}
+    if target.is_modern and kind in ("postgres", "qdrant") and alias not in reading.table("storage", kind):
         notes.warn(f"There is no [storage.{kind}.{shown(alias)}]; ZeroClaw does not start {kind} without.")
     settings: dict[str, Any] = {}
     for setting in settings_of(kind):
@@ -225,7 +214,7 @@ def _of_zeroclaw(
         source = notes.sources.get(place, FILE)
         is_asked = not target.is_modern and setting.variable not in ("", STORAGE_DB_URL)
         if is_asked and not (value and setting.variable_fills):
-            from_variable = value_of_variable(setting, environ, notes)
+            from_variable = value_of_variable(setting, reading.environ, notes)
             if from_variable is not None:
                 value, source = from_variable, source_of(setting.variable)
         if value is not None:
@@ -233,11 +222,11 @@ def _of_zeroclaw(
     return settings
 
 
-def _postgres_url(settings: dict[str, Any], environ: Mapping[str, str], target: Target, notes: Notes) -> None:
+def _postgres_url(settings: dict[str, Any], reading: Reading) -> None:
     """Put the URL that counts into the settings: ZeroClaw's variable, ours, everybody's, then that of config.toml."""
-    variables = (*OUR_DB_URLS, OTHERS_DB_URL) if target.is_modern else (STORAGE_DB_URL, *OUR_DB_URLS, OTHERS_DB_URL)
-    for variable in variables:
-        url = given(environ, variable)
+    variables, notes = (*OUR_DB_URLS, OTHERS_DB_URL), reading.notes
+    for variable in variables if reading.target.is_modern else (STORAGE_DB_URL, *variables):
+        url = given(reading.environ, variable)
         if not url or (variable == OTHERS_DB_URL and not url.startswith(("postgres://", "postgresql://"))):
             continue
         settings["db_url"] = url

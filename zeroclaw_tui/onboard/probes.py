@@ -18,7 +18,7 @@ from zeroclaw_tui.backends.program import run_program
 from zeroclaw_tui.config.load import LOCAL, read_embedding, read_memory
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig, Notes, shown, to_third_schema
 from zeroclaw_tui.config.secrets import SecretUnreadable, reveal
-from zeroclaw_tui.config.storage import apply_generic
+from zeroclaw_tui.config.storage import Reading, apply_generic
 from zeroclaw_tui.embeddings.base import ApiKeyError, InputRejectedError, WrongDimensionError, why_no_embedder
 from zeroclaw_tui.embeddings.endpoint import create_embedder, is_loopback
 from zeroclaw_tui.files.disk import is_folder, status_of
@@ -285,7 +285,8 @@ def effective_embedding(answers: Answers) -> tuple[EmbeddingConfig, bool]:
     def opened(value: str, name: str) -> str:
         return reveal(value, situation.config_dir)
 
-    config = read_embedding(document, read_memory(document, target, notes), situation.environ, target, notes, opened)
+    reading = Reading(document, situation.environ, target, notes, opened)
+    config = read_embedding(reading, read_memory(document, target, notes))
     return config, "embedding_routes" in notes.sources.get("memory.embedding_provider", "")
 
 
