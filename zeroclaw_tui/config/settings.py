@@ -15,6 +15,7 @@ from zeroclaw_tui.memory.errors import BrokenConfig, Refused, Unreadable
 
 NAME = "settings.toml"
 _PROFILES = "profiles"
+"""A table by the path of the database: two stores of one config dir may need different profiles."""
 _THEME = "theme"
 _CONFIRMED = "confirmed_stores"
 _KINDS: dict[str, type] = {_PROFILES: dict, _THEME: str, _CONFIRMED: list}
@@ -39,13 +40,13 @@ def settings_problem(install: Install) -> str | None:
 
 def saved_profile(install: Install) -> str | None:
     """The ZeroClaw version a person chose for the store of this install, or None."""
-    version = _saved(install, _PROFILES).get(_store(install))
+    version = _saved(install, _PROFILES).get(str(install.database))
     return version if isinstance(version, str) and version else None
 
 
 def save_profile(install: Install, version: str) -> None:
     """Keep that choice. Raises BrokenConfig when the file there is broken, Unreadable when it cannot be written."""
-    _change(install, (_PROFILES, _store(install)), version)
+    _change(install, (_PROFILES, str(install.database)), version)
 
 
 def confirmed_stores(install: Install) -> tuple[str, ...]:
@@ -71,11 +72,6 @@ def saved_theme(install: Install) -> str | None:
 def save_theme(install: Install, theme: str) -> None:
     """Keep that choice. Raises like `save_profile`."""
     _change(install, (_THEME,), theme)
-
-
-def _store(install: Install) -> str:
-    """The key of a store: two stores of one config dir may need different profiles."""
-    return str(install.database)
 
 
 def _saved(install: Install, name: str) -> Any:
