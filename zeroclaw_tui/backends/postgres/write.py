@@ -12,7 +12,7 @@ from zeroclaw_tui.backends.postgres.connect import PASS_SECONDS, Connections
 from zeroclaw_tui.backends.postgres.schema import read_table
 from zeroclaw_tui.backends.postgres.select import PostgresSelect
 from zeroclaw_tui.backends.postgres.table import Table, check_text, state_of
-from zeroclaw_tui.backends.tables import TableWriter, uuid_for
+from zeroclaw_tui.backends.tables import TableWriter, moment_after, uuid_for
 from zeroclaw_tui.backends.writing import OwnedKey, WriteConflict
 from zeroclaw_tui.files.database import quoted
 from zeroclaw_tui.memory.change import Draft, Edit, Row, RowVersion, Value, Vector
@@ -86,9 +86,7 @@ class PostgresWriter(TableWriter):
     def later_than(self, stored: str) -> str:
         """Later for each row, and later than the one stored."""
         self._time = max(self._time + _MICROSECOND, datetime.now(UTC))
-        earlier = moment(stored)
-        later = self._time if earlier is None else max(self._time, earlier + _MICROSECOND)
-        return later.isoformat(timespec="microseconds")
+        return moment_after(stored, self._time).isoformat(timespec="microseconds")
 
     def vector_problem(self, vector: Vector) -> Refused | None:
         table = self.table
