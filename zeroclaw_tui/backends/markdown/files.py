@@ -116,19 +116,15 @@ class NoteFile:
             values[CONTEXT] = context
         return Row(id, values, id, self.agent)
 
-    def state(self, content: str) -> str:
-        """The state of a line as versions have it."""
-        return _state(self.label, content)
-
 
 def version_of_line(entry: MemoryEntry) -> RowVersion:
-    """The version of a line; its state is a hash of file and content, and found under another number too."""
-    state = _state(str(entry.handle).rpartition(":")[0], entry.content)
-    return replace(entry.version(state), dated=date_of_note(f"{entry.timestamp}.md"))
+    """The version of a line."""
+    return replace(entry.version(state_of_line(entry.content)), dated=date_of_note(f"{entry.timestamp}.md"))
 
 
-def _state(label: str, content: str) -> str:
-    return digest(f"{label}\0{content}".encode("utf-8", "surrogatepass"))
+def state_of_line(content: str) -> str:
+    """The state of a line in its file; the same under another number."""
+    return digest(content.encode("utf-8", "surrogatepass"))
 
 
 def number_of(id: str) -> int:

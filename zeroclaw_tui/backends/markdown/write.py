@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from zeroclaw_tui.backends.markdown.files import WHY_NOT, NoteFile, Sources, is_new, number_of
+from zeroclaw_tui.backends.markdown.files import WHY_NOT, NoteFile, Sources, is_new, number_of, state_of_line
 from zeroclaw_tui.backends.markdown.lines import (
     Line,
     checked_content,
@@ -284,7 +284,7 @@ class LineEditor:
         self._entries = [line for line in self._lines if line.entry is not None]
         self._by_state: dict[str, list[Line]] = defaultdict(list)
         for line in self._entries:
-            self._by_state[note.state(line.content)].append(line)
+            self._by_state[state_of_line(line.content)].append(line)
         self._edits: list[_LineEdit] = []
         self._outcome = Outcome(data)
 
@@ -321,10 +321,7 @@ class LineEditor:
 
     def _find(self, expected: RowVersion | Row) -> Line | None:
         """The line of the same content that is nearest to where it was; each line is found once."""
-        if isinstance(expected, RowVersion):
-            state = expected.state
-        else:
-            state = self._note.state(str(expected.values["content"]))
+        state = state_of_line(str(expected.values["content"])) if isinstance(expected, Row) else expected.state
         candidates, near = self._by_state[state], number_of(expected.id)
         line = min(candidates, key=lambda line: abs((line.entry or 0) - near), default=None)
         if line is not None:
@@ -335,7 +332,7 @@ class LineEditor:
         """The line is not as it was expected; whether another one has its number shows whether it is missing."""
         after, number = change.after, number_of(expected.id)
         existing = self._note.row(self._entries[number]) if 0 <= number < len(self._entries) else None
-        is_there = isinstance(after, Row) and self._by_state[self._note.state(after.entry().content)]
+        is_there = isinstance(after, Row) and self._by_state[state_of_line(after.entry().content)]
         if is_there or (after is None and existing is None):
             self._outcome.tally.already.append(expected.id)
             return
