@@ -25,7 +25,7 @@ from zeroclaw_tui.testing.tools import edit
 from zeroclaw_tui.tui import external
 from zeroclaw_tui.tui.rooms import editor as saving
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
-from zeroclaw_tui.tui.widgets.text_fields import ContentArea, OutsideContent
+from zeroclaw_tui.tui.widgets.text_fields import ContentArea
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def editing(library: Library, row: Row | None, **parts: Any) -> RoomApp:
 
 
 def area(app: RoomApp) -> ContentArea:
-    return app.screen.query_one("#content ContentArea", ContentArea)
+    return app.screen.query_one(ContentArea)
 
 
 async def another_hand(library: Library, row: Row, **values: Any) -> Row:
@@ -204,7 +204,7 @@ async def test_the_editor_of_the_person_writes_into_the_screen(
 async def test_a_long_content_is_written_in_the_editor_only(
     library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """E opens it; the other fields are typed as ever, and a short one afterwards can be typed over."""
+    """ctrl+e opens it; the other fields are typed as ever, and a short one afterwards can be typed over."""
     monkeypatch.setenv(
         "EDITOR", editor_program(tmp_path, "path.write_bytes(before * 2 if len(before) < 300_000 else b'short')")
     )
@@ -212,12 +212,10 @@ async def test_a_long_content_is_written_in_the_editor_only(
     row = await another_hand(library, tz, content="long " * 50_000)
     async with running(editing(library, row)) as screen:
         screen.shows("250,000 characters are too many")
-        await screen.pilot.press("E")
+        await screen.pilot.press("x", "ctrl+e")
         await screen.until("500,000 characters")
-        await screen.pilot.press("E")
-        await screen.until(lambda: screen.top.query("ContentArea"))
-        assert area(screen.app).text == "short"
-        assert not screen.top.query(OutsideContent)
+        await screen.pilot.press("ctrl+e")
+        await screen.until(lambda: area(screen.app).text == "short")
         await screen.pilot.press("ctrl+s")
         await screen.until(lambda: screen.app.given)
     assert (await stored(library, "tz")).entry().content == "short"
@@ -226,14 +224,14 @@ async def test_a_long_content_is_written_in_the_editor_only(
 async def test_hidden_characters_are_edited_in_the_editor_only(
     library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The content opens with E; a key with them is only shown, while the other fields are typed as ever."""
+    """The content opens with ctrl+e; a key with them is only shown, while the other fields are typed as ever."""
     monkeypatch.setenv("EDITOR", editor_program(tmp_path, "path.write_bytes(before.replace(b'tea', b'coffee'))"))
     row = await another_hand(library, await stored(library, "tz"), content="Likes\x1b tea\u200b", key="t\u200bz")
     async with running(editing(library, row), WIDE) as screen:
         screen.shows("This content has control or hidden characters.", "Hidden characters: use `memory edit`")
         assert not screen.top.query("#key")
         screen.top.query_one("#category", Input).value = "daily"
-        await screen.pilot.press("E")
+        await screen.pilot.press("ctrl+e")
         await screen.until("coffee")
         await screen.press("ctrl+s")
     entry = (await stored(library, "t\u200bz")).entry()

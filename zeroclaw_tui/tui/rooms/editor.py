@@ -27,7 +27,7 @@ from zeroclaw_tui.tui.dialogs import DIALOG_CSS, Answer, Dialog, Question, yes_o
 from zeroclaw_tui.tui.external import NOTHING_CHANGED, Edited, edit_text
 from zeroclaw_tui.tui.themes import MUTED
 from zeroclaw_tui.tui.widgets.growing_text import GrowingText
-from zeroclaw_tui.tui.widgets.text_fields import ContentPane, LineInput, OneOf, can_edit_in_line, field_values
+from zeroclaw_tui.tui.widgets.text_fields import ContentArea, LineInput, OneOf, can_edit_in_line, field_values
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
@@ -73,7 +73,7 @@ class EditorScreen(Dialog[Outcome]):
         if row is not None:
             entry = row.entry()
             self._before = {name: _as_typed(name, getattr(entry, name)) for name in (*FIELDS, "content")}
-        self._content = ContentPane(self._before["content"], why_fixed=self._why_not("content"), id="content")
+        self._content = ContentArea(self._before["content"], why_fixed=self._why_not("content"), id="content")
         self._is_outside = is_outside
         self._edited: Edited | None = None
         """What came back from the person's editor and is not saved yet."""
@@ -111,7 +111,8 @@ class EditorScreen(Dialog[Outcome]):
         if self._row is None:
             self.query_one("#key").focus()
         else:
-            self._content.focus_inside(at_end=True)
+            self._content.focus()
+            self._content.move_cursor(self._content.document.end)
         if self._is_outside:
             self.call_after_refresh(self._write_outside, then_save=True)
 
@@ -169,7 +170,7 @@ class EditorScreen(Dialog[Outcome]):
         if edited is not None:
             self.discard_text()
             self._edited = edited
-            await self._content.put(edited.text)
+            self._content.put(edited.text)
         if not then_save:
             self._say(NOTHING_CHANGED if edited is None else "")
         elif edited is not None:

@@ -6,16 +6,14 @@ import re
 from collections.abc import Sequence
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
 from textual.document._document import EditResult
 from textual.events import Click
 from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
-from textual.widgets import Input, Static, TextArea
+from textual.widgets import Input, TextArea
 from textual.widgets.text_area import Edit
 
 from zeroclaw_tui.memory.hidden_text import hidden_runs
@@ -30,24 +28,63 @@ _BLANKS = frozenset(WHITE_SPACE)
 _DROPPED = "Removed control and hidden characters. Use $EDITOR to type them."
 
 
-def can_edit_here(text: str) -> bool:
-    """Whether a text is short enough for a ContentArea, and looks exactly as it is stored."""
-    shown = text.replace("\r\n", "\n") if has_only_crlf(text) else text
-    return len(text) <= MAX_LENGTH and display_text(shown) == shown
+def why_not_here(text: str) -> str | None:
+    """Why a text cannot be edited on the screen, in a sentence; None where it looks there exactly as it is stored."""
+    if len(text) > MAX_LENGTH:
+        return f"{len(text):,} characters are too many to edit here."
+    lines = text.replace("\r\n", "\n")
+    # A text whose lines do not all end in the same way would get other ends.
+    shown = text if {"\r", "\n"} & {*text.replace("\r\n", "")} else lines
+    return None if display_text(shown) == shown else "This content has control or hidden characters."
 
 
 def can_edit_in_line(text: str) -> bool:
     """Whether a text fits in a LineInput and looks exactly as it is stored."""
-    return not {"\t", "\n"} & {*text} and can_edit_here(text)
+    return not {"\t", "\n"} & {*text} and why_not_here(text) is None
 
 
 class ContentArea(TextArea):
-    """Edits a text of several lines. Control and hidden characters cannot be typed or pasted into it."""
+    """Edits a content, into which no control and hidden characters can be typed or pasted.
 
-    def __init__(self, content: str = "", *, id: str | None = None, placeholder: str = "") -> None:
+    What cannot be edited here, or because of `why_fixed` nowhere, is only shown: the reason and its beginning.
+    """
+
+    def __init__(self, content: str, *, why_fixed: str | None = None, id: str | None = None) -> None:
+        self._stored, self._why_fixed = content, why_fixed
         super().__init__(
-            content, soft_wrap=True, compact=True, highlight_cursor_line=False, placeholder=placeholder, id=id
+            self._shown,
+            soft_wrap=True,
+            read_only=self._why is not None,
+            compact=True,
+            highlight_cursor_line=False,
+            placeholder="What should be remembered?",
+            id=id,
         )
+
+    @property
+    def content(self) -> str:
+        """The content as it is to be stored."""
+        return self._stored if self.read_only else self.text
+
+    def put(self, content: str) -> None:
+        """Take another content."""
+        self._stored = content
+        self.read_only = self._why is not None
+        self.load_text(self._shown)
+
+    @property
+    def _why(self) -> str | None:
+        return self._why_fixed or why_not_here(self._stored)
+
+    @property
+    def _shown(self) -> str:
+        """The content, or why it is only shown and its beginning."""
+        content, why = self._stored, self._why
+        if why is None:
+            return content
+        how = "" if self._why_fixed else "\nPress ctrl+e to open it in $EDITOR. You can edit the other fields here."
+        excerpt = display_text(content[:_EXCERPT]) + (" …" if len(content) > _EXCERPT else "")
+        return f"{why}{how}\n\n{excerpt}"
 
     def edit(self, edit: Edit) -> EditResult:
         """Apply an edit without the characters that a terminal obeys or does not show."""
@@ -136,77 +173,3 @@ def _visible(field: Widget, text: str, before: str) -> str:
 def _is_control(character: str) -> bool:
     shown = display_text(character)
     return shown != character and len(shown) == 1
-
-
-def has_only_crlf(text: str) -> bool:
-    """Whether every line ends with a carriage return and a line feed, and there is at least one."""
-    return "\r\n" in text and not {"\r", "\n"} & {*text.replace("\r\n", "")}
-
-
-class ContentPane(Vertical):
-    """One content. With `why_fixed` it cannot be changed at all."""
-
-    def __init__(self, content: str, *, why_fixed: str | None = None, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._content = content
-        self._why_fixed = why_fixed
-
-    def compose(self) -> ComposeResult:
-        yield self._fitting()
-
-    @property
-    def content(self) -> str:
-        """The content as it is to be stored."""
-        area = self._area
-        return self._content if area is None else area.text
-
-    async def put(self, content: str) -> None:
-        """Take another content."""
-        self._content = content
-        area = self._area
-        if area is not None and can_edit_here(content):
-            area.load_text(content)
-            return
-        await self.remove_children()
-        await self.mount(self._fitting())
-        self.focus_inside()
-
-    def focus_inside(self, *, at_end: bool = False) -> None:
-        """Put the focus on it, with `at_end` behind the last character."""
-        area = self._area
-        if area is not None and at_end:
-            area.move_cursor(area.document.end)
-        self.children[0].focus()
-
-    @property
-    def _area(self) -> ContentArea | None:
-        return next(iter(self.query(ContentArea)), None)
-
-    def _fitting(self) -> ContentArea | OutsideContent:
-        if self._why_fixed is not None:
-            return OutsideContent(self._content, self._why_fixed, has_key=False)
-        if can_edit_here(self._content):
-            return ContentArea(self._content, placeholder="What should be remembered?")
-        return OutsideContent(self._content, _why_outside(self._content))
-
-
-class OutsideContent(Static, can_focus=True):
-    """The beginning of a content, below the reason why it cannot be edited here."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("E,enter", "write_outside", "in $EDITOR")]
-
-    def __init__(self, content: str, why: str, *, has_key: bool = True) -> None:
-        key = ("\nPress E to open it in $EDITOR. You can edit the other fields here.", "$primary") if has_key else ""
-        shown = display_text(content[:_EXCERPT]) + (" …" if len(content) > _EXCERPT else "")
-        super().__init__(Content.assemble(why, key, "\n\n", (shown, MUTED)), markup=False)
-        self._has_key = has_key
-
-    async def action_write_outside(self) -> None:
-        if self._has_key:
-            await self.screen.run_action("write_outside")
-
-
-def _why_outside(content: str) -> str:
-    if len(content) > MAX_LENGTH:
-        return f"{len(content):,} characters are too many to edit here."
-    return "This content has control or hidden characters."
