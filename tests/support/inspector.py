@@ -34,7 +34,7 @@ class Screen:
     @property
     def browser(self) -> Any:
         """The list of memories, whatever is above it."""
-        return self.app.screen_stack[0]
+        return self.app.screen_stack[1]
 
     @property
     def rows(self) -> Any:

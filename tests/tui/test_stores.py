@@ -376,7 +376,7 @@ async def test_a_store_that_opens_late_does_not_take_the_other_from_under_an_edi
         await screen.pilot.press("6")
         await screen.until("2 answer")
         await screen.pilot.press("j", "enter")
-        await screen.until(lambda: len(screen.app.screen_stack) == 1)
+        await screen.until(lambda: screen.top is screen.browser)
         await screen.pilot.press("n")
         await screen.until(lambda: isinstance(screen.top, EditorScreen))
         await screen.pilot.press(*"mine")

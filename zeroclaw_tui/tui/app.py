@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual.app import ScreenStackError
+from textual.app import ComposeResult, ScreenStackError
 from textual.command import Provider
 from textual.css.query import NoMatches
 from textual.events import Event, Key
@@ -23,18 +23,19 @@ from textual.worker import WorkerError, WorkerFailed
 from zeroclaw_tui.memory.errors import DONE, REFUSED, BeforeFirstStart, InspectorError, NothingYet
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import mask_secrets, one_line, with_tilde
-from zeroclaw_tui.tui.commands import Palette, Room, RoomCommands, saying, show_failure
+from zeroclaw_tui.tui.commands import ROOM_COMMANDS, Command, Palette, Room, RoomCommands, saying, show_failure
 from zeroclaw_tui.tui.format import shown_words
-from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 from zeroclaw_tui.tui.themes import ANSI_DARK, ZEROCLAW_DARK, ZEROCLAW_LIGHT, first_theme, own_variables
 from zeroclaw_tui.tui.typeahead import TypeAhead
 from zeroclaw_tui.tui.view import Pace, View
+from zeroclaw_tui.tui.widgets.header import Empty
 
 if TYPE_CHECKING:
     from zeroclaw_tui.config.locations import OpenOptions
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.curation.config_choice import Candidate, StoreStatus
     from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.tui.rooms.browser import BrowserRoom
     from zeroclaw_tui.tui.rooms.stores import WayOn
 
 DEMO_WANTED = -1
@@ -54,12 +55,26 @@ def run_inspector(options: OpenOptions, *, clock: Callable[[], datetime] | None 
     return DONE if code is None else code
 
 
+class OpeningRoom(Room[None]):
+    """Is shown until the first store is open; another one can be chosen."""
+
+    KEYS = (
+        *(command for command in ROOM_COMMANDS if command.id == "stores"),
+        Command("command_palette", "colon,ctrl+p", "commands", "Find a command", listed=False, target="app"),
+        Command("quit", "q", "quit", "Quit", synonyms="exit leave close", target="app"),
+    )
+
+    def compose(self) -> ComposeResult:
+        yield Empty()
+
+    def on_mount(self) -> None:
+        self.query_one(Empty).show("Opening …")
+
+
 class InspectorApp(TypeAhead[int]):
     """Opens a store after the first frame, and shows it or what is wrong with it."""
 
     TITLE = "zeroclaw"
-    # Textual reads a screen's own sheet only when the screen is pushed; the first one is not.
-    CSS_PATH = Path(__file__).with_name("rooms") / "browser.tcss"
     CSS = """
     * { scrollbar-size-vertical: 1; }
     CommandPalette SearchIcon { display: none; }
@@ -74,7 +89,8 @@ class InspectorApp(TypeAhead[int]):
         super().__init__(pace.overdue)
         self._options = options
         self._pace = pace
-        self._browser = BrowserRoom(clock, self._pace)
+        self._clock = clock
+        self._browser: BrowserRoom | None = None
         self._configs: tuple[MemoryConfig, ...] = ()
         self._library: Library | None = None
         self._exit_code = DONE
@@ -90,8 +106,8 @@ class InspectorApp(TypeAhead[int]):
         return own_variables(self.current_theme)
 
     def get_default_screen(self) -> Screen[Any]:
-        """The browser, empty until a store is open."""
-        return self._browser
+        """What is shown until a store is open."""
+        return OpeningRoom()
 
     def on_ready(self) -> None:
         self.theme_changed_signal.subscribe(self, self._keep_theme)
@@ -170,15 +186,16 @@ class InspectorApp(TypeAhead[int]):
 
     async def action_enter_room(self, room: str) -> None:
         """Leave the rooms above the memories, unless something is being written there, and enter this one."""
-        while self.screen is not self._browser and isinstance(self.screen, Room) and self._library is not None:
+        browser = self._browser
+        while browser is not None and self.screen is not browser and isinstance(self.screen, Room):
             left = self.screen
             left.action_leave()
             if self.screen is left:
                 return
         if room == "stores":
             self.action_stores()
-        elif self.screen is self._browser:
-            self._browser.open_room(room)
+        elif browser is not None and self.screen is browser:
+            browser.open_room(room)
 
     def action_stores(self) -> None:
         """Look at another store, also where the one that was meant does not open."""
@@ -289,10 +306,20 @@ class InspectorApp(TypeAhead[int]):
 
     async def _take_over(self, library: Library, view: View) -> None:
         """Show this store from now on; the one before is closed."""
+        from zeroclaw_tui.tui.rooms import browser
+
         self._exit_code = DONE
         before, self._library = self._library, library
         self._use_saved_theme(self._configs[0])
-        await self._browser.show_store(library, view)
+        while self.screen not in (self._browser, self.screen_stack[0]):
+            await self.pop_screen()
+        made = browser.BrowserRoom(library, view, self._clock, self._pace)
+        if self.screen is self._browser:
+            self._browser.panes.stop_loading()
+            await self.switch_screen(made)
+        else:
+            await self.push_screen(made)
+        self._browser = made
         if before is not None:
             await before.close()
         elif len(self._configs) > 1:
@@ -319,7 +346,8 @@ class InspectorApp(TypeAhead[int]):
             return
         if isinstance(self.screen, ErrorScreen):
             await self.pop_screen()
-        if len(self.screen_stack) > 1 or self._browser.is_changing:
+        browser = self._browser
+        if self.screen not in (browser, self.screen_stack[0]) or (browser is not None and browser.is_changing):
             # Work begun in the meantime uses the previous store, so that store must stay open.
             await library.close()
             words = f"{one_line(candidate.name)} is available now, but you started something else. Press 6 to open it."

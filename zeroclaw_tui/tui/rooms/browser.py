@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from importlib import import_module
@@ -26,17 +26,18 @@ from zeroclaw_tui.tui.commands import (
     guarded,
     inform,
     saying,
-    show_failure,
     start_work,
-    store_options,
     warn,
 )
 from zeroclaw_tui.tui.format import shown_words
-from zeroclaw_tui.tui.store_room import ChangingRoom
+from zeroclaw_tui.tui.rooms.panes import BrowserPanes
+from zeroclaw_tui.tui.store_room import StoreRoom
 from zeroclaw_tui.tui.view import ORDERS, Pace, View, order_words
-from zeroclaw_tui.tui.widgets.header import Empty, StoreFacts
+from zeroclaw_tui.tui.widgets.header import StoreFacts, notices_of
+from zeroclaw_tui.tui.widgets.memory_list import MemoryList
+from zeroclaw_tui.tui.widgets.rows import is_from_lucid
 
-# The panes are imported behind the first frame, and what a change needs when one is made.
+# What a change needs is imported when one is made.
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.outcome import Outcome
@@ -45,8 +46,6 @@ if TYPE_CHECKING:
     from zeroclaw_tui.memory.change import Row
     from zeroclaw_tui.memory.entry import MemoryEntry
     from zeroclaw_tui.memory.recall import ScoredEntry
-    from zeroclaw_tui.tui.rooms.panes import BrowserPanes
-    from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
 BROWSER_COMMANDS = (
     # With priority it is done before the next key is looked at, so that fast typing goes where it is meant to.
@@ -127,8 +126,8 @@ _UNKNOWN_OF_LUCID = frozenset({
 """What cannot be done to it."""
 
 
-class BrowserRoom(ChangingRoom[None]):
-    """Browse, search, filter, read and change one store."""
+class BrowserRoom(StoreRoom):
+    """Browse, search, filter, read and change one store; another store gets another room."""
 
     CSS_PATH = "browser.tcss"
     KEYS = BROWSER_COMMANDS
@@ -136,82 +135,45 @@ class BrowserRoom(ChangingRoom[None]):
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (10, "-low"), (18, "-high")]  # noqa: RUF012
     AUTO_FOCUS = "#list"
 
-    def __init__(self, clock: Callable[[], datetime], pace: Pace) -> None:
-        super().__init__(clock, pace)
-        self.library: Library | None = None
-        self._panes: BrowserPanes | None = None
+    def __init__(self, library: Library, view: View, clock: Callable[[], datetime], pace: Pace) -> None:
+        super().__init__(library, clock, pace)
+        self.panes = BrowserPanes(library, view, clock, pace)
+        """Search bar, facets, list and detail."""
         self._copies: Sequence[TextPlace] = ()
 
     def compose(self) -> ComposeResult:
         yield StoreFacts(id="facts-of-store")
-        yield Empty(id="opening")
-
-    def on_mount(self) -> None:
-        self.query_one(Empty).show("Opening …")
-
-    @property
-    def panes(self) -> BrowserPanes:
-        """Search bar, facets, list and detail; there behind the first frame, and before any store is."""
-        assert self._panes is not None
-        return self._panes
-
-    @property
-    def is_changing(self) -> bool:
-        """Whether a change is under way."""
-        return self.changes.is_under_way
+        yield self.panes
 
     @property
     def view(self) -> View:
         """What is looked at."""
-        return View() if self._panes is None else self._panes.view
+        return self.panes.view
 
     @property
     def rows(self) -> MemoryList:
         """The memories."""
         return self.panes.rows
 
-    async def show_store(self, library: Library, view: View) -> None:
-        """Show this store; the panes come with the first one, behind the first frame."""
-        if self._panes is None:
-            from zeroclaw_tui.tui.rooms.panes import BrowserPanes
-
-            self._panes = BrowserPanes(library, self.clock, self.pace)
-            await self.query("#opening").remove()
-            await self.mount(self._panes)
-        self.library, self._copies = library, ()
-        self.panes.show_library(library, view)
-        self.refresh_bindings()
-
-    def look_again(self) -> None:
-        """Memories were changed here or in another room, or a change failed halfway: the same view, its place kept."""
-        if self.library is not None:
-            self.panes.look_again()
-
     async def after_change(self, outcome: Outcome | None) -> None:
-        self.look_again()
+        self.panes.look_again()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What cannot be done here is dimmed; what there is nothing of has no key either."""
-        if self._panes is None:
-            return action in ("stores", "command_palette", "quit")
-        if action == "search" and self.is_mounted and self.panes.is_typing:
+        if action == "search" and self.panes.is_typing:
             return False
         if action == "search_mode":
-            return self.is_mounted and self.panes.is_choosing_mode
+            return self.panes.is_choosing_mode
         return super().check_action(action, parameters)
 
     def why_dimmed(self, action: str) -> str | None:
         """Why a command cannot be done now, in a sentence; None when it can."""
-        if self.library is None or not self.is_mounted:
-            return None
         takes_marks = action in ("delete", "erase") and len(self.rows.marked) > 0
         return why_dimmed(action, self.library, self.view, None if takes_marks else self.rows.selected_result)
 
-    def shell_facts(self) -> Mapping[str, str]:
+    def shell_facts(self) -> dict[str, str]:
         """The store, the query, the filter and the memory under the cursor."""
-        if self.library is None:
-            return {}
-        facts = {"store": store_options(self.library), "filter": self.view.shell_options(self.clock())}
+        facts = super().shell_facts() | {"filter": self.view.shell_options(self.clock())}
         if self.view.query:
             facts["query"] = shell_word(self.view.query)
         entry = self.rows.selected_entry
@@ -233,7 +195,7 @@ class BrowserRoom(ChangingRoom[None]):
         if isinstance(error, NotReachable):
             self.panes.show_error(error)
         else:
-            show_failure(self, error)
+            super().say_failure(error)
 
     def action_search(self) -> None:
         self.panes.open_search()
@@ -281,13 +243,12 @@ class BrowserRoom(ChangingRoom[None]):
             self.panes.look(self.view.sorted_by(field))
 
     def action_scoring(self) -> None:
-        if self.library is not None:
-            start_work(self, "change", self._choose_profile, self.library, exclusive=False)
+        start_work(self, "change", self._choose_profile, exclusive=False)
 
-    async def _choose_profile(self, library: Library) -> None:
+    async def _choose_profile(self) -> None:
         from zeroclaw_tui.tui.dialogs import choose_profile
 
-        if await choose_profile(self.app, library):
+        if await choose_profile(self.app, self.library):
             self.panes.look_again()
 
     def action_copy(self) -> None:
@@ -297,19 +258,17 @@ class BrowserRoom(ChangingRoom[None]):
         """The notices of this store."""
         from zeroclaw_tui.curation.config_choice import describe_choice
         from zeroclaw_tui.tui.dialogs import Page
-        from zeroclaw_tui.tui.widgets.header import notices_of
 
-        if self.library is not None:
-            notices = (describe_choice(self.library.config), *notices_of(self.library))
-            self.app.push_screen(Page("Notices about this store", Content("\n\n".join(map(shown_words, notices)))))
+        notices = (describe_choice(self.library.config), *notices_of(self.library))
+        self.app.push_screen(Page("Notices about this store", Content("\n\n".join(map(shown_words, notices)))))
 
     def open_room(self, room: str) -> None:
         """Go from here to another room, with the memory under the cursor where it is about one."""
         because = self.why_dimmed(room)
         if because is not None:
             warn(self, because)
-        elif self.library is None or room == "memories":
-            self.panes.rows.focus()
+        elif room == "memories":
+            self.rows.focus()
         elif room == "why":
             self._open_why("what_if" if self.rows.selected_entry is None else "stages")
         elif room == "upkeep":
@@ -323,19 +282,16 @@ class BrowserRoom(ChangingRoom[None]):
         """Go to the tab of another room that a command is about."""
         if command in ("explain", "what_if", "prompt"):
             self._open_why("stages" if command == "explain" else command)
-        elif self.library is not None:
+        else:
             self._enter("upkeep:UpkeepRoom", self.library, command, self.clock, self.pace)
 
     def _open_why(self, tab: str) -> None:
-        from zeroclaw_tui.tui.widgets.rows import is_from_lucid
-
         # What the lucid program answers is no memory of the store, which nothing could be asked about.
         entry = None if is_from_lucid(self.rows.selected_result) else self.rows.selected_entry
         if entry is None and tab == "stages":
             warn(self, "There is no memory under the cursor.")
-        elif self.library is not None:
-            asked = self.panes.asked()
-            self._enter("why:WhyRoom", self.library, tab, entry, asked, self.clock, self.pace)
+        else:
+            self._enter("why:WhyRoom", self.library, tab, entry, self.panes.asked(), self.clock, self.pace)
 
     def action_similar(self) -> None:
         entry = self._entry_here()
@@ -345,14 +301,14 @@ class BrowserRoom(ChangingRoom[None]):
     def action_conversation(self) -> None:
         """The conversation around what the memory under the cursor was made of."""
         entry = self._entry_here()
-        if self.library is not None and entry is not None:
-            start_work(self, "talk", self._show_talk, self.library, entry)
+        if entry is not None:
+            start_work(self, "talk", self._show_talk, entry)
 
-    async def _show_talk(self, library: Library, entry: MemoryEntry) -> None:
+    async def _show_talk(self, entry: MemoryEntry) -> None:
         from zeroclaw_tui.curation.conversations import around
 
         try:
-            found = await around(library, entry)
+            found = await around(self.library, entry)
         except NotFound as error:
             warn(self, error.message)
         except InspectorError as error:
@@ -363,7 +319,7 @@ class BrowserRoom(ChangingRoom[None]):
 
     def action_history(self) -> None:
         entry = self._entry_here()
-        if self.library is not None and entry is not None:
+        if entry is not None:
             self._enter("changes:ChangesRoom", self.library, self.clock, self.pace, entry)
 
     def action_read(self) -> None:
@@ -375,12 +331,12 @@ class BrowserRoom(ChangingRoom[None]):
         self.rows.toggle_mark()
 
     def action_mark_range(self) -> None:
-        if self.library is not None and self.rows.marked.every is None:
-            start_work(self, "marks", guarded, self, self._mark_range, self.library, exclusive=False)
+        if self.rows.marked.every is None:
+            start_work(self, "marks", guarded, self, self._mark_range, exclusive=False)
 
-    async def _mark_range(self, library: Library) -> None:
+    async def _mark_range(self) -> None:
         handles = self.rows.handles_to_anchor()
-        self.rows.marked.put(version.id for version in await versions_at(library.memory, handles))
+        self.rows.marked.put(version.id for version in await versions_at(self.library.memory, handles))
         self.panes.show_marks()
 
     def action_mark_all(self) -> None:
@@ -402,7 +358,7 @@ class BrowserRoom(ChangingRoom[None]):
         """Go to another room, which is imported now and no earlier; what it changed shows afterwards."""
         module, _, name = room.partition(":")
         made: Screen[bool] = getattr(import_module(f"zeroclaw_tui.tui.rooms.{module}"), name)(*given)
-        self.app.push_screen(made, lambda has_changed: self.look_again() if has_changed else None)
+        self.app.push_screen(made, lambda has_changed: self.panes.look_again() if has_changed else None)
 
     @changing
     async def action_create(self, library: Library) -> None:
@@ -449,7 +405,7 @@ class BrowserRoom(ChangingRoom[None]):
         is_new = outcome.verb == "store"
         inform(self, written_words(outcome))
         if outcome.row is None:
-            self.look_again()
+            self.panes.look_again()
         else:
             entry = outcome.row.entry().excerpt()
             self.rows.put_rows([entry])
@@ -461,7 +417,7 @@ class BrowserRoom(ChangingRoom[None]):
     async def action_delete(self, library: Library) -> None:
         marks, plan = self.rows.marked, await self._chosen(library)
         every = marks.every
-        outcome = await self.changes.remove(library, plan)
+        outcome = await self.delete(library, plan)
         if outcome is None:
             return
         if not outcome.cancelled:
@@ -484,7 +440,7 @@ class BrowserRoom(ChangingRoom[None]):
         report = await erase(self.app, library, marked, self.pace.patience, here=here)
         if report is not None:
             self.rows.marked.clear()
-            self.look_again()
+            self.panes.look_again()
 
     @changing
     async def action_re_embed(self, library: Library) -> None:
@@ -498,7 +454,7 @@ class BrowserRoom(ChangingRoom[None]):
             is_done, result_line = await re_embed(library, entry)
         (inform if is_done else warn)(self, result_line)
         if is_done:
-            self.look_again()
+            self.panes.look_again()
 
     @changing
     async def action_export(self, library: Library) -> None:
@@ -515,7 +471,7 @@ class BrowserRoom(ChangingRoom[None]):
         outcome = await import_file(self.app, library, self.pace.patience)
         if outcome is not None:
             inform(self, " ".join(outcome.sentences(outcome.headline(" · u"))))
-            self.look_again()
+            self.panes.look_again()
 
     def _look_for_copies(self, library: Library, action: int, *, is_edit: bool = False) -> None:
         self.run_worker(self._show_copies_left(library, action, is_edit), group="copies", exclusive=True)
@@ -549,13 +505,13 @@ class BrowserRoom(ChangingRoom[None]):
         result_line = await clean(self.app, library, found, self.pace.patience)
         if result_line is not None:
             inform(self, result_line)
-            self.look_again()
+            self.panes.look_again()
 
     async def _copy(self) -> None:
         from zeroclaw_tui.tui.external import copy_text
 
         entry = self.rows.selected_entry
-        if entry is None or self.library is None:
+        if entry is None:
             warn(self, "There is no memory to copy.")
             return
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -25,7 +25,7 @@ from zeroclaw_tui.tui.commands import Command, changing, common_commands, inform
 from zeroclaw_tui.tui.dialogs import confirmation, yes_or_no
 from zeroclaw_tui.tui.format import relative_age
 from zeroclaw_tui.tui.rooms.listing import About, Listing
-from zeroclaw_tui.tui.store_room import StoreRoom
+from zeroclaw_tui.tui.store_room import StoreRoom, Turn
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.widgets.lines import TitleLine
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList, cut_key
@@ -136,18 +136,18 @@ class ChangesRoom(Listing, StoreRoom):
         if not isinstance(line, Version):
             return
         what = key_words(line.row.entry().key)
-        outcome = await self.changes.settled(f"Restoring {what}", 1, partial(restore, library, [line.number]))
+        outcome = await self.settled(f"Restoring {what}", 1, partial(restore, library, [line.number]))
         if outcome is not None:
             inform(self, " ".join(outcome.sentences(outcome.headline(what=what))))
             await self.after_change(outcome)
 
     @changing
     async def action_undo(self, library: Library) -> None:
-        await self._turn(library, self.changes.undo, "Undo")
+        await self._turn(library, "undo")
 
     @changing
     async def action_redo(self, library: Library) -> None:
-        await self._turn(library, self.changes.redo, "Redo")
+        await self._turn(library, "redo")
 
     @changing
     async def action_empty(self, library: Library) -> None:
@@ -215,9 +215,7 @@ class ChangesRoom(Listing, StoreRoom):
         self.has_changed = self.has_changed or outcome is None or outcome.count > 0
         await self.load_now()
 
-    async def _turn(
-        self, library: Library, turn: Callable[[Library, int], Awaitable[Outcome | None]], verb: Literal["Undo", "Redo"]
-    ) -> None:
+    async def _turn(self, library: Library, way: Turn) -> None:
         """Undo or redo the change under the cursor; a person is asked where only one of its rows is."""
         line = self.table.selected
         if line is None:
@@ -225,10 +223,11 @@ class ChangesRoom(Listing, StoreRoom):
         change = await library.trash.action(_number_of(line))
         if isinstance(line, Version) and change.count > 1:
             body = Content.styled(f"{counted(change.count)}, changed {time_words(change.at, self.clock())}.", MUTED)
+            verb = way.capitalize()
             question = yes_or_no(f"{verb} the whole change: {change.title}?", body, verb)
             if not await self.app.push_screen_wait(question):
                 return
-        await turn(library, change.number)
+        await self.turn(library, way, change.number)
 
     async def about(self) -> About:
         """The lines and fields of a row; of a change its first rows."""

@@ -98,12 +98,14 @@ class BrowserPanes(Vertical):
     shown: var[Shown | None] = var(None, init=False, always_update=True)
     """What the detail shows; None where the list is empty."""
 
-    def __init__(self, library: Library, clock: Callable[[], datetime], pace: Pace) -> None:
+    def __init__(self, library: Library, view: View, clock: Callable[[], datetime], pace: Pace) -> None:
         super().__init__(id="panes", classes="-empty")
+        self.set_reactive(BrowserPanes.view, view)
         self.library = library
         self._clock = clock
         self._pace = pace
-        self._is_loading = self._has_recalled = self._has_searched = False
+        self._is_loading = True
+        self._has_recalled = self._has_searched = False
         self._version: int | None = None
         self.rows = MemoryList(id="list")
         self.detail = MemoryDetail(id="detail")
@@ -130,6 +132,10 @@ class BrowserPanes(Vertical):
     def on_mount(self) -> None:
         if self._pace.poll is not None:
             self.set_interval(self._pace.poll, self._poll)
+        self.library.on_first_request(partial(self.notify, markup=False))
+        self.query_one(Empty).show("Opening …")
+        self.show_header()
+        self.look(self.view)
 
     @property
     def is_searching(self) -> bool:
@@ -245,20 +251,6 @@ class BrowserPanes(Vertical):
         return words.vector_words(recall, self.library.embedding_host if is_fetched else None)
 
     # What is looked at.
-
-    def show_library(self, library: Library, view: View) -> None:
-        """Show this store from now on."""
-        self.stop_loading()
-        self.library, self._is_loading = library, True
-        self._has_recalled, self._version = False, None
-        library.on_first_request(partial(self.notify, markup=False))
-        self.show_header()
-        self.query_one(Empty).show("Opening …")
-        self.close_search()
-        self.rows.show_page(())
-        self.rows.marked.clear()
-        self.page = Page()
-        self.look(view)
 
     def show_header(self) -> None:
         """Show which store this is, and how it is scored now."""

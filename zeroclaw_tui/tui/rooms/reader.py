@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -77,7 +76,7 @@ class ReaderRoom(Room[None]):
         self.query_one("#place", Static).update(Content.styled(f"{place}{marked}", MUTED))
         self.refresh_bindings()
 
-    def shell_facts(self) -> Mapping[str, str]:
+    def shell_facts(self) -> dict[str, str]:
         """Those of the list but for its filter: it is about one memory here, the one under its cursor."""
         return {name: fact for name, fact in self._browser.shell_facts().items() if name != "filter"}
 
@@ -96,7 +95,7 @@ class ReaderRoom(Room[None]):
         self._browser.rows.action_move(-1)
 
     def action_delete(self) -> None:
-        self._browser.changes.begin(self._delete)
+        self._browser.begin(self._delete)
 
     async def _delete(self, library: Library) -> None:
         from zeroclaw_tui.curation.purge_plan import plan_of
@@ -104,7 +103,7 @@ class ReaderRoom(Room[None]):
         entry = self._browser.rows.selected_entry
         if entry is not None:
             stamps = await versions_at(library.memory, [entry.handle])
-            await self._browser.changes.remove(library, await asyncio.to_thread(plan_of, stamps))
+            await self._browser.delete(library, await asyncio.to_thread(plan_of, stamps))
 
 
 class ConversationRoom(Room[None]):

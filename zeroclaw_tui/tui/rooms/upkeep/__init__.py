@@ -67,7 +67,7 @@ class UpkeepRoom(TabbedRoom):
         return super().why_dimmed(action)
 
     def action_reload(self) -> None:
-        if not self.is_writing:
+        if not self.is_changing:
             self.tab.reload()
 
     def reload_all(self) -> None:

@@ -155,7 +155,7 @@ class CleanUp(UpkeepTab):
         if not versions and row is not None and not self.kinds.has_focus:
             versions = [row.sample.version]
         if versions:
-            await self.room.changes.remove(library, await asyncio.to_thread(plan_of, versions))
+            await self.room.delete(library, await asyncio.to_thread(plan_of, versions))
         else:
             warn(self, "Nothing is marked. Press space to mark all of this kind, or tab to choose memories.")
 

@@ -111,7 +111,7 @@ class Health(UpkeepTab):
     def action_repair(self) -> None:
         """Show what the repair would do, and ask."""
         finding = self.findings.selected
-        if finding is None or self.is_loading or self.room.is_writing:
+        if finding is None or self.is_loading or self.room.is_changing:
             return
         if finding is _NOT_DEEP:
             self._is_deep = True
@@ -126,9 +126,7 @@ class Health(UpkeepTab):
             # Asked before the change begins: quitting waits for the end of a repair, which asks nothing.
             question = yes_or_no(f"{finding.repair.capitalize()}?", body, "Repair")
             repair = partial(self._repair, finding=finding)
-            self.app.push_screen(
-                question, lambda yes: self.room.changes.begin(repair, group="doctor-write") if yes else None
-            )
+            self.app.push_screen(question, lambda yes: self.room.begin(repair, group="doctor-write") if yes else None)
 
     async def _repair(self, library: Library, finding: DoctorFinding) -> None:
         now = self.room.clock()

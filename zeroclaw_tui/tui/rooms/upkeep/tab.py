@@ -54,7 +54,7 @@ class UpkeepTab(Listing, RoomTab, Vertical):
 
     async def carry_out(self, sentence: str, total: int, work: Work[Outcome], report: Callable[[Outcome], str]) -> None:
         """Do what a person has agreed to, say what was done, and reload."""
-        outcome = await self.room.changes.run_change(sentence, total, work)
+        outcome = await self.room.run_change(sentence, total, work)
         (inform if outcome.count == total else warn)(self, report(outcome))
         await self.room.after_change(outcome)
 
