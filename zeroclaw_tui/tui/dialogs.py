@@ -29,7 +29,7 @@ from zeroclaw_tui.memory.text import display_text
 from zeroclaw_tui.tui.commands import show_failure
 from zeroclaw_tui.tui.format import bar
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, WARNING
-from zeroclaw_tui.tui.widgets.growing_text import GrowingText
+from zeroclaw_tui.tui.widgets.lines import GrowingText
 from zeroclaw_tui.tui.widgets.text_fields import LineInput, OneOf, field_values
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from support.whole_store import everything
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.view import Pace
-from zeroclaw_tui.tui.widgets.rows import RankedRow
+from zeroclaw_tui.tui.widgets.memory_list import RankedRow
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 STILL = Pace(debounce=0.0, poll=None, stopwatch=lambda: 0.0)

@@ -9,8 +9,7 @@ from tui_widget_samples import HOSTILE, NOW, WidgetApp, hybrid_recall, memory, r
 
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry, Stop
-from zeroclaw_tui.tui.widgets.detail import MAX_SHOWN, MemoryDetail, PlainContent, origin_parts
-from zeroclaw_tui.tui.widgets.score_lines import score_lines
+from zeroclaw_tui.tui.widgets.detail import MAX_SHOWN, MemoryDetail, PlainContent, origin_parts, score_lines
 
 
 def _painted(app: WidgetApp) -> str:

@@ -11,8 +11,8 @@ from textual.pilot import Pilot
 from tui_widget_samples import NOW, WidgetApp, memories, memory, shown
 
 from zeroclaw_tui.memory.query import NEWEST_STORED, Sort, SortField
+from zeroclaw_tui.tui.format import NO_HIGHLIGHTS
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
-from zeroclaw_tui.tui.widgets.rows import ListingLook
 
 MILLION = array("q", range(1_000_000))
 
@@ -23,7 +23,7 @@ async def listing(width: int = 80, height: int = 24) -> AsyncIterator[tuple[Memo
     widget = MemoryList()
     app = WidgetApp(widget)
     async with app.run_test(size=(width, height)) as pilot:
-        widget.set_look(ListingLook(NEWEST_STORED, NOW))
+        widget.set_look(NEWEST_STORED, NOW, False, NO_HIGHLIGHTS)
         widget.focus()
         await pilot.pause()
         yield widget, app, pilot
@@ -52,7 +52,7 @@ async def test_a_wide_window_shows_category_key_first_line_size_and_age_in_colum
 @pytest.mark.parametrize("width", [40, 60, 76, 80, 100, 140, 200])
 async def test_every_line_is_as_wide_as_the_list_at_any_width(width: int) -> None:
     async with listing(width) as (widget, _, pilot):
-        widget.set_look(ListingLook(Sort(SortField.CATEGORY), NOW, show_agent=True))
+        widget.set_look(Sort(SortField.CATEGORY), NOW, True, NO_HIGHLIGHTS)
         widget.show_page([memory(1, "今日は寿司を食べました。" * 9, key="k" * 300, agent="助手" * 20)])
         await pilot.pause()
         assert {widget.render_line(y).cell_length for y in range(widget.size.height)} == {width}

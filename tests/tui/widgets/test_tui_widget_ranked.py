@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from tui_widget_samples import HOSTILE, WidgetApp, hybrid_recall, memories, memory, recalled, scored, shown
 
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, Stop
-from zeroclaw_tui.tui.widgets.memory_list import MemoryList
-from zeroclaw_tui.tui.widgets.rows import threshold_line
+from zeroclaw_tui.tui.widgets.memory_list import MemoryList, threshold_line
 
 
 async def _lines(recall: RecallResult, width: int) -> list[str]:

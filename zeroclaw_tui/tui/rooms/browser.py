@@ -34,8 +34,7 @@ from zeroclaw_tui.tui.rooms.panes import BrowserPanes
 from zeroclaw_tui.tui.store_room import StoreRoom
 from zeroclaw_tui.tui.view import ORDERS, Pace, View, order_words
 from zeroclaw_tui.tui.widgets.header import StoreFacts, notices_of
-from zeroclaw_tui.tui.widgets.memory_list import MemoryList
-from zeroclaw_tui.tui.widgets.rows import is_from_lucid
+from zeroclaw_tui.tui.widgets.memory_list import MemoryList, is_from_lucid
 
 # What a change needs is imported when one is made.
 if TYPE_CHECKING:

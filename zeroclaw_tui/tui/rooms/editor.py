@@ -26,7 +26,7 @@ from zeroclaw_tui.tui.actions import difference_content
 from zeroclaw_tui.tui.dialogs import DIALOG_CSS, Answer, Dialog, Question, yes_or_no
 from zeroclaw_tui.tui.external import NOTHING_CHANGED, Edited, edit_text
 from zeroclaw_tui.tui.themes import MUTED
-from zeroclaw_tui.tui.widgets.growing_text import GrowingText
+from zeroclaw_tui.tui.widgets.lines import GrowingText
 from zeroclaw_tui.tui.widgets.text_fields import ContentArea, LineInput, OneOf, can_edit_in_line, field_values
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,8 +31,7 @@ from zeroclaw_tui.tui.widgets.detail import MemoryDetail
 from zeroclaw_tui.tui.widgets.facets import FacetList
 from zeroclaw_tui.tui.widgets.header import Empty, StoreFacts, location_words
 from zeroclaw_tui.tui.widgets.lines import Banner, FactLine, SearchBar, StatusBar
-from zeroclaw_tui.tui.widgets.memory_list import MemoryList
-from zeroclaw_tui.tui.widgets.rows import ListingLook
+from zeroclaw_tui.tui.widgets.memory_list import NO_MOMENT, MemoryList
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.base import Memory
@@ -55,7 +54,7 @@ _LOADS = ("list", "rows", "entry", "poll")
 class Page:
     """What the store has answered to a view so far, besides the rows of the list."""
 
-    now: datetime = datetime(1970, 1, 1, tzinfo=UTC)
+    now: datetime = NO_MOMENT
     """The moment that ages count to."""
     is_answered: bool = False
     """Whether the rows are those of this view, and not of the view before."""
@@ -159,7 +158,7 @@ class BrowserPanes(Vertical):
         view, page, rows = self.view, self.page, self.rows
         self._facet_list.show(page.counts, page.other_counts, view)
         rows.border_title = view.title
-        rows.set_look(ListingLook(view.sort, page.now, page.has_agents, page.lights))
+        rows.set_look(view.sort, page.now, page.has_agents, page.lights)
         self.detail.now = page.now
         line = self.query_one(FactLine)
         line.facts, line.chips, line.order = (

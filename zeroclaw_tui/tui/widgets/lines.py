@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 from rich.cells import cell_len
 from textual.app import ComposeResult, RenderResult
@@ -22,7 +22,6 @@ from zeroclaw_tui.memory.text import mask_secrets, one_line
 from zeroclaw_tui.tui.format import fit, shown_words
 from zeroclaw_tui.tui.themes import ACCENT, LIT, MUTED, STRONG, clickable
 from zeroclaw_tui.tui.view import Chip, Mode
-from zeroclaw_tui.tui.widgets.growing_text import GrowingText
 from zeroclaw_tui.tui.widgets.text_fields import LineInput
 
 _PLACEHOLDERS = {
@@ -31,11 +30,27 @@ _PLACEHOLDERS = {
     Mode.REGEX: r"a regular expression, such as \bpasta\b|noodles?",
     Mode.SIMILAR: "memories similar to this text",
 }
-_DOT = " · "
+DOT = " · "
 _WIDTH_OF_MODES = 76
 """Cells that the search line has at least where it names every mode."""
 _LEAST_TO_TYPE_IN = 24
 _TAB_GAP = "   "
+
+
+class GrowingText(Static):
+    """A Static that always gets the height of its newest content.
+
+    Textual 8.2.8 counts requests for a layout once until a widget is idle. A Static that was laid out with its siblings
+    in between keeps that height, whatever content it is given next.
+    """
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__("", id=id, classes=classes, markup=False)
+
+    def refresh(self, *regions: Any, layout: bool = False, **options: Any) -> Self:
+        if layout and self._layout_required:
+            self._layout_updates += 1
+        return super().refresh(*regions, layout=layout, **options)
 
 
 class SearchInput(LineInput):
@@ -173,7 +188,7 @@ class SearchBar(PromptLine):
         """All modes, or the current one where there is no room for more."""
         modes = [*Mode] if self.size.width >= _WIDTH_OF_MODES else [self._mode]
         names = [Content.styled(mode.value, LIT if mode is self._mode else MUTED) for mode in modes]
-        return "❯ " + Content.styled(_DOT, MUTED).join(names)
+        return "❯ " + Content.styled(DOT, MUTED).join(names)
 
 
 class TitleLine(Static):
@@ -186,7 +201,7 @@ class TitleLine(Static):
 
     def say(self, head: str, *facts: str) -> None:
         """A heading, and behind it the facts that are not empty."""
-        shown = "".join(f"{_DOT}{one_line(mask_secrets(fact))}" for fact in facts if fact)
+        shown = "".join(f"{DOT}{one_line(mask_secrets(fact))}" for fact in facts if fact)
         self.update(Content.assemble((head, STRONG), (shown, MUTED)))
 
 
@@ -216,7 +231,7 @@ class FactLine(Widget):
         count, *others = self.facts or ("",)
         parts = [Content.styled(count, STRONG), *chips, *(Content.styled(fact, MUTED) for fact in others)]
         room = self.content_size.width - cell_len(self.order) - 2
-        line = Content(_DOT).join(parts).truncate(max(0, room), ellipsis=True, pad=True)
+        line = Content(DOT).join(parts).truncate(max(0, room), ellipsis=True, pad=True)
         return line + "  " + Content.styled(self.order, MUTED)
 
 
@@ -249,7 +264,7 @@ class StatusBar(GrowingText):
     def say(self, *facts: str) -> None:
         """Show the facts that are not empty, the weightiest first; none hides the line."""
         shown_facts = [one_line(mask_secrets(fact)) for fact in facts if fact]
-        self.update(Content(_DOT.join(shown_facts)))
+        self.update(Content(DOT.join(shown_facts)))
         self.set_class(bool(shown_facts), "-said")
 
 

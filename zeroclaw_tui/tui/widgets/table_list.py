@@ -134,7 +134,7 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
 
     def __init__(
         self,
-        columns: Sequence[Column[Row]] = (),
+        columns: Sequence[Column[Row]] | Callable[[int], Sequence[Column[Row]]] = (),
         rows: Sequence[Row] = (),
         *,
         empty: str = "",
@@ -144,9 +144,10 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
         heading: Callable[[Row], str | None] | None = None,
         id: str | None = None,
     ) -> None:
-        """`empty` is said where there are no rows. By the `key` of its row the cursor is put back when rows change.
+        """`columns` may depend on the list's width. `empty` is said where there are no rows.
 
-        By its `mark` a row is marked; None where it cannot be. The words of its `heading` are in a line above a row.
+        By the `key` of its row the cursor is put back when rows change. By its `mark` a row is marked; None where it
+        cannot be. The words of its `heading` are in a line above a row.
         """
         super().__init__(id=id)
         self._columns = columns
@@ -195,10 +196,6 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
     def is_faint(self, row: Row) -> bool:
         """Whether a row is quiet: it is left out, or stays out of the prompt."""
         return row is not None and self._is_left_out is not None and self._is_left_out(row)
-
-    def columns_for(self, width: int) -> Sequence[Column[Row]]:
-        """The columns that a list of this width has."""
-        return [column for column in self._columns if width >= column.hidden_below]
 
     def row_lines(self, row: Row) -> list[Content]:
         """The lines of a row without the sign before them."""
@@ -351,7 +348,8 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
         if self._widths is not None:
             return self._widths
         width = self.scrollable_content_region.width
-        columns = self.columns_for(width)
+        every = self._columns(width) if callable(self._columns) else self._columns
+        columns = [column for column in every if width >= column.hidden_below]
         cells = [0 if column.flex else self._wanted(column) for column in columns]
         flexible = [at for at, column in enumerate(columns) if column.flex]
         left = width - 2 - sum(cells) - sum(column.lead for column in columns[1:])

@@ -38,9 +38,7 @@ from zeroclaw_tui.tui.rooms.listing import About
 from zeroclaw_tui.tui.rooms.upkeep.tab import UpkeepTab
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.widgets.detail import MAX_SHOWN, origin_parts
-from zeroclaw_tui.tui.widgets.growing_text import GrowingText
-from zeroclaw_tui.tui.widgets.lines import TabName, TitleLine
-from zeroclaw_tui.tui.widgets.score_lines import DOT
+from zeroclaw_tui.tui.widgets.lines import DOT, GrowingText, TabName, TitleLine
 from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, EMPTY_KEY, Column, TableList, cut_key
 
 _MASKED_CHARACTERS = 4 * MAX_SHOWN

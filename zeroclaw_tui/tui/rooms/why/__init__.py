@@ -114,7 +114,7 @@ class WhyRoom(TabbedRoom):
             self.inquiry.ask_about(query=event.text)
             self.tab.open()
 
-    def on_pane_changed(self) -> None:
+    def show_trial(self) -> None:
         """Show the scoring version for the message, and the modified settings."""
         choice, trial, tried = self.library.profile, self.inquiry.trial, self.inquiry.tried
         source = choice.source if trial.profile == choice.profile else "tried"

@@ -11,7 +11,6 @@ from textual.app import ComposeResult, RenderResult
 from textual.containers import Container
 from textual.content import Content
 from textual.geometry import Size
-from textual.message import Message
 from textual.widget import Widget
 
 from zeroclaw_tui.backends.lookup import row_with_id, whole_entry
@@ -35,8 +34,7 @@ from zeroclaw_tui.tui.themes import LOOKS, MUTED, STRONG, STRONG_ACCENT
 from zeroclaw_tui.tui.view import View
 from zeroclaw_tui.tui.widgets.detail import PlainContent, ReadingPane
 from zeroclaw_tui.tui.widgets.header import Empty, KeyHint
-from zeroclaw_tui.tui.widgets.lines import Banner, StatusBar, TabName, TitleLine
-from zeroclaw_tui.tui.widgets.score_lines import DOT
+from zeroclaw_tui.tui.widgets.lines import DOT, Banner, StatusBar, TabName, TitleLine
 
 Tab = Literal["stages", "what_if", "prompt"]
 EmptyWords = tuple[str, str, Sequence[KeyHint]]
@@ -83,6 +81,11 @@ class Inquiry:
         """The recall with the modified settings."""
         return self.tried.now
 
+    @property
+    def question(self) -> tuple[int, Handle | None, Tried]:
+        """What every answer depends on."""
+        return self.number, None if self.entry is None else self.entry.handle, self.tried
+
     def ask_about(self, **changes: Any) -> None:
         """Another request, with scoring and moment as they are now; the modified settings stay."""
         self.request = replace(self.request, as_of=self.clock().isoformat(), **changes)
@@ -95,18 +98,30 @@ class Inquiry:
 
 
 class Pane(RoomTab, Container):
-    """A tab of Why: the answer to a question about the message, which is asked again where the question is another."""
+    """A tab of Why: the answer to a question about the message, which is asked again where the question is another.
 
-    class Changed(Message):
-        """The modified settings or their results have changed."""
+    It has a title, a line of facts, and a text to read.
+    """
+
+    TEXT: ClassVar[type[Widget]]
+    """The class of what shows the text."""
 
     def __init__(self, inquiry: Inquiry) -> None:
         super().__init__(id=self.NAME.id)
         self.inquiry = inquiry
-        self.answered: Any = None
+        self.answered: tuple[int, Handle | None, Tried] | None = None
         """The question that the answer on the screen is to; None without one."""
         self.notes: tuple[str, ...] = ()
         """Remarks on the answer."""
+
+    def compose(self) -> ComposeResult:
+        yield Banner()
+        yield TitleLine(id="title")
+        yield TitleLine(id="facts")
+        with ReadingPane():
+            yield self.TEXT()
+        yield Empty()
+        yield StatusBar()
 
     @property
     def missing(self) -> EmptyWords | None:
@@ -114,14 +129,9 @@ class Pane(RoomTab, Container):
         return None if self.inquiry.request.query.strip() else _NO_MESSAGE
 
     @property
-    def question(self) -> Any:
-        """What the answer depends on."""
-        raise NotImplementedError
-
-    @property
     def is_answered(self) -> bool:
         """Whether what is shown answers what would be asked now."""
-        return self.answered is not None and self.answered == self.question
+        return self.answered == self.inquiry.question
 
     @property
     def reader(self) -> Widget:
@@ -141,15 +151,10 @@ class Pane(RoomTab, Container):
         else:
             self.query_one(Banner).hide()
 
-    async def load(self) -> None:
-        """Ask the store."""
+    async def load_now(self) -> None:
         status = self.query_one(StatusBar)
         with saying(self, self.room.pace.patience, lambda: status.say("Reading the store …")):
-            await self.ask()
-
-    async def ask(self) -> None:
-        """Ask the store, and remember the answer and its question. Raises InspectorError."""
-        raise NotImplementedError
+            await super().load_now()
 
     def show_loaded(self) -> None:
         """Show the answer; without one what is missing, awaited or failed."""
@@ -163,7 +168,7 @@ class Pane(RoomTab, Container):
             self.remove_class("-empty")
         self.paint()
         super().show_loaded()
-        self.post_message(self.Changed())
+        self.room.show_trial()
 
     def paint(self) -> None:
         """Draw the answer, or what is known without one."""
@@ -178,22 +183,6 @@ class Pane(RoomTab, Container):
         if focused is not None and focused in self.query("*"):
             # A widget that is hidden with the focus would pass it on to the message, and never get it back.
             self.screen.set_focus(self.reader)
-
-
-class TextPane(Pane):
-    """A title, a line of facts, and a text to read."""
-
-    TEXT: ClassVar[type[Widget]]
-    """The class of what shows the text."""
-
-    def compose(self) -> ComposeResult:
-        yield Banner()
-        yield TitleLine(id="title")
-        yield TitleLine(id="facts")
-        with ReadingPane():
-            yield self.TEXT()
-        yield Empty()
-        yield StatusBar()
 
     def show_facts(self, title: str, facts: Sequence[str]) -> None:
         """What the text is, and facts about it."""
@@ -231,7 +220,7 @@ class ExplanationBlock(Widget):
         return [] if self.explanation is None else list(self.explanation.lines(wrapped, width))
 
 
-class StagesPane(TextPane):
+class StagesPane(Pane):
     """Why one memory is, or is not, in the prompt for a message: every stage on its way, and what helps."""
 
     NAME = TabName("stages", "x", "stages")
@@ -250,12 +239,6 @@ class StagesPane(TextPane):
         return _NO_ENTRY if self.inquiry.entry is None else super().missing
 
     @property
-    def question(self) -> tuple[int, Handle, Trial] | None:
-        """What the explanation depends on."""
-        entry = self.inquiry.entry
-        return None if entry is None else (self.inquiry.number, entry.handle, self.inquiry.trial)
-
-    @property
     def advice(self) -> Advice | None:
         """The settings that were proved to put this memory in the prompt."""
         advice = self.explanation.advice if self.explanation is not None and self.is_answered else None
@@ -265,17 +248,16 @@ class StagesPane(TextPane):
         """Why a command cannot be done now, in a sentence; None when it can."""
         return why_dimmed(action, self.library, View())
 
-    async def ask(self) -> None:
+    async def load(self) -> None:
         """The way of the memory as it is now."""
-        question, entry = self.question, await whole_entry(self.library.memory, self._entry_here().handle)
-        self.explanation = await explain(self.library, entry, self.inquiry.trial)
+        question, entry = self.inquiry.question, await whole_entry(self.library.memory, self._entry_here().handle)
+        self.explanation = await explain(self.library, entry, question[2].now)
         self.inquiry.entry, self.answered = entry, question
         self.query_one(ExplanationBlock).show(self.explanation)
 
     def show_loaded(self) -> None:
         """Never show the stages of another memory."""
-        entry = self.inquiry.entry
-        if self.answered is not None and (entry is None or self.answered[1] != entry.handle):
+        if self.answered is not None and self.answered[1] != self.inquiry.question[1]:
             self.answered = None
         super().show_loaded()
 
@@ -317,7 +299,7 @@ class StagesPane(TextPane):
         return self.inquiry.entry
 
 
-class PromptPane(TextPane):
+class PromptPane(Pane):
     """The text ZeroClaw puts before a message, by the chosen injection rule; control characters are visible."""
 
     NAME = TabName("prompt", "P", "prompt")
@@ -327,15 +309,10 @@ class PromptPane(TextPane):
     )
     prompt: Prompt | None = None
 
-    @property
-    def question(self) -> tuple[int, Trial]:
-        """What the text depends on."""
-        return self.inquiry.number, self.inquiry.trial
-
-    async def ask(self) -> None:
+    async def load(self) -> None:
         """The block."""
-        question = self.question
-        self.prompt = prompt = await prompt_for(self.library, self.inquiry.trial)
+        question = self.inquiry.question
+        self.prompt = prompt = await prompt_for(self.library, question[2].now)
         self.answered, self.notes = question, tuple(prompt.result.notes)
         self.query_one(PlainContent).show(prompt.text)
         self.query_one(ReadingPane).scroll_home(animate=False)

@@ -25,10 +25,9 @@ from zeroclaw_tui.tui.dialogs import Answer, Field, Form, choice
 from zeroclaw_tui.tui.format import fit, shown_line, shown_words
 from zeroclaw_tui.tui.rooms.why.pane import Inquiry, Pane
 from zeroclaw_tui.tui.themes import MUTED, WARNING
-from zeroclaw_tui.tui.widgets.growing_text import GrowingText
 from zeroclaw_tui.tui.widgets.header import Empty
-from zeroclaw_tui.tui.widgets.lines import Banner, StatusBar, TabName, TitleLine
-from zeroclaw_tui.tui.widgets.rows import RankedRow, ranked_columns, ranked_rows, threshold_words
+from zeroclaw_tui.tui.widgets.lines import Banner, GrowingText, StatusBar, TabName, TitleLine
+from zeroclaw_tui.tui.widgets.memory_list import RankedRow, ranked_columns, ranked_rows, threshold_words
 from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, Column, TableList
 
 _MOVES = {
@@ -71,6 +70,7 @@ class WhatIfPane(Pane):
         )
         self.settings: TableList[Setting] = TableList(columns, SETTINGS, id="settings")
         self.rows = TableList[RankedRow](
+            self._columns,
             heading=lambda row: threshold_words(row, self.rows.size.width - 3),
             is_left_out=lambda row: row.is_dim,
             id="comparison",
@@ -94,17 +94,9 @@ class WhatIfPane(Pane):
     def on_mount(self) -> None:
         self.go_to_first()
 
-    def on_resize(self) -> None:
-        self.call_after_refresh(self._lay_out)
-
     def go_to_first(self) -> None:
         """Choose the first setting that is tried, else the first of all."""
         self.settings.cursor = SETTINGS.index((*self.inquiry.tried.changed, *SETTINGS)[0])
-
-    @property
-    def question(self) -> tuple[int, Tried]:
-        """What the comparison depends on."""
-        return self.inquiry.number, self.inquiry.tried
 
     @property
     def reader(self) -> Widget:
@@ -132,9 +124,9 @@ class WhatIfPane(Pane):
         """The result of the trial in one line; empty while nothing is modified or known."""
         return self.comparison.words if self.comparison is not None and self.inquiry.tried.changed else ""
 
-    async def ask(self) -> None:
+    async def load(self) -> None:
         """Compare the trial with the recall as it is; the store is asked once for each message and kind of search."""
-        number, tried = question = self.question
+        number, _, tried = question = self.inquiry.question
         if self._before is None or self._gathered_for != (number, tried.before):
             facets = await count_facets(self.library.memory, MemoryFilter(), tried.before.request.as_of)
             self.sessions = tuple(name for name in facets.by.get("session", ()) if name)
@@ -159,7 +151,6 @@ class WhatIfPane(Pane):
         if self.answered is None:
             self.comparison = None
         super().show_loaded()
-        self.call_after_refresh(self._lay_out)
 
     def paint(self) -> None:
         """Settings, what the chosen one does, what is wrong with them, and their result."""
@@ -255,20 +246,19 @@ class WhatIfPane(Pane):
         was = setting.words(setting.get(tried.before))
         return Content.assemble((f"{was} → ", "muted"), (now, "final"))
 
-    def _move_of(self, row: RankedRow) -> Content:
+    def _move_of(self, row: RankedRow, cells: int) -> Content:
         """What becomes of a memory: its sign, and the word where there is room."""
         compared = self._compared.get(row.result.entry.id)
-        if compared is None:
-            return Content("")
-        words, look = _MOVES.get(compared.move, _STAYS if compared.is_injected else ("", "faint"))
-        return Content.styled(words if self.rows.size.width >= _MOVES_FROM else words[:1], look)
+        is_injected = compared is not None and compared.is_injected
+        words, look = _MOVES.get("" if compared is None else compared.move, _STAYS if is_injected else ("", "faint"))
+        return Content.styled(words[:cells].ljust(cells), look)
 
-    def _lay_out(self) -> None:
-        width = self.rows.size.width
-        move = Column[Any]("", self._move_of, width=_MOVE if width >= _MOVES_FROM else 1)
-        if self.comparison is not None:
-            columns = ranked_columns(width - (move.width or 0) - 2, self.comparison.after, _draw_memory)
-            self.rows.set_columns([move, *columns])
+    def _columns(self, width: int) -> Sequence[Column[Any]]:
+        cells = _MOVE if width >= _MOVES_FROM else 1
+        move = Column[Any]("", width=cells, draw=self._move_of)
+        if self.comparison is None:
+            return [move]
+        return [move, *ranked_columns(width - cells - 2, self.comparison.after, _draw_memory)]
 
 
 def _rows(comparison: Comparison) -> list[RankedRow]:
