@@ -1,28 +1,31 @@
-"""The view of the browser and its sentences: what is shown, the result of a search, why it is empty."""
+"""What the list of memories shows: the view, and the page that answers it with its sentences."""
 
 from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.query import NEWEST_STORED, NO_SESSION, MemoryFilter, Sort, SortField, Superseded
 from zeroclaw_tui.memory.recall import SIMILAR, RecallRequest, RecallResult
 from zeroclaw_tui.memory.statistics import Counts
 from zeroclaw_tui.memory.text import counted, cut, one_line
-from zeroclaw_tui.tui.format import score_text
+from zeroclaw_tui.tui.format import NO_HIGHLIGHTS, Highlights, score_text
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.base import Memory
     from zeroclaw_tui.config.memory_config import MemoryConfig
 
 Part = Literal["category", "session", "agent", "namespace", "age", "superseded"]
+NO_MOMENT = datetime(1970, 1, 1, tzinfo=UTC)
+"""The moment that ages count to before a store has answered."""
 VALUE_PARTS: tuple[Part, ...] = ("category", "session", "agent", "namespace")
 _LONGEST_CHIP = 24
 EmptyWords = tuple[str, str, tuple[tuple[str, str], ...]]
@@ -279,110 +282,127 @@ def _days_before(now: datetime, days: int | None) -> str | None:
     return None if days is None else (now - timedelta(days=days)).isoformat()
 
 
-def mark_words(marked: int) -> tuple[str, str]:
-    """How many memories are marked, and what can be done with them."""
-    if not marked:
-        return "", ""
-    return f"● {marked:,} marked", f"d deletes {'it' if marked == 1 else 'them'}, * * unmarks all"
+@dataclass(frozen=True, slots=True, eq=False)
+class Page:
+    """A view, and what the store has answered to it so far, besides the rows of the list; and the sentences on both."""
 
+    view: View = field(default_factory=View)
+    now: datetime = NO_MOMENT
+    """The moment that ages count to."""
+    is_answered: bool = False
+    """Whether the rows are those of this view, and not of the view before."""
+    recall: RecallResult | None = None
+    vector_words: str = ""
+    """What a recall is still waiting for."""
+    lights: Highlights = NO_HIGHLIGHTS
+    milliseconds: float | None = None
+    counts: Counts | None = None
+    other_counts: Mapping[Part, Counts] = field(default_factory=dict)
+    """For each part that narrows: the counts without it."""
+    scope: Scope | None = None
+    """What was counted."""
+    found: int | None = None
+    """How many memories contain the query of a recall."""
+    bad_pattern: UsageError | None = None
+    """Why a half typed pattern cannot be read: the rows are those of the search before."""
+    error: InspectorError | None = None
 
-def fact_words(facets: Counts | None, view: View) -> tuple[str, ...]:
-    """What the list holds; nothing while it is being counted."""
-    if facets is None:
-        return ()
-    facts = [counted(facets.total)]
-    if facets.superseded and view.filter.superseded is Superseded.HIDE:
-        facts.append(f"{facets.superseded:,} superseded hidden")
-    if facets.not_embedded and facets.not_embedded < facets.total:
-        facts.append(f"{facets.not_embedded:,} not embedded")
-    return tuple(facts)
+    @property
+    def has_agents(self) -> bool:
+        """Whether the memories are of several agents."""
+        return self.counts is not None and len(self.counts.by.get("agent", ())) > 1
 
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """What the list holds; nothing while it is being counted."""
+        counts = self.counts
+        if counts is None:
+            return ()
+        facts = [counted(counts.total)]
+        if counts.superseded and self.view.filter.superseded is Superseded.HIDE:
+            facts.append(f"{counts.superseded:,} superseded hidden")
+        if counts.not_embedded and counts.not_embedded < counts.total:
+            facts.append(f"{counts.not_embedded:,} not embedded")
+        return tuple(facts)
 
-def mode_facts(
-    view: View, recalled: RecallResult | None, facets: Counts | None, milliseconds: float | None
-) -> tuple[str, ...]:
-    """The numbers of a search and the filters that count for it, the weightiest first."""
-    scope = tuple(chip.words for chip in view.chips if chip not in view.ignored)
-    took = () if milliseconds is None or not view.query else (f"{milliseconds:.0f} ms",)
-    if view.mode in FINDS and view.query:
-        return (*(() if facets is None else (f"{facets.total:,} found",)), *took, *scope)
-    if recalled is None or recalled.mode == SIMILAR:
-        return scope
-    threshold = () if recalled.not_read_because is not None else (f"threshold {score_text(recalled.threshold)}",)
-    return (f"limit {recalled.request.limit}", *threshold, *took, *scope)
+    @property
+    def search_facts(self) -> tuple[str, ...]:
+        """The numbers of a search and the filters that count for it, the weightiest first."""
+        view, recall = self.view, self.recall
+        if self.bad_pattern is not None:
+            return (self._pattern_words,)
+        scope = tuple(chip.words for chip in view.chips if chip not in view.ignored)
+        took = () if self.milliseconds is None or not view.query else (f"{self.milliseconds:.0f} ms",)
+        if view.mode in FINDS and view.query:
+            is_counted = self.counts is not None and self.scope == view.scope
+            return (*((f"{self.counts.total:,} found",) if self.counts and is_counted else ()), *took, *scope)
+        if recall is None or recall.mode == SIMILAR:
+            return scope
+        threshold = () if recall.not_read_because is not None else (f"threshold {score_text(recall.threshold)}",)
+        return (f"limit {recall.request.limit}", *threshold, *took, *scope)
 
+    def status(self, marked: int, hint: str) -> tuple[str, ...]:
+        """The line under the list: how many memories are marked, and the result of a search; without one a hint."""
+        marks = f"● {marked:,} marked" if marked else ""
+        if self.bad_pattern is not None:
+            # A narrow search line has no room for it, and the rows look like an answer.
+            return marks, f"the pattern {self._pattern_words}", "the list shows the previous search"
+        if marked:
+            hint = f"d deletes {'it' if marked == 1 else 'them'}, * * unmarks all"
+        return marks, *(self._result_words() or (hint,))
 
-def vector_words(recalled: RecallResult, host: str | None) -> str:
-    """Say that the endpoint at `host` is being asked for the query's vector, or that vectors are being compared."""
-    if not recalled.awaits_vector:
-        return ""
-    return "comparing the vectors …" if host is None else f"getting the query vector from {one_line(host)} …"
+    def _result_words(self) -> tuple[str, ...]:
+        """The result of a recall."""
+        recall, found = self.recall, self.found
+        if recall is None or not (recall.results or recall.withheld):
+            return ()
+        count = len(recall.results)
+        if recall.mode == SIMILAR:
+            return f"{count} similar", *recall.notes, self._ignored_words
+        so_far = " so far" if recall.awaits_vector else ""
+        # Where recall does not narrow by the filters, what passes them is no whole to count from.
+        of_all = f" of {self.counts.total:,}" if self.counts is not None and not self._ignored_words else ""
+        return (
+            f"{count} shown{of_all}",
+            (recall.not_read_because or f"{recall.injected} injected{so_far}").rstrip("."),
+            self.vector_words,
+            f"{len(recall.withheld)} withheld from the agent" if recall.withheld else "",
+            self._ignored_words,
+            f"contains finds {found:,} (/ tab)" if found is not None and found > count else "",
+            *recall.notes,
+        )
 
+    def why_empty(self, memory: Memory, *, can_write: bool) -> EmptyWords:
+        """Why the list is empty, what would fill it, and which key does that."""
+        view, hidden = self.view, self.counts.superseded if self.counts is not None else 0
+        query = f"“{one_line(view.query)[:60]}”"
+        filters = (("F", "change the filters"),) if view.chips or hidden else ()
+        search_keys = (("tab", "search in another way"), ("esc", "close the search"), *filters)
+        if memory.about.keeps_nothing:
+            keys = (("6", "choose another store"), ("r", "reload"), ("q", "quit"))
+            return "This backend stores no memories.", " ".join(sentences(memory.about.notices)), keys
+        if view.is_recall:
+            fact = "No similar memories." if view.is_similar else f"The agent recalls nothing for {query}."
+            contains = "" if self.found is None else f"contains finds {self.found:,}"
+            notes = self.recall.notes if self.recall is not None else ()
+            facts = [contains, self._ignored_words, *notes, self.vector_words]
+            lines = [one_line(one).rstrip(".") for one in facts if one]
+            return fact, "\n".join(f"{one[:1].upper()}{one[1:]}." for one in lines), search_keys
+        if view.query and view.mode in FINDS:
+            return f"Nothing {'contains' if view.mode is Mode.CONTAINS else 'matches'} {query}.", "", search_keys
+        if view.chips:
+            return "No memory matches these filters.", " · ".join(chip.words for chip in view.chips), filters
+        hidden_words = f"{hidden:,} superseded hidden. " if hidden else ""
+        write = (("n", "write a memory"),) if can_write else ()
+        words = f"{hidden_words}ZeroClaw writes memories while you talk with it."
+        return "No memories here.", words, (*write, *filters, ("r", "reload"), ("q", "quit"))
 
-def search_summary(
-    view: View, recalled: RecallResult | None, total: int | None, found: int | None, vector: str = ""
-) -> tuple[str, ...]:
-    """The result of a recall.
+    @property
+    def _ignored_words(self) -> str:
+        """The filters that a ranking ignores, so that its results do not look filtered."""
+        words, mode = [chip.words for chip in self.view.ignored], self.view.mode
+        return f"{mode} ignores the filter{'' if len(words) == 1 else 's'} {', '.join(words)}" if words else ""
 
-    `total` is how many pass the filters, `found` how many contain the query, None where that is not known. `vector` is
-    what is to be known of the query's vector.
-    """
-    if recalled is None or not (recalled.results or recalled.withheld):
-        return ()
-    ignored, count = ignored_words(view), len(recalled.results)
-    if recalled.mode == SIMILAR:
-        return tuple(filter(None, (f"{count} similar", vector, *recalled.notes, ignored)))
-    so_far = " so far" if recalled.awaits_vector else ""
-    # Where recall does not narrow by the filters, what passes them is no whole to count from.
-    of_all = f" of {total:,}" if total is not None and not ignored else ""
-    facts = [
-        f"{count} shown{of_all}",
-        (recalled.not_read_because or f"{recalled.injected} injected{so_far}").rstrip("."),
-        vector,
-        f"{len(recalled.withheld)} withheld from the agent" if recalled.withheld else "",
-        ignored,
-        f"contains finds {found:,} (/ tab)" if found is not None and found > count else "",
-        *recalled.notes,
-    ]
-    return tuple(filter(None, facts))
-
-
-def why_empty(
-    view: View,
-    memory: Memory,
-    found: int | None,
-    *,
-    notes: Sequence[str] = (),
-    can_write: bool = False,
-    hidden: int = 0,
-) -> EmptyWords:
-    """Why the list is empty, what would fill it, and which key does that.
-
-    `found` memories contain the query, None where that is not known; `notes` are those of the recall; `hidden` memories
-    are superseded.
-    """
-    query = f"“{one_line(view.query)[:60]}”"
-    filters = (("F", "change the filters"),) if view.chips or hidden else ()
-    search_keys = (("tab", "search in another way"), ("esc", "close the search"), *filters)
-    if memory.about.keeps_nothing:
-        keys = (("6", "choose another store"), ("r", "reload"), ("q", "quit"))
-        return "This backend stores no memories.", " ".join(sentences(memory.about.notices)), keys
-    if view.is_recall:
-        fact = "No similar memories." if view.is_similar else f"The agent recalls nothing for {query}."
-        contains = "" if found is None else f"contains finds {found:,}"
-        facts = [one_line(one).rstrip(".") for one in (contains, ignored_words(view), *notes) if one]
-        return fact, "\n".join(f"{one[:1].upper()}{one[1:]}." for one in facts), search_keys
-    if view.query and view.mode in FINDS:
-        return f"Nothing {'contains' if view.mode is Mode.CONTAINS else 'matches'} {query}.", "", search_keys
-    if view.chips:
-        return "No memory matches these filters.", " · ".join(chip.words for chip in view.chips), filters
-    hidden_words = f"{hidden:,} superseded hidden. " if hidden else ""
-    write = (("n", "write a memory"),) if can_write else ()
-    words = f"{hidden_words}ZeroClaw writes memories while you talk with it."
-    return "No memories here.", words, (*write, *filters, ("r", "reload"), ("q", "quit"))
-
-
-def ignored_words(view: View) -> str:
-    """The filters that a ranking ignores, so that its results do not look filtered."""
-    words = [chip.words for chip in view.ignored]
-    return f"{view.mode} ignores the filter{'' if len(words) == 1 else 's'} {', '.join(words)}" if words else ""
+    @property
+    def _pattern_words(self) -> str:
+        return "" if self.bad_pattern is None else self.bad_pattern.message.removeprefix("The pattern ").rstrip(".")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,15 +23,14 @@ from zeroclaw_tui.memory.query import EXCERPTS, HANDLES, Query
 from zeroclaw_tui.memory.recall import SIMILAR, RecallRequest, RecallResult, ScoredEntry
 from zeroclaw_tui.memory.statistics import Counts
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.tui import view as words
 from zeroclaw_tui.tui.commands import start_work
 from zeroclaw_tui.tui.format import NO_HIGHLIGHTS, Highlights, highlights_of_filter, highlights_of_message
-from zeroclaw_tui.tui.view import Mode, Pace, Part, Scope, View
+from zeroclaw_tui.tui.view import Mode, Pace, Page, Part, View, order_words
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
 from zeroclaw_tui.tui.widgets.facets import FacetList
 from zeroclaw_tui.tui.widgets.header import Empty, StoreFacts, location_words
 from zeroclaw_tui.tui.widgets.lines import Banner, FactLine, SearchBar, StatusBar
-from zeroclaw_tui.tui.widgets.memory_list import NO_MOMENT, MemoryList
+from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.base import Memory
@@ -50,34 +49,6 @@ _SCALES = {"vector": "cosine of vectors", "rare words": "shared rare words"}
 _LOADS = ("list", "rows", "entry", "poll")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Page:
-    """What the store has answered to a view so far, besides the rows of the list."""
-
-    now: datetime = NO_MOMENT
-    """The moment that ages count to."""
-    is_answered: bool = False
-    """Whether the rows are those of this view, and not of the view before."""
-    recall: RecallResult | None = None
-    lights: Highlights = NO_HIGHLIGHTS
-    milliseconds: float | None = None
-    counts: Counts | None = None
-    other_counts: Mapping[Part, Counts] = field(default_factory=dict)
-    """For each part that narrows: the counts without it."""
-    scope: Scope | None = None
-    """What was counted."""
-    found: int | None = None
-    """How many memories contain the query of a recall."""
-    bad_pattern: UsageError | None = None
-    """Why a half typed pattern cannot be read: the rows are those of the search before."""
-    error: InspectorError | None = None
-
-    @property
-    def has_agents(self) -> bool:
-        """Whether the memories are of several agents."""
-        return self.counts is not None and len(self.counts.by.get("agent", ())) > 1
-
-
 class Shown(NamedTuple):
     """The memory under the cursor, an excerpt until the whole is here, with its part in a recall."""
 
@@ -90,16 +61,14 @@ class Shown(NamedTuple):
 class BrowserPanes(Vertical):
     """Search line, facets, list and detail of one store; it loads and shows, and changes nothing."""
 
-    view: var[View] = var(View, init=False)
-    """What is looked at: the filter, the order and the search."""
     page: var[Page] = var(Page, init=False)
-    """What is known of it."""
+    """What is looked at, and what is known of it."""
     shown: var[Shown | None] = var(None, init=False, always_update=True)
     """What the detail shows; None where the list is empty."""
 
     def __init__(self, library: Library, view: View, clock: Callable[[], datetime], pace: Pace) -> None:
         super().__init__(id="panes", classes="-empty")
-        self.set_reactive(BrowserPanes.view, view)
+        self.set_reactive(BrowserPanes.page, Page(view))
         self.library = library
         self._clock = clock
         self._pace = pace
@@ -137,6 +106,11 @@ class BrowserPanes(Vertical):
         self.look(self.view)
 
     @property
+    def view(self) -> View:
+        """What is looked at: the filter, the order and the search."""
+        return self.page.view
+
+    @property
     def is_searching(self) -> bool:
         """Whether the search line is shown instead of the facts."""
         return self.has_class("-searching")
@@ -161,13 +135,9 @@ class BrowserPanes(Vertical):
         rows.set_look(view.sort, page.now, page.has_agents, page.lights)
         self.detail.now = page.now
         line = self.query_one(FactLine)
-        line.facts, line.chips, line.order = (
-            words.fact_words(page.counts, view),
-            view.chips,
-            words.order_words(view.sort),
-        )
-        self._search_bar.show_mode(view.mode, self._search_facts())
-        self.query_one(StatusBar).say(*self._status())
+        line.facts, line.chips, line.order = page.facts, view.chips, order_words(view.sort)
+        self._search_bar.show_mode(view.mode, ("enter to recall",) if self._waits_for_enter else page.search_facts)
+        self._show_status()
         banner = self.query_one(Banner)
         banner.hide() if page.error is None else banner.fail(page.error)
         self._show_empty()
@@ -181,7 +151,7 @@ class BrowserPanes(Vertical):
     def show_marks(self) -> None:
         """Draw the marks and their count again."""
         self.rows.redraw()
-        self.query_one(StatusBar).say(*self._status())
+        self._show_status()
 
     def show_error(self, error: InspectorError) -> None:
         """Say in the one banner that the store does not answer; what is on the screen stays."""
@@ -200,29 +170,11 @@ class BrowserPanes(Vertical):
         if not self.rows.row_count:
             self.shown = None
 
-    def _search_facts(self) -> tuple[str, ...]:
-        """What is at the right end of the search line."""
-        view, page = self.view, self.page
-        if page.bad_pattern is not None:
-            return (_pattern_words(page.bad_pattern),)
-        if self._waits_for_enter:
-            return ("enter to recall",)
-        counts = page.counts if page.scope == view.scope else None
-        return words.mode_facts(view, page.recall, counts, page.milliseconds)
-
-    def _status(self) -> tuple[str, ...]:
-        """What is in the line under the list."""
-        page = self.page
-        marked, hint = words.mark_words(len(self.rows.marked))
-        if page.bad_pattern is not None:
-            # A narrow search line has no room for it, and the rows look like an answer.
-            return marked, f"the pattern {_pattern_words(page.bad_pattern)}", "the list shows the previous search"
-        total = page.counts.total if page.counts is not None else None
-        if not self._has_searched and total:
-            hint = hint or FIRST_HINT
-        return marked, *(
-            words.search_summary(self.view, page.recall, total, page.found, self._vector_words()) or (hint,)
-        )
+    def _show_status(self) -> None:
+        """Say in the line under the list what is marked and found."""
+        has_memories = self.page.counts is not None and self.page.counts.total
+        hint = FIRST_HINT if has_memories and not self._has_searched else ""
+        self.query_one(StatusBar).say(*self.page.status(len(self.rows.marked), hint))
 
     def _show_empty(self) -> None:
         """Say why there are no rows."""
@@ -232,22 +184,7 @@ class BrowserPanes(Vertical):
         elif page.error is not None and page.counts is None:
             empty.show("The store does not answer.", "", (("r", "retry"), ("6", "choose another store")))
         elif page.is_answered and not self.rows.row_count:
-            why_empty = words.why_empty(
-                self.view,
-                self._memory,
-                page.found,
-                notes=(*(page.recall.notes if page.recall else ()), self._vector_words()),
-                can_write=self.library.read_only_because is None,
-                hidden=page.counts.superseded if page.counts is not None else 0,
-            )
-            empty.show(*why_empty)
-
-    def _vector_words(self) -> str:
-        recall = self.page.recall
-        if recall is None or self.library.embedder is None:
-            return ""
-        is_fetched = self.library.waits_for(recall.request.query)
-        return words.vector_words(recall, self.library.embedding_host if is_fetched else None)
+            empty.show(*page.why_empty(self._memory, can_write=self.library.read_only_because is None))
 
     # What is looked at.
 
@@ -284,14 +221,15 @@ class BrowserPanes(Vertical):
         self, view: View, *, keep_place: bool = False, go_to: Handle | None = None, edited: MemoryEntry | None = None
     ) -> None:
         """Show another view, with the cursor on the row `go_to`."""
-        before, self.view = self.view, view
+        before = self.view
         if before.scope != view.scope and self.rows.marked.every is not None:
             # What was marked was all that passed the filter before.
             self.rows.marked.clear()
         if not self._is_loading:
+            self._show(view=view)
             return
         now, recall = self._clock(), self.page.recall if view.is_recall else None
-        self._show(now=now, recall=recall, found=None, bad_pattern=None, is_answered=False)
+        self._show(view=view, now=now, recall=recall, found=None, bad_pattern=None, is_answered=False)
         self.workers.cancel_group(self, "rows")
         if view.is_recall:
             self._load("list", self._rank, view, now, keep_place, edited)
@@ -321,8 +259,7 @@ class BrowserPanes(Vertical):
         if view.query and view != self.view:
             self.look(view)
         else:
-            self.view = view
-            self._show()
+            self._show(view=view)
 
     def find_similar(self, entry: MemoryEntry) -> None:
         """Search for memories similar to one; its text is in the search line, to be typed over."""
@@ -467,7 +404,9 @@ class BrowserPanes(Vertical):
                     return
                 self.rows.show_results(result, edited)
                 lights = NO_HIGHLIGHTS if view.is_similar else highlights_of_message(view.query)
-                self._show_answer(recall=result, lights=lights, milliseconds=self._since(started))
+                vector = "" if view.is_similar else self._vector_words(result)
+                took = self._since(started)
+                self._show_answer(recall=result, vector_words=vector, lights=lights, milliseconds=took)
         await self._painted()
         if keep_place or self.page.scope != view.scope:
             await self._count(view, now)
@@ -475,6 +414,14 @@ class BrowserPanes(Vertical):
             self._has_recalled = True
             containing = await count_facets(library.memory, view.finding_filter(now), now.isoformat())
             self._show(found=containing.total)
+
+    def _vector_words(self, recall: RecallResult) -> str:
+        """What is awaited: the query's vector from an endpoint, or the comparison with it."""
+        if not recall.awaits_vector:
+            return ""
+        if self.library.waits_for(recall.request.query):
+            return f"getting the query vector from {one_line(self.library.embedding_host)} …"
+        return "comparing the vectors …"
 
     async def _similar(self, view: View, request: RecallRequest) -> AsyncGenerator[RecallResult, None]:
         """The memories nearest to one of them, or to a text, as a ranking."""
@@ -544,10 +491,6 @@ class BrowserPanes(Vertical):
 
     def _since(self, started: float) -> float:
         return (self._pace.stopwatch() - started) * 1000
-
-
-def _pattern_words(error: UsageError) -> str:
-    return error.message.removeprefix("The pattern ").rstrip(".")
 
 
 def _similar_ranking(found: SimilarResult, request: RecallRequest) -> RecallResult:

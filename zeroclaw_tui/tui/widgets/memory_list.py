@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -34,6 +34,7 @@ from zeroclaw_tui.tui.format import (
     wrapped,
 )
 from zeroclaw_tui.tui.themes import Look
+from zeroclaw_tui.tui.view import NO_MOMENT
 from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, EMPTY_KEY, Column, TableList, cut_key
 
 if TYPE_CHECKING:
@@ -41,8 +42,6 @@ if TYPE_CHECKING:
 
 ListedRow: TypeAlias = "MemoryEntry | RankedRow | None"
 """A memory of a listing, None while it is not loaded; or a result of a recall."""
-NO_MOMENT = datetime(1970, 1, 1, tzinfo=UTC)
-"""The moment that ages count to before a store has answered."""
 _MAX_LOADED = 4000
 _MAX_ASKED = 200
 _STRIPS = 512
