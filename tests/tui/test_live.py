@@ -15,8 +15,8 @@ from textual.widgets import Static
 from tui.installs import SESSION, Recorded, block, call, minutes_ago, some_turns
 
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
+from zeroclaw_tui.tui.rooms.conversation import ConversationRoom
 from zeroclaw_tui.tui.rooms.live import LiveRoom
-from zeroclaw_tui.tui.rooms.reader import ConversationRoom
 from zeroclaw_tui.tui.rooms.why import WhyRoom
 
 

@@ -57,8 +57,8 @@ class Command:
     the word in the footer, `title` the sentence of the palette.
     A `priority` command also works while text is typed. One that `writes` is dimmed where nothing can be changed.
     People also search for it by its `synonyms`. `shell` is the same as a shell command behind `zeroclaw memory`, with
-    facts of the room in braces. `target` says who does it where that is not the room: "app", "list" for the list of
-    memories below the room, "room" for the way to another room, "tab" for that to a tab of one.
+    facts of the room in braces. `target` says who does it where that is not the room: "app", "room" for the way to
+    another room, "tab" for that to a tab of one.
     """
 
     id: str
@@ -71,13 +71,11 @@ class Command:
     listed: bool = True
     synonyms: str = ""
     shell: str = ""
-    target: Literal["", "app", "list", "room", "tab"] = ""
+    target: Literal["", "app", "room", "tab"] = ""
 
     @property
     def action(self) -> str:
         """What Textual runs."""
-        if self.target == "list":
-            return f"in_list('{self.id}')"
         if self.target == "room":
             return f"app.enter_room('{self.id}')"
         if self.target == "tab":

@@ -50,6 +50,9 @@ BROWSER_COMMANDS = (
     # With priority it is done before the next key is looked at, so that fast typing goes where it is meant to.
     Command("search", "slash", "search", "Search the memories", True, priority=True,
             synonyms="find query look for recall", shell="recall {query}"),
+    # While a memory is read on the whole screen, where these keys would scroll.
+    Command("next", "j", "next", "The next memory of the list", True, priority=True, listed=False),
+    Command("previous", "k", "previous", "The memory before it in the list", True, priority=True, listed=False),
     Command("explain", "x", "explain", "Explain why this memory is recalled or not", True,
             synonyms="why reason stages miss score", shell="explain {key} --query {query}", target="tab"),
     Command("what_if", "w", "what-if", "Try other settings", True, synonyms="weights threshold tune",
@@ -163,11 +166,13 @@ class BrowserRoom(StoreRoom):
             return False
         if action == "search_mode":
             return self.panes.is_choosing_mode
+        if action in ("next", "previous"):
+            return self.panes.is_reading
         return super().check_action(action, parameters)
 
     def why_dimmed(self, action: str) -> str | None:
         """Why a command cannot be done now, in a sentence; None when it can."""
-        takes_marks = action in ("delete", "erase") and len(self.rows.marked) > 0
+        takes_marks = action in ("delete", "erase") and self._takes_marks
         return why_dimmed(action, self.library, self.view, None if takes_marks else self.rows.selected_result)
 
     def shell_facts(self) -> dict[str, str]:
@@ -210,7 +215,7 @@ class BrowserRoom(StoreRoom):
         self.panes.look_again()
 
     def action_list_pane(self) -> None:
-        self.rows.focus()
+        self.panes.show_list()
 
     def action_same_session(self) -> None:
         """Only what shares its session with the memory under the cursor, else its category; again: all of before."""
@@ -267,7 +272,7 @@ class BrowserRoom(StoreRoom):
         if because is not None:
             warn(self, because)
         elif room == "memories":
-            self.rows.focus()
+            self.panes.show_list()
         elif room == "why":
             self._open_why("what_if" if self.rows.selected_entry is None else "stages")
         elif room == "upkeep":
@@ -314,7 +319,7 @@ class BrowserRoom(StoreRoom):
             self.say_failure(error)
         else:
             title = one_line(entry.key)[:60] or "this memory"
-            self._enter("reader:ConversationRoom", found, title, self.clock())
+            self._enter("conversation:ConversationRoom", found, title, self.clock())
 
     def action_history(self) -> None:
         entry = self._entry_here()
@@ -323,8 +328,14 @@ class BrowserRoom(StoreRoom):
 
     def action_read(self) -> None:
         """Read the memory under the cursor on the whole screen."""
-        if self.app.screen is self and self._entry_here() is not None:
-            self._enter("reader:ReaderRoom", self)
+        if self._entry_here() is not None:
+            self.panes.read()
+
+    def action_next(self) -> None:
+        self.rows.action_move(1)
+
+    def action_previous(self) -> None:
+        self.rows.action_move(-1)
 
     def action_mark(self) -> None:
         self.rows.toggle_mark()
@@ -415,7 +426,7 @@ class BrowserRoom(StoreRoom):
     @changing
     async def action_delete(self, library: Library) -> None:
         marks, plan = self.rows.marked, await self._chosen(library)
-        every = marks.every
+        every = marks.every if self._takes_marks else None
         outcome = await self.delete(library, plan)
         if outcome is None:
             return
@@ -435,7 +446,7 @@ class BrowserRoom(StoreRoom):
         from zeroclaw_tui.tui.rooms.copies import erase
 
         entries = await entries_of(library, await self._chosen(library))
-        marked, here = (entries, None) if len(self.rows.marked) else ([], next(iter(entries), None))
+        marked, here = (entries, None) if self._takes_marks else ([], next(iter(entries), None))
         report = await erase(self.app, library, marked, self.pace.patience, here=here)
         if report is not None:
             self.rows.marked.clear()
@@ -525,16 +536,21 @@ class BrowserRoom(StoreRoom):
         from zeroclaw_tui.curation.purge_plan import plan_of
 
         marks, entry = self.rows.marked, self.rows.selected_entry
-        every, is_whole = marks.every, marks.is_whole
-        what = are(len(marks)) if len(marks) else "The selection is"
+        every, is_whole = (marks.every, marks.is_whole) if self._takes_marks else (None, False)
+        what = are(len(marks)) if self._takes_marks else "The selection is"
         with saying(self, self.pace.patience, lambda: inform(self, f"{what} being read …")):
-            if every is not None or len(marks):
+            if self._takes_marks:
                 chosen: Sequence[RowVersion] = await marks.chosen(library.memory)
             else:
                 chosen = [] if entry is None else await versions_at(library.memory, [entry.handle])
             hidden = 0 if every is None else await library.superseded_hidden(every)
             # The plan names the filter only where it means all that passes it.
             return await asyncio.to_thread(plan_of, chosen, every if is_whole else None, hidden)
+
+    @property
+    def _takes_marks(self) -> bool:
+        """Whether a command takes the marked memories: there are some, and no other memory is being read."""
+        return len(self.rows.marked) > 0 and not self.panes.is_reading
 
     async def _stored_here(self, library: Library) -> Row | None:
         entry = self._entry_here()

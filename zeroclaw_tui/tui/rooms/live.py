@@ -22,8 +22,8 @@ from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
 from zeroclaw_tui.tui.commands import Command, common_commands, guarded, inform, start_work, warn
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_line
+from zeroclaw_tui.tui.rooms.conversation import local_time
 from zeroclaw_tui.tui.rooms.listing import About, Listing
-from zeroclaw_tui.tui.rooms.reader import local_time
 from zeroclaw_tui.tui.store_room import StoreRoom
 from zeroclaw_tui.tui.themes import LOOKS, MUTED, STRONG, Look
 from zeroclaw_tui.tui.widgets.lines import Banner, TitleLine

@@ -8,7 +8,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from textual.app import ComposeResult
 from textual.containers import Container, Horizontal, Vertical
@@ -24,7 +24,7 @@ from zeroclaw_tui.memory.recall import SIMILAR, RecallRequest, RecallResult, Sco
 from zeroclaw_tui.memory.statistics import Counts
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.commands import start_work
-from zeroclaw_tui.tui.format import NO_HIGHLIGHTS, Highlights, highlights_of_filter, highlights_of_message
+from zeroclaw_tui.tui.format import NO_HIGHLIGHTS, highlights_of_filter, highlights_of_message
 from zeroclaw_tui.tui.view import Mode, Pace, Page, Part, View, order_words
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
 from zeroclaw_tui.tui.widgets.facets import FacetList
@@ -49,22 +49,11 @@ _SCALES = {"vector": "cosine of vectors", "rare words": "shared rare words"}
 _LOADS = ("list", "rows", "entry", "poll")
 
 
-class Shown(NamedTuple):
-    """The memory under the cursor, an excerpt until the whole is here, with its part in a recall."""
-
-    entry: MemoryEntry
-    result: ScoredEntry | None
-    recall: RecallResult | None
-    lights: Highlights
-
-
 class BrowserPanes(Vertical):
     """Search line, facets, list and detail of one store; it loads and shows, and changes nothing."""
 
     page: var[Page] = var(Page, init=False)
     """What is looked at, and what is known of it."""
-    shown: var[Shown | None] = var(None, init=False, always_update=True)
-    """What the detail shows; None where the list is empty."""
 
     def __init__(self, library: Library, view: View, clock: Callable[[], datetime], pace: Pace) -> None:
         super().__init__(id="panes", classes="-empty")
@@ -116,6 +105,11 @@ class BrowserPanes(Vertical):
         return self.has_class("-searching")
 
     @property
+    def is_reading(self) -> bool:
+        """Whether one memory has the whole screen."""
+        return self.has_class("-reading")
+
+    @property
     def is_typing(self) -> bool:
         """Whether what is typed goes into the search line."""
         return self._search_bar.input.has_focus
@@ -157,9 +151,14 @@ class BrowserPanes(Vertical):
         """Say in the one banner that the store does not answer; what is on the screen stays."""
         self._show(error=error, milliseconds=None)
 
-    def watch_shown(self, shown: Shown | None) -> None:
-        if shown is not None:
-            self.detail.show(*shown)
+    def _show_entry(self, entry: MemoryEntry, result: ScoredEntry | None) -> None:
+        """Show a memory in the detail, an excerpt until the whole is here, with its part in a recall."""
+        title = "Memory"
+        if self.is_reading:
+            marked = " ● marked" if entry.id in self.rows.marked else ""
+            title = f"Memory {self.rows.cursor + 1:,} of {self.rows.row_count:,}{marked}"
+        self.detail.border_title = title
+        self.detail.show(entry, result, self.page.recall, self.page.lights)
 
     def _show(self, **parts: Any) -> None:
         self.page = replace(self.page, **parts)
@@ -168,7 +167,7 @@ class BrowserPanes(Vertical):
         """The rows are there: the failure before is over, and an empty list says why."""
         self._show(is_answered=True, error=None, **parts)
         if not self.rows.row_count:
-            self.shown = None
+            self.remove_class("-reading")
 
     def _show_status(self) -> None:
         """Say in the line under the list what is marked and found."""
@@ -243,6 +242,7 @@ class BrowserPanes(Vertical):
     def open_search(self) -> None:
         """Type a message to recall by; the text of the search before is selected, so that typing replaces it."""
         self.add_class("-searching")
+        self.remove_class("-reading")
         self._has_searched = True
         self._look_for_text(replace(self.view, mode=Mode.RECALL, similar_to=None))
         self._search_bar.focus_to_replace()
@@ -267,20 +267,32 @@ class BrowserPanes(Vertical):
         self._search_bar.put(excerpt)
         self.add_class("-searching")
         self.look(replace(self.view, mode=Mode.SIMILAR, query=excerpt, similar_to=entry))
-        self.screen.set_focus(self.rows)
+        self.show_list()
 
     def close_search(self) -> None:
         """Hide the search line, and forget what was typed."""
         self._search_bar.put("")
         self.remove_class("-searching")
 
+    def read(self) -> None:
+        """Show the memory under the cursor on the whole screen; the keys of the list go to its neighbours."""
+        self.add_class("-reading")
+        self.screen.set_focus(self.detail)
+        self._show_selected()
+
+    def show_list(self) -> None:
+        """Go to the list, also from a memory that is read."""
+        self.remove_class("-reading")
+        self._show_selected()
+        self.screen.set_focus(self.rows)
+
     def step_out(self) -> None:
-        """Go from the search line or a pane to the list, then out of the search."""
-        rows = self.rows
-        if self.is_searching and (rows.has_focus or self.has_class("-empty") or not self.view.query):
+        """Go from a memory that is read, the search line or a pane to the list, then out of the search."""
+        is_in_list = self.rows.has_focus or self.has_class("-empty") or not self.view.query
+        if self.is_searching and is_in_list and not self.is_reading:
             self.close_search()
             self.look(replace(self.view, query="", similar_to=None))
-        rows.focus()
+        self.show_list()
 
     def asked(self) -> RecallRequest:
         """The agent's recall of the view; its query is blank while nothing is searched for, or not by a message."""
@@ -318,7 +330,7 @@ class BrowserPanes(Vertical):
         entry, result = self.rows.selected_entry, self.rows.selected_result
         self.workers.cancel_group(self, "entry")
         if entry is not None and self._is_loading:
-            self.shown = Shown(entry, result, self.page.recall, self.page.lights)
+            self._show_entry(entry, result)
             if entry.is_excerpt or entry.embedding_dimensions:
                 self._load("entry", self._read_entry, entry, result)
 
@@ -450,7 +462,7 @@ class BrowserPanes(Vertical):
         selected = self.rows.selected_entry
         # Its part in one recall has no place among the results of another.
         if selected is not None and (selected.handle, self.rows.selected_result) == (entry.handle, result):
-            self.shown = Shown(scanned, result, self.page.recall, self.page.lights)
+            self._show_entry(scanned, result)
 
     async def _count(self, view: View, now: datetime) -> None:
         """Count what the filter leaves, and for each part that narrows what would be left without it."""
