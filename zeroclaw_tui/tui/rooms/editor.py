@@ -112,7 +112,8 @@ class EditorScreen(Dialog[Outcome]):
             self.query_one("#key").focus()
         else:
             self._content.focus()
-            self._content.move_cursor(self._content.document.end)
+            if not self._content.read_only:
+                self._content.move_cursor(self._content.document.end)
         if self._is_outside:
             self.call_after_refresh(self._write_outside, then_save=True)
 
