@@ -15,7 +15,6 @@ from textual.widgets import Static
 from tui.installs import SESSION, Recorded, block, call, minutes_ago, some_turns
 
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
-from zeroclaw_tui.tui.rooms.conversation import ConversationRoom
 from zeroclaw_tui.tui.rooms.live import LiveRoom
 from zeroclaw_tui.tui.rooms.why import WhyRoom
 
@@ -146,8 +145,7 @@ async def test_a_memory_shows_the_conversation_it_came_from(place: Recorded) -> 
     write_chat(place.root, SESSION, talk)
     async with running(place.app(), WIDE) as screen:
         await screen.press(":conversation")
-        assert isinstance(screen.top, ConversationRoom)
-        screen.shows("I see the dentist in the morning only")
+        screen.shows("The conversation that dentist came from", "▶ user", "I see the dentist in the morning only")
         await screen.press("escape")
         assert isinstance(screen.top, BrowserRoom)
 

@@ -17,7 +17,7 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NotFound
 from zeroclaw_tui.memory.text import one_line
 
-AROUND = 12
+AROUND = 4
 """How many messages before the one, and after it."""
 MAX_MESSAGE_LENGTH = 20_000
 """Characters of a message that are read; tools answer with whole files."""

@@ -51,8 +51,8 @@ BROWSER_COMMANDS = (
     Command("search", "slash", "search", "Search the memories", True, priority=True,
             synonyms="find query look for recall", shell="recall {query}"),
     # While a memory is read on the whole screen, where these keys would scroll.
-    Command("next", "j", "next", "The next memory of the list", True, priority=True, listed=False),
-    Command("previous", "k", "previous", "The memory before it in the list", True, priority=True, listed=False),
+    Command("next", "j", "next", "While reading: the next memory", True, priority=True, listed=False),
+    Command("previous", "k", "previous", "While reading: the previous memory", True, priority=True, listed=False),
     Command("explain", "x", "explain", "Explain why this memory is recalled or not", True,
             synonyms="why reason stages miss score", shell="explain {key} --query {query}", target="tab"),
     Command("what_if", "w", "what-if", "Try other settings", True, synonyms="weights threshold tune",
@@ -94,6 +94,8 @@ BROWSER_COMMANDS = (
             shell="export {file} {filter}"),
     Command("import_file", "", "import", "Import memories from a file …", writes=True, synonyms="load mem0 openclaw",
             shell="import {file}"),
+    Command("leave_search", "enter,down", "to the results", "From the search line to the results", True, priority=True,
+            listed=False),
     Command("search_mode", "tab", "mode", "Next search mode: recall, contains, regex, similar", True, priority=True),
     Command("focus_next", "tab", "next pane", "Go to the next pane", listed=False, target="app"),
     Command("same_session", "full_stop", "same session", "Only this session or category, or all",
@@ -164,6 +166,8 @@ class BrowserRoom(StoreRoom):
         """What cannot be done here is dimmed; what there is nothing of has no key either."""
         if action == "search" and self.panes.is_typing:
             return False
+        if action == "leave_search":
+            return self.panes.is_typing
         if action == "search_mode":
             return self.panes.is_choosing_mode
         if action in ("next", "previous"):
@@ -214,8 +218,8 @@ class BrowserRoom(StoreRoom):
     def action_reload(self) -> None:
         self.panes.look_again()
 
-    def action_list_pane(self) -> None:
-        self.panes.show_list()
+    def action_leave_search(self) -> None:
+        self.panes.leave_search()
 
     def action_same_session(self) -> None:
         """Only what shares its session with the memory under the cursor, else its category; again: all of before."""
@@ -306,10 +310,11 @@ class BrowserRoom(StoreRoom):
         """The conversation around what the memory under the cursor was made of."""
         entry = self._entry_here()
         if entry is not None:
-            start_work(self, "talk", self._show_talk, entry)
+            start_work(self, "talk", self._show_conversation, entry)
 
-    async def _show_talk(self, entry: MemoryEntry) -> None:
+    async def _show_conversation(self, entry: MemoryEntry) -> None:
         from zeroclaw_tui.curation.conversations import around
+        from zeroclaw_tui.tui.rooms.conversation import conversation_page
 
         try:
             found = await around(self.library, entry)
@@ -318,8 +323,7 @@ class BrowserRoom(StoreRoom):
         except InspectorError as error:
             self.say_failure(error)
         else:
-            title = one_line(entry.key)[:60] or "this memory"
-            self._enter("conversation:ConversationRoom", found, title, self.clock())
+            self.app.push_screen(conversation_page(found, entry.key, self.clock()))
 
     def action_history(self) -> None:
         entry = self._entry_here()

@@ -306,8 +306,9 @@ class BrowserPanes(Vertical):
         else:
             self._show()
 
-    def on_search_bar_left(self) -> None:
-        """What was typed last counts at once, for the keys that come next; the results stay."""
+    def leave_search(self) -> None:
+        """Go to the results. What was typed last counts at once, for the keys that come next."""
+        self._search_bar.stop_waiting()
         self._search(self._search_bar.input.value)
         self.screen.set_focus(self.rows)
 

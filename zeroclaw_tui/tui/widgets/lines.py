@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from rich.cells import cell_len
 from textual.app import ComposeResult, RenderResult
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.message import Message
@@ -53,16 +52,6 @@ class GrowingText(Static):
         return super().refresh(*regions, layout=layout, **options)
 
 
-class SearchInput(LineInput):
-    """A line to type in; `down` and `enter` leave it for the list."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "submit", "to the results", id="search.leave"),
-        Binding("down", "screen.list_pane", "To the results", show=False),
-        Binding("escape", "screen.step_out", "out", id="search.out"),
-    ]
-
-
 class PromptLine(Horizontal):
     """A prompt, a line to type in, and on the right what holds for it, as far as there is room.
 
@@ -80,7 +69,6 @@ class PromptLine(Horizontal):
         & > .facts { width: auto; color: $text-muted; padding: 0 0 0 2; }
     }
     """
-    LINE: ClassVar[type[LineInput]] = LineInput
 
     @dataclass
     class Asked(Message):
@@ -93,7 +81,7 @@ class PromptLine(Horizontal):
         self._debounce = debounce
         self._facts: tuple[str, ...] = ()
         self._rest: Timer | None = None
-        self.input = self.LINE(text, placeholder=placeholder)
+        self.input = LineInput(text, placeholder=placeholder)
         """Where one types."""
         self.input.select_on_focus = False
 
@@ -110,7 +98,7 @@ class PromptLine(Horizontal):
 
     def put(self, text: str) -> None:
         """Show another text, about which nothing is asked."""
-        self._stop_waiting()
+        self.stop_waiting()
         with self.prevent(Input.Changed):
             self.input.value = one_line(text)
 
@@ -130,17 +118,18 @@ class PromptLine(Horizontal):
     def on_input_changed(self, event: Input.Changed) -> None:
         """Ask when the fingers rest."""
         event.stop()
-        self._stop_waiting()
+        self.stop_waiting()
         if self._debounce:
             self._rest = self.set_timer(self._debounce, self._ask)
         else:
             self._ask()
 
     def _ask(self) -> None:
-        self._stop_waiting()
+        self.stop_waiting()
         self.post_message(self.Asked(self.input.text))
 
-    def _stop_waiting(self) -> None:
+    def stop_waiting(self) -> None:
+        """Ask no more about what was typed so far."""
         if self._rest is not None:
             self._rest.stop()
             self._rest = None
@@ -164,10 +153,6 @@ class SearchBar(PromptLine):
     SearchBar { display: none; }
     SearchBar > .prompt { padding: 0 2 0 0; }
     """
-    LINE = SearchInput
-
-    class Left(Message):
-        """Typing is over; the results stay."""
 
     def __init__(self, debounce: float, *, id: str | None = None) -> None:
         self._mode = Mode.RECALL
@@ -178,11 +163,6 @@ class SearchBar(PromptLine):
         self._mode = mode
         self.input.placeholder = _PLACEHOLDERS[mode]
         self.show_facts(*facts[:1], "as the agent" if mode is Mode.RECALL else "", *facts[1:])
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        self._stop_waiting()
-        self.post_message(self.Left())
 
     def _prompt(self) -> Content:
         """All modes, or the current one where there is no room for more."""
