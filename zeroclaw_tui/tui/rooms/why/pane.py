@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, ClassVar, Literal
 
-from textual.app import ComposeResult, RenderResult
+from textual.app import ComposeResult
 from textual.containers import Container
 from textual.content import Content
-from textual.geometry import Size
 from textual.widget import Widget
 
 from zeroclaw_tui.backends.lookup import row_with_id, whole_entry
@@ -22,7 +21,7 @@ from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import NotFound
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import are, counted
-from zeroclaw_tui.scoring.explanation import Advice, Explanation, ExplanationLine, Look
+from zeroclaw_tui.scoring.explanation import Advice, Explanation, Look
 from zeroclaw_tui.scoring.profiles import Trial
 from zeroclaw_tui.tui.actions import re_embed, written_words
 from zeroclaw_tui.tui.commands import Command, changing, inform, saying, warn
@@ -54,6 +53,11 @@ _NO_ENTRY: EmptyWords = (
     (("w", "what is recalled for the message"), ("esc", "out")),
 )
 _MAX_PART = 400
+_LOOKS: dict[Look, str] = {
+    "": LOOKS["text"], "bold": STRONG, "good": LOOKS["good"], "bad": f"bold {LOOKS['bad']}", "quiet": MUTED,
+    "key": STRONG_ACCENT,
+}  # fmt: skip
+"""How the parts of an explanation look."""
 
 
 @dataclass(slots=True)
@@ -103,9 +107,6 @@ class Pane(RoomTab, Container):
     It has a title, a line of facts, and a text to read.
     """
 
-    TEXT: ClassVar[type[Widget]]
-    """The class of what shows the text."""
-
     def __init__(self, inquiry: Inquiry) -> None:
         super().__init__(id=self.NAME.id)
         self.inquiry = inquiry
@@ -119,7 +120,7 @@ class Pane(RoomTab, Container):
         yield TitleLine(id="title")
         yield TitleLine(id="facts")
         with ReadingPane():
-            yield self.TEXT()
+            yield PlainContent()
         yield Empty()
         yield StatusBar()
 
@@ -190,41 +191,10 @@ class Pane(RoomTab, Container):
         self.query_one("#facts", TitleLine).update(Content.styled(DOT.join(facts), MUTED))
 
 
-class ExplanationBlock(Widget):
-    """As high as its lines need at its width."""
-
-    ALLOW_SELECT = False
-    DEFAULT_CSS = """
-    ExplanationBlock { width: 1fr; height: auto; text-wrap: nowrap; text-overflow: clip; }
-    """
-    explanation: Explanation | None = None
-
-    def show(self, explanation: Explanation) -> None:
-        """Show another explanation."""
-        self.explanation = explanation
-        self.refresh(layout=True)
-
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        return len(self._lines(width))
-
-    def render(self) -> RenderResult:
-        bad = f"bold {LOOKS['bad']}"
-        styles: dict[Look, str] = {
-            "": LOOKS["text"], "bold": STRONG, "good": LOOKS["good"], "bad": bad, "quiet": MUTED,
-            "key": STRONG_ACCENT,
-        }  # fmt: skip
-        lines = self._lines(self.content_size.width)
-        return Content("\n").join(Content.assemble(*((text, styles[look]) for text, look in line)) for line in lines)
-
-    def _lines(self, width: int) -> list[ExplanationLine]:
-        return [] if self.explanation is None else list(self.explanation.lines(wrapped, width))
-
-
 class StagesPane(Pane):
     """Why one memory is, or is not, in the prompt for a message: every stage on its way, and what helps."""
 
     NAME = TabName("stages", "x", "stages")
-    TEXT = ExplanationBlock
     KEYS: ClassVar[Sequence[Command]] = (
         Command("re_embed", "R", "re-embed", "Re-embed this memory", writes=True, synonyms="vector embedding reindex",
                 shell="reindex"),
@@ -253,7 +223,9 @@ class StagesPane(Pane):
         question, entry = self.inquiry.question, await whole_entry(self.library.memory, self._entry_here().handle)
         self.explanation = await explain(self.library, entry, question[2].now)
         self.inquiry.entry, self.answered = entry, question
-        self.query_one(ExplanationBlock).show(self.explanation)
+
+    def on_resize(self) -> None:
+        self._show_stages()
 
     def show_loaded(self) -> None:
         """Never show the stages of another memory."""
@@ -271,7 +243,17 @@ class StagesPane(Pane):
             facts = [shown_line(entry.category, _MAX_PART), absolute_time(entry.when), content]
         if self.explanation is not None and self.answered is not None:
             title = self.explanation.title
+            # How wide the text is shows when there is room for it.
+            self.call_after_refresh(self._show_stages)
         self.show_facts(title, facts)
+
+    def _show_stages(self) -> None:
+        """Show every stage in its lines, wrapped for the width there is."""
+        plain = self.query_one(PlainContent)
+        if self.explanation is not None and plain.size.width:
+            lines = self.explanation.lines(wrapped, plain.size.width)
+            contents = [Content.assemble(*((text, _LOOKS[look]) for text, look in line)) for line in lines]
+            plain.update(Content("\n").join(contents))
 
     @changing
     async def action_re_embed(self, library: Library) -> None:
@@ -303,7 +285,6 @@ class PromptPane(Pane):
     """The text ZeroClaw puts before a message, by the chosen injection rule; control characters are visible."""
 
     NAME = TabName("prompt", "P", "prompt")
-    TEXT = PlainContent
     KEYS: ClassVar[Sequence[Command]] = (
         Command("copy", "y", "copy", "Copy the prompt as it is", True, synonyms="clipboard", shell="prompt {query}"),
     )
