@@ -25,7 +25,7 @@ from zeroclaw_tui.tui.rooms.editor import EditorScreen
 
 
 async def test_d_asks_with_no_first_and_u_brings_it_back(inspector: Inspector) -> None:
-    """Enter at the question keeps the memory; y moves it to the trash; u puts the very row back."""
+    """Enter at the question keeps the memory; y moves it to the trash; u puts the very row back, U deletes it again."""
     async with running(inspector.app()) as screen:
         before = await entries_with_key(inspector.store, "recipe")
         await screen.press("u")
@@ -41,7 +41,12 @@ async def test_d_asks_with_no_first_and_u_brings_it_back(inspector: Inspector) -
         await screen.press("u")
         assert await entries_with_key(inspector.store, "recipe") == before
         screen.shows("245 memories")
-        screen.says("Undid")
+        screen.says("Undid: deleted recipe.")
+        await screen.press("U")
+        screen.says("Redid: deleted recipe.")
+        assert "recipe" not in keys_in(inspector.store)
+        await screen.press("U")
+        screen.says("Nothing to redo.")
 
 
 async def test_the_smallest_window_has_room_for_the_whole_question(inspector: Inspector) -> None:
@@ -369,20 +374,6 @@ def elsewhere(inspector: Inspector, ago: timedelta = timedelta(0)) -> Trash:
     return Trash(library.config.install, library.trash.store, lambda: NOW - ago)
 
 
-async def test_a_recent_change_of_this_session_is_undone_and_redone_without_a_question(inspector: Inspector) -> None:
-    async with running(inspector.app()) as screen:
-        await screen.press("d", "y")
-        assert "recipe" not in keys_in(inspector.store)
-        await screen.press("u")
-        screen.says("Undid: deleted recipe.")
-        assert "recipe" in keys_in(inspector.store)
-        await screen.press("U")
-        screen.says("Redid: deleted recipe.")
-        assert "recipe" not in keys_in(inspector.store)
-        await screen.press("U")
-        screen.says("Nothing to redo.")
-
-
 @pytest.mark.parametrize("is_old", [False, True], ids=["another session", "longer ago"])
 async def test_what_was_done_long_ago_or_in_another_session_is_asked_about(inspector: Inspector, is_old: bool) -> None:
     async with running(inspector.app()) as screen:
@@ -406,15 +397,3 @@ async def test_what_was_done_long_ago_or_in_another_session_is_asked_about(inspe
         assert "recipe" not in keys_in(inspector.store)
         await screen.press("u", "y")
         assert "recipe" in keys_in(inspector.store)
-
-
-async def test_u_in_the_reader_undoes_an_edit_made_there(inspector: Inspector) -> None:
-    async with running(inspector.app()) as screen:
-        await screen.press("enter", "e")
-        await screen.pilot.press(*"!!", "ctrl+s")
-        await screen.until(lambda: "Changed" in screen.said)
-        await screen.settle()
-        screen.shows("Serve hot.!!")
-        await screen.press("u")
-        screen.hides("Serve hot.!!")
-        screen.shows("1 of 245")

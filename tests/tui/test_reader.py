@@ -68,7 +68,7 @@ async def test_d_deletes_the_one_that_is_read_and_none_that_is_marked(inspector:
         assert await inspector.store.list() == []
 
 
-async def test_its_commands_edit_show_changes_and_copy(inspector: Inspector) -> None:
+async def test_its_commands_edit_show_changes_copy_and_undo(inspector: Inspector) -> None:
     async with running(inspector.app()) as screen:
         await screen.press("enter", "y")
         assert screen.app.clipboard == "# Four"
@@ -79,5 +79,6 @@ async def test_its_commands_edit_show_changes_and_copy(inspector: Inspector) -> 
         await screen.settle()
         await screen.press("h")
         screen.shows("1 change of last", "+ # Four and five")
-        await screen.press("escape")
-        screen.shows("Memory 1 of 4")
+        await screen.press("escape", "u")
+        screen.shows("Memory 1 of 4", "# Four")
+        screen.hides("Four and five")
