@@ -272,6 +272,22 @@ class Room(Screen[Result], Generic[Result]):
             event.stop()
             warn(self, because, title="Not here")
 
+    def ask(self, group: str, work: Callable[..., Awaitable[None]], *given: object, exclusive: bool = True) -> None:
+        """Do something in the background; a failure is reported, and an interruption is ignored."""
+        start_work(self, group, self._ask, work, *given, exclusive=exclusive)
+
+    async def _ask(self, work: Callable[..., Awaitable[None]], *given: object) -> None:
+        try:
+            await work(*given)
+        except SearchInterrupted:
+            return
+        except InspectorError as error:
+            self.say_failure(error)
+
+    def say_failure(self, error: InspectorError) -> None:
+        """One sentence and what to do next; nothing on the screen changes."""
+        show_failure(self, error)
+
     def action_keys(self) -> None:
         placeholder = "Keys: type to search, ⏎ runs one, ctrl+y copies its shell command"
         self.app.push_screen(Palette(providers=[RoomKeys], placeholder=placeholder))
@@ -311,16 +327,6 @@ def start_work(
     worker: Worker[None] = Worker(node, partial(work, *given), group=group)
     node.workers.add_worker(worker, start=True, exclusive=exclusive)
     return worker
-
-
-async def guarded(node: Widget, work: Callable[..., Awaitable[None]], *given: object) -> None:
-    """Do something; failures are reported, and an interruption is ignored."""
-    try:
-        await work(*given)
-    except SearchInterrupted:
-        return
-    except InspectorError as error:
-        show_failure(node, error)
 
 
 @contextmanager

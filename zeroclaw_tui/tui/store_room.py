@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from zeroclaw_tui.memory.errors import InspectorError, NotFound
 from zeroclaw_tui.memory.text import counted
-from zeroclaw_tui.tui.commands import Change, Room, inform, show_failure, store_options, warn
+from zeroclaw_tui.tui.commands import Change, Room, inform, store_options, warn
 from zeroclaw_tui.tui.typeahead import TypeAhead
 
 # What a change needs is imported when one is made: none of it must delay the first list of memories.
@@ -62,10 +62,6 @@ class StoreRoom(Room[bool]):
 
     async def after_change(self, outcome: Outcome | None) -> None:
         """Show what is there after a change; None where one failed halfway."""
-
-    def say_failure(self, error: InspectorError) -> None:
-        """One sentence and what to do next; nothing on the screen changes."""
-        show_failure(self, error)
 
     def begin(self, change: Change, *, group: str = "change") -> None:
         """Make a change, unless another one is under way; a failure is reported.

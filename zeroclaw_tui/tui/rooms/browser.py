@@ -23,10 +23,8 @@ from zeroclaw_tui.tui.commands import (
     Palette,
     changing,
     common_commands,
-    guarded,
     inform,
     saying,
-    start_work,
     warn,
 )
 from zeroclaw_tui.tui.format import shown_words
@@ -250,17 +248,15 @@ class BrowserRoom(StoreRoom):
         if field is not None:
             self.panes.look(self.view.sorted_by(field))
 
-    def action_scoring(self) -> None:
-        start_work(self, "change", self._choose_profile, exclusive=False)
-
-    async def _choose_profile(self) -> None:
+    @changing
+    async def action_scoring(self, library: Library) -> None:
         from zeroclaw_tui.tui.dialogs import choose_profile
 
-        if await choose_profile(self.app, self.library):
+        if await choose_profile(self.app, library):
             self.panes.look_again()
 
     def action_copy(self) -> None:
-        self.run_worker(self._copy(), group="copy")
+        self.ask("copy", self._copy)
 
     def action_notices(self) -> None:
         """The notices of this store."""
@@ -310,20 +306,14 @@ class BrowserRoom(StoreRoom):
         """The conversation around what the memory under the cursor was made of."""
         entry = self._entry_here()
         if entry is not None:
-            start_work(self, "talk", self._show_conversation, entry)
+            self.ask("talk", self._show_conversation, entry)
 
     async def _show_conversation(self, entry: MemoryEntry) -> None:
         from zeroclaw_tui.curation.conversations import around
         from zeroclaw_tui.tui.rooms.conversation import conversation_page
 
-        try:
-            found = await around(self.library, entry)
-        except NotFound as error:
-            warn(self, error.message)
-        except InspectorError as error:
-            self.say_failure(error)
-        else:
-            self.app.push_screen(conversation_page(found, entry.key, self.clock()))
+        found = await around(self.library, entry)
+        self.app.push_screen(conversation_page(found, entry.key, self.clock()))
 
     def action_history(self) -> None:
         entry = self._entry_here()
@@ -346,7 +336,7 @@ class BrowserRoom(StoreRoom):
 
     def action_mark_range(self) -> None:
         if self.rows.marked.every is None:
-            start_work(self, "marks", guarded, self, self._mark_range, exclusive=False)
+            self.ask("marks", self._mark_range, exclusive=False)
 
     async def _mark_range(self) -> None:
         handles = self.rows.handles_to_anchor()
@@ -488,16 +478,12 @@ class BrowserRoom(StoreRoom):
             self.panes.look_again()
 
     def _look_for_copies(self, library: Library, action: int, *, is_edit: bool = False) -> None:
-        self.run_worker(self._show_copies_left(library, action, is_edit), group="copies", exclusive=True)
+        self.ask("copies", self._show_copies_left, library, action, is_edit)
 
     async def _show_copies_left(self, library: Library, action: int, is_edit: bool) -> None:
         from zeroclaw_tui.curation.traces.copies import contents_of, find_copies, found_sentence
 
-        try:
-            self._copies = await find_copies(library, await contents_of(library, action))
-        except InspectorError as error:
-            self.say_failure(error)
-            return
+        self._copies = await find_copies(library, await contents_of(library, action))
         # An edit leaves its old text in every place that cannot be searched; only a find is reported then.
         left = found_sentence([copy for copy in self._copies if copy.count is not None or not is_edit])
         if left:
@@ -528,11 +514,7 @@ class BrowserRoom(StoreRoom):
         if entry is None:
             warn(self, "There is no memory to copy.")
             return
-        try:
-            whole = await whole_entry(self.library.memory, entry.handle) if entry.is_excerpt else entry
-        except InspectorError as error:
-            self.say_failure(error)
-            return
+        whole = await whole_entry(self.library.memory, entry.handle) if entry.is_excerpt else entry
         inform(self, await copy_text(self.app, whole.content))
 
     async def _chosen(self, library: Library) -> PurgePlan:

@@ -19,7 +19,7 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
 from zeroclaw_tui.memory.text import counted, display_text, mask_secrets
 from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
-from zeroclaw_tui.tui.commands import Command, common_commands, guarded, inform, start_work, warn
+from zeroclaw_tui.tui.commands import Command, common_commands, inform, start_work, warn
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_line
 from zeroclaw_tui.tui.rooms.conversation import local_time
@@ -133,7 +133,7 @@ class LiveRoom(Listing, StoreRoom):
     def action_open(self) -> None:
         """Open Why as of the turn."""
         if self.table.selected is not None:
-            start_work(self, _OPENING, guarded, self, self._open_why, self.table.selected)
+            self.ask(_OPENING, self._open_why, self.table.selected)
 
     async def action_copy(self) -> None:
         """Copy the block that was sent, else what is predicted."""

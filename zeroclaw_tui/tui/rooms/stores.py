@@ -23,9 +23,7 @@ from zeroclaw_tui.tui.commands import (
     Command,
     Room,
     common_commands,
-    guarded,
     inform,
-    start_work,
     store_options,
 )
 from zeroclaw_tui.tui.dialogs import path_form, path_typed, yes_or_no
@@ -131,13 +129,13 @@ class StoresRoom(Listing, Room["Candidate | None"]):
         self.reload()
 
     def action_copy_here(self) -> None:
-        start_work(self, "copy-write", guarded, self, self._copy, exclusive=False)
+        self.ask("copy-write", self._copy, exclusive=False)
 
     def action_allow_changes(self) -> None:
-        start_work(self, "stores-confirm", guarded, self, self._confirm, exclusive=False)
+        self.ask("stores-confirm", self._confirm, exclusive=False)
 
     def action_open_file(self) -> None:
-        start_work(self, "stores-file", guarded, self, self._open_file)
+        self.ask("stores-file", self._open_file)
 
     async def load(self) -> None:
         """Find the stores, and ask all of them at once."""

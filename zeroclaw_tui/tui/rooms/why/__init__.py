@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import shell_word
-from zeroclaw_tui.tui.commands import Command, changing, common_commands, inform, start_work, warn
+from zeroclaw_tui.tui.commands import Command, changing, common_commands, inform, warn
 from zeroclaw_tui.tui.dialogs import choose_profile, review_question
 from zeroclaw_tui.tui.rooms.tabs import TabbedRoom
 from zeroclaw_tui.tui.rooms.why.pane import Inquiry, PromptPane, StagesPane, Tab
@@ -186,11 +186,9 @@ class WhyRoom(TabbedRoom):
         self.inquiry.tried = tried._replace(now=tried.before)
         self.tab.open()
 
-    def action_scoring(self) -> None:
-        start_work(self, "change", self._choose_profile, exclusive=False)
-
-    async def _choose_profile(self) -> None:
-        if await choose_profile(self.app, self.library):
+    @changing
+    async def action_scoring(self, library: Library) -> None:
+        if await choose_profile(self.app, library):
             self.has_changed = True
             tried = self.inquiry.tried
             # The version is no longer a trial.
