@@ -157,7 +157,7 @@ async def test_progress_shows_how_far_it_is_and_esc_stops_after_the_batch(inspec
 async def test_a_new_memory_is_under_the_cursor_at_once_and_an_edit_is_seen_where_it_was(inspector: Inspector) -> None:
     async with running(inspector.app(), WIDE) as screen:
         await screen.press("G", "n", "=fresh_key")
-        screen.top.query_one("#content ContentArea").focus()
+        screen.top.query_one("#content").focus()
         await screen.press("=Just typed.", "ctrl+s")
         assert screen.rows.selected_entry.key == "fresh_key"
         screen.says("Stored fresh_key · u reverses that.")

@@ -190,7 +190,7 @@ async def test_the_editor_of_the_person_writes_into_the_screen(
     """ctrl+e gives what is there, not what is stored; one that fails leaves it. It is saved like what is typed."""
     async with running(editing(library, await stored(library, "tz"))) as screen:
         monkeypatch.setenv("EDITOR", "/nowhere/editor")
-        await screen.press("ctrl+e")
+        await screen.press("x", "ctrl+e")
         screen.shows("was not found")
         assert area(screen.app).text.endswith("spring.x")
         monkeypatch.setenv("EDITOR", editor_program(tmp_path, "path.write_bytes(before + b' And more.')"))
