@@ -7,11 +7,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from textual.app import App, ComposeResult
 from textual.content import Content
 from textual.pilot import Pilot
+from tui_widget_samples import WidgetApp, shown
 
-from zeroclaw_tui.tui.themes import ZEROCLAW_DARK
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 
@@ -32,38 +31,20 @@ COLUMNS = (
 HOSTILE = "[bold]hi[/] [/foo] \x1b]0;owned\x07\x1b[31m \x9b1m \u202eevil\u202c\nsecond \ud800 line"
 
 
-class Table(App[None]):
-    def __init__(self, table: TableList[Thing]) -> None:
-        super().__init__()
-        self.register_theme(ZEROCLAW_DARK)
-        self.theme = "zeroclaw-dark"
-        self.table = table
-        self.highlighted: list[str | None] = []
-        self.opened: list[str] = []
-
-    def compose(self) -> ComposeResult:
-        yield self.table
-
-    def on_table_list_row_highlighted(self, event: TableList.RowHighlighted) -> None:
-        self.highlighted.append(event.row and event.row.name)
-
-    def on_table_list_row_opened(self, event: TableList.RowOpened) -> None:
-        self.opened.append(event.row.name)
-
-    @property
-    def lines(self) -> list[str]:
-        return [self.table.render_line(y).text.rstrip() for y in range(self.table.size.height)]
-
-
 @asynccontextmanager
 async def listing(
     rows: Sequence[Thing], width: int = 60, height: int = 8, **parts: Any
-) -> AsyncIterator[tuple[Table, Pilot[None]]]:
-    app = Table(TableList(COLUMNS, rows, **parts))
+) -> AsyncIterator[tuple[TableList[Thing], WidgetApp, Pilot[None]]]:
+    table = TableList(COLUMNS, rows, **parts)
+    app = WidgetApp(table)
     async with app.run_test(size=(width, height)) as pilot:
-        app.table.focus()
+        table.focus()
         await pilot.pause()
-        yield app, pilot
+        yield table, app, pilot
+
+
+def lines(table: TableList[Thing]) -> list[str]:
+    return [line.rstrip() for line in shown(table)]
 
 
 def things(count: int) -> list[Thing]:
@@ -71,67 +52,68 @@ def things(count: int) -> list[Thing]:
 
 
 async def test_keys_move_the_cursor_and_stop_at_both_ends() -> None:
-    async with listing(things(100), height=21) as (app, pilot):
+    async with listing(things(100), height=21) as (table, app, pilot):
         places = []
         for key in ("j", "down", "k", "G", "j", "g", "end", "home", "k", "ctrl+d", "ctrl+u", "pagedown", "pageup"):
             await pilot.press(key)
-            places.append(app.table.cursor)
+            places.append(table.cursor)
         assert places == [1, 2, 1, 99, 99, 0, 99, 0, 0, 10, 0, 19, 0]
-        assert app.highlighted[:4] == ["thing 0", "thing 1", "thing 2", "thing 1"]
+        highlighted = [message.row.name for message in app.saw(TableList.RowHighlighted)]
+        assert highlighted[:4] == ["thing 0", "thing 1", "thing 2", "thing 1"]
 
 
 async def test_columns_are_as_wide_as_needed_and_numbers_are_at_the_right() -> None:
     rows = [Thing("ham", 7, "smoked"), Thing("a longer name", 1200, "x" * 90)]
-    async with listing(rows, width=68) as (app, pilot):
-        assert app.lines[:2] == [" thing            count  about", "▌ham                  7  smoked"]
-        assert app.lines[2].startswith(" a longer name    1,200  xxxx")
-        assert app.lines[2].endswith("x…")
+    async with listing(rows, width=68) as (table, _, pilot):
+        assert lines(table)[:2] == [" thing            count  about", "▌ham                  7  smoked"]
+        assert lines(table)[2].startswith(" a longer name    1,200  xxxx")
+        assert lines(table)[2].endswith("x…")
         await pilot.resize_terminal(80, 8)
-        assert app.lines[0].split() == ["thing", "count", "about", "only", "wide"]
+        assert lines(table)[0].split() == ["thing", "count", "about", "only", "wide"]
 
 
 async def test_text_is_neither_markup_nor_does_it_steer_the_terminal() -> None:
     styled = (Column[Thing]("styled", lambda thing: Content.styled(thing.about, "bad"), flex=True),)
     for columns in (COLUMNS, styled):
-        app = Table(TableList(columns, [Thing("one", 1, HOSTILE)]))
-        async with app.run_test(size=(120, 6)):
-            line = app.lines[1]
+        table = TableList(columns, [Thing("one", 1, HOSTILE)])
+        async with WidgetApp(table).run_test(size=(120, 6)):
+            line = lines(table)[1]
             assert "[bold]hi[/] [/foo] ␛]0;owned" in line
             assert not {"\x1b", "\x9b", "\u202e", "\n"} & {*line}
 
 
 async def test_what_looks_like_a_key_is_masked() -> None:
-    async with listing([Thing("token", 1, "sk-abcdefghijklmnop1234")]) as (app, _):
-        assert "abcdefghijklmnop" not in app.lines[1]
-        assert "sk-••••" in app.lines[1]
+    async with listing([Thing("token", 1, "sk-abcdefghijklmnop1234")]) as (table, _, _):
+        assert "abcdefghijklmnop" not in lines(table)[1]
+        assert "sk-••••" in lines(table)[1]
 
 
 async def test_the_cursor_stays_on_its_row_when_others_come() -> None:
-    async with listing(things(4), key=lambda thing: thing.name) as (app, pilot):
+    async with listing(things(4), key=lambda thing: thing.name) as (table, _, pilot):
         await pilot.press("j", "j")
-        app.table.set_rows([Thing("new"), *things(4)])
-        assert app.table.selected == Thing("thing 2", 2)
-        app.table.set_rows(things(2))
-        assert app.table.selected == Thing("thing 1", 1)
-        app.table.set_rows(things(4), cursor=3)
-        assert app.table.selected == Thing("thing 3", 3)
+        table.set_rows([Thing("new"), *things(4)])
+        assert table.selected == Thing("thing 2", 2)
+        table.set_rows(things(2))
+        assert table.selected == Thing("thing 1", 1)
+        table.set_rows(things(4), cursor=3)
+        assert table.selected == Thing("thing 3", 3)
 
 
 async def test_a_click_selects_and_a_double_click_opens() -> None:
-    async with listing(things(4)) as (app, pilot):
+    async with listing(things(4)) as (table, app, pilot):
         await pilot.click(TableList, offset=(5, 3))
-        assert app.table.cursor == 2
-        assert app.opened == []
+        assert table.cursor == 2
+        assert app.saw(TableList.RowOpened) == []
         await pilot.double_click(TableList, offset=(5, 2))
-        assert app.opened == ["thing 1"]
+        assert [message.row.name for message in app.saw(TableList.RowOpened)] == ["thing 1"]
         await pilot.click(TableList, offset=(5, 0))
-        assert app.table.cursor == 1
+        assert table.cursor == 1
 
 
 async def test_an_empty_list_says_why() -> None:
-    async with listing([], empty="Nothing was found here. [b]r[/b] looks again.") as (app, pilot):
-        assert app.lines[0] == "  Nothing was found here. [b]r[/b] looks again."
+    async with listing([], empty="Nothing was found here. [b]r[/b] looks again.") as (table, _, pilot):
+        assert lines(table)[0] == "  Nothing was found here. [b]r[/b] looks again."
         await pilot.press("j", "G", "ctrl+d")
-        assert app.table.selected is None
-        app.table.say_empty("Stopped.")
-        assert app.lines[0] == "  Stopped."
+        assert table.selected is None
+        table.say_empty("Stopped.")
+        assert lines(table)[0] == "  Stopped."

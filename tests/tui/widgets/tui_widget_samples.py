@@ -9,13 +9,13 @@ from typing import Any
 
 from textual.app import App, ComposeResult
 from textual.message import Message
-from textual.strip import Strip
 from textual.widget import Widget
 
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry, Stop
-from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, ZEROCLAW_LIGHT, own_variables
+from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, own_variables
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
+from zeroclaw_tui.tui.widgets.table_list import TableList
 
 NOW = datetime(2026, 11, 21, 22, 0, tzinfo=UTC)
 HOSTILE = "[bold]hi[/] [/foo] [@click=app.bell()]x[/] \x1b]0;owned\x07\x1b[31m \x9b1m \u202eevil\u202c \x00 \ud800 end"
@@ -88,13 +88,14 @@ def hybrid_recall() -> RecallResult:
 
 
 class WidgetApp(App[None]):
-    """An app of one widget in our dark theme that notes which messages reach it."""
+    """An app of one widget that notes which messages reach it."""
 
-    def __init__(self, widget: Widget, theme: str = "zeroclaw-dark") -> None:
+    def __init__(self, widget: Widget) -> None:
         super().__init__()
         self.widget = widget
-        self.wanted_theme = theme
         self.seen: list[Message] = []
+        self.register_theme(ZEROCLAW_DARK)
+        self.theme = ZEROCLAW_DARK.name
 
     def compose(self) -> ComposeResult:
         yield self.widget
@@ -102,16 +103,13 @@ class WidgetApp(App[None]):
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return own_variables(self.current_theme)
 
-    def on_mount(self) -> None:
-        self.register_theme(ZEROCLAW_DARK)
-        self.register_theme(ZEROCLAW_LIGHT)
-        self.theme = self.wanted_theme
-        self.animation_level = "none"
-
     def on_memory_list_rows_wanted(self, message: MemoryList.RowsWanted) -> None:
         self.seen.append(message)
 
-    def on_table_list_row_highlighted(self, message: MemoryList.RowHighlighted) -> None:
+    def on_table_list_row_highlighted(self, message: TableList.RowHighlighted) -> None:
+        self.seen.append(message)
+
+    def on_table_list_row_opened(self, message: TableList.RowOpened) -> None:
         self.seen.append(message)
 
     def saw(self, kind: type[Message]) -> list[Any]:
@@ -121,9 +119,4 @@ class WidgetApp(App[None]):
 
 def shown(widget: Widget) -> list[str]:
     """The lines of a widget as they are painted now."""
-    return ["".join(segment.text for segment in strip) for strip in strips(widget)]
-
-
-def strips(widget: Widget) -> list[Strip]:
-    """What a widget paints now, line by line."""
-    return [widget.render_line(y) for y in range(widget.size.height)]
+    return [widget.render_line(y).text for y in range(widget.size.height)]
