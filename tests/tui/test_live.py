@@ -145,7 +145,7 @@ async def test_a_memory_shows_the_conversation_it_came_from(place: Recorded) -> 
     write_chat(place.root, SESSION, talk)
     async with running(place.app(), WIDE) as screen:
         await screen.press(":conversation")
-        screen.shows("The conversation that dentist came from", "▶ user", "I see the dentist in the morning only")
+        screen.shows("The conversation that dentist came from", "▶ agent", "I see the dentist in the morning only")
         await screen.press("escape")
         assert isinstance(screen.top, BrowserRoom)
 
