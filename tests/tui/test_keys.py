@@ -340,6 +340,7 @@ async def test_a_failing_store_leaves_the_screen_and_r_tries_again(inspector: In
         store.failure = Corrupt("Page 7 of the database is damaged.")
         await screen.press("slash", "=rame")
         screen.shows("✗ Page 7 of the database is damaged.")
+        assert screen.search_bar.value == "rame"
         store.failure = None
         await screen.press("n")
         screen.hides("✗")

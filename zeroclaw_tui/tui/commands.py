@@ -21,6 +21,7 @@ from textual.content import Content
 from textual.dom import DOMNode
 from textual.events import Key, Mount
 from textual.message_pump import MessagePump
+from textual.reactive import reactive
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.worker import Worker
@@ -133,10 +134,16 @@ def mark_commands(row: str, every: str) -> list[Command]:
     ]
 
 
-class TopLine(Widget):
-    """The store and the rooms, the current one lit; a click goes to a room."""
+class ClickedLine(Widget):
+    """A line whose parts run actions when they are clicked; they look like its other parts."""
 
     ALLOW_SELECT = False
+    auto_links = reactive(False)
+
+
+class TopLine(ClickedLine):
+    """The store and the rooms, the current one lit; a click goes to a room."""
+
     DEFAULT_CSS = """
     TopLine { dock: top; height: 1; padding: 0 1; pointer: pointer; text-wrap: nowrap; text-overflow: clip; }
     """
@@ -146,7 +153,6 @@ class TopLine(Widget):
         self._place = place
 
     def on_mount(self) -> None:
-        self.auto_links = False
         self.watch(self.app, "sub_title", self._show_store)
 
     def _show_store(self) -> None:
@@ -173,7 +179,7 @@ class TopLine(Widget):
         return tabs
 
 
-class KeyLine(Widget):
+class KeyLine(ClickedLine):
     """The footer: the keys that matter in this place, as many as fit, and the key that shows all of them.
 
     A click does what the key does; a command that cannot be done now is dimmed.
@@ -182,7 +188,6 @@ class KeyLine(Widget):
     DEFAULT_CSS = "KeyLine { dock: bottom; height: 1; padding: 0 1; pointer: pointer; }"
 
     def on_mount(self) -> None:
-        self.auto_links = False
         self.screen.bindings_updated_signal.subscribe(self, lambda _: self.refresh())
 
     def render(self) -> Content:

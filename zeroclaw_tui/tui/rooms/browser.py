@@ -231,6 +231,9 @@ class BrowserRoom(StoreRoom):
 
         self.app.push_screen(Palette(providers=[FilterValues], placeholder="Show only: type to find a value"))
 
+    def action_remove_chip(self, number: int) -> None:
+        self.panes.look(self.view.without(self.view.chips[number]))
+
     def action_no_filter(self) -> None:
         self.panes.look(self.view.cleared())
 

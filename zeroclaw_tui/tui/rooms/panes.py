@@ -315,9 +315,6 @@ class BrowserPanes(Vertical):
     def on_facet_list_toggled(self, event: FacetList.Toggled) -> None:
         self.toggle(event.part, event.value)
 
-    def on_fact_line_chip_clicked(self, event: FactLine.ChipClicked) -> None:
-        self.look(self.view.without(event.chip))
-
     def on_memory_list_rows_wanted(self, event: MemoryList.RowsWanted) -> None:
         if self._is_loading:
             self._load("rows", self._read_rows, event.handles, exclusive=False)

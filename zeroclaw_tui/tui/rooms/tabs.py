@@ -110,9 +110,8 @@ class TabbedRoom(StoreRoom):
         """Give the focus to the tab that is shown."""
         self.set_focus(self.tab.reader)
 
-    async def on_tab_line_wanted(self, event: TabLine.Wanted) -> None:
+    async def action_click_tab(self, key: str) -> None:
         """A click does what the key of the tab does."""
-        key = self.tabs[event.tab].NAME.key
         await self.run_command(next(command.id for command in self.KEYS if command.key == key))
 
     @property

@@ -13,11 +13,11 @@ from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
 from textual.timer import Timer
-from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import mask_secrets, one_line
+from zeroclaw_tui.tui.commands import ClickedLine
 from zeroclaw_tui.tui.format import fit, shown_words
 from zeroclaw_tui.tui.themes import ACCENT, LIT, MUTED, STRONG, clickable
 from zeroclaw_tui.tui.view import Chip, Mode
@@ -185,7 +185,7 @@ class TitleLine(Static):
         self.update(Content.assemble((head, STRONG), (shown, MUTED)))
 
 
-class FactLine(Widget):
+class FactLine(ClickedLine):
     """How many memories, the chips that narrow them, other facts where there is room, and on the right the order."""
 
     DEFAULT_CSS = "FactLine { height: 1; padding: 0 1; }"
@@ -194,20 +194,10 @@ class FactLine(Widget):
     chips: reactive[tuple[Chip, ...]] = reactive(())
     order: reactive[str] = reactive("")
 
-    @dataclass
-    class ChipClicked(Message):
-        """A chip is to go."""
-
-        chip: Chip
-
-    def on_mount(self) -> None:
-        self.auto_links = False
-
-    def action_remove_chip(self, number: int) -> None:
-        self.post_message(self.ChipClicked(self.chips[number]))
-
     def render(self) -> RenderResult:
-        chips = [clickable(f"{chip.words} ✕", ACCENT, "remove_chip", number) for number, chip in enumerate(self.chips)]
+        chips = [
+            clickable(f"{chip.words} ✕", ACCENT, "screen.remove_chip", number) for number, chip in enumerate(self.chips)
+        ]
         count, *others = self.facts or ("",)
         parts = [Content.styled(count, STRONG), *chips, *(Content.styled(fact, MUTED) for fact in others)]
         room = self.content_size.width - cell_len(self.order) - 2
@@ -256,10 +246,9 @@ class TabName(NamedTuple):
     words: str
 
 
-class TabLine(Widget):
+class TabLine(ClickedLine):
     """The tabs, the one that is shown underlined; a click opens one. A note is at the end of the line."""
 
-    ALLOW_SELECT = False
     DEFAULT_CSS = """
     TabLine { width: 1fr; height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: clip; pointer: pointer; }
     """
@@ -267,21 +256,9 @@ class TabLine(Widget):
     """The id of the tab that is shown."""
     note: reactive[str] = reactive("")
 
-    @dataclass
-    class Wanted(Message):
-        """A tab was clicked."""
-
-        tab: str
-
     def __init__(self, tabs: Iterable[TabName] = (), *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._tabs = tuple(tabs)
-
-    def on_mount(self) -> None:
-        self.auto_links = False
-
-    def action_open(self, tab: str) -> None:
-        self.post_message(self.Wanted(tab))
 
     def render(self) -> RenderResult:
         line = Content("")
@@ -290,5 +267,5 @@ class TabLine(Widget):
             name = Content.assemble(
                 (tab.key, MUTED if is_chosen else ACCENT), " ", (tab.words, LIT if is_chosen else MUTED)
             )
-            line += clickable(name, "", "open", tab.id) + Content(_TAB_GAP)
+            line += clickable(name, "", "screen.click_tab", tab.key) + Content(_TAB_GAP)
         return line + Content.styled(fit(self.note, self.content_size.width - line.cell_length, "right"), ACCENT)
