@@ -211,7 +211,7 @@ async def test_every_command_is_there_or_says_in_a_sentence_why_not(tmp_path: Pa
             assert set(reasons) == DIMMED[name]
         for command in BROWSER_COMMANDS:
             is_dimmed = command.id in reasons
-            if command.id != "search_mode":
+            if command.id not in ("search_mode", "next", "previous"):
                 assert (screen.browser.check_action(command.id, ()) is None) == is_dimmed
 
 

@@ -92,8 +92,6 @@ BROWSER_COMMANDS = (
             shell="export {file} {filter}"),
     Command("import_file", "", "import", "Import memories from a file …", writes=True, synonyms="load mem0 openclaw",
             shell="import {file}"),
-    Command("leave_search", "enter,down", "to the results", "From the search line to the results", True, priority=True,
-            listed=False),
     Command("search_mode", "tab", "mode", "Next search mode: recall, contains, regex, similar", True, priority=True),
     Command("focus_next", "tab", "next pane", "Go to the next pane", listed=False, target="app"),
     Command("same_session", "full_stop", "same session", "Only this session or category, or all",
@@ -164,8 +162,6 @@ class BrowserRoom(StoreRoom):
         """What cannot be done here is dimmed; what there is nothing of has no key either."""
         if action == "search" and self.panes.is_typing:
             return False
-        if action == "leave_search":
-            return self.panes.is_typing
         if action == "search_mode":
             return self.panes.is_choosing_mode
         if action in ("next", "previous"):
@@ -216,7 +212,7 @@ class BrowserRoom(StoreRoom):
     def action_reload(self) -> None:
         self.panes.look_again()
 
-    def action_leave_search(self) -> None:
+    def action_leave_line(self) -> None:
         self.panes.leave_search()
 
     def action_same_session(self) -> None:

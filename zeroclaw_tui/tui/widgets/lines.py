@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 from rich.cells import cell_len
 from textual.app import ComposeResult, RenderResult
+from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.message import Message
@@ -52,6 +53,17 @@ class GrowingText(Static):
         return super().refresh(*regions, layout=layout, **options)
 
 
+class PromptInput(LineInput):
+    """A line to type in, which the room leaves for the results."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        # With priority it is done before the next key is looked at, so that fast typing goes where it is meant to.
+        Binding("enter", "screen.leave_line", "to the results", id="search.leave", priority=True),
+        Binding("down", "screen.leave_line", "To the results", show=False, priority=True),
+        Binding("escape", "screen.step_out", "out", id="search.out"),
+    ]
+
+
 class PromptLine(Horizontal):
     """A prompt, a line to type in, and on the right what holds for it, as far as there is room.
 
@@ -81,7 +93,7 @@ class PromptLine(Horizontal):
         self._debounce = debounce
         self._facts: tuple[str, ...] = ()
         self._rest: Timer | None = None
-        self.input = LineInput(text, placeholder=placeholder)
+        self.input = PromptInput(text, placeholder=placeholder)
         """Where one types."""
         self.input.select_on_focus = False
 

@@ -37,8 +37,6 @@ class WhyRoom(TabbedRoom):
     KEYS = (
         # With priority they are done before the next key is looked at, so that fast typing goes where it is meant to.
         Command("message", "slash", "message", "Type a message", True, priority=True, synonyms="search query"),
-        Command("leave_message", "enter,down", "to the answer", "From the message to the answer", True, priority=True,
-                listed=False),
         Command("reset_all", "backslash", "reset all", "Reset every setting"),
         Command("write", "W", "write", "Save the modified settings …", True, writes=True, synonyms="save config"),
         Command("explain", "x", "stages", "Explain why this memory is in the prompt or not",
@@ -103,8 +101,8 @@ class WhyRoom(TabbedRoom):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """While the message is typed, a slash is a letter; only modified settings can be reset or written."""
-        if action in ("message", "leave_message"):
-            return self._is_typing == (action == "leave_message")
+        if action == "message":
+            return not self._is_typing
         if action in ("write", "reset_all") and self.chosen != "what_if" and not self.inquiry.tried.changed:
             return False
         return super().check_action(action, parameters)
@@ -147,7 +145,7 @@ class WhyRoom(TabbedRoom):
         """Type the message; it is selected, so that another one can be typed at once."""
         self._line.focus_to_replace()
 
-    def action_leave_message(self) -> None:
+    def action_leave_line(self) -> None:
         self.set_focus(self.tab.reader)
         self._line.finish()
 

@@ -258,7 +258,7 @@ class WhatIfPane(Pane):
         move = Column[Any]("", width=cells, draw=self._move_of)
         if self.comparison is None:
             return [move]
-        return [move, *ranked_columns(width - cells - 2, self.comparison.after, _draw_memory)]
+        return [move, *ranked_columns(width - cells - 1, self.comparison.after, _draw_memory)]
 
 
 def _rows(comparison: Comparison) -> list[RankedRow]:
