@@ -482,7 +482,8 @@ class RankedRow:
 
 def ranked_rows(recall: RecallResult, edited: MemoryEntry | None = None) -> list[RankedRow]:
     """The results in order, then what the content scanner withholds, then `edited` where it is none of these."""
-    if recall.is_for_people:
+    if recall.mode == SIMILAR or recall.not_read_because is not None:
+        # No agent ever gets this ranking.
         return [RankedRow(result, False) for result in recall.results]
     line_at = threshold_line(recall.results, recall.threshold)
     rows = [
