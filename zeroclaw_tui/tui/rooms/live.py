@@ -34,17 +34,8 @@ if TYPE_CHECKING:
     from zeroclaw_tui.tui.rooms.why.pane import Tab
     from zeroclaw_tui.tui.view import Pace
 
-COMMANDS = (
-    Command("open", "enter", "why", "Explain why a memory was recalled or not", True,
-            synonyms="explain stages what-if prompt"),
-    Command("copy", "y", "copy", "Copy the block that was sent, or else the predicted one", synonyms="clipboard",
-            shell="get {key}"),
-    Command("reload", "r", "again", "Reload and compare again", synonyms="refresh retry"),
-    *common_commands(),
-)  # fmt: skip
 _MAX_TURNS = 500
 """How many turns are shown, the newest; `zeroclaw memory tail` prints all."""
-_OPENING = "live-open"
 _MAX_MESSAGE, _MAX_FACT = 2000, 60
 _COMPARED = 20
 """How many of the newest turns are compared by themselves: each costs a recall."""
@@ -90,7 +81,14 @@ class LiveRoom(Listing, StoreRoom):
     """
     AUTO_FOCUS = "#list"
     PLACE = "live"
-    KEYS = COMMANDS
+    KEYS = (
+        Command("open", "enter", "why", "Explain why a memory was recalled or not", True,
+                synonyms="explain stages what-if prompt"),
+        Command("copy", "y", "copy", "Copy the block that was sent, or else the predicted one", synonyms="clipboard",
+                shell="get {key}"),
+        Command("reload", "r", "again", "Reload and compare again", synonyms="refresh retry"),
+        *common_commands(),
+    )  # fmt: skip
     TITLES = ("Turns", "Turn")
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (140, "-wide")]  # noqa: RUF012
 
@@ -133,7 +131,7 @@ class LiveRoom(Listing, StoreRoom):
     def action_open(self) -> None:
         """Open Why as of the turn."""
         if self.table.selected is not None:
-            self.ask(_OPENING, self._open_why, self.table.selected)
+            self.ask("live-open", self._open_why, self.table.selected)
 
     async def action_copy(self) -> None:
         """Copy the block that was sent, else what is predicted."""

@@ -12,7 +12,7 @@ from textual.app import ComposeResult
 from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.tui.commands import common_commands
 from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS, NO_SNAPSHOT
-from zeroclaw_tui.tui.rooms.tabs import TabbedRoom
+from zeroclaw_tui.tui.rooms.listing import TabbedRoom
 from zeroclaw_tui.tui.rooms.upkeep.clean_up import CleanUp
 from zeroclaw_tui.tui.rooms.upkeep.health import Health
 from zeroclaw_tui.tui.rooms.upkeep.hygiene import Hygiene

@@ -9,8 +9,7 @@ from textual.containers import Vertical
 from textual.widget import Widget
 
 from zeroclaw_tui.tui.commands import inform, warn
-from zeroclaw_tui.tui.rooms.listing import Listing
-from zeroclaw_tui.tui.rooms.tabs import RoomTab
+from zeroclaw_tui.tui.rooms.listing import Listing, RoomTab
 from zeroclaw_tui.tui.widgets.lines import TitleLine
 from zeroclaw_tui.tui.widgets.table_list import TableList
 

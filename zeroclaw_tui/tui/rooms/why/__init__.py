@@ -13,7 +13,7 @@ from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import shell_word
 from zeroclaw_tui.tui.commands import Command, changing, common_commands, inform, warn
 from zeroclaw_tui.tui.dialogs import choose_profile, review_question
-from zeroclaw_tui.tui.rooms.tabs import TabbedRoom
+from zeroclaw_tui.tui.rooms.listing import TabbedRoom
 from zeroclaw_tui.tui.rooms.why.pane import Inquiry, PromptPane, StagesPane, Tab
 from zeroclaw_tui.tui.rooms.why.what_if import WhatIfPane
 from zeroclaw_tui.tui.view import Pace

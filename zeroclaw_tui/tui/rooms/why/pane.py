@@ -28,7 +28,7 @@ from zeroclaw_tui.tui.commands import Command, changing, inform, saying, warn
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_line, wrapped
 from zeroclaw_tui.tui.rooms.browser import why_dimmed
-from zeroclaw_tui.tui.rooms.tabs import RoomTab
+from zeroclaw_tui.tui.rooms.listing import RoomTab
 from zeroclaw_tui.tui.themes import LOOKS, MUTED, STRONG, STRONG_ACCENT
 from zeroclaw_tui.tui.view import View
 from zeroclaw_tui.tui.widgets.detail import PlainContent, ReadingPane
