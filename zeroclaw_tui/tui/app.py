@@ -151,6 +151,7 @@ class InspectorApp(TypeAhead[int]):
         """Open the same store again, after it was closed and could not be opened."""
         while len(self.screen_stack) > 1:
             await self.pop_screen()
+        self._browser = None
         self.open_store()
 
     def action_make_store(self) -> None:
