@@ -243,13 +243,8 @@ def undoing(change: RowChange) -> list[Change]:
 
 def _checked(values: Mapping[str, Value]) -> dict[str, Value]:
     """Values of a memory, its category as ZeroClaw spells it. Raises UsageError with one sentence."""
-    if values.get(SUPERSEDED_BY) is not None:
-        raise UsageError(
-            "Only ZeroClaw can mark a memory as superseded.", hint="You can only restore a superseded one."
-        )
-    unknown = [name for name in values if name not in (*EDITABLE, SUPERSEDED_BY)]
-    if unknown:
-        raise UsageError(f"A memory has no {', '.join(unknown)} to set.", hint=f"It has {', '.join(EDITABLE)}.")
+    if values.get(SUPERSEDED_BY) is not None or values.keys() - {*EDITABLE, SUPERSEDED_BY}:
+        raise ValueError(f"an edit cannot set {', '.join(values)}")
     checked = dict(values)
     if "key" in values and not column_text(values["key"]).strip():
         raise UsageError("A memory needs a key.", hint="Give a key that no other memory of this agent has.")
