@@ -84,20 +84,17 @@ class Stop:
     @property
     def words(self) -> str:
         """The reason as commands and inspector show it."""
-        match self.stage:
-            case "recall":
-                return self.rule
-            case "scanner":
-                return f"withheld: {self.rule}"
-            case "limit":
-                return f"limit: the pool of {self.limit:,} is full"
-            case "rerank":
-                return f"rerank: {self.rule}"
-            case "skip":
-                return f"skipped: {self.rule}"
-            case "cap":
-                what = "characters reached" if self.rule == "characters" else "entries already in"
-                return f"cap: {self.limit:,} {what}"
+        what = "characters reached" if self.rule == "characters" else "entries already in"
+        words = {
+            "recall": self.rule,
+            "scanner": f"withheld: {self.rule}",
+            "limit": f"limit: the pool of {self.limit:,} is full",
+            "rerank": f"rerank: {self.rule}",
+            "skip": f"skipped: {self.rule}",
+            "cap": f"cap: {self.limit:,} {what}",
+        }
+        if self.stage in words:
+            return words[self.stage]
         score = self.score or 0.0
         shown, limit = distinct_numbers(score, self.limit)
         before = "" if self.score_before is None else f"{self.score_before:.2f}"
