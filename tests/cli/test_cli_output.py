@@ -16,7 +16,7 @@ from zeroclaw_tui.cli.entries import entry_lines, list_lines
 from zeroclaw_tui.cli.output import document, write_lines
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.hidden_text import hidden_runs
-from zeroclaw_tui.memory.text import cells, cut, padded
+from zeroclaw_tui.memory.text import cells, cut
 
 
 def _printed(capfdbinary: pytest.CaptureFixture[bytes], value: object, *, compact: bool = False) -> bytes:
@@ -76,8 +76,6 @@ def test_a_compact_document_is_one_line(capfdbinary: pytest.CaptureFixture[bytes
 )  # fmt: skip
 def test_cells_are_those_that_the_inspector_counts(text: str) -> None:
     assert cells(text) == cell_len(text)
-    assert cells(padded(text, 8)) == 8
-    assert padded(text, 8, right=True).endswith(text)
 
 
 def test_an_emoji_is_cut_whole() -> None:
