@@ -200,8 +200,9 @@ class Comparison:
     async def batches(self) -> AsyncIterator[Sequence[Compared]]:
         """Read everything that comes, and count it in `counts`."""
         has_lines = self.memory.about.keeps_lines
+        complete = self._completed_line if has_lines else self._completed
         async for rows in self.supply.batches(has_lines):
-            stored = await self.memory.as_stored(await asyncio.to_thread(self._completed_rows, rows))
+            stored = await self.memory.as_stored(await asyncio.to_thread(list, map(complete, rows)))
             if has_lines:
                 found = list(map(self._compared_line, rows, stored))
             else:
@@ -261,9 +262,6 @@ class Comparison:
         line = new.agent, column_text(new.values["content"])
         self._lines[line] -= 1
         return Compared(row, new, "same" if self._lines[line] >= 0 else "new")
-
-    def _completed_rows(self, rows: Sequence[Row]) -> list[Row]:
-        return list(map(self._completed_line if self.memory.about.keeps_lines else self._completed, rows))
 
     def _completed_line(self, row: Row) -> Row:
         values = {name: value for name, value in row.values.items() if name not in OF_THE_STORE}
