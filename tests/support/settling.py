@@ -98,6 +98,8 @@ async def press(pilot: Pilot[Any], *keys: str) -> None:
             _post_key(pilot.app, "enter")
         else:
             _post_key(pilot.app, key)
+        await _wait_for_idle()
+        await pilot.app.animator.wait_until_complete()
         await settled(pilot)
 
 
