@@ -10,7 +10,7 @@ import hashlib
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -105,8 +105,8 @@ def text_at(record: Mapping[str, Any], name: str) -> str | None:
     return value if isinstance(value, str) and value.strip() else None
 
 
-def count_lost(record: Mapping[str, Any], read: Iterable[str], lost: Counter[str]) -> None:
+def count_lost(record: Mapping[str, Any], read: Sequence[str], lost: Counter[str]) -> None:
     """Count every field with a value that is not among those that are read."""
-    for name in record.keys() - frozenset(read):
-        if record[name] not in (None, "", 0, [], {}):
+    for name, value in record.items():
+        if name not in read and value not in (None, "", 0, [], {}):
             lost[unicode_text(one_line(str(name))[:_MAX_NAME])] += 1

@@ -86,8 +86,9 @@ class _Reading:
             yield f"Not read: {first_names(named, longest=_LONGEST_FILE)}."
 
 
-def _flags_in(content: str) -> set[str]:
-    return {*look_alike_secrets(content), *(THREATS[name] for name in scan_all(content, "strict"))}
+def _flags_in(content: str) -> list[str]:
+    threats = (THREATS[name] for name in scan_all(content, "strict"))
+    return list(dict.fromkeys([*look_alike_secrets(content), *threats]))
 
 
 def _listed(counts: Sequence[tuple[str, int]]) -> str:
