@@ -60,7 +60,7 @@ def _masked_statement(statement: Statement) -> str:
         is_name = statement.kind != "key" or _AFTER_NAME.match(statement.text, found.end())
         return token if is_name or token[0] not in "\"'" else _masked_string(token, is_secret=is_secret)
 
-    return TOKEN.sub(shown, statement.text)
+    return re.sub(TOKEN, shown, statement.text)
 
 
 def _is_secret(statement: Statement) -> bool:

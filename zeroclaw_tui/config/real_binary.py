@@ -14,9 +14,9 @@ PASS_THROUGH_MARKER = "ZEROCLAW_TUI_PASSED_THROUGH"
 """Set for the real binary: how often in a row a command was handed over, so that no loop lasts."""
 
 _OUR_NAME = b"zeroclaw_tui"
-_VERSION = re.compile(r"\d+\.\d+(?:\.\d+)?")
+_VERSION = r"\d+\.\d+(?:\.\d+)?"
 _SCRIPT_HEAD = 4096
-_OUR_COMMAND = re.compile(r"(?<=`)([A-Z_]+=\S* )?(zeroclaw(?= (?:memory|onboard|--real)\b)|zeroclaw-tui(?=[` ]))")
+_OUR_COMMAND = r"(?<=`)([A-Z_]+=\S* )?(zeroclaw(?= (?:memory|onboard|--real)\b)|zeroclaw-tui(?=[` ]))"
 """One of our commands in backquotes, which may set a variable first."""
 
 
@@ -43,7 +43,7 @@ def zeroclaw_version(binary: Path, seconds: float = 2.0) -> str | None:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    found = _VERSION.search(done.stdout.decode("utf-8", "replace"))
+    found = re.search(_VERSION, done.stdout.decode("utf-8", "replace"))
     return None if found is None else found.group()
 
 
@@ -82,7 +82,7 @@ def our_command(name: str) -> str:
 
 def runnable(text: str) -> str:
     """A text for people in which each of our commands in backquotes can be run as printed."""
-    return _OUR_COMMAND.sub(lambda found: (found[1] or "") + our_command(found[2]), text)
+    return re.sub(_OUR_COMMAND, lambda found: (found[1] or "") + our_command(found[2]), text)
 
 
 def runnable_command(command: str) -> str:

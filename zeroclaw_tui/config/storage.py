@@ -28,7 +28,7 @@ STORAGE_DB_URL = SETTINGS["storage.postgres.db_url"].variable
 OTHERS_DB_URL = "DATABASE_URL"
 OUR_DB_URLS = ("ZEROCLAW_POSTGRES_URL", "ZEROCLAW_DB_URL")
 ZEROCLAW_BACKENDS = frozenset({*STORE_KINDS, "none"})
-_GENERIC = re.compile(r"ZEROCLAW_([a-z0-9_]+)")
+_GENERIC = r"ZEROCLAW_([a-z0-9_]+)"
 _SECTIONS = frozenset({"memory", "storage", "providers", "agents", "schema_version"})
 
 
@@ -60,7 +60,7 @@ def given(environ: Mapping[str, str], variable: str) -> str:
 def apply_generic(document: dict[str, Any], environ: Mapping[str, str], target: Target, notes: Notes) -> dict[str, Any]:
     """The document, changed in place, with each `ZEROCLAW_<path>` put in (ZeroClaw >= 0.8.0: `__` for dots)."""
     for variable in sorted(environ) if target.is_modern else ():
-        matched = _GENERIC.fullmatch(variable)
+        matched = re.fullmatch(_GENERIC, variable)
         path = matched.group(1).split("__") if matched else []
         if path and path[0] in _SECTIONS:
             _apply(document, path, variable, environ[variable], notes)

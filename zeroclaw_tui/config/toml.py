@@ -17,21 +17,21 @@ KeyPath = tuple[str, ...]
 StatementKind = Literal["key", "table", "list item", "other"]
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
-TOKEN = re.compile(
-    r'"""(?:[^\\]|\\.)*?"{3,5}'
+# `re` compiles them at their first use: who only reads a config needs none.
+_BARE_KEY = r"[A-Za-z0-9_-]+"
+TOKEN = (
+    r'(?s)"""(?:[^\\]|\\.)*?"{3,5}'
     r"|'''.*?'{3,5}"
     r'|"(?:[^"\\\n]|\\.)*"'
     r"|'[^'\n]*'"
-    r"|#[^\n]*|[\[\]{}\n]",
-    re.DOTALL,
+    r"|#[^\n]*|[\[\]{}\n]"
 )
 """A string, a comment, a bracket or a line end."""
-_ESCAPED = re.compile(r'["\\\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]')
+_ESCAPED = r'["\\\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]'
 """What TOML forbids in a quoted string, and what makes a line look like another in an editor: Unicode line ends and the
 marks that change the direction of writing."""
 _SHORT_ESCAPES = {"\b": r"\b", "\t": r"\t", "\n": r"\n", "\f": r"\f", "\r": r"\r", '"': r"\"", "\\": r"\\"}
-_PLACE = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$")
+_PLACE = r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$"
 _SENTENCES = (
     (r"^Invalid value", "invalid value: a string needs quotes, a number only digits, a switch true or false."),
     (r"^Unterminated string|'\\n'|^Expected ['\"]$", "a string is not closed: its quote is missing."),
@@ -88,12 +88,12 @@ def parsed(text: str, path: Path) -> dict[str, Any]:
         hint = "Check that this is a config of ZeroClaw."
         raise BrokenConfig(f"{path} nests its values too deeply to be read.", hint=hint) from error
     except tomllib.TOMLDecodeError as error:
-        found = _PLACE.search(str(error))
+        found = re.search(_PLACE, str(error))
         # The parser names no line when the text ends too early.
         line, column = (
             found.groups() if found and found[1] else (text.count("\n") + 1, len(text.rpartition("\n")[2]) + 1)
         )
-        cause = _PLACE.sub("", str(error))
+        cause = re.sub(_PLACE, "", str(error))
         sentences = (sentence for pattern, sentence in _SENTENCES if re.search(pattern, cause))
         raise BrokenConfig(
             f"{path}, line {line}, column {column}: {next(sentences, 'this is not valid TOML.')}",
@@ -144,7 +144,7 @@ def statements_of(text: str) -> list[Statement]:
 
 def _chunks(text: str) -> Iterable[str]:
     depth = start = 0
-    for token in TOKEN.finditer(text):
+    for token in re.finditer(TOKEN, text):
         first = token.group()[0]
         if first in "[{":
             depth += 1
@@ -193,7 +193,7 @@ def value_text(value: Any) -> str:
 
 def key_text(path: Iterable[str]) -> str:
     """A key of one or several parts, quoted where it has to be."""
-    return ".".join(part if _BARE_KEY.fullmatch(part) else _quoted(part) for part in path)
+    return ".".join(part if re.fullmatch(_BARE_KEY, part) else _quoted(part) for part in path)
 
 
 def shown_key(path: Iterable[str]) -> str:
@@ -202,7 +202,7 @@ def shown_key(path: Iterable[str]) -> str:
 
 
 def _quoted(text: str) -> str:
-    return f'"{_ESCAPED.sub(_escape, text)}"'
+    return f'"{re.sub(_ESCAPED, _escape, text)}"'
 
 
 def _escape(found: re.Match[str]) -> str:

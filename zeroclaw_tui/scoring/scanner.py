@@ -25,22 +25,18 @@ _SECRET_NAMES = "api[_-]?key|secret|token|password|credential"
 _SECRET_GATES = ("key", "secret", "token", "password", "credential")
 _SECRET_FILES = (".env", ".netrc", ".pgpass", ".npmrc", "id_rsa", "id_ed25519")
 _VERB_DISTANCE = 80
-# All patterns but the private key's are matched against folded text, so they are written in lower case.
-_CURL = re.compile(r"\bcurl\b")
-_WGET = re.compile(r"\bwget\b")
-_SECRET_VARIABLE = re.compile(r"\$[a-z_]*(?:key|token|secret|password|credential|api)")
-_READ_COMMAND = re.compile(r"\b(?:cat|less|more|tail|head)\b")
-_SECRET_FILE = re.compile("|".join(map(re.escape, _SECRET_FILES)))
-_URL = re.compile(f"https?://[^{WHITE_SPACE}'\"]")
-_SECRET_NAME = re.compile(_SECRET_NAMES)
-_VERB_OR_INSTRUCTION_FILE = re.compile(
-    r"\b(?:(?P<verb>write|append|modify|edit|overwrite|replace)|(?:agents|claude)\.md)\b"
-)
-_ASSIGNED_SECRET = re.compile(
-    rf"\b(?:{_SECRET_NAMES})[{WHITE_SPACE}]*+[:=][{WHITE_SPACE}]*+['\"][a-z0-9_./+=-]{{16,}}+['\"]"
-)
-_SSH_FOLDER = re.compile(rf"(?:\$home|~|/root|/home/[^/{WHITE_SPACE}]++)/\.ssh")
-_PRIVATE_KEY = re.compile("-----BEGIN [A-Z ]*PRIVATE KEY-----")
+# `re` compiles them at their first use. All but the private key's are matched against folded text, so they are written
+# in lower case.
+_CURL = r"\bcurl\b"
+_WGET = r"\bwget\b"
+_SECRET_VARIABLE = r"\$[a-z_]*(?:key|token|secret|password|credential|api)"
+_READ_COMMAND = r"\b(?:cat|less|more|tail|head)\b"
+_SECRET_FILE = "|".join(map(re.escape, _SECRET_FILES))
+_URL = f"https?://[^{WHITE_SPACE}'\"]"
+_VERB_OR_INSTRUCTION_FILE = r"\b(?:(?P<verb>write|append|modify|edit|overwrite|replace)|(?:agents|claude)\.md)\b"
+_ASSIGNED_SECRET = rf"\b(?:{_SECRET_NAMES})[{WHITE_SPACE}]*+[:=][{WHITE_SPACE}]*+['\"][a-z0-9_./+=-]{{16,}}+['\"]"
+_SSH_FOLDER = rf"(?:\$home|~|/root|/home/[^/{WHITE_SPACE}]++)/\.ssh"
+_PRIVATE_KEY = "-----BEGIN [A-Z ]*PRIVATE KEY-----"
 
 
 class _Rule(NamedTuple):
@@ -75,7 +71,7 @@ def _kinds(content: str, mode: ScanMode) -> Iterator[str]:
             continue
         if any(gate in text for gate in rule.gates) and rule.holds(text):
             yield rule.kind
-    if "PRIVATE KEY-----" in content and _PRIVATE_KEY.search(content):
+    if "PRIVATE KEY-----" in content and re.search(_PRIVATE_KEY, content):
         yield "private_key"
 
 
@@ -90,13 +86,13 @@ def _folded(content: str) -> str:
     return content.replace("ſ", "s").replace("\u0130", "\u0131").lower()
 
 
-def _later_on_the_line(text: str, first: re.Pattern[str], then: re.Pattern[str]) -> bool:
+def _later_on_the_line(text: str, first: str, then: str) -> bool:
     """Whether `then` occurs behind `first` before the line ends; each line is looked at once."""
-    place = 0
-    while (found := first.search(text, place)) is not None:
+    start, end, place = re.compile(first), re.compile(then), 0
+    while (found := start.search(text, place)) is not None:
         line_end = text.find("\n", found.end())
         place = len(text) if line_end < 0 else line_end
-        if then.search(text, found.end(), place):
+        if end.search(text, found.end(), place):
             return True
     return False
 
@@ -104,7 +100,7 @@ def _later_on_the_line(text: str, first: re.Pattern[str], then: re.Pattern[str])
 def _changes_instructions(text: str) -> bool:
     """Whether a changing verb comes at most 80 characters, and no line end, before an instruction file's name."""
     verb_end: int | None = None
-    for found in _VERB_OR_INSTRUCTION_FILE.finditer(text):
+    for found in re.finditer(_VERB_OR_INSTRUCTION_FILE, text):
         if found.lastgroup == "verb":
             verb_end = found.end()
         elif verb_end is not None:
@@ -118,9 +114,9 @@ _RULES = (
     _Rule("exfil_curl", ("curl",), lambda text: _later_on_the_line(text, _CURL, _SECRET_VARIABLE)),
     _Rule("exfil_wget", ("wget",), lambda text: _later_on_the_line(text, _WGET, _SECRET_VARIABLE)),
     _Rule("read_secrets", _SECRET_FILES, lambda text: _later_on_the_line(text, _READ_COMMAND, _SECRET_FILE)),
-    _Rule("send_to_url", ("://",), lambda text: _later_on_the_line(text, _URL, _SECRET_NAME)),
+    _Rule("send_to_url", ("://",), lambda text: _later_on_the_line(text, _URL, _SECRET_NAMES)),
     _Rule("agent_config_mod", (".md",), _changes_instructions),
-    _Rule("hardcoded_secret", _SECRET_GATES, lambda text: _ASSIGNED_SECRET.search(text) is not None),
+    _Rule("hardcoded_secret", _SECRET_GATES, lambda text: re.search(_ASSIGNED_SECRET, text) is not None),
     _Rule("ssh_backdoor", ("authorized_keys",), lambda text: True, strict_only=True),
-    _Rule("ssh_access", ("/.ssh",), lambda text: _SSH_FOLDER.search(text) is not None, strict_only=True),
+    _Rule("ssh_access", ("/.ssh",), lambda text: re.search(_SSH_FOLDER, text) is not None, strict_only=True),
 )
