@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -88,11 +88,27 @@ def _judged(entries: Sequence[ScoredEntry], trial: Trial) -> tuple[ScoredEntry, 
     order = [at for at, stop in enumerate(stops) if stop is None]
     if trial.reranks:
         order = _rerank(judged, order, stops, trial)
-    budget = _Budget(follows_channel_rule(trial.profile, trial.request.rule))
+    _fill_block(judged, order, stops, trial)
+    return tuple(replace(scored, injected=stop is None, stop=stop) for scored, stop in zip(judged, stops, strict=True))
+
+
+def _fill_block(judged: Sequence[ScoredEntry], order: Sequence[int], stops: list[Stop | None], trial: Trial) -> None:
+    """Stop what the skip rules and the caps leave out, in the order of the prompt.
+
+    The first that does not fit ends the block. The CLI agent's older rule only knows the recall limit.
+    """
+    is_capped = follows_channel_rule(trial.profile, trial.request.rule)
+    characters = included = 0
+    closed: Stop | None = None
     for at in order:
         entry = judged[at].entry
-        stops[at] = budget.closed or next(skip_rules(entry, trial), None) or budget.refusal(entry)
-    return tuple(replace(scored, injected=stop is None, stop=stop) for scored, stop in zip(judged, stops, strict=True))
+        stops[at] = closed or next(skip_rules(entry, trial), None)
+        if stops[at] is None and is_capped:
+            characters, included = characters + len(prompt_line(entry, True)), included + 1
+            if characters > MOST_CHARACTERS:
+                stops[at] = closed = Stop("cap", "characters", limit=MOST_CHARACTERS)
+            elif included == MOST_ENTRIES:
+                closed = Stop("cap", "entries", limit=MOST_ENTRIES)
 
 
 def _with_compared_score(scored: ScoredEntry, trial: Trial) -> ScoredEntry:
@@ -281,30 +297,6 @@ def in_prompt_order(entries: Sequence[ScoredEntry]) -> list[ScoredEntry]:
     """The injected ones of judged entries in the order of the prompt: as recalled, or as rerank placed them."""
     injected = [scored for scored in entries if scored.injected]
     return sorted(injected, key=lambda scored: scored.place or 0)
-
-
-@dataclass(slots=True)
-class _Budget:
-    """How much of the prompt is used up; the CLI agent's older rule only knows the recall limit."""
-
-    by_channel_rule: bool
-    included: int = 0
-    characters: int = 0
-    closed: Stop | None = None
-
-    def refusal(self, entry: MemoryEntry) -> Stop | None:
-        """Why this entry no longer fits; one that fits is counted. The first that does not fit ends the block."""
-        if not self.by_channel_rule:
-            return None
-        length = len(prompt_line(entry, True))
-        if self.characters + length > MOST_CHARACTERS:
-            self.closed = Stop("cap", "characters", limit=MOST_CHARACTERS)
-            return self.closed
-        self.included += 1
-        self.characters += length
-        if self.included == MOST_ENTRIES:
-            self.closed = Stop("cap", "entries", limit=MOST_ENTRIES)
-        return None
 
 
 def follows_channel_rule(profile: ScoringProfile, rule: Rule) -> bool:
