@@ -1,4 +1,4 @@
-"""A stand-in for the `lucid` program of lucid-memory 0.6.5: its command line to the letter, and ways to go wrong."""
+"""A stand-in for the `lucid` program of lucid-memory 0.6.5, which finds all that it holds, and ways to go wrong."""
 
 from __future__ import annotations
 
@@ -14,93 +14,33 @@ from typing import Literal
 
 Mode = Literal["works", "saying", "failing", "hanging"]
 
-_PROGRAM = r'''
+_PROGRAM = r"""
 import json, os, sys
+
 HERE = os.path.dirname(os.path.abspath(__file__))
-MODE = MODE_GIVEN
 MEMORIES = os.path.join(HERE, "memories.jsonl")
-
-
-def flags(rest):
-    """--name=value only; a value ends at its next "="."""
-    return {name[2:]: (parts + [""])[0] for name, *parts in (text.split("=") for text in rest if text.startswith("--"))}
-
-
-def first(rest):
-    return next((text for text in rest if not text.startswith("--")), "")
-
-
-def held():
-    try:
-        with open(MEMORIES, encoding="utf-8", errors="surrogateescape") as file:
-            return [json.loads(line) for line in file]
-    except FileNotFoundError:
-        return []
-
-
-def context(rest):
-    task, given = first(rest), flags(rest)
-    if not task:
-        print("Usage: lucid context <task> [--project=<path>] [--budget=<tokens>]", file=sys.stderr)
-        return 1
-    budget = int(given.get("budget", "200"))
-    words = set(task.lower().split())
-    lines, tokens = [], 0
-    for memory in held():
-        shown = memory["gist"] or memory["content"][:150]
-        tokens += len(shown) // 4
-        if words & set(memory["content"].lower().replace(":", " ").split()) and tokens <= budget:
-            lines.append("- [%s] %s" % (memory["type"], shown))
-    if not lines:
-        return 0
-    visual = sum(line.startswith("- [Visual") for line in lines)
-    print("<lucid-context>")
-    print("Relevant context (%d text, %d visual, ~%d tokens):" % (len(lines) - visual, visual, tokens))
-    print("\n".join(lines))
-    print("</lucid-context>")
-    return 0
-
-
-def store(rest):
-    content, given = first(rest), flags(rest)
-    if not content:
-        print("Usage: lucid store <content> [--type=<type>] [--project=<path>]", file=sys.stderr)
-        return 1
-    kept = {"type": given.get("type") or "learning", "content": content, "gist": ""}
-    with open(MEMORIES, "a", encoding="utf-8", errors="surrogateescape") as file:
-        file.write(json.dumps(kept) + "\n")
-    print(json.dumps({"success": True, "id": "stand-in-%d" % len(held())}, separators=(",", ":")))
-    return 0
-
-
-def main():
-    arguments = [os.fsencode(text).decode("utf-8", "surrogateescape") for text in sys.argv[1:]]
-    with open(os.path.join(HERE, "calls.jsonl"), "a") as file:
-        file.write(json.dumps(arguments) + "\n")
-    if MODE == "saying":
-        with open(os.path.join(HERE, "says"), "rb") as file:
-            sys.stdout.buffer.write(file.read())
-        return 0
-    if MODE == "failing":
-        print("Error: the database \x1b[31mis locked\nand more", file=sys.stderr)
-        return 1
-    command, rest = (arguments + [""])[0], arguments[1:]
-    if command == "context":
-        return context(rest)
-    if command == "store":
-        return store(rest)
-    print("0.6.5" if command == "version" else "lucid <context|store|stats|status|config|backup|version|update>")
-    return 0
-
-
 sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
-try:
-    code = main()
-except Exception as error:
-    print("Error: %s" % error, file=sys.stderr)
-    code = 1
-sys.exit(code)
-'''
+arguments = [os.fsencode(text).decode("utf-8", "surrogateescape") for text in sys.argv[1:]]
+with open(os.path.join(HERE, "calls.jsonl"), "a") as file:
+    file.write(json.dumps(arguments) + "\n")
+command, rest = (arguments + [""])[0], arguments[1:]
+text = next((text for text in rest if not text.startswith("--")), "")
+if MODE == "saying":
+    with open(os.path.join(HERE, "says"), "rb") as file:
+        sys.stdout.buffer.write(file.read())
+elif MODE == "failing":
+    sys.exit("Error: the database \x1b[31mis locked\nand more")
+elif not text:
+    sys.exit("Usage: lucid context <task>, lucid store <content>")
+elif command == "context":
+    with open(MEMORIES, encoding="utf-8") as file:
+        lines = ["- [%s] %s" % (memory["type"], memory["content"]) for memory in map(json.loads, file)]
+    if lines:
+        print("\n".join(["<lucid-context>", "Relevant context:", *lines, "</lucid-context>"]))
+elif command == "store":
+    with open(MEMORIES, "a", encoding="utf-8") as file:
+        file.write(json.dumps({"content": text}) + "\n")
+"""
 
 # A shell is there at once, so that a short time-out is enough to see it hang.
 _HANGING = """#!/bin/sh
@@ -135,16 +75,14 @@ class LucidProgram:
         return file.read_text("utf-8").splitlines() if file.exists() else []
 
 
-def write_program(
-    folder: Path, mode: Mode = "works", memories: Sequence[tuple[str, str]] = (), name: str = "lucid"
-) -> LucidProgram:
+def write_program(folder: Path, mode: Mode = "works", memories: Sequence[tuple[str, str]] = ()) -> LucidProgram:
     """An executable stand-in that holds these memories, each a type and its content."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / name
-    python = f"#!{sys.executable} -IS\n{_PROGRAM.replace('MODE_GIVEN', repr(mode))}"
+    path = folder / "lucid"
+    python = f"#!{sys.executable} -IS\nMODE = {mode!r}\n{_PROGRAM}"
     path.write_text(_HANGING if mode == "hanging" else python, "utf-8")
     path.chmod(0o755)
-    lines = [json.dumps({"type": kind, "content": content, "gist": ""}) + "\n" for kind, content in memories]
+    lines = [json.dumps({"type": kind, "content": content}) + "\n" for kind, content in memories]
     (folder / "memories.jsonl").write_text("".join(lines), "utf-8")
     return LucidProgram(path)
 

@@ -8,14 +8,10 @@ from __future__ import annotations
 
 import sqlite3
 import struct
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from zeroclaw_tui.backends.rmem import RMemMemory
-
-Opened = Callable[..., Awaitable[RMemMemory]]
-"""Opens the store of a file."""
 BEES, BREAD = "0b0e7c1e-0000-4000-8000-000000000001", "1c1f8d2f-0000-4000-8000-000000000002"
 WHITE_BREAD = f"{BREAD}:superseded:0b0e7c1e-0000-4000-8000-0000000000a1"
 BEES_KEY, BREAD_KEY, WHITE_KEY = "rmem_0b0e7c1e0000", "rmem_1c1f8d2f0000", "rmem_1c1f8d2f0000_v1"

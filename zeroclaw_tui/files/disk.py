@@ -215,25 +215,20 @@ def write_temp_file(
     with temp_file(target) as (path, handle):
         with os.fdopen(handle, "wb", closefd=False) as file:
             file.write(data)
-        copy_owner_and_mode(handle, target, mode)
+        _copy_owner_and_mode(handle, target, mode)
         if mtime_ns is not None:
             os.utime(path, ns=(mtime_ns, mtime_ns))
         os.fsync(handle)
         yield path
 
 
-def copy_owner_and_mode(handle: int, target: Path, mode: int | None = None) -> None:
+def _copy_owner_and_mode(handle: int, target: Path, mode: int | None = None) -> None:
     """Give a file the owner and the mode of the file it is to replace, if there is one; `mode` is used instead.
 
     Raises OSError, and Refused if that file belongs to another user, who could not read the new one.
     """
-    try:
-        old = target.stat()
-    except FileNotFoundError:
-        if mode is not None:
-            os.fchmod(handle, mode)
-        return
     new = os.fstat(handle)
+    old = target.stat() if target.exists() else new
     if new.st_uid != old.st_uid:
         try:
             os.fchown(handle, old.st_uid, old.st_gid)
@@ -304,7 +299,7 @@ def put_in_place(temp: Path, handle: int, target: Path, *, replaces: bool) -> No
 
     Raises FileExistsError if it does not and there is one, OSError, and Refused if the target is another user's.
     """
-    copy_owner_and_mode(handle, target)
+    _copy_owner_and_mode(handle, target)
     os.fsync(handle)
     rename(temp, target, replaces=replaces)
     sync_folder(target.parent)
