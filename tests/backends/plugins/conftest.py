@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from support.warm_start import run_memory
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tui"))
 
-from plugin_samples import CONFIG, ROWS, SHOE_BOX, Answer, Installer
+from plugin_samples import CONFIG, ROWS, SHOE_BOX, Installer
 
 
 def installer(site: Path) -> Installer:
@@ -81,8 +82,4 @@ def box(shoe_box):
 def memory(shoe_box):
     """Run `zeroclaw memory ...` over the sample plug-in, without a terminal."""
 
-    def run(*arguments, stdin=""):
-        done = run_memory("--config-dir", str(shoe_box), *arguments, stdin=stdin)
-        return Answer(done.returncode, done.stdout, done.stderr)
-
-    return run
+    return partial(run_memory, "--config-dir", str(shoe_box))
