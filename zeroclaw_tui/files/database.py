@@ -296,20 +296,13 @@ def _newly_opened(name: str | Path, flags: int) -> int:
 
 
 def _opened(path: Path, mode: str) -> ReadOnlyConnection:
-    connection = _connect(path, mode)
-    try:
-        connection.execute("PRAGMA query_only = ON")
-        # Views and triggers of a database from elsewhere must not call functions with side effects.
-        connection.execute("PRAGMA trusted_schema = OFF")
-        # SQLite opens lazily: only the first read finds what is wrong with the file.
-        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+    # Views and triggers of a database from elsewhere must not call functions with side effects. SQLite opens lazily:
+    # only the first read finds what is wrong with the file.
+    first_read = "SELECT count(*) FROM sqlite_master"
+    return _connect(path, mode, "PRAGMA query_only = ON", "PRAGMA trusted_schema = OFF", first_read)
 
 
-def _connect(path: Path, mode: str) -> ReadOnlyConnection:
+def _connect(path: Path, mode: str, *statements: str) -> ReadOnlyConnection:
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?{mode}",
         uri=True,
@@ -319,8 +312,13 @@ def _connect(path: Path, mode: str) -> ReadOnlyConnection:
         factory=ReadOnlyConnection,
     )
     connection.text_factory = any_text
-    # If another program truncates a file that SQLite has mapped into memory, the system kills this process.
-    connection.execute("PRAGMA mmap_size = 0")
+    try:
+        # If another program truncates a file that SQLite has mapped into memory, the system kills this process.
+        for statement in ("PRAGMA mmap_size = 0", *statements):
+            connection.execute(statement).fetchall()
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
@@ -362,15 +360,8 @@ def connect_to_write(path: Path, *, zero: bool = False) -> sqlite3.Connection:
     A commit is durable. With `zero` freed space is overwritten with zeros.
     """
     check_file(path)
-    connection = _connect(path, "mode=rw")
-    try:
-        connection.execute("PRAGMA synchronous = FULL")
-        if zero:
-            connection.execute("PRAGMA secure_delete = ON").fetchall()
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+    zeroes = ["PRAGMA secure_delete = ON"] if zero else []
+    return _connect(path, "mode=rw", "PRAGMA synchronous = FULL", *zeroes)
 
 
 def roll_back_hot_journal(path: Path) -> None:
@@ -384,9 +375,8 @@ def why_not_writable(path: Path) -> str | None:
     file = path.resolve()
     if not os.access(file.parent, os.W_OK):
         return f"You have no permission to write to the directory {file.parent}."
-    side_files = [wal_file(file), file.with_name(file.name + "-shm")]
-    for needed in (file, *(other for other in side_files if other.exists())):
-        if not os.access(needed, os.W_OK):
+    for needed in (file, wal_file(file), file.with_name(f"{file.name}-shm")):
+        if needed.exists() and not os.access(needed, os.W_OK):
             return f"You have no permission to write to {needed}."
     return None
 
