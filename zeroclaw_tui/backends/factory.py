@@ -26,10 +26,6 @@ class BackendInfo(NamedTuple):
 
     key: str
     label: str
-    auto_save: bool = True
-    """Whether a config that chooses this backend gets memory.auto_save."""
-    uses_hygiene: bool = False
-    """Whether a config that chooses it gets hygiene, with its days and the cache of embeddings."""
     in_zeroclaw: bool = True
     """Whether some ZeroClaw release knows the name."""
     has_local_database: bool = False
@@ -60,29 +56,9 @@ class BackendInfo(NamedTuple):
         """Whether a URL may say where it is."""
         return not (self.has_local_database or self.has_notes or self.is_foreign_file or self.place)
 
-    @property
-    def archive_after_days(self) -> int:
-        """Days after which daily files are archived; 0 never."""
-        return 7 if self.uses_hygiene else 0
-
-    @property
-    def purge_after_days(self) -> int:
-        """Days after which archived files are deleted; 0 never."""
-        return 30 if self.uses_hygiene else 0
-
-    @property
-    def embedding_cache_size(self) -> int:
-        """How many vectors the cache keeps."""
-        return 10_000 if self.uses_hygiene else 0
-
 
 BACKENDS: tuple[BackendInfo, ...] = (
-    BackendInfo(
-        "sqlite",
-        "SQLite: one local file, keyword and vector search (recommended)",
-        uses_hygiene=True,
-        has_local_database=True,
-    ),
+    BackendInfo("sqlite", "SQLite: one local file, keyword and vector search (recommended)", has_local_database=True),
     BackendInfo(
         "lucid",
         "Lucid: the local SQLite file, and the lucid program for what it lacks",
@@ -113,18 +89,16 @@ BACKENDS: tuple[BackendInfo, ...] = (
     BackendInfo(
         "memory-rs",
         "memory-rs: what another program wrote as JSON, to look at; ZeroClaw itself does not know it",
-        auto_save=False,
         in_zeroclaw=False,
         is_foreign_file=True,
     ),
     BackendInfo(
         "in-memory",
         "In memory: nothing outlives the program; ZeroClaw itself does not know it",
-        auto_save=False,
         in_zeroclaw=False,
         place="this process",
     ),
-    BackendInfo("none", "None: nothing is remembered", auto_save=False, keeps_nothing=True, place="nowhere"),
+    BackendInfo("none", "None: nothing is remembered", keeps_nothing=True, place="nowhere"),
 )
 
 

@@ -55,7 +55,7 @@ PROFILE_SETTINGS = (
     "memory.purge_after_days",
     "memory.embedding_cache_size",
 )
-"""The settings that follow a backend's profile when the backend changes."""
+"""The settings that take the values of the backend's defaults file when the backend changes."""
 BACKEND_TITLES = {
     "sqlite": "SQLite",
     "lucid": "Lucid",
@@ -212,9 +212,7 @@ class Answers:
     def proposed(self, name: str) -> Any:
         """What the defaults would put instead of a setting that nobody answers; None where they leave it as it is."""
         if name in PROFILE_SETTINGS:
-            profile = backend_info(self.backend()) if self.changes_backend() else None
-            key = "uses_hygiene" if name == "memory.hygiene_enabled" else name.removeprefix("memory.")
-            return None if profile is None else getattr(profile, key)
+            return backend_defaults(self.backend()).get(name) if self.changes_backend() else None
         is_due = self.writes_defaults() and self.current(name) is None
         return backend_defaults(self.backend()).get(name) if is_due else None
 
