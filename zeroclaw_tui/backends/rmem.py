@@ -61,7 +61,6 @@ _REQUIRED: Schema = {
     "archive": frozenset({"id", "user_id", "text", "embedding", "reason", "superseded_by"}),
 }
 _HINT = "Pass the path of a rustmem.db. It is db_path under [store] in rustmem.toml."
-_BATCH = 500
 
 
 class Row(NamedTuple):
@@ -197,13 +196,9 @@ def cosines(rows: Sequence[Row], vector: np.ndarray) -> dict[Handle, float]:
     import numpy as np
 
     fitting = [row for row in rows if row.vector is not None and len(row.vector) == 4 * len(vector)]
-    scores: dict[Handle, float] = {}
-    for start in range(0, len(fitting), _BATCH):
-        batch = fitting[start : start + _BATCH]
-        matrix = np.frombuffer(b"".join(row.vector or b"" for row in batch), dtype="<f4")
-        found = plain_cosines(vector, matrix.reshape(len(batch), len(vector))).tolist()
-        scores.update(zip((row.entry.handle for row in batch), found, strict=True))
-    return scores
+    matrix = np.frombuffer(b"".join(row.vector or b"" for row in fitting), dtype="<f4")
+    scores = plain_cosines(vector, matrix.reshape(len(fitting), len(vector))).tolist()
+    return dict(zip((row.entry.handle for row in fitting), scores, strict=True))
 
 
 def memory_id(id: str) -> str:

@@ -61,7 +61,7 @@ def sanitised(session: str) -> str:
 
 
 DEFAULT_AGENT = "default"
-"""The alias ZeroClaw gives the owner of what was there before it knew agents."""
+"""The alias ZeroClaw gives the owner of what was there before it knew agents, and of what names none."""
 
 
 class TableWriter(RowWriter):

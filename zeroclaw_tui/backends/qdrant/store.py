@@ -34,7 +34,7 @@ from zeroclaw_tui.backends.qdrant.client import (
     vectors_of,
     wrong_length,
 )
-from zeroclaw_tui.backends.tables import sanitised, utc_now, uuid_for
+from zeroclaw_tui.backends.tables import DEFAULT_AGENT, sanitised, utc_now, uuid_for
 from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.backends.writing import OwnedKey, RowWriter, Work
 from zeroclaw_tui.config.memory_config import MemoryConfig, shown
@@ -67,8 +67,6 @@ _MAX_LISTED = 1000
 _LIMITS_BLANK_QUERIES_SINCE = (0, 5, 5)
 
 
-DEFAULT_AGENT = "default"
-"""The agent of points that name none."""
 NO_EMBEDDER = "Qdrant stores and finds nothing without an embedding"
 _NONE = "ZeroClaw stores no {} in Qdrant."
 WHY_NOT = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -124,7 +124,8 @@ class SqliteSearch:
         if self._is_first:
             self._is_first = False
             nearest, compared = Nearest(QueryVector(query), count), 0
-            for page in _pages(connection.execute(select.statement("m.rowid, m.embedding"), select.values)):
+            cursor = connection.execute(select.statement("m.rowid, m.embedding"), select.values)
+            while page := cursor.fetchmany(_PAGE):
                 rowids, vectors = _block(page, len(query))
                 nearest.add(rowids, vectors)
                 compared += len(rowids)
@@ -146,15 +147,11 @@ class SqliteSearch:
         self._index = None
         (count,) = connection.execute(f"SELECT count(*) {_OF_LENGTH}", (dimensions,)).fetchone()
         index = VectorIndex(dimensions, count)
-        for page in _pages(connection.execute(f"SELECT rowid, embedding {_OF_LENGTH} ORDER BY rowid", (dimensions,))):
+        cursor = connection.execute(f"SELECT rowid, embedding {_OF_LENGTH} ORDER BY rowid", (dimensions,))
+        while page := cursor.fetchmany(_PAGE):
             index.append(*_block(page, dimensions))
         self._index, self._version_of_index = index, version
         return index
-
-
-def _pages(cursor: sqlite3.Cursor) -> Iterator[list[tuple[int, bytes]]]:
-    while page := cursor.fetchmany(_PAGE):
-        yield page
 
 
 def _block(rows: Sequence[tuple[int, bytes]], dimensions: int) -> tuple[np.ndarray, np.ndarray]:
