@@ -21,7 +21,6 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.purge_plan import PurgePlan
 from zeroclaw_tui.memory.change import (
-    CONFLICTS_LISTED,
     SUPERSEDED_BY,
     ApplyResult,
     Change,
@@ -236,21 +235,13 @@ async def preview_turn(library: Library, numbers: Sequence[int], on_conflict: On
 
     Where nothing can be written, conflicts are not looked for, and a note says so.
     """
-    outside, because = ApplyResult(0), library.read_only_because
-    if because is not None:
-        rows = ApplyResult(0, notes=[f"Conflicts were not checked: {because}"])
-    else:
-        overwrite = on_conflict == "overwrite"
-        outside = await external.apply(_outside_changes(library, numbers), None, overwrite=overwrite, dry_run=True)
-        rows = await library.memory.apply(_store_changes(library, numbers), None, on_conflict=on_conflict, dry_run=True)
-    conflict_count = outside.conflict_count + rows.conflict_count
-    return replace(
-        rows,
-        written=0 if conflict_count and on_conflict == "refuse" else len(numbers),
-        notes=[*rows.notes, *outside.notes],
-        conflicts=[*outside.conflicts, *rows.conflicts][:CONFLICTS_LISTED],
-        conflict_count=conflict_count,
-    )
+    if library.read_only_because is not None:
+        return ApplyResult(len(numbers), notes=[f"Conflicts were not checked: {library.read_only_because}"])
+    overwrite = on_conflict == "overwrite"
+    result = await library.memory.apply(_store_changes(library, numbers), None, on_conflict=on_conflict, dry_run=True)
+    result.add(await external.apply(_outside_changes(library, numbers), None, overwrite=overwrite, dry_run=True))
+    result.written = 0 if result.conflict_count and on_conflict == "refuse" else len(numbers)
+    return result
 
 
 async def _turn(

@@ -236,17 +236,6 @@ class Database:
     def is_hydrated(self) -> bool:
         return self.library.memory.about.not_opened_because is not None
 
-    @property
-    def vector_length(self) -> tuple[int, str]:
-        """How many numbers a vector should have, and what says so."""
-        noted = str(self.facts.get("embedding identity", {}).get("embedding_dimensions", ""))
-        if noted.isdecimal():
-            return int(noted), "the store's own note"
-        if self.library.config.embedding.is_on:
-            return self.library.config.embedding.dimensions, "memory.embedding_dimensions"
-        lengths: Mapping[str, int] = self.facts["embedded by dimensions"]
-        return int(max(lengths, key=lambda length: lengths[length])), "most of them"
-
 
 class Check(NamedTuple):
     """`look` gives what is wrong in a sentence, "" where nothing is, and None where there is nothing to look at.
@@ -317,9 +306,15 @@ def _vectors(database: Database) -> str | None:
 
 def _vector_lengths(database: Database) -> str | None:
     lengths: Mapping[str, int] = database.facts.get("embedded by dimensions", {})
+    expected, source = database.library.config.embedding.dimensions, "memory.embedding_dimensions"
+    noted = str(database.facts.get("embedding identity", {}).get("embedding_dimensions", ""))
+    if noted.isdecimal():
+        expected, source = int(noted), "the store's own note"
+    elif not database.library.config.embedding.is_on:
+        # Nothing says how long a vector is to be.
+        return None
     if not lengths:
         return None
-    expected, source = database.vector_length
     wrong = sum(count for length, count in lengths.items() if int(length) != expected)
     have = "has a vector" if wrong == 1 else "have vectors"
     return f"{counted(wrong)} {have} of another length than {expected:,}, by {source}." if wrong else ""

@@ -286,26 +286,24 @@ def _old_files(
     """The files of a folder that ZeroClaw archives, then those of its archive that it deletes."""
     archive = folder / _ARCHIVE
     used = set(os.listdir(archive)) if archive.is_dir() else set()
-    archive_cutoff, purge_cutoff = rules.cutoff(archiving, as_of), rules.cutoff(purging, as_of)
+    purge_cutoff = rules.cutoff(purging, as_of)
     items = []
-    for name, status in _files_in(folder):
-        date = _expired_date(folder, name, status, rules, archive_cutoff)
-        if date is not None:
-            target = _free_name(name, used)
-            used.add(target)
-            # ZeroClaw archives and deletes a file in one run if it is that old under its new name.
-            is_deleted = _expired_date(folder, target, status, rules, purge_cutoff) is not None
-            item = _file_item(archiving, f"{folder.name}/{name}", status, date)
-            items.append(replace(item, target=f"{folder.name}/{_ARCHIVE}/{target}", also_deleted=is_deleted))
-    for name, status in _files_in(archive):
-        date = _expired_date(folder, name, status, rules, purge_cutoff)
-        if date is not None:
-            items.append(_file_item(purging, f"{folder.name}/{_ARCHIVE}/{name}", status, date))
+    for place, rule in ((folder, archiving), (archive, purging)):
+        cutoff = rules.cutoff(rule, as_of)
+        for name, status in _files_in(place):
+            date = _expired_date(folder, name, status, rules, cutoff)
+            if date is None:
+                continue
+            shown = str((place / name).relative_to(folder.parent))
+            item = HygieneItem(f"file:{shown}", rule, shown, date, status.st_size, changed_at=status.st_mtime_ns)
+            if place is folder:
+                target = _free_name(name, used)
+                used.add(target)
+                # ZeroClaw archives and deletes a file in one run if it is that old under its new name.
+                is_deleted = _expired_date(folder, target, status, rules, purge_cutoff) is not None
+                item = replace(item, target=f"{folder.name}/{_ARCHIVE}/{target}", also_deleted=is_deleted)
+            items.append(item)
     return items
-
-
-def _file_item(rule: RuleName, name: str, status: os.stat_result, date: str) -> HygieneItem:
-    return HygieneItem(f"file:{name}", rule, name, date, status.st_size, changed_at=status.st_mtime_ns)
 
 
 def _files_in(folder: Path) -> Iterator[tuple[str, os.stat_result]]:

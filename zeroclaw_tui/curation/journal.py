@@ -340,8 +340,11 @@ class RunningAction(Journal):
     def record(self, changes: Sequence[RowChange]) -> None:
         """Save what a store is about to change; one durable transaction."""
         with self._transaction() as connection:
-            self._recorded = [*records.insert_changes(connection, self._file.codec, self.number, changes)]
+            self._record(connection, changes)
         self._has_begun |= bool(changes)
+
+    def _record(self, connection: sqlite3.Connection, changes: Sequence[RowChange]) -> None:
+        self._recorded = [*records.insert_changes(connection, self._file.codec, self.number, changes)]
 
     def withdraw(self) -> None:
         """Delete what the last `record` saved."""
@@ -414,11 +417,8 @@ class RunningAction(Journal):
 class PermanentDeletion(RunningAction):
     """Deletes memories permanently: in place of a record of them, their earlier changes leave the trash."""
 
-    def record(self, changes: Sequence[RowChange]) -> None:
-        """Delete what the trash has of these memories."""
-        with self._transaction() as connection:
-            records.forget(connection, self._file.codec, self._file.store, [change.row for change in changes])
-        self._has_begun |= bool(changes)
+    def _record(self, connection: sqlite3.Connection, changes: Sequence[RowChange]) -> None:
+        records.forget(connection, self._file.codec, self._file.store, [change.row for change in changes])
 
     def withdraw(self) -> None:
         """Earlier changes stay deleted."""
@@ -434,10 +434,10 @@ class PermanentDeletion(RunningAction):
 
 
 class Turn(RunningAction):
-    """An undo, redo or restore of journaled changes, which are turned as it ends.
+    """An undo, redo or restore of journaled changes.
 
-    Until then it has a change for each that it turns, as every action has, so that a killed one is completed in the
-    same way.
+    It records a change for each that it turns, as every action does, so that a killed one is completed in the same way.
+    What was recorded is written once the next batch is recorded or the action ends; it is turned then.
     """
 
     ending = "Run it again to continue."
@@ -454,6 +454,10 @@ class Turn(RunningAction):
         if self._undone:
             connection.execute(f"UPDATE actions SET turned = ? WHERE number IN ({changed})", (number, self._numbers))
         return number
+
+    def _record(self, connection: sqlite3.Connection, changes: Sequence[RowChange]) -> None:
+        records.end_turn(connection, self._recorded, undone=self._undone)
+        super()._record(connection, changes)
 
     def _end(self, connection: sqlite3.Connection) -> None:
         if not self.is_cancelled:

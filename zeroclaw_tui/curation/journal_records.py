@@ -293,23 +293,25 @@ def end_action(connection: sqlite3.Connection, action: int, undone: Sequence[int
     delete_changes(connection, undone)
     for (verb,) in connection.execute("SELECT verb FROM actions WHERE number = ?", (action,)).fetchall():
         if verb in TURNS:
-            _end_turn(connection, action, undone=verb != "redo")
+            recorded = numbers(connection, "SELECT number FROM changes WHERE action = ?", action)
+            end_turn(connection, recorded, undone=verb != "redo")
     connection.execute("UPDATE actions SET is_done = 1 WHERE number = ?", (action,))
     others = "SELECT 1 FROM changes WHERE action = ?1 AND is_counted"
     connection.execute(f"UPDATE changes SET is_counted = 1 WHERE action = ?1 AND NOT EXISTS ({others})", (action,))
     delete_empty_actions(connection)
 
 
-def _end_turn(connection: sqlite3.Connection, action: int, *, undone: bool) -> None:
-    """Set the bits of the changes that an undo, redo or restore turned, and store both rows as they are now.
+def end_turn(connection: sqlite3.Connection, recorded: Sequence[int], *, undone: bool) -> None:
+    """Set the bits of what these changes of an undo, redo or restore turn, and store both rows as they are now.
 
     A row may come back under another key, and of a new row the journal had the key alone. What came along with a
-    memory becomes a part of the action that was turned; rows that were replaced stay as changes of this action.
+    memory becomes a part of the action that was turned; rows that were replaced stay as changes of their own.
     """
-    turned = "number IN (SELECT reverses FROM changes WHERE action = ?)"
-    (of_action,) = connection.execute(f"SELECT max(action) FROM changes WHERE {turned}", (action,)).fetchone()
-    query = "SELECT number, reverses, replaces, table_name, before, after FROM changes WHERE action = ? ORDER BY number"
-    for number, reverses, replaces, table, *rows in connection.execute(query, (action,)).fetchall():
+    these, listed = f"number IN {LISTED}", (json.dumps(recorded),)
+    turned = f"number IN (SELECT reverses FROM changes WHERE {these})"
+    (of_action,) = connection.execute(f"SELECT max(action) FROM changes WHERE {turned}", listed).fetchone()
+    query = f"SELECT number, reverses, replaces, table_name, before, after FROM changes WHERE {these} ORDER BY number"
+    for number, reverses, replaces, table, *rows in connection.execute(query, listed).fetchall():
         both = (undone, *(reversed(rows) if undone else rows))
         set_both = "UPDATE changes SET undone = ?, before = ?, after = ?"
         if replaces and table != NOTES_FILE:
@@ -317,10 +319,10 @@ def _end_turn(connection: sqlite3.Connection, action: int, *, undone: bool) -> N
         elif reverses:
             connection.execute(f"{set_both}, after_state = NULL WHERE number = ?", (*both, reverses))
         if table in (AGENTS, EMBEDDING_CACHE, NOTES_FILE) and (replaces or not reverses):
-            connection.execute(f"{set_both}, action = ? WHERE number = ?", (*both, of_action or action, number))
+            connection.execute(f"{set_both}, action = coalesce(?, action) WHERE number = ?", (*both, of_action, number))
         elif reverses and not replaces:
             delete_changes(connection, [number])
-    connection.execute("UPDATE changes SET reverses = 0, replaces = 0 WHERE reverses")
+    connection.execute(f"UPDATE changes SET reverses = 0, replaces = 0 WHERE {these}", listed)
 
 
 def delete_empty_actions(connection: sqlite3.Connection) -> None:

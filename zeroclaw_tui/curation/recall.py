@@ -17,7 +17,7 @@ from zeroclaw_tui.embeddings.base import estimate_tokens
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import EmbeddingFailed, Refused
 from zeroclaw_tui.memory.query import ENTRIES, Query
-from zeroclaw_tui.memory.recall import UNLIMITED, RecallResult, Rule, ScoredEntry, Stop
+from zeroclaw_tui.memory.recall import UNLIMITED, RecallResult, Rule, Stop
 from zeroclaw_tui.memory.text import distinct_numbers
 from zeroclaw_tui.scoring.answer import Answer, Record, StoreFacts, answer, is_same
 from zeroclaw_tui.scoring.decide import asked_of_store, decide, of_program, serves
@@ -78,12 +78,16 @@ async def _recalled(library: Library, trial: Trial, found: QueryVector) -> Recal
         trial = of_program(trial)
     # Cut stages would lack what moves up in place of memories that are left out by their time.
     gathered = await _gathered(library, trial, found, deep=bool(trial.request.created_until))
-    result = await gathered.replay(trial)
-    results = result.results
-    if about.not_read_because is not None:
-        stop = Stop("recall", about.not_read_because)
-        results = tuple(replace(scored, injected=False, stop=stop) for scored in results)
-    return replace(result, results=results, not_read_because=about.not_read_because, program=about.program)
+    result = _with_none_injected(await gathered.replay(trial), about.not_read_because)
+    return replace(result, not_read_because=about.not_read_because, program=about.program)
+
+
+def _with_none_injected(result: RecallResult, reason: str | None) -> RecallResult:
+    """The result without a memory in the prompt, where there is a reason for that."""
+    if not reason:
+        return result
+    stop = Stop("recall", reason)
+    return replace(result, results=tuple(replace(scored, injected=False, stop=stop) for scored in result.results))
 
 
 def with_as_of(trial: Trial) -> Trial:
@@ -358,30 +362,14 @@ class Prompt:
 
     def as_json(self) -> dict[str, Any]:
         """The document the prompt command prints."""
-        result = self.result
         own = ("text", "rule", "differs_by_rule", "characters", "tokens", "entries", "why_empty")
-        of_recall = ("profile", "profile_source", "threshold")
+        document = self.result.as_json()
+        of_recall = ("profile", "profile_source", "threshold", "results", "notes")
         return {
-            "query": result.request.query,
+            "query": document["query"],
             **{name: getattr(self, name) for name in own},
-            **{name: getattr(result, name) for name in of_recall},
-            "results": [_result_json(scored, is_read=result.not_read_because is None) for scored in result.results],
-            "notes": list(result.notes),
+            **{name: document[name] for name in of_recall},
         }
-
-
-def _result_json(scored: ScoredEntry, *, is_read: bool) -> dict[str, Any]:
-    return {
-        "rank": scored.rank,
-        "id": scored.entry.id,
-        "key": scored.entry.key,
-        "score": scored.score,
-        "decayed": scored.decayed,
-        "reranked": scored.reranked,
-        "rerank_place": scored.place,
-        "injected": scored.injected if is_read else None,
-        "not_injected_because": scored.not_injected_because,
-    }
 
 
 async def prompt_for(library: Library, trial: Trial) -> Prompt:
@@ -391,10 +379,7 @@ async def prompt_for(library: Library, trial: Trial) -> Prompt:
     """
     request = replace(trial.request, layer="agent")
     result = await recall_memories(library, trial._replace(request=request))
-    if result.lacks_vector_because:
-        stop = Stop("recall", _FAILS_WITHOUT_VECTOR)
-        results = tuple(replace(scored, injected=False, stop=stop) for scored in result.results)
-        result = replace(result, results=results)
+    result = _with_none_injected(result, result.lacks_vector_because and _FAILS_WITHOUT_VECTOR)
     text = context_block(result.results, trial.profile, request.rule)
     differs = not trial.profile.one_injection_rule
     return Prompt(text, request.rule, result, differs, None if text else _why_empty(result))

@@ -206,16 +206,12 @@ class RecallTestRun:
         return len(self.results) - self.passed
 
     def as_json(self) -> dict[str, Any]:
-        vector, keyword = self.first.weights
+        recall = self.first.as_json()
         return {
             "file": self.file,
             "tests": len(self.results),
-            "passed": self.passed,
-            "failed": self.failed,
-            "k": self.k,
-            "profile": self.first.profile,
-            "weights": {"vector": vector, "keyword": keyword},
-            "threshold": self.first.threshold,
+            **{name: getattr(self, name) for name in ("passed", "failed", "k")},
+            **{name: recall[name] for name in ("profile", "weights", "threshold")},
             "search_mode": self.search_mode,
             "as_of": self.first.request.as_of,
             **self.measures,

@@ -19,7 +19,7 @@ from zeroclaw_tui.config.schema import NEWEST_MODERN, NEWEST_OLD, version_number
 from zeroclaw_tui.config.setting_names import checked_value
 from zeroclaw_tui.config.toml import KeyPath, read_config
 from zeroclaw_tui.curation.library import Library, scoring_settings
-from zeroclaw_tui.curation.trial_settings import WRITTEN
+from zeroclaw_tui.curation.trial_settings import WRITTEN, Tried
 from zeroclaw_tui.memory.errors import BrokenConfig, Refused, UsageError
 from zeroclaw_tui.scoring.profiles import Trial, float32
 from zeroclaw_tui.scoring.what_if import ALL_SUBJECTS, Subject, complaints
@@ -139,12 +139,8 @@ def _new_values(library: Library, trial: Trial) -> dict[str, Value]:
     current, profile = trial._replace(settings=library.settings), trial.profile
     unread: set[Subject] = set() if profile.search_modes else {"mode"}
     unread |= set() if profile.reranks else {"rerank"}
-    # repr, because a number that is not one (nan) does not equal itself.
-    return {
-        name: setting.get(trial)
-        for name, setting in WRITTEN.items()
-        if setting.subject not in unread and repr(setting.get(trial)) != repr(setting.get(current))
-    }
+    changed = Tried(current, trial, 0).changed
+    return {f"memory.{one.key}": one.get(trial) for one in changed if one.key and one.subject not in unread}
 
 
 async def save_settings_change(

@@ -34,7 +34,7 @@ _MASKED = "*[REDACTED]"
 """What a trace has in place of the rest of a credential."""
 _DEFAULT_PATH = "state/runtime-trace.jsonl"
 _PATH_KEYS = ("log_persistence_path", "runtime_trace_path")
-_ARCHIVED = re.compile(r"\d{8}-\d{6}(\.\d+)?", re.ASCII)
+_ARCHIVED = r"\.\d{8}-\d{6}(\.\d+)?"
 _WANTED = (b"llm_request", b"inbound message")
 
 _DATE = r"\[CURRENT DATE & TIME: [^\]\n]{1,60}\]\n\n"
@@ -111,14 +111,11 @@ def trace_files(config: MemoryConfig) -> list[Path]:
     document = None if file is None else read_toml(file)
     table = _table((document or {}).get("observability"))
     named = [path for path in (_text(table, key) for key in _PATH_KEYS) if path]
-    found: dict[Path, None] = {}
+    found: list[Path] = []
     for active in (root / _DEFAULT_PATH, *(root / Path(path).expanduser() for path in named)):
-        for name in names_in(active.parent):
-            time = name.removeprefix(f"{active.stem}.").removesuffix(active.suffix)
-            if name == f"{active.stem}.{time}{active.suffix}" and _ARCHIVED.fullmatch(time):
-                found[active.parent / name] = None
-        found[active] = None
-    return [path for path in found if path.is_file()]
+        archived = re.compile(f"{re.escape(active.stem)}{_ARCHIVED}{re.escape(active.suffix)}", re.ASCII)
+        found += [active.parent / name for name in names_in(active.parent) if archived.fullmatch(name)] + [active]
+    return [path for path in dict.fromkeys(found) if path.is_file()]
 
 
 def _trace_root(config: MemoryConfig) -> Path:
