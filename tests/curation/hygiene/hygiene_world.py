@@ -8,17 +8,17 @@ import sqlite3
 import tarfile
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from support import golden, small_store
+from support.opened import opened_at
 
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.journal import Trash
-from zeroclaw_tui.curation.library import Library, open_library
+from zeroclaw_tui.curation.library import Library
 
 NOW = datetime(2026, 3, 20, 12, 0, tzinfo=UTC)
 STATE = "state/memory_hygiene_state.json"
@@ -33,7 +33,6 @@ class Place:
     config_dir: Path
     version: str
     now: datetime = NOW
-    options: dict[str, Any] = field(default_factory=dict)
 
     @property
     def root(self) -> Path:
@@ -71,16 +70,13 @@ class Place:
         return found
 
     def keys(self) -> list[str]:
-        with closing(sqlite3.connect(self.database)) as connection:
-            return [key for (key,) in connection.execute("SELECT key FROM memories ORDER BY rowid")]
+        return [key for (key,) in read(self.database, "SELECT key FROM memories ORDER BY rowid")]
 
     def hits(self, words: str) -> list[int]:
-        with closing(sqlite3.connect(self.database)) as connection:
-            query = "SELECT rowid FROM memories_fts WHERE memories_fts MATCH ? ORDER BY rowid"
-            return [rowid for (rowid,) in connection.execute(query, (words,))]
+        query = "SELECT rowid FROM memories_fts WHERE memories_fts MATCH ? ORDER BY rowid"
+        return [rowid for (rowid,) in read(self.database, query, words)]
 
     def tree(self) -> dict[str, tuple[bytes, int, int]]:
-        """Every file but the databases: bytes, mode, and when it was changed."""
         return tree(self.root)
 
     def make_audit(self, timestamps: Iterable[str]) -> Path:
@@ -95,19 +91,14 @@ class Place:
         return file
 
     def entries(self) -> list[tuple[Any, ...]]:
-        with closing(sqlite3.connect(self.root / "memory" / "audit.db")) as connection:
-            return connection.execute("SELECT * FROM memory_audit ORDER BY id").fetchall()
+        return read(self.root / "memory" / "audit.db", "SELECT * FROM memory_audit ORDER BY id")
 
     @asynccontextmanager
     async def opened(self, **options: Any) -> AsyncIterator[Library]:
         """Its library, whose clock is at `now`."""
-        given = OpenOptions(config_dir=self.config_dir, **options)
-        library = await open_library(configs_for(given)[0], self.version)
-        library.trash = Trash(library.config.install, library.trash.store, lambda: self.now)
-        try:
+        async with opened_at(OpenOptions(config_dir=self.config_dir, **options), self.version) as library:
+            library.trash = Trash(library.config.install, library.trash.store, lambda: self.now)
             yield library
-        finally:
-            await library.close()
 
 
 def tree(root: Path) -> dict[str, tuple[bytes, int, int]]:
@@ -145,7 +136,7 @@ def recorded(folder: Path, version: str) -> tuple[Place, Path, dict[str, Any]]:
     return place, after, state
 
 
-def keys_of(database: Path) -> list[tuple[Any, ...]]:
-    """Every row of a database that nobody has open."""
+def read(database: Path, query: str, *values: Any) -> list[tuple[Any, ...]]:
+    """What a query finds in a database."""
     with closing(sqlite3.connect(database)) as connection:
-        return connection.execute("SELECT * FROM memories ORDER BY id").fetchall()
+        return connection.execute(query, values).fetchall()

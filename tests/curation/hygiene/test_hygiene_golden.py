@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 
 import pytest
-from hygiene_world import STATE, keys_of, recorded, tree
+from hygiene_world import STATE, read, recorded, tree
 from support import golden
 
 from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.hygiene import plan_hygiene, run_hygiene
 from zeroclaw_tui.memory.days import moment
 
+ROWS = "SELECT * FROM memories ORDER BY id"
 VERSIONS = [version for version in ("0.1.7", "0.7.5", "0.8.3", "0.8.4") if golden.has(version, "hygiene.json")]
 
 
@@ -30,7 +31,7 @@ async def test_the_preview_names_exactly_what_the_real_run_took(version, tmp_pat
     assert moved.keys() == left.keys() - before.keys() - {STATE}
     assert {target: before[name] for target, name in moved.items()} == {target: left[target] for target in moved}
     rows = {item.version.id for item in plan.items if item.version is not None}
-    assert rows == {*ids} - {found[0] for found in keys_of(after / "memory" / "brain.db")}
+    assert rows == {*ids} - {found[0] for found in read(after / "memory" / "brain.db", ROWS)}
     assert plan.problems == ()
     assert plan.is_whole
     assert place.tree() == before, "looking changed something"
@@ -47,7 +48,7 @@ async def test_a_run_leaves_what_the_real_run_left_and_undo_what_was_before(vers
         here, left = place.tree(), tree(after)
         ours, theirs = here.pop(STATE)[0], left.pop(STATE)[0]
         assert here == left
-        assert keys_of(place.database) == keys_of(after / "memory" / "brain.db")
+        assert read(place.database, ROWS) == read(after / "memory" / "brain.db", ROWS)
         # ZeroClaw tells nanoseconds, this program knows microseconds.
         message = json.loads(theirs)["last_run_at"]
         assert ours == theirs.replace(message.encode(), message.replace(message[-9:-6], "000").encode())
