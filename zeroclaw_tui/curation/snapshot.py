@@ -112,7 +112,7 @@ def place_of(config: MemoryConfig) -> Path:
 
 
 async def core_of(library: Library) -> CoreMemories:
-    """Read the core memories, without any vectors if all of them are more than MAX_VECTOR_BYTES."""
+    """Read the core memories, with at most MAX_VECTOR_BYTES of vectors."""
     rows: list[Row] = []
     size = 0
 
@@ -120,12 +120,11 @@ async def core_of(library: Library) -> CoreMemories:
         nonlocal size
         vector = row.values.get("embedding")
         size += len(vector) if isinstance(vector, bytes) else 0
-        rows.append(row if size <= MAX_VECTOR_BYTES else _without_vector(row))
+        rows.append(row if size <= MAX_VECTOR_BYTES else replace(row, values={**row.values, "embedding": None}))
 
     await library.memory.scan(see, _CORE)
-    has_vectors = size <= MAX_VECTOR_BYTES
-    found = await asyncio.to_thread(snapshot_format.in_order, rows if has_vectors else map(_without_vector, rows))
-    return CoreMemories(found, list(filter(snapshot_format.can_be_written, found)), has_vectors)
+    found = await asyncio.to_thread(snapshot_format.in_order, rows)
+    return CoreMemories(found, list(filter(snapshot_format.can_be_written, found)), size <= MAX_VECTOR_BYTES)
 
 
 async def plan_snapshot(library: Library) -> SnapshotPlan:
@@ -173,10 +172,6 @@ async def write_snapshot(library: Library) -> Outcome:
         return Outcome("snapshot", len(core.written), notes=() if core.has_vectors else (too_many,))
 
     return await run_change(library, "snapshot", f"wrote {NAME} ({len(core.written):,} core memories)", work)
-
-
-def _without_vector(row: Row) -> Row:
-    return replace(row, values={**row.values, "embedding": None}) if "embedding" in row.values else row
 
 
 @dataclass(frozen=True, slots=True)
