@@ -19,6 +19,7 @@ from zeroclaw_tui.curation.journal import RunningAction, Turn
 from zeroclaw_tui.curation.journal_records import Action, Verb
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
+from zeroclaw_tui.curation.policy import policy_sentences
 from zeroclaw_tui.curation.purge_plan import PurgePlan
 from zeroclaw_tui.memory.change import (
     SUPERSEDED_BY,
@@ -53,17 +54,19 @@ Running = TypeVar("Running", bound=RunningAction)
 async def store_memory(library: Library, draft: Draft, *, replace: bool = False) -> Outcome:
     """Store a new memory, embedded where an embedder is configured.
 
-    A failing embedder costs the vector, not the memory: a note says so, as ZeroClaw >= 0.8.2 does. Raises UsageError,
-    Refused (without `replace` also for a key in use), Locked, Unreadable.
+    A failing embedder costs the vector, not the memory: a note says so, as ZeroClaw >= 0.8.2 does. What ZeroClaw would
+    refuse or blank out is noted. Raises UsageError, Refused (without `replace` also for a key in use), Locked,
+    Unreadable.
     """
     refuse_read_only(library)
     draft = draft.checked()
     if draft.agent is not None:
         await library.check_agents([draft.agent])
+    policy = await asyncio.to_thread(policy_sentences, library, draft.content, draft.namespace)
     vector, notes = await _embedded(library, draft.content)
     change = Change(None, dataclasses.replace(draft, vector=vector))
     on_conflict: OnConflict = "overwrite" if replace else "refuse"
-    return await _write_one(library, "store", f"stored {_short(draft.key)}", change, on_conflict, notes)
+    return await _write_one(library, "store", f"stored {_short(draft.key)}", change, on_conflict, (*notes, *policy))
 
 
 async def edit_memory(library: Library, id: str, edit: Edit, expected: str) -> Outcome:
@@ -84,11 +87,12 @@ async def edit_memory(library: Library, id: str, edit: Edit, expected: str) -> O
     if not values:
         return Outcome("edit", 0, row=row)
     after = dataclasses.replace(row, values={**row.values, **values}).entry()
+    policy = await asyncio.to_thread(policy_sentences, library, after.content, after.namespace)
     vector, notes = await _embedded(library, after.content) if "content" in values else (None, ())
     key = _short(row.key)
     summary = f"showed {key} again" if list(values) == [SUPERSEDED_BY] else f"edited {key} ({', '.join(values)})"
     change = Change(row, Edit(values, vector))
-    return await _write_one(library, "edit", summary, change, "refuse", notes)
+    return await _write_one(library, "edit", summary, change, "refuse", (*notes, *policy))
 
 
 async def _write_one(

@@ -1,9 +1,9 @@
-"""The content scanner of ZeroClaw >= 0.8.4: patterns by which it withholds memories from the agent."""
+"""The content scanner of ZeroClaw >= 0.8.4, and its redaction: patterns by which it withholds or changes memories."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from zeroclaw_tui.memory.text import WHITE_SPACE
@@ -37,6 +37,11 @@ _VERB_OR_INSTRUCTION_FILE = r"\b(?:(?P<verb>write|append|modify|edit|overwrite|r
 _ASSIGNED_SECRET = rf"\b(?:{_SECRET_NAMES})[{WHITE_SPACE}]*+[:=][{WHITE_SPACE}]*+['\"][a-z0-9_./+=-]{{16,}}+['\"]"
 _SSH_FOLDER = rf"(?:\$home|~|/root|/home/[^/{WHITE_SPACE}]++)/\.ssh"
 _PRIVATE_KEY = "-----BEGIN [A-Z ]*PRIVATE KEY-----"
+_VALUE = r"A-Za-z0-9_./+=\u017f\u212a-"
+"""Its patterns fold case simply, by which the long s is an s and the Kelvin sign a k."""
+_FOLDS = {"s": "\u017f", "k": "\u212a"}
+_GATES = {"private_key": "PRIVATE KEY", "email": "@"}
+_SPELLINGS = {"apikey": "api_key", "privatekey": "private_key"}
 
 
 class _Rule(NamedTuple):
@@ -120,3 +125,39 @@ _RULES = (
     _Rule("ssh_backdoor", ("authorized_keys",), lambda text: True, strict_only=True),
     _Rule("ssh_access", ("/.ssh",), lambda text: re.search(_SSH_FOLDER, text) is not None, strict_only=True),
 )
+
+
+def _word(text: str) -> str:
+    return "".join(f"[{letter}{letter.upper()}{_FOLDS.get(letter, '')}]" for letter in text)
+
+
+def _assigned(names: str, least: int) -> str:
+    return rf"\b(?:{names})[{WHITE_SPACE}]*+[:=][{WHITE_SPACE}]*+['\"]?[{_VALUE}]{{{least},}}+['\"]?"
+
+
+_SECRETS = "|".join(map(_word, ("secret", "token", "password", "credential")))
+_REDACTED = {
+    "private_key": r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)-----END [A-Z ]*PRIVATE KEY-----",
+    "api_key": _assigned(rf"{_word('api')}[_-]?{_word('key')}", 16),
+    "secret": _assigned(_SECRETS, 12),
+    "email": r"\b[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,}\b",
+    "phone": r"\b(?:\+?\d[\d .()-]{7,}\d)\b",
+}
+"""In the order in which they are applied; compiled by `re` at their first use, since who only scans needs none."""
+
+
+def category_of(written: str) -> str | None:
+    """The category that a word of `redact_categories` means, None where ZeroClaw knows no such word."""
+    word = written.strip().lower()
+    name = _SPELLINGS.get(word, word)
+    return name if name in _REDACTED else None
+
+
+def redact(content: str, categories: Collection[str]) -> tuple[str, tuple[str, ...]]:
+    """The content as it would be stored, `[REDACTED:<category>]` for what is found, and the categories found."""
+    found: list[str] = []
+    for category, pattern in _REDACTED.items():
+        if category in categories and _GATES.get(category, "") in content:
+            content, count = re.subn(pattern, f"[REDACTED:{category}]", content)
+            found += [category] if count else []
+    return content, tuple(found)
