@@ -38,19 +38,24 @@ WRITES = {
     "zeroclaw_tui.memory.change",
 }  # fmt: skip
 """What writes, and what ranks."""
+NOT_FOR_RECALL = HEAVY - {"numpy"} | {"numpy.ma", "difflib", "shutil", "zeroclaw_tui.memory.change"}
+"""What decides a recall is arithmetic over arrays."""
 STORES = {"asyncio", "dataclasses", "sqlite3", "tomllib", "json", "zeroclaw_tui.curation.library"}
 
 
 @pytest.mark.parametrize(
     ("command", "never"),
     [
-        ("zeroclaw memory list", HEAVY | WRITES | {"_ssl", "dis"}),
+        ("zeroclaw memory list", HEAVY | WRITES | {"_ssl", "dis", "shutil"}),
         ("zeroclaw memory list --json", HEAVY),
         ("zeroclaw memory get pet", HEAVY | WRITES),
         ("zeroclaw memory stats", HEAVY | WRITES),
         ("zeroclaw memory health", HEAVY),
         # What decides a recall is arithmetic over arrays.
-        ("zeroclaw memory recall rust", HEAVY - {"numpy"} | {"numpy.ma", "difflib"}),
+        (
+            "zeroclaw memory recall rust",
+            HEAVY - {"numpy"} | {"numpy.ma", "difflib", "shutil", "zeroclaw_tui.memory.change"},
+        ),
         ("zeroclaw memory store a b", HEAVY),
         ("zeroclaw memory forget pet --yes", HEAVY),
         ("zeroclaw memory trash list", HEAVY),

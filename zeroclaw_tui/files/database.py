@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import sqlite3
 import stat
 import threading
@@ -504,6 +503,8 @@ def back_up(path: Path, source: sqlite3.Connection, copy: sqlite3.Connection, ch
 def check_room(path: Path, *, copies: int, folder: Path) -> None:
     """Raise DiskFull if a folder's disk has no room for so many copies of a database and its log, and a reserve."""
     needed = copies * (file_size(path) + file_size(wal_file(path)))
+    import shutil  # Deferred: it imports every compression module.
+
     free = shutil.disk_usage(folder).free
     if free < needed + _SPARE_BYTES:
         message = f"There is no room in {folder}: {needed:,} bytes are needed and {free:,} are free."

@@ -10,9 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.sqlite.schema import Schema
+from zeroclaw_tui.backends.sqlite.schema import Schema, aliases_of
 from zeroclaw_tui.backends.sqlite.select import SqliteSelect
-from zeroclaw_tui.backends.sqlite.table import aliases_of
 from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest

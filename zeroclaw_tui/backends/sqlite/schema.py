@@ -238,3 +238,11 @@ def new_database(
         ((found, *_), *_) = connection.execute("PRAGMA quick_check(1)").fetchall()
         if found != "ok":
             raise sqlite3.DatabaseError(f"its pages are not whole: {found}")
+
+
+def aliases_of(connection: sqlite3.Connection) -> dict[str, str]:
+    """The agents' aliases by id; empty where there is no such table."""
+    described = connection.execute("SELECT lower(name) FROM pragma_table_info('agents')")
+    if not {"id", "alias"} <= {name for (name,) in described}:
+        return {}
+    return {as_text(agent): as_text(alias) for agent, alias in connection.execute("SELECT id, alias FROM agents")}

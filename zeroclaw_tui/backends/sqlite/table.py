@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeVar
 
-from zeroclaw_tui.backends.sqlite.schema import TRIGGERS
+from zeroclaw_tui.backends.sqlite.schema import TRIGGERS, aliases_of
 from zeroclaw_tui.files.database import (
     as_text,
     bound,
@@ -73,14 +73,6 @@ class RawTable:
         owner = values.get("agent_id")
         agent = None if owner is None else self._aliases.get(as_text(owner), as_text(owner))
         return Row(as_text(values.get("id")), values, rowid, agent)
-
-
-def aliases_of(connection: sqlite3.Connection) -> dict[str, str]:
-    """The agents' aliases by id; empty where there is no such table."""
-    described = connection.execute("SELECT lower(name) FROM pragma_table_info('agents')")
-    if not {"id", "alias"} <= {name for (name,) in described}:
-        return {}
-    return {as_text(agent): as_text(alias) for agent, alias in connection.execute("SELECT id, alias FROM agents")}
 
 
 def in_parts(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:

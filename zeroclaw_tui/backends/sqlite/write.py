@@ -15,12 +15,11 @@ from pathlib import Path
 
 from zeroclaw_tui.backends.base import T
 from zeroclaw_tui.backends.cancellation import wait_until_done
-from zeroclaw_tui.backends.sqlite.schema import Schema, missing_in
+from zeroclaw_tui.backends.sqlite.schema import Schema, aliases_of, missing_in
 from zeroclaw_tui.backends.sqlite.select import state_of
 from zeroclaw_tui.backends.sqlite.table import (
     AMONG,
     RawTable,
-    aliases_of,
     check_index,
     connected,
     explain_failed_write,
