@@ -7,7 +7,6 @@ UAX 44 and RFC 5892 (joiners), UAX 14 (scripts without blanks between words) and
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from itertools import chain, groupby
@@ -107,6 +106,9 @@ def marked(text: str) -> str:
 
 def escaped(text: str) -> str:
     """The text with a `\\uXXXX` escape, as in JSON, for each character that cannot be seen."""
+    # Deferred: the help of the commands needs no JSON.
+    import json
+
     return _with_hidden_replaced(text, lambda match: json.dumps(match[0])[1:-1])
 
 
