@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
+import re
 import shutil
 import sqlite3
-from contextlib import closing
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from patient import NOW
 from support import small_store
+from support.databases import HYDRATED, create_database
 from support.installs import make_install
 
-from zeroclaw_tui.curation.doctor import examine
-from zeroclaw_tui.memory.errors import Corrupt
+from zeroclaw_tui.backends.sqlite.schema import statements
+from zeroclaw_tui.curation.changes import remove_memories, store_memory, undo
+from zeroclaw_tui.curation.doctor import back_up, backups_of, compact, examine, repair_finding
+from zeroclaw_tui.curation.purge_plan import plan_purge
+from zeroclaw_tui.files import database as connections
+from zeroclaw_tui.memory.change import Draft
+from zeroclaw_tui.memory.errors import Corrupt, Locked, Unreadable
+from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query
 
 EMBEDS = 'embedding_provider = "custom:http://127.0.0.1:9"\nembedding_dimensions = 4\n'
 
@@ -212,3 +228,202 @@ async def test_markdown_and_none_are_examined_as_far_as_that_goes(tmp_path):
         assert report.is_healthy
         assert "store" in {finding.id for finding in report.findings}
         assert report.notes
+
+
+# Repairs: every memory as it was, after a backup; compacting; backups that are whole and private.
+
+
+DATA = Path(__file__).parents[1] / "data" / "zeroclaw"
+VERSIONS = ("0.1.7", "0.7.5", "0.8.3", "0.8.4")
+
+
+def hydrated(patient, version: str) -> None:
+    """The real one of a version where the fixtures are at hand; else one with the same tables and rows by hand."""
+    packed = DATA / version / "hydrated_brain.db.gz"
+    if packed.exists():
+        patient.database.write_bytes(gzip.decompress(packed.read_bytes()))
+        return
+    create_database(patient.database, HYDRATED)
+    rows = [{"key": f"key {at}", "content": f"memory {at} of {version} about the harbour"} for at in range(40)]
+    small_store.add(patient.database, rows)
+    patient.run("INSERT INTO memories_fts(memories_fts) VALUES ('rebuild')")
+
+
+def made(database: Path) -> dict[str, str]:
+    """Every table, index and trigger with the statement that made it, blanks apart."""
+    with closing(sqlite3.connect(database)) as connection:
+        found = connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
+    return {name: " ".join(sql.split()).replace("( ", "(").replace(" )", ")").replace(" ,", ",") for name, sql in found}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_it_is_repaired_to_all_that_zeroclaw_makes_and_then_written_to(make_patient, version):
+    patient = make_patient(None)
+    hydrated(patient, version)
+    before = patient.rows()
+    finding = await patient.finding("hydrated")
+    assert (finding.risk, finding.repair) == ("serious", "repair hydrated database")
+    repaired = await patient.repair("hydrated")
+    assert repaired.backup is not None
+    report = await patient.report(deep=True)
+    assert report.is_healthy, [finding.title for finding in report.findings if finding.risk == "serious"]
+    assert patient.rows() == before
+    async with patient.opened() as library:
+        assert library.read_only_because is None
+        assert library.memory.about.generation == "G1"
+        await store_memory(library, Draft("new", "a word of its own: zanzibar"))
+        assert patient.found("zanzibar") == 1
+        await undo(library)
+        plan = await plan_purge(library, MemoryFilter(category=("core",)))
+        await remove_memories(library, plan, "purge")
+        await undo(library)
+    assert patient.rows() == before
+    assert patient.found("zanzibar") == 0
+    # ZeroClaw runs its statements with IF NOT EXISTS: the names and columns they need are there.
+    empty = patient.config_dir / "empty.db"
+    create_database(empty, "G1")
+    ours, theirs = made(patient.database), made(empty)
+    assert theirs.keys() <= ours.keys()
+    for name, statement in theirs.items():
+        if name not in ("memories", "memories_fts"):
+            assert ours[name] == statement
+    with closing(sqlite3.connect(patient.database)) as ours_open, closing(sqlite3.connect(empty)) as theirs_open:
+        columns = "SELECT name, type, \"notnull\", dflt_value, pk FROM pragma_table_info('memories')"
+        assert ours_open.execute(columns).fetchall() == theirs_open.execute(columns).fetchall()
+        for statement in statements("G1"):
+            ours_open.execute(statement.replace("TABLE ", "TABLE IF NOT EXISTS ", 1)
+                              .replace("INDEX ", "INDEX IF NOT EXISTS ", 1)
+                              .replace("TRIGGER ", "TRIGGER IF NOT EXISTS ", 1))  # fmt: skip
+
+
+async def test_the_backup_is_the_database_of_before_for_its_owner_only(make_patient):
+    patient = make_patient(None)
+    hydrated(patient, "0.7.5")
+    before = made(patient.database)
+    repaired = await patient.repair("hydrated")
+    assert repaired.backup.parent == patient.config_dir / "zeroclaw-tui" / "backups"
+    assert repaired.backup.stat().st_mode & 0o777 == 0o600
+    assert made(repaired.backup) == before
+    again = hashlib.sha256(repaired.backup.read_bytes()).hexdigest()
+    await patient.report(deep=True)
+    assert hashlib.sha256(repaired.backup.read_bytes()).hexdigest() == again
+
+
+HOLD = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+connection.execute("SELECT count(*) FROM memories").fetchone()
+print("open", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def left_open(database: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Another program that has the database open and does nothing."""
+    child = subprocess.Popen([sys.executable, "-c", HOLD, str(database)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        child.stdout.readline()
+        yield child
+    finally:
+        child.stdin.close()
+        child.wait()
+        child.stdout.close()
+
+
+def make_holes(patient) -> None:
+    """Rows deleted again leave free pages, and gaps between the rowids."""
+    patient.run(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900) "
+        "INSERT INTO memories (id, key, content, created_at, updated_at) SELECT 'gone' || i, 'gone' || i, "
+        "replace(hex(zeroblob(800)), '00', 'gone '), '2026-01-01', '2026-01-01' FROM n",
+        "DELETE FROM memories WHERE id LIKE 'gone%' OR rowid IN (3, 7)",
+    )
+
+
+def has_journal_mode(database: Path) -> str:
+    with closing(sqlite3.connect(database)) as connection:
+        return str(connection.execute("PRAGMA journal_mode").fetchone()[0])
+
+
+@pytest.mark.parametrize("mode", ["wal", "delete"])
+async def test_it_gets_small_and_every_memory_is_as_it_was(make_patient, mode):
+    patient = make_patient()
+    patient.run(f"PRAGMA journal_mode = {mode}")
+    make_holes(patient)
+    before, size, words = patient.rows(), patient.database.stat().st_size, patient.found("harbour")
+    finding = await patient.finding("free-space")
+    assert (finding.risk, finding.repair) == ("worth knowing", "compact")
+    done = await compact(patient.config(), NOW)
+    assert patient.database.stat().st_size < size / 4
+    assert patient.rows() == before
+    assert patient.found("harbour") == words
+    assert has_journal_mode(patient.database) == mode
+    assert done.backup is not None
+    assert (await patient.report(deep=True)).is_healthy
+    assert (await patient.finding("free-space")).risk == "fine"
+
+
+@pytest.mark.parametrize("can_tell", [True, False])
+async def test_not_while_another_program_has_it_open(make_patient, monkeypatch, can_tell):
+    """Also where the system does not tell who it is: an idle connection is enough."""
+    patient = make_patient()
+    make_holes(patient)
+    size = patient.database.stat().st_size
+    monkeypatch.setattr(connections, "BUSY_SECONDS", 0.05)
+    if not can_tell:
+        monkeypatch.setattr(connections, "PROCESSES", Path("/nowhere"))
+    with left_open(patient.database) as child:
+        with pytest.raises(Locked) as refused:
+            await compact(patient.config(), NOW)
+        assert (f"process {child.pid}" in refused.value.message) == can_tell
+        assert patient.database.stat().st_size == size
+        assert not (patient.config_dir / "zeroclaw-tui" / "backups").exists()
+    await compact(patient.config(), NOW)
+    assert patient.database.stat().st_size < size
+
+
+async def test_as_a_repair_the_open_library_steps_aside_and_goes_on(make_patient):
+    patient = make_patient()
+    make_holes(patient)
+    size = patient.database.stat().st_size
+    async with patient.opened() as library:
+        report = await examine(patient.config(), library)
+        (finding,) = [finding for finding in report.findings if finding.id == "free-space"]
+        await repair_finding(patient.config(), library, finding, NOW)
+        assert patient.database.stat().st_size < size
+        page = await library.memory.rows(Query(EXCERPTS, MemoryFilter(), NEWEST_STORED, limit=50))
+        assert len(page) == len(patient.rows())
+
+
+async def test_what_is_only_in_the_log_is_in_the_backup(make_patient):
+    patient = make_patient()
+    with closing(sqlite3.connect(patient.database, isolation_level=None)) as writer:
+        writer.execute("PRAGMA wal_autocheckpoint = 0")
+        writer.execute("UPDATE memories SET content = 'only in the log' WHERE rowid = 1")
+        backup = await back_up(patient.config(), NOW)
+        writer.execute("UPDATE memories SET content = 'later' WHERE rowid = 1")
+    with closing(sqlite3.connect(backup)) as connection:
+        content = connection.execute("SELECT content FROM memories WHERE rowid = 1").fetchone()[0]
+    assert content == "only in the log"
+    assert backup.name.startswith("brain.db.2026")
+    assert backup.stat().st_mode & 0o777 == 0o600
+    assert backup.parent.stat().st_mode & 0o777 == 0o700
+
+
+async def test_the_last_five_stay(make_patient):
+    patient = make_patient()
+    made = [await back_up(patient.config(), NOW + timedelta(minutes=at)) for at in range(7)]
+    assert backups_of(patient.config()) == made[:1:-1]
+    assert sorted(path.name for path in made[0].parent.iterdir()) == [path.name for path in made[2:]]
+    clock_put_back = await back_up(patient.config(), NOW - timedelta(days=1))
+    assert backups_of(patient.config()) == [*made[:2:-1], clock_put_back]
+
+
+async def test_no_room_is_said_and_nothing_is_left(make_patient, monkeypatch):
+    patient = make_patient()
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=1000))
+    backups = patient.config_dir / "zeroclaw-tui" / "backups"
+    with pytest.raises(Unreadable, match=f"There is no room in {re.escape(str(backups))}: "):
+        await back_up(patient.config(), NOW)
+    assert list(backups.iterdir()) == []
