@@ -5,14 +5,7 @@ from __future__ import annotations
 import hashlib
 
 import pytest
-from changed_stores import opened
 from support import small_store
-
-
-@pytest.fixture
-def open_store():
-    """An opened store as an async context manager."""
-    return opened
 
 
 @pytest.fixture
@@ -23,12 +16,6 @@ def make_store(tmp_path):
         return small_store.make(tmp_path / name, generation, rows)
 
     return make
-
-
-@pytest.fixture
-def fill_store():
-    """Insert rows into a database."""
-    return small_store.add
 
 
 @pytest.fixture

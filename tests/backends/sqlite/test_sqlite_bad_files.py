@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from changed_stores import opened
 
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
@@ -120,8 +121,8 @@ def crashed(make_store, tmp_path):
     return copied
 
 
-async def test_an_unfinished_write_is_undone_and_reported(crashed, open_store):
-    async with open_store(crashed) as memory:
+async def test_an_unfinished_write_is_undone_and_reported(crashed):
+    async with opened(crashed) as memory:
         assert any("The unfinished write was rolled back" in notice for notice in sentences(memory.about.notices))
         assert {entry.content for entry in await memory.list()} == {"x" * 2000}
     assert os.listdir(crashed.parent) == ["brain.db"]

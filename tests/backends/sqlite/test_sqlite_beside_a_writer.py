@@ -12,6 +12,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from changed_stores import opened
 from support.opened import opened_memory
 from support.other_user import as_nobody, shared_folder
 from support.recalls import contents, recalled
@@ -60,12 +61,12 @@ def writer(make_store):
         process.wait()
 
 
-async def test_browsing_next_to_a_writer_sees_new_rows_whole_and_never_locks(writer, open_store):
+async def test_browsing_next_to_a_writer_sees_new_rows_whole_and_never_locks(writer):
     path, process = writer
     # The pipe must not fill up, or the writer would wait for us.
     drained = asyncio.create_task(asyncio.to_thread(process.stdout.read))
     seen_versions, counts = set(), []
-    async with open_store(path) as memory:
+    async with opened(path) as memory:
         while len(seen_versions) < 15 or len(counts) < 30:
             assert process.poll() is None
             seen_versions.add(await memory.version())
@@ -101,10 +102,10 @@ async def browse_everything(memory):
     await memory.recall("text", 5)
 
 
-async def test_a_file_put_in_place_of_ours_counts_as_a_change_and_is_read(make_store, open_store):
+async def test_a_file_put_in_place_of_ours_counts_as_a_change_and_is_read(make_store):
     path = make_store([{"content": "the left words"}])
     other = make_store([{"content": "restored left words"}], generation="G2", name="restored.db")
-    async with open_store(path) as memory:
+    async with opened(path) as memory:
         before = await memory.version()
         assert contents(await recalled(memory, "left words", "0.5.6")) == ["the left words"]
         os.replace(other, path)
@@ -117,10 +118,10 @@ async def test_a_file_put_in_place_of_ours_counts_as_a_change_and_is_read(make_s
         assert "agents" in memory.why_not
 
 
-async def test_a_file_that_goes_is_reported_until_it_comes_back(make_store, open_store):
+async def test_a_file_that_goes_is_reported_until_it_comes_back(make_store):
     path = make_store([{}])
     aside = path.with_name("aside.db")
-    async with open_store(path) as memory:
+    async with opened(path) as memory:
         before = await memory.version()
         path.rename(aside)
         for _ in range(2):
@@ -131,7 +132,7 @@ async def test_a_file_that_goes_is_reported_until_it_comes_back(make_store, open
         assert await memory.count() == 1
 
 
-async def test_rows_that_are_only_in_the_log_are_read_and_the_main_file_stays(tmp_path, fill_store, open_store, digest):
+async def test_rows_that_are_only_in_the_log_are_read_and_the_main_file_stays(tmp_path, digest):
     """As a fresh agent leaves it: a main file of one page, and everything in the -wal."""
     path = tmp_path / "brain.db"
     with closing(sqlite3.connect(path, isolation_level=None)) as agent:
@@ -141,26 +142,26 @@ async def test_rows_that_are_only_in_the_log_are_read_and_the_main_file_stays(tm
         agent.execute("INSERT INTO memories VALUES ('1', 'a', 'text', 'core', NULL, '2026', '2026')")
         assert path.stat().st_size == 4096
         before = digest(path), digest(Path(f"{path}-wal"))
-        async with open_store(path) as memory:
+        async with opened(path) as memory:
             assert [entry.key for entry in await memory.list()] == ["a"]
             await browse_everything(memory)
         assert (digest(path), digest(Path(f"{path}-wal"))) == before
         shutil.copy(path, tmp_path / "left.db")
         shutil.copy(f"{path}-wal", tmp_path / "left.db-wal")
     left = tmp_path / "left.db"
-    async with open_store(left) as memory:
+    async with opened(left) as memory:
         assert await memory.count() == 1
         await browse_everything(memory)
     assert (digest(left), digest(Path(f"{left}-wal"))) == before
 
 
 @pytest.mark.parametrize("journal_mode", ["WAL", "DELETE"])
-async def test_browsing_everything_changes_no_byte(journal_mode, make_store, open_store, digest):
+async def test_browsing_everything_changes_no_byte(journal_mode, make_store, digest):
     path = make_store({"content": "text " * at} for at in range(300))
     with closing(sqlite3.connect(path)) as owner:
         owner.execute(f"PRAGMA journal_mode = {journal_mode}")
     before = digest(path)
-    async with open_store(path) as memory:
+    async with opened(path) as memory:
         await browse_everything(memory)
     assert digest(path) == before
 

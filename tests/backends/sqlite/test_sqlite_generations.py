@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from changed_stores import opened
 from support.databases import HYDRATED, create_database
 
 from zeroclaw_tui.backends.about import sentences
@@ -41,11 +42,11 @@ def shape(path: Path) -> dict[str, object]:
 
 
 @pytest.mark.parametrize(("version", "original"), REAL, ids=lambda value: str(value).rpartition("/")[2])
-async def test_real_files_open_in_their_generation_and_keep_every_byte(version, original, tmp_path, open_store, digest):
+async def test_real_files_open_in_their_generation_and_keep_every_byte(version, original, tmp_path, digest):
     path = tmp_path / "brain.db"
     shutil.copy(original, path)
     before = digest(path)
-    async with open_store(path) as memory:
+    async with opened(path) as memory:
         expected = "G1" if "hydrated" in original.name else GENERATION[version]
         assert memory.about.generation == expected
         total = await memory.count()
@@ -61,11 +62,11 @@ async def test_real_files_open_in_their_generation_and_keep_every_byte(version, 
 
 
 @pytest.mark.parametrize("version", GENERATION)
-async def test_every_field_is_as_zeroclaw_wrote_it(version, tmp_path, open_store):
+async def test_every_field_is_as_zeroclaw_wrote_it(version, tmp_path):
     rows = json.loads((DATA / "rows.json").read_text())[version]
     path = tmp_path / "brain.db"
     shutil.copy(DATA / f"zeroclaw_{version}.db", path)
-    async with open_store(path) as memory:
+    async with opened(path) as memory:
         for row in rows:
             entry = await whole_entry(memory, row["rowid"])
             assert entry == await memory.get(row["key"])
@@ -102,8 +103,8 @@ def test_made_databases_have_the_shape_of_real_ones(generation, version, tmp_pat
         ("G4", "0.8.4", set()),
     ],
 )
-async def test_what_a_generation_lacks_is_absent_with_a_reason(generation, newest, absent, make_store, open_store):
-    async with open_store(make_store([{}], generation)) as memory:
+async def test_what_a_generation_lacks_is_absent_with_a_reason(generation, newest, absent, make_store):
+    async with opened(make_store([{}], generation)) as memory:
         assert (memory.about.generation, memory.about.newest_version) == (generation, newest)
         for what in ("agents", "namespaces", "superseded", "pinned", "importance", "kind"):
             assert (what in memory.why_not) is (what in absent)
@@ -112,9 +113,9 @@ async def test_what_a_generation_lacks_is_absent_with_a_reason(generation, newes
         assert memory.about.notices == ()
 
 
-async def test_a_hydrate_made_database_is_read_and_explained(make_store, open_store):
+async def test_a_hydrate_made_database_is_read_and_explained(make_store):
     path = make_store([{"key": "a"}, {"key": "b"}], HYDRATED)
-    async with open_store(path) as memory:
+    async with opened(path) as memory:
         assert await memory.count() == 2
         assert "no ZeroClaw version can open it" in sentences(memory.about.notices)[0]
         assert memory.why_not["write"] == sentences(memory.about.notices)[0]

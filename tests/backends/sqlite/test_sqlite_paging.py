@@ -9,9 +9,11 @@ from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
+from changed_stores import opened
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.databases import create_database
+from support.small_store import add
 
 from zeroclaw_tui.backends.lookup import count_facets, count_matching, entries_with_key, versions
 from zeroclaw_tui.backends.matching import age_group, matches
@@ -94,9 +96,9 @@ def stored(row):
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=ROWS, filter=FILTERS, sort=SORTS, limit=st.integers(1, 7))
-def test_pages_order_counts_and_plain_python_agree(rows, filter, sort, limit, fill_store, open_store):
+def test_pages_order_counts_and_plain_python_agree(rows, filter, sort, limit):
     async def check(path):
-        async with open_store(path) as memory:
+        async with opened(path) as memory:
             every = await entries_of(memory, MemoryFilter(superseded=Superseded.SHOW))
             assert len(every) == len(rows)
             expected = sorted(
@@ -134,7 +136,7 @@ def test_pages_order_counts_and_plain_python_agree(rows, filter, sort, limit, fi
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "brain.db"
         create_database(path, "G4")
-        fill_store(path, [stored(row) for row in rows])
+        add(path, [stored(row) for row in rows])
         with closing(sqlite3.connect(path)) as writer, writer:
             for at, row in enumerate(rows):
                 changed = (raw(row["content"]), f"id-{at:03d}")
@@ -142,19 +144,19 @@ def test_pages_order_counts_and_plain_python_agree(rows, filter, sort, limit, fi
         asyncio.run(check(path))
 
 
-async def test_list_stops_at_a_thousand_before_it_looks_at_sessions(make_store, open_store):
+async def test_list_stops_at_a_thousand_before_it_looks_at_sessions(make_store):
     """As ZeroClaw does: a session's older rows are lost behind newer ones of others."""
     rows = [{"session_id": "mine", "updated_at": "2026-01-01"}]
     rows += [{"session_id": "other", "updated_at": f"2026-02-01T{at:06d}"} for at in range(1000)]
-    async with open_store(make_store(rows)) as memory:
+    async with opened(make_store(rows)) as memory:
         assert len(await memory.list()) == 1000
         assert await memory.list(session_id="mine") == []
         assert await memory.list(category="core", session_id="nobody") == []
 
 
-async def test_a_key_of_several_agents_gives_each_and_get_the_oldest(make_store, open_store):
+async def test_a_key_of_several_agents_gives_each_and_get_the_oldest(make_store):
     rows = [{"key": "tz", "agent": "bob", "content": "EST"}, {"key": "tz", "agent": "alice", "content": "CET"}]
-    async with open_store(make_store(rows)) as memory:
+    async with opened(make_store(rows)) as memory:
         found = [(entry.agent, entry.content) for entry in await entries_with_key(memory, "tz")]
         assert found == [("bob", "EST"), ("alice", "CET")]
         assert [entry.content for entry in await entries_with_key(memory, "tz", "alice")] == ["CET"]

@@ -6,6 +6,7 @@ import sqlite3
 from contextlib import closing
 
 import pytest
+from changed_stores import opened
 
 from zeroclaw_tui.backends.lookup import count_facets, whole_entry
 from zeroclaw_tui.memory.entry import kind_from
@@ -28,9 +29,9 @@ def test_kinds_are_decoded_as_zeroclaw_does(stored, kind):
     assert kind_from(stored) == kind
 
 
-async def test_a_huge_row_is_listed_by_its_beginning_and_read_whole_on_demand(make_store, open_store):
+async def test_a_huge_row_is_listed_by_its_beginning_and_read_whole_on_demand(make_store):
     huge = "ä" * 9_000_000
-    async with open_store(make_store([{"key": "huge", "content": huge}, {"key": "small"}])) as memory:
+    async with opened(make_store([{"key": "huge", "content": huge}, {"key": "small"}])) as memory:
         page = await memory.rows(Query(EXCERPTS, MemoryFilter(), Sort(SortField.SIZE), limit=10))
         (first, second) = page
         assert (first.key, first.size, first.is_excerpt, first.content) == ("huge", 18_000_000, True, "ä" * 400)
@@ -40,9 +41,9 @@ async def test_a_huge_row_is_listed_by_its_beginning_and_read_whole_on_demand(ma
         assert not whole.is_excerpt
 
 
-async def test_a_nul_character_survives(make_store, open_store):
+async def test_a_nul_character_survives(make_store):
     rows = [{"content": "before\0after", "key": "a\0b"}, {"content": "x\0" * 300}]
-    async with open_store(make_store(rows)) as memory:
+    async with opened(make_store(rows)) as memory:
         long, entry = await memory.rows(Query(EXCERPTS, MemoryFilter(), NEWEST_STORED, limit=2))
         assert (entry.size, entry.is_excerpt, entry.content) == (12, False, "before\0after")
         assert (long.size, long.is_excerpt, long.content) == (600, True, "x\0" * 200)
@@ -51,7 +52,7 @@ async def test_a_nul_character_survives(make_store, open_store):
         assert len(await entries_of(memory, MemoryFilter(contains="after"))) == 1
 
 
-async def test_text_that_is_no_utf8_neither_raises_nor_changes(make_store, open_store):
+async def test_text_that_is_no_utf8_neither_raises_nor_changes(make_store):
     path = make_store([{}])
     broken = b"ok \xff\xfe \xed\xa0\x80 end"
     columns = ("key", "content", "category", "session_id", "namespace", "created_at", "superseded_by", "kind", "id")
@@ -60,7 +61,7 @@ async def test_text_that_is_no_utf8_neither_raises_nor_changes(make_store, open_
         writer.execute(f"UPDATE memories SET {changes}", [broken] * len(columns))
         writer.execute("UPDATE memories SET superseded_by = NULL")
     as_read = broken.decode("utf-8", "surrogateescape")
-    async with open_store(path) as memory:
+    async with opened(path) as memory:
         (entry,) = await memory.list()
         assert entry.key == entry.content == entry.category == entry.session_id == entry.id == as_read
         assert entry.kind is None
@@ -73,9 +74,9 @@ async def test_text_that_is_no_utf8_neither_raises_nor_changes(make_store, open_
 
 
 @pytest.mark.parametrize("date", ["", "now", "yesterday", "0", "2026-13-45", "9" * 300, "2026-03-01T10:00:00+99:99"])
-async def test_bad_timestamps_never_raise_and_are_a_group_of_their_own(date, make_store, open_store):
+async def test_bad_timestamps_never_raise_and_are_a_group_of_their_own(date, make_store):
     rows = [{"key": "bad", "created_at": date, "updated_at": date}, {"key": "good"}]
-    async with open_store(make_store(rows)) as memory:
+    async with opened(make_store(rows)) as memory:
         assert (await memory.get("bad")).timestamp == date
         for field in (SortField.AGE, SortField.UPDATED):
             page = await memory.rows(Query(EXCERPTS, MemoryFilter(), Sort(field), limit=5))
@@ -87,21 +88,21 @@ async def test_bad_timestamps_never_raise_and_are_a_group_of_their_own(date, mak
         assert len(await entries_of(memory, MemoryFilter(older_than="2030-01-01"))) == 1
 
 
-async def test_numbers_and_blobs_where_text_should_be(make_store, open_store):
+async def test_numbers_and_blobs_where_text_should_be(make_store):
     path = make_store([{"key": "k"}])
     with closing(sqlite3.connect(path)) as writer, writer:
         writer.execute("UPDATE memories SET content = x'68690aff', importance = 'high', embedding = 'text', pinned = 5")
-    async with open_store(path) as memory:
+    async with opened(path) as memory:
         entry = await memory.get("k")
         assert (entry.content, entry.importance, entry.pinned) == ("hi\n\udcff", None, True)
         assert entry.size == 4
 
 
-async def test_an_owner_that_no_agent_has_is_shown_by_its_id(make_store, open_store):
+async def test_an_owner_that_no_agent_has_is_shown_by_its_id(make_store):
     path = make_store([{"key": "a"}, {"key": "b"}])
     with closing(sqlite3.connect(path)) as writer, writer:
         writer.execute("UPDATE memories SET agent_id = 'ghost' WHERE key = 'a'")
-    async with open_store(path) as memory:
+    async with opened(path) as memory:
         assert (await memory.get("a")).agent == "ghost"
         assert (await count_facets(memory, MemoryFilter(), LATER)).by["agent"] == {"default": 1, "ghost": 1}
         assert len(await handles_of(memory, MemoryFilter(agent=("ghost",)), NEWEST_STORED)) == 1
