@@ -120,6 +120,9 @@ class TypeAhead(App[Result], Generic[Result]):
             await self._screen_ready(self.screen)
 
     async def _screen_ready(self, screen: Screen[Any]) -> None:
+        if not self.screen_stack or screen is not self.screen:
+            # Keys wait for the screen that has come over it since.
+            return
         if screen is self._changing:
             await self._resume("screen")
         else:
