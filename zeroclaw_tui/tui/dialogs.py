@@ -107,7 +107,8 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
     def action_page(self, way: str) -> None:
         """Move through what it is about; the answers keep the focus."""
         if self._body is not None:
-            self._body.scroll_page_down() if way == "down" else self._body.scroll_page_up()
+            scroll = self._body.scroll_page_down if way == "down" else self._body.scroll_page_up
+            scroll(animate=False)
 
     def action_step_out(self) -> None:
         self.dismiss(None)
