@@ -44,10 +44,7 @@ class InspectorError(Exception):
 
     def add_progress(self, sentence: str) -> None:
         """Say what was done before it failed, in place of what was said of that until now."""
-        if self.so_far:
-            self.hint = self.hint.replace(self.so_far, sentence, 1).strip()
-        else:
-            self.hint = f"{self.hint} {sentence}".strip()
+        self.hint = f"{self.hint.replace(self.so_far, '', 1).strip()} {sentence}".strip()
         self.so_far = sentence
 
 
