@@ -26,7 +26,7 @@ def test_a_dry_run_shows_where_it_is(memory: Command, install: Path) -> None:
     assert answer.code == 0
     assert "Found in 1 place" in answer.out
     assert "brain.db" in answer.out
-    assert "1 memory goes: pet" in answer.out
+    assert "1 memory will be deleted: pet" in answer.out
     document = memory("erase", "NAMED mio", "--dry-run", "--json").json
     assert [list(place) for place in document["places"]] == [["kind", "place", "count", "can_clean", "remark"]]
     assert [memory["key"] for memory in document["memories"]] == ["pet"]

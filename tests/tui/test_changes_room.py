@@ -317,7 +317,9 @@ async def test_marked_memories_and_a_text_are_erased_after_the_word_is_typed(lib
         screen.shows("Erase 1 memory and its text from the whole install")
         screen.top.query_one(Input).value = "zebediah q"
         await screen.press("enter")
-        screen.shows("Found in 2 places; to be erased: 2", "2 memories go: met, key2", "This cannot be undone")
+        screen.shows(
+            "Found in 2 places; to be erased: 2", "2 memories will be deleted: met, key2", "This cannot be undone"
+        )
         await screen.press("=no", "enter")
         screen.shows("The word does not match.")
         assert len(await contents(library)) == 3
@@ -336,11 +338,11 @@ async def test_without_marks_the_current_memory_is_erased_if_no_text_is_typed(li
         screen.shows("Erase a text from the whole install", "empty to erase the memory key1 and its text")
         screen.top.query_one(Input).value = "Zebediah Q"
         await screen.press("enter")
-        screen.shows("2 memories go: met, key2")
+        screen.shows("2 memories will be deleted: met, key2")
         await screen.press("escape")
     async with running(erasing(library, [], OTHER)) as screen:
         await screen.press("enter")
-        screen.shows("1 memory goes: key1")
+        screen.shows("1 memory will be deleted: key1")
         await screen.press("escape")
 
 

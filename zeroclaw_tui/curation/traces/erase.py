@@ -82,8 +82,7 @@ class ErasePlan:
         lines = []
         if count := len(self.memories):
             keys = [masked(version.key) for version in self.memories[:_MAX_NAMED]]
-            go = "memory goes" if count == 1 else "memories go"
-            lines.append(f"{count:,} {go}: {first_names(keys, count, most=_MAX_NAMED)}")
+            lines.append(f"{counted(count)} will be deleted: {first_names(keys, count, most=_MAX_NAMED)}")
         if self.changes:
             named = first_names(list(map(str, self.changes)), most=_MAX_NAMED)
             lines.append(f"The trash also loses it, so undo no longer restores these changes in full: {named}.")
