@@ -99,8 +99,7 @@ class ChangeSet:
                 break
             if change.table != MEMORIES:
                 # Versions before 0.3 recorded agents and cached vectors too.
-                is_cached = change.table == EMBEDDING_CACHE
-                writer.notes |= {NOT_BROUGHT_BACK: None} if is_cached else {}
+                writer.notes |= {NOT_BROUGHT_BACK: None} if change.table == EMBEDDING_CACHE else {}
                 continue
             if isinstance(change.after, Draft | Edit):
                 after = change.after.checked()
