@@ -38,13 +38,15 @@ async def plan_batch(policy: Policy, writer: RowWriter, changes: Sequence[Change
     is planned again.
     """
     owners: list[str | None] = []
+    agents: list[RowChange] = []
     keys: set[OwnedKey] = set()
     targets: list[RowVersion | Row] = []
     moving: set[str] = set()
     for change in changes:
         owner, before, after = None, change.before, change.after
         if isinstance(after, Draft | Row):
-            owner = await writer.resolve_owner(after, create=not policy.dry_run)
+            owner, agent = await writer.resolve_owner(after, create=not policy.dry_run)
+            agents += [] if agent is None else [agent]
             keys.add((owner, after.key))
         owners.append(owner)
         targets += [row for row in (before, after) if isinstance(row, RowVersion | Row)]
@@ -52,7 +54,7 @@ async def plan_batch(policy: Policy, writer: RowWriter, changes: Sequence[Change
             moving.add(writer.identity(before))
     present = [*await writer.read(targets, keys)] if targets or keys else []
     while True:
-        batch = Batch(policy, writer, present, keys, moving)
+        batch = Batch(policy, writer, present, keys, moving, agents)
         for change, owner in zip(changes, owners, strict=True):
             await batch.plan(change, owner)
         batch.tally.written = len(changes) - len(batch.tally.already) - len(batch.tally.skipped)
@@ -83,9 +85,10 @@ class Batch:
         present: Iterable[Row],
         keys: Iterable[OwnedKey],
         moving: Collection[str],
+        agents: Sequence[RowChange],
     ) -> None:
         """`moving` are the identities of rows that this batch deletes or gives another key."""
-        self.policy, self.writer, self.moving = policy, writer, moving
+        self.policy, self.writer, self.moving, self.agents = policy, writer, moving, agents
         self.journal: list[RowChange] = []
         """The changes for the journal, new rows as they are meant."""
         self.tally = ApplyResult()

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from zeroclaw_tui.backends.batch import Batch, Policy, plan_batch
 from zeroclaw_tui.backends.writing import BATCH_BYTES, RowWriter, WriteConflict
 from zeroclaw_tui.memory.change import (
-    EMBEDDING_CACHE,
+    AGENTS,
     MEMORIES,
     ApplyResult,
     Change,
@@ -27,7 +27,6 @@ from zeroclaw_tui.memory.change import (
 from zeroclaw_tui.memory.errors import Refused
 
 T = TypeVar("T")
-NOT_BROUGHT_BACK = "Cached vectors are not brought back: ZeroClaw makes them again when it needs them."
 _TRIES = 3
 """How often a batch is tried when other programs write the same rows."""
 
@@ -76,7 +75,7 @@ class ChangeSet:
                 break
             await self._apply(writer, batch)
             self._pending = []
-            self._processed += len(batch)
+            self._processed += sum(change.table != AGENTS for change in batch)
             writer.done = self._total.written
         else:
             self._report_progress()
@@ -97,10 +96,6 @@ class ChangeSet:
             change = next(self._changes, None)
             if change is None:
                 break
-            if change.table != MEMORIES:
-                # Versions before 0.3 recorded agents and cached vectors too.
-                writer.notes |= {NOT_BROUGHT_BACK: None} if change.table == EMBEDDING_CACHE else {}
-                continue
             if isinstance(change.after, Draft | Edit):
                 after = change.after.checked()
                 writer.check(after)
@@ -126,15 +121,21 @@ class ChangeSet:
         raise Refused("Another program writes these memories all the time.", hint="Try again when the agent is idle.")
 
     async def _write(self, writer: RowWriter, batch: Sequence[Change]) -> Batch:
-        found = await plan_batch(self._policy, writer, batch)
+        others = [change for change in batch if change.table != MEMORIES]
+        dry_run = self._policy.dry_run
+        # An agent is inserted before its memories, and deleted after them.
+        added = [await writer.write_other(one, dry_run=dry_run) for one in others if one.after is not None]
+        found = await plan_batch(self._policy, writer, [change for change in batch if change.table == MEMORIES])
         if self._is_one_batch and found.tally.skipped:
             raise _Refused(found.tally.refused())
-        if self._policy.dry_run:
+        found.tally.written += sum(change.table != AGENTS for change in others)
+        if dry_run:
             return found
         found.adopt(await writer.prepare([one.after for one in found.net_changes() if one.after is not None]))
         changes = found.net_changes()
+        agents = [change for change in (*added, *found.agents) if change is not None]
         if not writer.is_transactional:
-            await self._record(writer, found.journal)
+            await self._record(writer, [*agents, *found.journal])
         try:
             written = await writer.write(changes) if changes else {}
         except WriteConflict:
@@ -142,8 +143,10 @@ class ChangeSet:
                 await writer.blocking(self._journal.withdraw)
             raise
         found.adopt(written)
+        removed = [await writer.write_other(one, dry_run=False) for one in others if one.after is None]
         if writer.is_transactional:
-            await self._record(writer, [*map(_with_state, found.journal)])
+            deleted = [change for change in removed if change is not None]
+            await self._record(writer, [*agents, *map(_with_state, found.journal), *deleted])
         return found
 
     async def _record(self, writer: RowWriter, changes: Sequence[RowChange]) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from zeroclaw_tui.backends.writing import OwnedKey, RowWriter
 from zeroclaw_tui.files.database import as_text
-from zeroclaw_tui.memory.change import Draft, Edit, Row, RowChange, Value, Vector
+from zeroclaw_tui.memory.change import AGENTS, Change, Draft, Edit, Row, RowChange, Value, Vector
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.text import one_line
@@ -102,8 +102,16 @@ class TableWriter(RowWriter):
         """Insert rows, and return them as they then are, in order. Raises WriteConflict if a key was taken."""
 
     @abstractmethod
-    async def insert_agent(self, agent_id: str, alias: str) -> None:
-        """Insert an agent, created now. Raises WriteConflict if another program has just inserted it."""
+    async def present_agent(self, row: Row) -> Row | None:
+        """The row of the agent with the same id."""
+
+    @abstractmethod
+    async def insert_agent(self, row: Row) -> Row:
+        """Insert an agent. Raises WriteConflict if another program has just inserted it."""
+
+    @abstractmethod
+    async def delete_agent(self, row: Row) -> bool:
+        """Delete an agent; False if it owns memories, or if something refers to it."""
 
     def check(self, after: Draft | Edit) -> None:
         """Raise Refused for a field that the table has no column for."""
@@ -129,30 +137,27 @@ class TableWriter(RowWriter):
         common = one.values.keys() & other.values.keys()
         return _part(one, common).fingerprint == _part(other, common).fingerprint
 
-    async def resolve_owner(self, row: Row | Draft, *, create: bool) -> str | None:
-        """The agent of the row's id, else of its alias; without an alias `default`, else the only agent.
+    async def resolve_owner(self, row: Row | Draft, *, create: bool) -> tuple[str | None, RowChange | None]:
+        """The agent of the row's id, else of its alias, else `default`, else the only one; else one is added.
 
-        A missing agent is added, and stays when its memories go. Raises Refused for a row that leaves a choice.
+        Raises Refused for a draft that leaves a choice.
         """
         if not self.has_agents:
-            return None
-        own, alias = row.values.get("agent_id") if isinstance(row, Row) else None, row.agent
-        if isinstance(own, str) and own in self.agents:
-            return own
-        ids = {known: agent for agent, known in self.agents.items()}
-        only = next(iter(self.agents)) if alias is None and len(ids) == 1 else None
-        owner = ids.get(alias or DEFAULT_AGENT, only)
-        if owner is not None or not create:
-            return owner
-        if alias is None and ids:
+            return None, None
+        alias = row.agent
+        known = self._known_owner(row)
+        if known is not None or not create:
+            return known, None
+        if alias is None and self.agents:
             raise Refused(
-                f"This store belongs to the agents {', '.join(sorted(ids))}.",
+                f"This store belongs to the agents {', '.join(sorted(self.agents.values()))}.",
                 hint="Name the one that shall own the memory.",
             )
-        owner, alias = own if isinstance(own, str) else str(uuid.uuid4()), alias or DEFAULT_AGENT
-        await self.insert_agent(owner, alias)
-        self.agents[owner] = alias
-        return owner
+        alias, new_id = alias or DEFAULT_AGENT, str(uuid.uuid4())
+        values: dict[str, Value] = {"id": new_id, "alias": alias, "created_at": utc_now()}
+        added = await self.insert_agent(Row(new_id, values, agent=alias, table=AGENTS))
+        self.agents[added.id] = alias
+        return added.id, RowChange(None, added)
 
     def new_row(self, draft: Draft, existing: Row | None, owner: str | None) -> Row:
         """As ZeroClaw's own store writes it; a replaced row keeps its id, its place and its time of creation."""
@@ -199,6 +204,11 @@ class TableWriter(RowWriter):
         alias = row.agent if self.has_agents else None
         if owner is not None:
             alias = self.agents.get(owner, owner)
+            if values.get("agent_id", owner) != owner:
+                self.notes[
+                    f"{one_line(row.key)!r} belongs to the agent {one_line(alias)} now, since its own is no longer "
+                    "there."
+                ] = None
             values["agent_id"] = owner
         if new_id:
             new = str(uuid.uuid4())
@@ -234,6 +244,30 @@ class TableWriter(RowWriter):
             written[self.identity(meant)] = row
         return written
 
+    async def write_other(self, change: Change, *, dry_run: bool) -> RowChange | None:
+        """Insert an agent if there is none, or delete one that nothing needs; no other table is written."""
+        row = change.after if isinstance(change.after, Row) else change.before
+        assert isinstance(row, Row), "rows of other tables are known whole"
+        if dry_run:
+            return None
+        before: Row | None = row
+        after: Row | None = row
+        if row.table != AGENTS:
+            self.notes["Cached vectors are not brought back: ZeroClaw makes them again when it needs them."] = None
+        elif self.has_agents:
+            present = await self.present_agent(row)
+            if change.after is None:
+                before = present or row
+                after = present if present is not None and not await self.delete_agent(present) else None
+                if after is None:
+                    self.agents.pop(before.id, None)
+            elif present is not None or row.agent in self.agents.values():
+                before = after = present or row
+            else:
+                before, after = None, await self.insert_agent(row)
+                self.agents[after.id] = after.agent or after.id
+        return RowChange(before, after, reverses=change.reverses)
+
     def _as_stored(self, values: Mapping[str, Any]) -> dict[str, Value]:
         """Values as the columns have them; what is None and needs a value gets the usual one."""
         stored: dict[str, Value] = {}
@@ -265,6 +299,16 @@ class TableWriter(RowWriter):
             changed["embedding"] = (row.values["embedding"] or data) if same_content else data
         return dataclasses.replace(row, values=changed)
 
+    def _known_owner(self, row: Row | Draft) -> str | None:
+        owner = row.values.get("agent_id") if isinstance(row, Row) else None
+        if isinstance(owner, str) and owner in self.agents:
+            return owner
+        by_alias = self._id_of(row.agent) if row.agent is not None else None
+        if by_alias is not None or (row.agent is not None and isinstance(row, Draft)):
+            return by_alias
+        only = next(iter(self.agents)) if len(self.agents) == 1 else None
+        return self._id_of(DEFAULT_AGENT) or only
+
     def session_stored(self, session: Value) -> str | None:
         """A session as ZeroClaw of this generation writes it, with a remark where that is another; None for a blank
         one."""
@@ -276,6 +320,9 @@ class TableWriter(RowWriter):
         if clean != session:
             self.notes[f"The session is stored as {clean!r}: this ZeroClaw keeps letters, digits, _ and - only."] = None
         return clean
+
+    def _id_of(self, alias: str) -> str | None:
+        return next((agent for agent, known in self.agents.items() if known == alias), None)
 
 
 def _part(row: Row, names: Iterable[str]) -> Row:

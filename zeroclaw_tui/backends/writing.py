@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from zeroclaw_tui.backends.cancellation import wait_until_done
-from zeroclaw_tui.memory.change import Draft, Edit, Row, RowChange, RowVersion
+from zeroclaw_tui.memory.change import Change, Draft, Edit, Row, RowChange, RowVersion
 from zeroclaw_tui.memory.errors import Refused
 
 T = TypeVar("T")
@@ -89,9 +89,9 @@ class RowWriter(ABC):
         """The state of a row as the store's versions have it."""
         return row.fingerprint
 
-    async def resolve_owner(self, row: Row | Draft, *, create: bool) -> str | None:
-        """The owner of a new or restored row, who is added if `create` allows it. Raises Refused."""
-        return None
+    async def resolve_owner(self, row: Row | Draft, *, create: bool) -> tuple[str | None, RowChange | None]:
+        """The owner of a new or restored row, and the agent that was added for it. Raises Refused."""
+        return None, None
 
     @abstractmethod
     def new_row(self, draft: Draft, existing: Row | None, owner: str | None) -> Row:
@@ -120,6 +120,10 @@ class RowWriter(ABC):
         Returns new rows as the store has them, by identity; one that is left out is as it was given. Raises
         WriteConflict.
         """
+
+    async def write_other(self, change: Change, *, dry_run: bool) -> RowChange | None:
+        """Write a row of another table, such as an agent; None in a dry run, and for a store without other tables."""
+        return None
 
     def summary(self) -> tuple[str, ...]:
         """Sentences for the end, about all that was written."""

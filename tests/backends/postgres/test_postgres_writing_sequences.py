@@ -56,22 +56,23 @@ def odd_table(place: PostgresPlace, form: str) -> str:
     return schema
 
 
-def dump(place: PostgresPlace, schema: str) -> list[str]:
-    return place.run(f'SELECT m::text FROM "{schema}".memories AS m ORDER BY id').splitlines()
+def dump(place: PostgresPlace, schema: str, form: str) -> list[str]:
+    agents = f"""SELECT alias FROM "{schema}".agents ORDER BY alias;""" if form == "agents" else ""
+    return place.run(f'{agents} SELECT m::text FROM "{schema}".memories AS m ORDER BY id').splitlines()
 
 
 async def there_and_back(place: PostgresPlace, form: str, taken: list[Step]) -> None:
     schema = odd_table(place, form)
-    before = dump(place, schema)
+    before = dump(place, schema, form)
     async with opened_memory(PostgresMemory(read_url(place.url), schema=schema)) as memory:
         journal, undone = JournalRecorder(), JournalRecorder()
         for step in taken:
             await take(memory, step, journal)
-        after = dump(place, schema)
+        after = dump(place, schema, form)
         await undo(memory, journal.changes[::-1], undone)
-        assert dump(place, schema) == before
+        assert dump(place, schema, form) == before
         await undo(memory, undone.changes[::-1])
-        assert dump(place, schema) == after
+        assert dump(place, schema, form) == after
         # Many of them are more than one transaction can drop afterwards.
         place.run(f'DROP SCHEMA "{schema}" CASCADE')
 

@@ -59,8 +59,9 @@ async def test_each_agent_has_its_own_keys(make_store):
     async with opened(path) as memory:
         written = await create(memory, Draft("k", "hers", agent="Ada"), journal)
         assert written.rows[0].agent == "Ada"
+        assert [change.after.table for change in journal.changes] == ["agents", "memories"]
         ((agent, created),) = select(path, "SELECT id, created_at FROM agents WHERE alias = 'Ada'")
-        assert written.rows[0].values["agent_id"] == agent
+        assert written.rows[0].values["agent_id"] == agent == journal.changes[0].after.id
         assert MOMENT.fullmatch(created)
         assert created.endswith("+00:00")
         again = JournalRecorder()

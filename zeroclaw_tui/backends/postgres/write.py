@@ -15,7 +15,7 @@ from zeroclaw_tui.backends.postgres.table import Table, check_text, state_of
 from zeroclaw_tui.backends.tables import TableWriter, moment_after, uuid_for
 from zeroclaw_tui.backends.writing import OwnedKey, WriteConflict
 from zeroclaw_tui.files.database import quoted
-from zeroclaw_tui.memory.change import Draft, Edit, Row, RowVersion, Value, Vector
+from zeroclaw_tui.memory.change import AGENTS, Draft, Edit, Row, RowVersion, Value, Vector
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import column_text
 from zeroclaw_tui.memory.errors import Refused
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import asyncpg  # type: ignore[import-untyped]
 
 _MICROSECOND = timedelta(microseconds=1)
+_AGENT = "id::text AS id, alias::text AS alias, created_at::text AS created_at"
 _NOT_COLUMNS = ("created_at", "updated_at")
 """Names that values of a row may have although the tutorial's table has no such columns."""
 
@@ -146,15 +147,36 @@ class PostgresWriter(TableWriter):
                 raise await self._why_not_inserted(row)
         return [written[row.id] for row in rows]
 
-    async def insert_agent(self, agent_id: str, alias: str) -> None:
-        inserted = await self._connection.fetchval(
-            f'INSERT INTO "{self.table.schema}"."agents" (id, alias, created_at) '
-            "VALUES ($1::text, $2::text, now()) ON CONFLICT DO NOTHING RETURNING id::text",
-            agent_id,
-            alias,
+    async def present_agent(self, row: Row) -> Row | None:
+        record = await self._connection.fetchrow(
+            f"SELECT {_AGENT} FROM {self._agents_table} WHERE id::text = $1::text FOR UPDATE", row.id
         )
-        if inserted is None:
+        return None if record is None else _agent_row(record)
+
+    async def insert_agent(self, row: Row) -> Row:
+        record = await self._connection.fetchrow(
+            f"INSERT INTO {self._agents_table} (id, alias, created_at) "
+            f"VALUES ($1::text, $2::text, coalesce(CAST($3::text AS timestamptz), now())) "
+            f"ON CONFLICT DO NOTHING RETURNING {_AGENT}",
+            row.id,
+            row.agent or row.id,
+            row.values.get("created_at"),
+        )
+        if record is None:
             raise WriteConflict
+        return _agent_row(record)
+
+    async def delete_agent(self, row: Row) -> bool:
+        deleted = await self._connection.fetchval(
+            f"DELETE FROM {self._agents_table} AS a WHERE a.id::text = $1::text AND NOT EXISTS "
+            f"(SELECT FROM {self.table.quoted} AS m WHERE m.agent_id = a.id) RETURNING a.id::text",
+            row.id,
+        )
+        return deleted is not None
+
+    @property
+    def _agents_table(self) -> str:
+        return f'"{self.table.schema}"."agents"'
 
     async def _insert_group(self, rows: Sequence[Row]) -> Sequence[Row]:
         """Insert rows; returns those whose id and key were free."""
@@ -200,3 +222,8 @@ class PostgresWriter(TableWriter):
     async def _fetch(self, statement: str, select: PostgresSelect) -> list[Row]:
         records = await self._connection.fetch(statement, *select.values)
         return [*map(self.table.stored_row, records)]
+
+
+def _agent_row(record: Mapping[str, Value]) -> Row:
+    values = dict(record)
+    return Row(str(values["id"]), values, agent=str(values["alias"]), table=AGENTS)

@@ -195,8 +195,8 @@ class QdrantWriter(RowWriter):
     def owner(self, row: Row) -> str | None:
         return row.agent or DEFAULT_AGENT
 
-    async def resolve_owner(self, row: Row | Draft, *, create: bool) -> str | None:
-        return row.agent or DEFAULT_AGENT
+    async def resolve_owner(self, row: Row | Draft, *, create: bool) -> tuple[str | None, RowChange | None]:
+        return row.agent or DEFAULT_AGENT, None
 
     def same(self, one: Row, other: Row) -> bool:
         """Whether they are equal except for their vectors."""

@@ -26,10 +26,10 @@ from zeroclaw_tui.backends.sqlite.table import (
     fold_in,
     in_parts,
 )
-from zeroclaw_tui.backends.tables import TableWriter, local_now, utc_now
+from zeroclaw_tui.backends.tables import TableWriter, local_now
 from zeroclaw_tui.backends.writing import OwnedKey
 from zeroclaw_tui.files.database import as_text, assignments, bound, processes_using, quoted
-from zeroclaw_tui.memory.change import Row, RowChange, RowVersion, Value, Vector
+from zeroclaw_tui.memory.change import AGENTS, Row, RowChange, RowVersion, Value, Vector
 from zeroclaw_tui.memory.errors import UNCONFIRMED, Refused, SearchInterrupted
 from zeroclaw_tui.scoring.profiles import USUAL
 
@@ -256,9 +256,27 @@ class SqliteWriter(TableWriter):
         # One statement for many rows: the keyword index does the work of a whole statement for each.
         self.connection.execute(f"DELETE FROM memories WHERE {AMONG}", [json.dumps([row.handle for row in rows])])
 
-    async def insert_agent(self, agent_id: str, alias: str) -> None:
-        marks, ready = bound((agent_id, alias, utc_now()))
+    async def present_agent(self, row: Row) -> Row | None:
+        marks, ready = bound([row.id])
+        found = self.connection.execute(f"SELECT rowid, id, alias, created_at FROM agents WHERE id = {marks}", ready)
+        for rowid, agent_id, alias, created in found.fetchall():
+            values = {"id": as_text(agent_id), "alias": as_text(alias), "created_at": as_text(created)}
+            return Row(as_text(agent_id), values, rowid, as_text(alias), AGENTS)
+        return None
+
+    async def insert_agent(self, row: Row) -> Row:
+        marks, ready = bound([row.id, row.agent, row.values.get("created_at")])
         self.connection.execute(f"INSERT INTO agents (id, alias, created_at) VALUES ({marks})", ready)
+        return await self.present_agent(row) or row
+
+    async def delete_agent(self, row: Row) -> bool:
+        if any(self.memories.where("agent_id = ?", [row.id])):
+            return False
+        try:
+            self.connection.execute("DELETE FROM agents WHERE rowid = ?", [row.handle])
+        except sqlite3.IntegrityError:
+            return False
+        return True
 
     def summary(self) -> tuple[str, ...]:
         """Whether the log still has what was deleted permanently."""

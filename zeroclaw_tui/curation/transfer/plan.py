@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
+from uuid import uuid4
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import backend_info
@@ -18,7 +19,7 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.transfer.comparison import Compared, Comparison, Stopped, Supply, What, lost_fields, renamed
 from zeroclaw_tui.curation.transfer.target import Target
-from zeroclaw_tui.memory.change import Change, ProgressCallback
+from zeroclaw_tui.memory.change import AGENTS, Change, ProgressCallback, Row
 from zeroclaw_tui.memory.note_lines import is_line, read_line
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, cut, first_names, one_line
@@ -159,7 +160,7 @@ class Delivery:
                 changes = [change for one in compared if (change := self._change(comparison, one))]
                 if changes:
                     result = await memory.apply(
-                        changes,
+                        [*_new_agents(comparison, changes), *changes],
                         action,
                         on_conflict="skip",
                         on_progress=lambda done: report_progress(self.written + done),
@@ -206,3 +207,12 @@ class Delivery:
 
         counts = await _compare_all(comparison, see, on_progress)
         return counts["same"], differs, tuple(differing)
+
+
+def _new_agents(comparison: Comparison, changes: Sequence[Change]) -> list[Change]:
+    """The agents that memories refer to and the store does not have yet."""
+    aliases = dict.fromkeys(change.after.agent for change in changes if isinstance(change.after, Row))
+    unknown = [alias for alias in aliases if alias is not None and alias not in comparison.agents]
+    comparison.agents |= set(unknown)
+    made = [{"id": str(uuid4()), "alias": alias, "created_at": comparison.now} for alias in unknown]
+    return [Change(None, Row(agent["id"], agent, None, agent["alias"], AGENTS)) for agent in made]
