@@ -113,7 +113,7 @@ async def _assert_ways(memory: SqliteMemory, evidence: GatheredEvidence, tried: 
         if entry.id in recalled_ids:
             assert way.rank == recalled_ids.index(entry.id) + 1
         if way.judged is not None and way.judged.stage not in ("like", "recent"):
-            parts = (way.fused_score, way.keyword_score)
+            parts = (way.fused_score, None if way.keyword is None else way.keyword.part)
             assert repr(parts) == repr((way.judged.score, way.judged.keyword_score))
 
 

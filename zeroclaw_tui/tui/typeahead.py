@@ -116,7 +116,8 @@ class TypeAhead(App[Result], Generic[Result]):
             asyncio.get_running_loop().call_later(self._key_timeout, self.call_next, self._screen_ready, screen)
 
     async def on_table_list_filled(self, event: Any) -> None:
-        if event.table is self.screen.focused:
+        # A list without rows may be hidden by now, and has lost the focus then.
+        if self.screen.focused in (event.table, None):
             await self._screen_ready(self.screen)
 
     async def _screen_ready(self, screen: Screen[Any]) -> None:
