@@ -74,10 +74,11 @@ async def _print_page(library: Library, given: argparse.Namespace, wanted: Memor
     memory = library.memory
     if wanted.looks_for_text:
         # The text is looked for once: its hits give the page and their number.
-        hits = await memory.rows(Query(HANDLES, wanted, NEWEST_UPDATED))
+        hidden, hits = await asyncio.gather(
+            library.superseded_hidden(wanted), memory.rows(Query(HANDLES, wanted, NEWEST_UPDATED))
+        )
         count, page = len(hits), hits[given.offset : given.offset + given.limit]
         entries = await memory.rows(Query(EXCERPTS, handles=page))
-        hidden = await library.superseded_hidden(wanted)
     else:
         hidden, count, entries = await asyncio.gather(
             library.superseded_hidden(wanted),

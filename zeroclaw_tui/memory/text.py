@@ -8,8 +8,6 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from itertools import groupby, islice
 
-from zeroclaw_tui.memory.hidden_text import marked
-
 WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 """What counts as blank in ZeroClaw's texts: Unicode's White_Space, which has no separators U+001C to U+001F."""
 
@@ -50,7 +48,12 @@ def display_text(text: str) -> str:
     shown = text.replace("\r\n", "\n")
     if not shown.isprintable():
         shown = re.sub(_CONTROLS, _picture, shown)
-    return shown if shown.isascii() else _calm_combining(marked(shown))
+    if shown.isascii():
+        return shown
+    # Most commands show no text that needs its tables.
+    from zeroclaw_tui.memory.hidden_text import marked
+
+    return _calm_combining(marked(shown))
 
 
 def shell_word(text: str) -> str:
