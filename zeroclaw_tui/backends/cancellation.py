@@ -5,10 +5,16 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from zeroclaw_tui.files.database import connect_read_only_blocking, translate_sqlite_errors
+from zeroclaw_tui.files.database import (
+    FileIdentity,
+    ReadOnlyConnection,
+    connect_read_only_blocking,
+    file_identity,
+    translate_sqlite_errors,
+)
 from zeroclaw_tui.memory.errors import SearchInterrupted
 
 if TYPE_CHECKING:
@@ -67,11 +73,15 @@ async def run_cancellable(work: Callable[..., Answer], *arguments: Any) -> Answe
 
 
 class ReadWorkerPool:
-    """Work that reads one database, each piece on a connection and a thread of its own."""
+    """Work that reads one database, each piece on a thread, with a connection that no other piece uses.
+
+    One connection stays open for the next piece: a new one would read the schema and every page again.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._running: set[CancellableTask] = set()
+        self._idle: list[tuple[FileIdentity | None, ReadOnlyConnection]] = []
         self._is_closed = False
 
     async def run(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
@@ -84,12 +94,20 @@ class ReadWorkerPool:
         task = CancellableTask()
 
         def read() -> Answer:
-            with (
-                closing(connect_read_only_blocking(self._path)) as connection,
-                translate_sqlite_errors(self._path),
-                task.interrupting(connection),
-            ):
-                return work(connection)
+            file, connection = self._connection()
+            try:
+                with translate_sqlite_errors(self._path), task.interrupting(connection):
+                    answer = work(connection)
+                    connection.rollback()
+            except BaseException:
+                connection.close()
+                raise
+            # One with a notice does not see later writes.
+            if self._idle or connection.notice is not None:
+                connection.close()
+            else:
+                self._idle.append((file, connection))
+            return answer
 
         self._running.add(task)
         try:
@@ -97,23 +115,41 @@ class ReadWorkerPool:
         finally:
             self._running.remove(task)
 
+    def _connection(self) -> tuple[FileIdentity | None, ReadOnlyConnection]:
+        """The one that is open, unless another file has taken the place of its own; else a new one."""
+        file = file_identity(self._path)
+        # Threads may ask at the same time.
+        with suppress(IndexError):
+            opened, connection = self._idle.pop()
+            if opened == file:
+                return opened, connection
+            connection.close()
+        return file, connect_read_only_blocking(self._path)
+
     async def close(self) -> None:
         """Interrupt everything, and run nothing more."""
         self._is_closed = True
         await self.stop()
 
     async def stop(self) -> None:
-        """Interrupt everything that runs, and wait until its connections are closed."""
+        """Interrupt everything that runs, and wait until all connections are closed."""
         running = [task.ending for task in self._running if task.ending is not None]
         for task in self._running:
             task.cancel()
         if running:
             await asyncio.wait(running)
+        for _, connection in self._idle:
+            connection.close()
+        self._idle.clear()
 
 
 async def read_in_thread(path: Path, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
     """Give the result of `work` with a read-only connection of a database. Raises InspectorError kinds."""
-    return await ReadWorkerPool(path).run(work)
+    reads = ReadWorkerPool(path)
+    try:
+        return await reads.run(work)
+    finally:
+        await reads.close()
 
 
 async def wait_until_done(running: asyncio.Future[Answer], stop: Callable[[], None]) -> Answer:
