@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from zeroclaw_tui.config import edit
-from zeroclaw_tui.config.document import ConfigDocument
+from zeroclaw_tui.config.document import ConfigDocument, checked_edit
 from zeroclaw_tui.config.toml import read_toml
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, UsageError
 
@@ -103,11 +102,21 @@ def test_a_table_is_no_value() -> None:
         ConfigDocument.from_text("").with_values({("memory",): {}})
 
 
-@pytest.mark.parametrize("text", ["[z]\nn = 2\n[memory]\nbackend = 'x'\n", "[z]\nn = 1\n", "[memory\n"])
-def test_a_text_that_reads_otherwise_than_meant_is_an_error(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(edit, "edited_text", lambda statements, changes: text)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "other = 'x'\n# mine\n[z]\r\n",
+        "memory.backend = 'x'\n[z]\r\n",
+        "# Mine\nmemory.backend = 'x'\n[z]\r\n",
+        "# mine\n[z]\r\n[memory]\nbackend = 'x'\n# more\n",
+        "# mine\n[z]\n[memory]\nbackend = 'x'\n",
+        "# mine\n[z]\r\n[other]\nbackend = 'x'\n",
+    ],
+)
+def test_a_line_that_was_lost_changed_or_added_is_an_error(text: str) -> None:
+    before = ConfigDocument.from_text("# mine\n[z]\r\n")
     with pytest.raises(InspectorError, match=r"memory\.backend could not be changed safely, so nothing was written"):
-        ConfigDocument.from_text("[z]\nn = 1\n").with_values({("memory", "backend"): "x"})
+        checked_edit(before, text, {("memory", "backend"): "x"})
 
 
 @pytest.mark.parametrize("value", ["[" * 50_000, "[" * 50_000 + "]" * 50_000, "{a = " * 50_000])

@@ -431,3 +431,16 @@ async def test_any_width_keeps_every_line_within_it_and_the_footer_whole(inspect
             await screen.pilot.resize_terminal(width, height)
             await screen.settle()
             screen.shows(words)
+
+
+async def test_many_values_of_a_facet_are_counted_and_all_on_the_panel(tmp_path: Path) -> None:
+    entries = [memory(f"k{number}", "x", "core", 1, number, session_id=f"chat_{number:02}") for number in range(40)]
+    async with running(Inspector(tmp_path, SampleMemory(entries)).app(), (140, 60)) as screen:
+        screen.shows("28 more in F")
+        assert "chat_39" not in screen.line(30)
+        await screen.press("F", "=chat_39")
+        await screen.until("chat_39")
+        await screen.press("enter")
+        assert screen.browser.view.filter.session == ("chat_39",)
+        # A value that narrows is always among those shown, however rare.
+        screen.shows("● chat_39 1")

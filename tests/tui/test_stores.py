@@ -11,6 +11,7 @@ from support.inspector import running
 from support.screens import NARROW, WIDE, unsaid
 from support.settling import burst
 from support.two_stores import install_of_two_stores
+from textual.widgets import TextArea
 from tui.samples import (
     GONE,
     NO_SESSION,
@@ -254,6 +255,42 @@ async def test_rows_of_lucid_are_marked_and_cannot_be_changed(tmp_path: Path) ->
 
 
 BANNER = "✗ The server at db:5432 went away. Start it again, then r."
+
+
+async def test_rows_and_search_text_stay_and_r_brings_it_back(inspector: Inspector) -> None:
+    async with running(inspector.app(), WIDE) as screen:
+        rows = screen.rows
+        inspector.store.failure = GONE
+        await screen.pilot.press("r")
+        await screen.until(BANNER)
+        assert rows.row_count == 245
+        screen.shows("food_allergy")
+        await screen.press("slash", "=ramen")
+        assert screen.search_bar.value == "ramen"
+        inspector.store.failure = None
+        await screen.pilot.press("enter", "r")
+        await screen.until(lambda: "✗ The server" not in screen.text)
+        await screen.settle()
+        screen.shows("fav_food")
+        assert screen.search_bar.value == "ramen"
+
+
+async def test_what_is_typed_in_the_editor_stays_and_saves_later(inspector: Inspector) -> None:
+    async with running(inspector.app(), WIDE) as screen:
+        await screen.press("j", "j", "e")
+        assert isinstance(screen.top, EditorScreen)
+        area = screen.top.query_one(TextArea)
+        area.focus()
+        area.text = "Typed with care."
+        inspector.store.failure = GONE
+        await screen.press("ctrl+s")
+        screen.shows("went away")
+        assert isinstance(screen.top, EditorScreen)
+        assert area.text == "Typed with care."
+        inspector.store.failure = None
+        await screen.press("ctrl+s")
+        assert screen.top is screen.browser
+        assert any(entry.content == "Typed with care." for entry in entries_in(inspector.store))
 
 
 async def test_it_comes_back_by_itself_when_a_poll_is_answered(inspector: Inspector) -> None:

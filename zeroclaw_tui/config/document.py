@@ -62,7 +62,7 @@ class ConfigDocument:
         A value that equals the current one, type included, is not rewritten; an int also equals a float. A new key goes
         after the last key of its section, a new section after the last one of its family. The result is read back and
         compared before it is returned. Raises BrokenConfig where a part of a path is not a table, UsageError for a
-        value that is not text, and InspectorError if another value would change. Every other statement is copied.
+        value that is not text, and InspectorError if anything else would change.
         """
         # Deferred: tomlkit takes 37 ms to import, and only writing needs it.
         from zeroclaw_tui.config.edit import edited_text
@@ -76,13 +76,44 @@ class ConfigDocument:
         if not wanted:
             return self
         try:
-            text = edited_text(self.statements, wanted)
-            after = ConfigDocument(text, self.has_byte_order_mark, parsed(text, Path("config.toml")))
-        except (BrokenConfig, ValueError) as error:
+            after = checked_edit(self, edited_text(self.statements, wanted), wanted)
+        except ValueError as error:
             raise _unsafe(wanted) from error
         if _comparable(after.values) != _comparable(expected):
             raise _unsafe(wanted)
         return after
+
+
+def checked_edit(before: ConfigDocument, text: str, changed: Mapping[KeyPath, Any]) -> ConfigDocument:
+    """The document of an edited text in which only the changed keys, and headers for them, differ.
+
+    Raises InspectorError if any other statement was changed, added or lost, and ValueError if it is not TOML.
+    """
+    after = ConfigDocument(text, before.has_byte_order_mark, parsed(text, Path("config.toml")))
+    old, new = (_other_statements(each.statements, changed) for each in (before, after))
+    known, headers = set(old), {_header_text(path[:-1]) for path in changed}
+    rest = [each for each in new if each in known or each not in headers]
+    if rest and old and not before.text.endswith("\n"):
+        # The last line of a file without a line end gets one when something is added after it.
+        rest[-1] = old[-1] if rest[-1].rstrip("\r\n") == old[-1] else rest[-1]
+    if rest != old:
+        raise _unsafe(changed)
+    return after
+
+
+def _other_statements(statements: list[Statement], changed: Mapping[KeyPath, Any]) -> list[str]:
+    """The statements that set none of these keys, without blank lines; a header of theirs is reduced to its path."""
+    tables = {path[:-1] for path in changed}
+    parts = {path[:length] for path in changed for length in range(1, len(path) + 1)}
+    return [
+        _header_text(each.path) if each.kind == "table" and each.path in tables else each.text
+        for each in statements
+        if each.text.strip() and not (each.kind == "key" and each.path in parts)
+    ]
+
+
+def _header_text(table: KeyPath) -> str:
+    return f"header of {table}"
 
 
 def _unsafe(changes: Mapping[KeyPath, Any]) -> InspectorError:
