@@ -24,7 +24,7 @@ _COLUMNS: Mapping[CountField, str] = {
 """The column that a field needs."""
 _NUMBERS: Sequence[CountField] = ("quarter", "age", "size")
 """The other fields. They are counted as one number, in whose base the last two are digits."""
-_BASE = 5
+_BASE = max(len(AGE_GROUPS), len(SIZE_GROUPS))
 _DAYS = (1, 7, 30)
 _UNDATED = -(10**9)
 """A quarter hour before any that can be written."""
