@@ -41,6 +41,7 @@ _ROWS = (
     ("search", "--batch --since --until --layer --rule --as-of", "`zeroclaw memory recall QUERY` takes this option."),
     ("store edit", "--as-zeroclaw", "`zeroclaw memory store KEY TEXT` says what ZeroClaw would refuse."),
     ("trash restore", "--id", "restore by the number that `zeroclaw memory trash list` shows."),
+    ("trash list", "--every-store", "`zeroclaw memory trash list` lists the trash of the store that it opens."),
     ("reindex", "--per-minute", "`reindex` waits by itself when the provider reports too many requests."),
     ("list", "--blocks", "`zeroclaw memory list` shows a memory for each line."),
 )
@@ -62,7 +63,7 @@ def _options() -> dict[tuple[str, str], str]:
     ]
     found: dict[tuple[str, str], str] = {}
     for verbs, options, instead in (*_ROWS, *now_set):
-        for verb in [verbs] if verbs == "trash restore" else verbs.split():
+        for verb in [verbs] if verbs.startswith("trash ") else verbs.split():
             found |= {(verb, option): f"`{option}` was removed; {instead}" for option in options.split()}
     return found
 
