@@ -41,14 +41,13 @@ def test_a_file_can_have_every_field_of_a_test(tmp_path):
         tmp_path,
         "# what I ask most\n[[query]]\nquery = 'what does she eat?'\nexpected = ['food', 'food_allergy', 'food']\n"
         "[[query]]\nname = 'time'\nquery = 'what time is it?'\nexpected = 'tz'\nsession = 'tg_1'\n"
-        "[[query]]\nquery = 'plans?'\nrejected = 'old_plan'\nagent = 'ann'\nchannel = 'telegram.main'\nnote = 'n'\n"
+        "[[query]]\nquery = 'plans?'\nrejected = 'old_plan'\nnote = 'n'\n"
         "[[query]]\nquery = ''\nexpected = ['']\n",
     )
     first, second, third, blank = read_tests(path)
     assert first == READ
     assert second == RecallTest("what time is it?", ("tz",), "time", "tg_1")
-    assert (third.expected, third.rejected, third.agent, third.channel) == ((), ("old_plan",), "ann", "telegram.main")
-    assert third.rule == "channel"
+    assert (third.expected, third.rejected) == ((), ("old_plan",))
     assert blank == RecallTest("", ("",), "")
 
 

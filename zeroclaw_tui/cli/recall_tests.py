@@ -33,9 +33,7 @@ FILE is TOML (or - for stdin):
   query = "what is planned for May?"
   expected = "trip_may"
   rejected = ["old_trip"]  # keys that must not be in the prompt
-  session = "tg_1"  # session, agent and channel of the turn
-  agent = "ann"
-  channel = "telegram"
+  session = "tg_1"
 
 A test passes if every expected key is in the prompt and no rejected key is.
 The figures: hit rate, MRR and nDCG@N among the first N of --limit."""
@@ -61,10 +59,9 @@ async def test(library: Library, given: argparse.Namespace, now: datetime) -> in
     """Run recall tests and measure how well they recall what they should.
 
     Its document: {"file", "tests", "passed", "failed", "k", "profile", "weights", "threshold", "search_mode", "as_of",
-    "hit_rate", "mrr", "ndcg", "notes", "results": [{"name", "query", "session",
-    "agent", "channel", "expected", "rejected", "recalled", "injected", "hit", "reciprocal_rank", "ndcg",
-    "passed", "missing", "unwanted"}]}. Exit code 1 where a test fails, 3 where the endpoint of the embeddings gave no
-    vectors.
+    "hit_rate", "mrr", "ndcg", "notes", "results": [{"name", "query", "session", "expected", "rejected", "recalled",
+    "injected", "hit", "reciprocal_rank", "ndcg", "passed", "missing", "unwanted"}]}. Exit code 1 where a test fails, 3
+    where the endpoint of the embeddings gave no vectors.
     """
     import asyncio
     from pathlib import Path

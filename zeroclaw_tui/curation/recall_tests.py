@@ -11,30 +11,22 @@ from statistics import fmean
 from typing import Any
 
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.recall import recall_memories, turn_limit
+from zeroclaw_tui.curation.recall import recall_memories
 from zeroclaw_tui.memory.errors import UsageError
-from zeroclaw_tui.memory.recall import RecallResult, Rule
+from zeroclaw_tui.memory.recall import RecallResult
 from zeroclaw_tui.memory.text import counted, cut, one_line
 from zeroclaw_tui.scoring.measures import is_hit, ndcg, reciprocal_rank
 from zeroclaw_tui.scoring.profiles import Trial
 
 STDIN = "-"
 _FILE_NAME = "tests.toml"
-_TEXT_FIELDS = ("name", "query", "session", "agent", "channel", "note")
+_TEXT_FIELDS = ("name", "query", "session", "note")
 _KEY_FIELDS = ("expected", "rejected")
 _EXAMPLE = (
     "A test looks like this. Optional: rejected (keys that must not be in the prompt; expected may then be left out), "
-    "name, session, agent, channel and note. `zeroclaw memory help queries` has more.\n"
+    "name, session and note; --agent and --rule apply to all tests. `zeroclaw memory help queries` has more.\n"
     '[[query]]\nquery = "what does she eat?"\nexpected = ["food_allergy"]'
 )
-_RULES: Mapping[str, Rule] = {
-    "": "cli",
-    "cli": "cli",
-    "cron": "cron",
-    "heartbeat": "cron",
-    **dict.fromkeys(("web", "websocket", "ws", "gateway", "rpc", "acp", "library"), "library"),
-}
-"""The rules of turns by the name of their channel; every other channel is a chat."""
 _MAX_SHOWN = 180
 
 
@@ -42,8 +34,7 @@ _MAX_SHOWN = 180
 class RecallTest:
     """A message, the keys that must be in the prompt for it, and those that must not; at least one of either.
 
-    `name` is its name in reports. Where `session`, `agent` (an alias) and `channel` are None, those of the run
-    count.
+    `name` is its name in reports. Without a `session` that of the run counts.
     """
 
     query: str
@@ -51,15 +42,6 @@ class RecallTest:
     name: str
     session: str | None = None
     rejected: tuple[str, ...] = ()
-    agent: str | None = None
-    channel: str | None = None
-
-    @property
-    def rule(self) -> Rule | None:
-        """The rule by which a turn of the channel builds the prompt block; None without a channel."""
-        if self.channel is None:
-            return None
-        return _RULES.get(self.channel.strip().lower().partition(".")[0], "channel")
 
 
 def tests_file(library: Library) -> Path:
@@ -93,7 +75,7 @@ def read_tests(file: Path) -> tuple[RecallTest, ...]:
             expected=_keys(table, "expected"),
             name=table.get("name") or table["query"],
             rejected=_keys(table, "rejected"),
-            **{name: table.get(name) or None for name in ("session", "agent", "channel")},
+            session=table.get("session") or None,
         )
         for table in tables
     )
@@ -249,7 +231,7 @@ def _mean(measures: Iterable[float | None]) -> float:
 
 async def run_tests(library: Library, file: str, tests: Sequence[RecallTest], trial: Trial) -> RecallTestRun:
     """Recall the message of every test by the rules of `trial`, and measure the recalls."""
-    recalls = [await recall_memories(library, _trial_of_test(library, trial, test)) for test in tests]
+    recalls = [await recall_memories(library, _trial_of_test(trial, test)) for test in tests]
     return RecallTestRun(
         file=file,
         results=tuple(map(RecallTestResult.of, tests, recalls)),
@@ -260,22 +242,9 @@ async def run_tests(library: Library, file: str, tests: Sequence[RecallTest], tr
     )
 
 
-def _trial_of_test(library: Library, trial: Trial, test: RecallTest) -> Trial:
-    """The recall of a test: `trial` with the message, session, agent and channel of the test.
-
-    If the limit of `trial` is the one of its turn, the limit is that of the new turn.
-    """
-    request = trial.request
-    changed = replace(request, query=test.query, rule=test.rule or request.rule)
+def _trial_of_test(trial: Trial, test: RecallTest) -> Trial:
+    """The recall of a test: `trial` with the test's message, in the test's session where it names one."""
+    request = replace(trial.request, query=test.query)
     if test.session is not None:
-        changed = replace(changed, session_id=test.session, further_sessions=())
-    if test.agent is not None:
-        own = (test.agent,)
-        changed = replace(changed, agents=library.config.readable_by(own) if request.layer == "agent" else own)
-    if (changed.agents, changed.rule) != (request.agents, request.rule):
-        limit = library.memory.about.recall_limit
-        limit = limit or turn_limit(library.config, trial.profile, changed.rule, changed.agents)
-        changed = replace(
-            changed, limit=limit if request.limit == request.turn_limit else request.limit, turn_limit=limit
-        )
-    return trial._replace(request=changed)
+        request = replace(request, session_id=test.session, further_sessions=())
+    return trial._replace(request=request)
