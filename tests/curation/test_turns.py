@@ -131,14 +131,3 @@ async def test_a_trace_of_any_bytes_is_read_without_a_fault(install):
     recording = await recorded(install.library())
     assert recording.broken_lines > 0
     assert all(isinstance(turn.query, str) for turn in recording.turns)
-
-
-@pytest.mark.parametrize("size", [0, (1 << 20) - 1, 1 << 20, 5 << 20])
-async def test_lines_of_any_length_are_read_from_the_end(install, size):
-    install.record(replace(CHANNEL, id="t0"))
-    install.write(call_line(Sent("x" * size, id="long")))
-    install.record(replace(CHANNEL, id="t2", at=NOW + timedelta(minutes=1)))
-    install.write("torn", end="")
-    log = await recorded(install.library())
-    assert [turn.id for turn in log.turns] == ["t0", "long", "t2"]
-    assert log.broken_lines == 0

@@ -14,7 +14,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from zeroclaw_tui.backends.lookup import entries_with_key
 from zeroclaw_tui.backends.tables import sanitised
@@ -61,7 +61,6 @@ _NO_MESSAGE = "The request in the trace has no message of a user."
 _SCHEDULED = ("[cron:", "[heartbeat task")
 _POLL_SECONDS = 0.25
 """Seconds between two looks at the files while they are followed."""
-_BLOCK_SIZE = 1 << 20
 _NO_FIRST_REQUEST = "Its first request is no longer in the trace."
 _READ_SINCE = (0, 8, 0)
 _TURNS_ON = (
@@ -298,68 +297,51 @@ class _Reader:
         self._config = config
         self._ends: dict[tuple[int, int], int] = {}
         """How far each file is read, by device and inode: ZeroClaw renames a trace, or writes a shorter one."""
+        self._read_lines: set[int] = set()
+        """Hashes of lines: a shorter trace begins with lines that were read."""
         self._known: set[str] = set()
         self._inbound: dict[tuple[str | None, str | None], Mapping[str, Any]] = {}
-        self._broken_lines = 0
 
     def read(self) -> TurnLog:
         """Read what is recorded; the next time what is new. Blocks."""
-        self._broken_lines = 0
-        found: dict[str, Turn] = {}
-        problems = []
-        for path in reversed(trace_files(self._config)):
+        turns, broken_lines, problems = list[Turn](), 0, list[str]()
+        for path in trace_files(self._config):
             try:
-                for turn in self._new_requests(path):
-                    later = found.get(turn.id)
-                    if later is None or turn.iteration < later.iteration:
-                        found[turn.id] = turn
+                for line in self._new_lines(path):
+                    try:
+                        event = read_event(line)
+                    except (ValueError, RecursionError):
+                        broken_lines += 1
+                        continue
+                    if isinstance(event, Turn) and event.id not in self._known:
+                        self._known.add(event.id)
+                        turns.append(self._completed(event))
+                    elif isinstance(event, dict):
+                        self._inbound[str(event.get("sender")), str(event.get("message_id"))] = event
             except OSError as error:
                 problems.append(f"{path} cannot be read: {error.strerror}. Read it as the user who runs ZeroClaw.")
-        turns = [self._completed(turn) for turn in reversed(found.values()) if turn.id not in self._known]
-        self._known |= found.keys()
-        return TurnLog(tuple(sorted(turns, key=lambda turn: turn.at)), self._broken_lines, problems=tuple(problems))
+        return TurnLog(tuple(sorted(turns, key=lambda turn: turn.at)), broken_lines, problems=tuple(problems))
 
-    def _new_requests(self, path: Path) -> Iterator[Turn]:
-        """Yield the requests that a file has since the last look, the last one first."""
+    def _new_lines(self, path: Path) -> Iterator[bytes]:
+        """Yield the lines that a file has since the last look."""
         with path.open("rb") as file:
             status = os.fstat(file.fileno())
-            start = self._ends.get((status.st_dev, status.st_ino), 0)
-            if status.st_size < start:
-                start = 0
-            lines = _lines_from_end(file, start, status.st_size)
-            # ZeroClaw is still writing what follows the last line end.
-            self._ends[status.st_dev, status.st_ino] = status.st_size - len(next(lines))
-            for line in lines:
-                try:
-                    event = read_event(line)
-                except (ValueError, RecursionError):
-                    self._broken_lines += 1
-                    continue
-                if isinstance(event, Turn):
-                    yield event
-                    if event.iteration == 1 and event.id in self._known:
-                        # The trace was rewritten without its oldest lines: what is before this turn is known.
-                        return
-                elif event is not None:
-                    self._inbound[str(event.get("sender")), str(event.get("message_id"))] = event
+            name = status.st_dev, status.st_ino
+            start = self._ends.get(name, 0)
+            file.seek(start if start <= status.st_size else 0)
+            for line in file:
+                # ZeroClaw is still writing a line without an end.
+                if line.endswith(b"\n"):
+                    self._ends[name] = file.tell()
+                    if hash(line) not in self._read_lines:
+                        self._read_lines.add(hash(line))
+                        yield line
 
     def _completed(self, turn: Turn) -> Turn:
         if turn.iteration > 1:
             turn = replace(turn, sent=None, why_not_sent=_NO_FIRST_REQUEST)
         inbound = self._inbound.get((turn.sender, turn.message_id))
         return turn if inbound is None else _with_inbound(turn, inbound)
-
-
-def _lines_from_end(file: BinaryIO, start: int, end: int) -> Iterator[bytes]:
-    """Yield what is behind the last line end, then the lines, the last one first. A line begins at `start`."""
-    rest = b""
-    while end > start:
-        size = min(_BLOCK_SIZE, end - start)
-        end -= size
-        file.seek(end)
-        rest, *lines = (file.read(size) + rest).split(b"\n")
-        yield from reversed(lines)
-    yield rest
 
 
 # A turn compared with a recall made now.
