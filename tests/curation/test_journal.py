@@ -310,16 +310,6 @@ async def test_an_old_trash_is_converted_and_its_backup_leaves_with_the_trash(co
     assert not backup.exists()
 
 
-async def test_a_trash_of_version_4_gets_its_new_columns(trash):
-    await journaled(trash, deletion(1))
-    for old, new in (("turning", "reverses"), ("size", "replaces")):
-        _run(trash.file, f"ALTER TABLE changes RENAME COLUMN {new} TO {old}")
-    _run(trash.file, "PRAGMA user_version = 4")
-    assert [row.row.id for row in (await trash.listing())[0]] == ["id1"]
-    await journaled(trash, deletion(2))
-    assert (await trash.listing())[1] == 2
-
-
 async def test_what_was_undone_stays_undone_and_the_undo_itself_goes(converted):
     with old_trash(converted.file) as connection:
         connection.execute(

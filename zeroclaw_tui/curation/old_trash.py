@@ -20,8 +20,6 @@ from zeroclaw_tui.memory.errors import Refused, Unreadable
 BACKUP, BACKUP_DAYS = "trash-0.2.db", 30
 """The trash as it was before it was converted, and how long it stays."""
 
-_BEFORE_REVERSES = 4
-"""The version whose column "turning" was 1 for what a killed undo turned, and whose column "size" was always 0."""
 _PATHS = ("path", "moved_to", "moved_from", "made_folder", "audit_file")
 _CHANGES = """SELECT k.number, k.action, k.taken_back > 0,
     k.before, k.content, b.before, k.after, k.content_after, b.after
@@ -42,14 +40,6 @@ def convert(connection: sqlite3.Connection, file: Path, codec: RowCodec, home: P
     with closing(sqlite3.connect(backup)) as copy:
         connection.backup(copy)
     with transaction(connection):
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if version == _BEFORE_REVERSES:
-            connection.execute("UPDATE changes SET turning = 0")
-            for old, new in (("turning", "reverses"), ("size", "replaces")):
-                connection.execute(f"ALTER TABLE changes RENAME COLUMN {old} TO {new}")
-            connection.execute(f"PRAGMA user_version = {VERSION}")
-        if version in (_BEFORE_REVERSES, VERSION):
-            return
         for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
             connection.execute(f"DROP TRIGGER {name}")
         connection.execute("DROP INDEX IF EXISTS actions_of_store")
