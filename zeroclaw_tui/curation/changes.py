@@ -5,21 +5,21 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from zeroclaw_tui.backends.base import check_writable
 from zeroclaw_tui.backends.cancellation import cancellable_progress, wait_until_done
 from zeroclaw_tui.backends.lookup import row_with_id
+from zeroclaw_tui.config.schema import MEMORY_KEYS, fits
 from zeroclaw_tui.curation import external
 from zeroclaw_tui.curation.journal import RunningAction, Turn
 from zeroclaw_tui.curation.journal_records import Action, Verb
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
-from zeroclaw_tui.curation.policy import policy_sentences
 from zeroclaw_tui.curation.purge_plan import PurgePlan
 from zeroclaw_tui.memory.change import (
     SUPERSEDED_BY,
@@ -37,7 +37,7 @@ from zeroclaw_tui.memory.change import (
 )
 from zeroclaw_tui.memory.errors import EmbeddingFailed, InspectorError, NotFound, Refused
 from zeroclaw_tui.memory.text import counted, cut, one_line
-from zeroclaw_tui.scoring.scanner import scan
+from zeroclaw_tui.scoring.scanner import ScanMode, category_of, redact, scan, scan_all
 
 _KEY_CELLS = 60
 _WORDS_STAY = "Single words of it may stay in the keyword index until SQLite merges the index."
@@ -45,6 +45,7 @@ _NOT_FINISHED = "This is done, but the trash could not be updated; the next chan
 _HYGIENE_RUNS_AGAIN = (
     "ZeroClaw runs the same hygiene when it is due again, unless you change its rules in [memory] of config.toml."
 )
+_SCAN_MODES: Mapping[str, ScanMode] = {"off": "off", "on": "on", "strict": "strict"}
 Running = TypeVar("Running", bound=RunningAction)
 
 
@@ -62,7 +63,7 @@ async def store_memory(library: Library, draft: Draft, *, replace: bool = False)
     draft = draft.checked()
     if draft.agent is not None:
         await library.check_agents([draft.agent])
-    policy = await asyncio.to_thread(policy_sentences, library, draft.content, draft.namespace)
+    policy = await asyncio.to_thread(_policy_sentences, library, draft.content, draft.namespace)
     vector, notes = await _embedded(library, draft.content)
     change = Change(None, dataclasses.replace(draft, vector=vector))
     on_conflict: OnConflict = "overwrite" if replace else "refuse"
@@ -87,7 +88,7 @@ async def edit_memory(library: Library, id: str, edit: Edit, expected: str) -> O
     if not values:
         return Outcome("edit", 0, row=row)
     after = dataclasses.replace(row, values={**row.values, **values}).entry()
-    policy = await asyncio.to_thread(policy_sentences, library, after.content, after.namespace)
+    policy = await asyncio.to_thread(_policy_sentences, library, after.content, after.namespace)
     vector, notes = await _embedded(library, after.content) if "content" in values else (None, ())
     key = _short(row.key)
     summary = f"showed {key} again" if list(values) == [SUPERSEDED_BY] else f"edited {key} ({', '.join(values)})"
@@ -351,6 +352,34 @@ async def _embedded(library: Library, content: str) -> tuple[Vector | None, tupl
         return None, (*notes, f"Not embedded: {failure.message}")
     embedding = library.config.embedding
     return Vector(numbers.astype("<f4").tobytes(), embedding.provider, embedding.model), notes
+
+
+def _policy_sentences(library: Library, content: str, namespace: str | None) -> tuple[str, ...]:
+    """Say what ZeroClaw's write policy, `[memory.policy]`, would blank out in a memory, or why it would refuse it.
+
+    Its quotas are not checked. Blocks.
+    """
+    if not library.profile.profile.scans_content:
+        return ()
+    table = library.config.values.get("policy")
+
+    def setting(name: str) -> Any:
+        """The default replaces a value that is missing or of another type."""
+        key = MEMORY_KEYS[f"policy.{name}"]
+        value = table.get(name, key.default) if isinstance(table, Mapping) else key.default
+        return value if fits(key.kind, value) else key.default
+
+    redacted: tuple[str, ...] = ()
+    if setting("redact_on_write"):
+        categories = map(category_of, setting("redact_categories"))
+        content, redacted = redact(content, [category for category in categories if category is not None])
+    mode, on_hit = (str(setting(name)).strip().lower() for name in ("threat_scan", "threat_scan_on_hit"))
+    kinds, space = scan_all(content, _SCAN_MODES.get(mode, "off")), namespace or "default"
+    if kinds and on_hit == "reject":
+        return (f"ZeroClaw would refuse this: memory write blocked by content scan: {','.join(kinds)}.",)
+    if space in setting("read_only_namespaces"):
+        return (f"ZeroClaw would refuse this: memory write denied by policy: namespace '{space}' is read-only.",)
+    return (f"ZeroClaw would store this with {', '.join(redacted)} blanked out.",) if redacted else ()
 
 
 def _short(key: str) -> str:
