@@ -65,9 +65,9 @@ async def test_a_facet_narrows_by_click_and_by_key_and_its_chip_widens(inspector
         assert screen.rows.row_count == 245
         assert "✕" not in screen.line(2)
         await screen.press("1", "shift+tab", "g", "j", "enter")
-        assert screen.browser.view.filter.category == ("daily",)
+        assert screen.browser.view.values("category") == ("daily",)
         await screen.press("j", "space")
-        assert screen.browser.view.filter.category == ("daily", "core")
+        assert screen.browser.view.values("category") == ("daily", "core")
         assert screen.rows.row_count == 63
         assert "daily ✕ · core ✕" in screen.line(2)
 
@@ -80,7 +80,7 @@ async def test_values_are_found_by_typing_and_chips_that_do_not_fit_are_counted(
         await screen.press("F", "=chat_39")
         await screen.until("chat_39")
         await screen.press("enter")
-        assert screen.browser.view.filter.session == ("chat_39",)
+        assert screen.browser.view.values("session") == ("chat_39",)
         assert screen.top is screen.browser
         assert "chat_39 ✕" in screen.line(2)
         # A value that narrows is always among those shown, however rare.
@@ -91,7 +91,7 @@ async def test_values_are_found_by_typing_and_chips_that_do_not_fit_are_counted(
         view = screen.browser.view
         for value in ("core", "daily", "conversation", "notes", "custom_one", "custom_two"):
             view = view.toggled("category", value)
-        screen.browser.panes.look(view)
+        screen.browser.look(view)
         await screen.pilot.resize_terminal(80, 24)
         await screen.settle()
         assert "core ✕" in screen.line(2)
@@ -269,7 +269,7 @@ async def test_forty_letters_are_shown_at_each_width_in_a_recall_with_both_score
             """The lines of the list, its heading first."""
             await screen.pilot.resize_terminal(width, 30)
             await screen.settle()
-            rows, detail = screen.rows.region, screen.browser.panes.detail.region
+            rows, detail = screen.rows.region, screen.browser.detail.region
             assert (detail.x > rows.x) is (width >= 220)
             lines = screen.text.splitlines()[rows.y + 1 : rows.y + 9]
             return [line[rows.x + 1 : rows.right - 1] for line in lines]
@@ -376,7 +376,7 @@ def test_the_header_says_how_recall_scores_and_takes_no_assumed_version_for_a_fa
 def test_an_age_filter_leaves_what_its_facet_counts(days: float) -> None:
     entry = memory("key", "content", "core", days, 0)
     created = moment(entry.timestamp)
-    leaving = [name for name in AGES if matches(entry, View(age=name).listing_filter(NOW))]
+    leaving = [name for name in AGES if matches(entry, View().toggled("age", name).listing_filter(NOW))]
     assert leaving == [age_group(created, NOW)]
     assert set(AGES) == {*AGE_GROUPS} - {NO_DATE}
 
@@ -441,6 +441,6 @@ async def test_many_values_of_a_facet_are_counted_and_all_on_the_panel(tmp_path:
         await screen.press("F", "=chat_39")
         await screen.until("chat_39")
         await screen.press("enter")
-        assert screen.browser.view.filter.session == ("chat_39",)
+        assert screen.browser.view.values("session") == ("chat_39",)
         # A value that narrows is always among those shown, however rare.
         screen.shows("● chat_39 1")

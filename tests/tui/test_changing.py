@@ -68,13 +68,13 @@ async def test_marks_outlive_filter_order_and_recall_and_d_takes_them(inspector:
         screen.hides("marked")
         await screen.press("g", "space", "j", "space")
         screen.shows("● 2 marked ·")
-        screen.browser.panes.look(screen.browser.view.toggled("category", "notes"))
+        screen.browser.look(screen.browser.view.toggled("category", "notes"))
         await screen.settle()
         screen.shows("● 2 marked")
         await screen.press("slash", "=ramen", "enter")
         screen.shows("● 2 marked")
         await screen.press("escape")
-        screen.browser.panes.look(screen.browser.view.cleared())
+        screen.browser.look(screen.browser.view.cleared())
         await screen.press("r", "d")
         screen.shows("Delete 2 memories?", "recipe")
         await screen.press("y")
@@ -82,7 +82,7 @@ async def test_marks_outlive_filter_order_and_recall_and_d_takes_them(inspector:
         screen.hides("● ")
         assert len(keys_in(inspector.store)) == 246
         await screen.press("slash", "=to eat", "enter", "asterisk")
-        shown = {result.entry.id for result in screen.browser.panes.page.recall.results}  # type: ignore[union-attr]
+        shown = {result.entry.id for result in screen.browser.page.recall.results}  # type: ignore[union-attr]
         assert shown
         assert len(screen.rows.marked) == len(shown)
         assert all(one in screen.rows.marked for one in shown)
@@ -331,15 +331,14 @@ async def test_a_superseded_memory_is_shown_again_and_hidden_by_undo(tmp_path: P
     install = DiskInstall(tmp_path, rows)
     before = install.rows()
     async with running(install.app(), WIDE) as screen:
-        for _ in range(2):
-            screen.browser.panes.look(screen.browser.view.toggled("superseded", ""))
+        screen.browser.look(screen.browser.view.toggled("superseded", "only"))
         await screen.settle()
         screen.shows("superseded by new")
         await screen.top.run_action("show_again")
         await screen.settle()
         screen.says("Changed old · u reverses that.")
         assert install.rows() != before
-        screen.browser.panes.look(screen.browser.view.toggled("superseded", ""))
+        screen.browser.look(screen.browser.view.toggled("superseded", "only"))
         await screen.settle()
         screen.shows("2 memories")
         await screen.press("u")

@@ -196,7 +196,7 @@ async def test_a_chosen_profile_scores_from_then_on_and_is_remembered(inspector:
         await screen.press(":scoring", "G", "end", "enter")
         assert "scoring 0.8.4 (chosen here)" in screen.line(1)
         assert saved_profile(inspector.configs[0].install) == "0.8.4"
-        recalled = screen.browser.panes.page.recall
+        recalled = screen.browser.page.recall
         assert recalled.profile == "0.8.4"
 
 

@@ -106,12 +106,12 @@ async def test_a_superseded_search_is_called_off_and_never_paints(tmp_path: Path
         await screen.until(lambda: [request.query for request in store.requests] == ["r", "ra"])
         assert store.called_off == ["r"]
         store.may_answer["ra"].set()
-        await screen.until(lambda: screen.browser.panes.page.recall is not None)
-        shown = screen.browser.panes.page.recall
+        await screen.until(lambda: screen.browser.page.recall is not None)
+        shown = screen.browser.page.recall
         assert shown.request.query == "ra"
         store.may_answer["r"].set()
         await screen.settle()
-        assert screen.browser.panes.page.recall is shown
+        assert screen.browser.page.recall is shown
 
 
 async def test_tab_changes_the_mode_for_the_same_text(inspector: Inspector) -> None:
@@ -154,7 +154,7 @@ async def test_recall_takes_the_session_and_reports_which_filters_it_ignores(ins
         assert "core" in screen.line(2)
         await screen.press("enter", "slash")
         screen.hides("shown of")
-        screen.browser.panes.look(screen.browser.view.toggled("age", "older"))
+        screen.browser.look(screen.browser.view.toggled("age", "older"))
         await screen.press("slash", "=rame")
         screen.shows("Contains finds ", "Recall ignores the filters core, older than 30 d.")
 
@@ -175,7 +175,7 @@ async def test_resting_fingers_start_the_search_once(inspector: Inspector) -> No
         await screen.pilot.press("slash")
         screen.search_bar.value = "ram"
         screen.search_bar.value = "ramen"
-        await screen.until(lambda: screen.browser.panes.page.recall is not None)
+        await screen.until(lambda: screen.browser.page.recall is not None)
         asked: list[Any] = [request.query for request in inspector.store.requests]
         assert asked == ["ramen"]
 

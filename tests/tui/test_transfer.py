@@ -76,7 +76,7 @@ async def test_the_filtered_memories_are_exported_in_the_format_of_the_file_name
     async with running(place.app(), WIDE) as screen:
         browser = screen.top
         assert isinstance(browser, BrowserRoom)
-        browser.panes.look(browser.view.toggled("category", "core"))
+        browser.look(browser.view.toggled("category", "core"))
         await screen.command("export")
         screen.shows("Export 2 memories? core")
         await type_path(screen, "~/core.csv")

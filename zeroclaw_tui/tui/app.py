@@ -21,7 +21,6 @@ from textual.theme import Theme
 from textual.worker import WorkerError, WorkerFailed
 
 from zeroclaw_tui.memory.errors import DONE, REFUSED, BeforeFirstStart, InspectorError, NothingYet
-from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import mask_secrets, one_line, with_tilde
 from zeroclaw_tui.tui.commands import ROOM_COMMANDS, Command, Palette, Room, RoomCommands, saying, show_failure
 from zeroclaw_tui.tui.format import shown_words
@@ -292,7 +291,7 @@ class InspectorApp(TypeAhead[int]):
             self.push_screen(screen, self._after_error)
             return
         agent = self._options.agent
-        await self._take_over(library, View(filter=MemoryFilter(agent=(agent,) if agent else None)))
+        await self._take_over(library, View((("agent", agent),) if agent else ()))
 
     async def _opened(self) -> Library:
         """The store, where the agent that is asked for is known. Raises InspectorError kinds."""
@@ -316,7 +315,7 @@ class InspectorApp(TypeAhead[int]):
             await self.pop_screen()
         made = browser.BrowserRoom(library, view, self._clock, self._pace)
         if self.screen is self._browser:
-            self._browser.panes.stop_loading()
+            self._browser.stop_loading()
             await self.switch_screen(made)
         else:
             await self.push_screen(made)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -26,10 +26,12 @@ if TYPE_CHECKING:
 Part = Literal["category", "session", "agent", "namespace", "age", "superseded"]
 NO_MOMENT = datetime(1970, 1, 1, tzinfo=UTC)
 """The moment that ages count to before a store has answered."""
-VALUE_PARTS: tuple[Part, ...] = ("category", "session", "agent", "namespace")
+PARTS: tuple[Part, ...] = ("category", "session", "agent", "namespace", "age", "superseded")
+_SINGLE: tuple[Part, ...] = ("age", "superseded")
+"""Of these at most one value narrows the list."""
 _LONGEST_CHIP = 24
 EmptyWords = tuple[str, str, tuple[tuple[str, str], ...]]
-Scope = tuple[MemoryFilter, str | None, MemoryFilter]
+Narrowed = tuple[tuple[Part, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,23 +64,19 @@ FINDS = (Mode.CONTAINS, Mode.REGEX)
 """The modes that narrow the list to what they find."""
 
 
-@dataclass(frozen=True, slots=True)
-class Age:
-    """Memories created more than `over` and less than `under` days ago; `chip` is how a chip calls it."""
-
-    chip: str
-    over: int | None = None
-    under: int | None = None
-
-
-AGES: Mapping[str, Age] = {
-    "today": Age("today", under=1),
-    "this week": Age("this week", over=1, under=7),
-    "this month": Age("this month", over=7, under=30),
-    "older": Age("older than 30 d", over=30),
+AGES: Mapping[str, tuple[int | None, int | None]] = {
+    "today": (None, 1),
+    "this week": (1, 7),
+    "this month": (7, 30),
+    "older": (30, None),
 }
-
-
+"""Memories created more than, and less than, so many days ago."""
+_CHIPS = {
+    ("age", "older"): "older than 30 d",
+    ("superseded", "show"): "with superseded",
+    ("superseded", "only"): "superseded only",
+}
+"""Values that a chip says in other words."""
 ORDERS: tuple[tuple[Sort, str, str], ...] = (
     (Sort(SortField.AGE, True), "newest first", "oldest first"),
     (Sort(SortField.STORED, True), "last stored first", "first stored first"),
@@ -91,8 +89,7 @@ ORDERS: tuple[tuple[Sort, str, str], ...] = (
 """Each column in the order a person wants first, in words, and the words of the same turned round."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chip:
+class Chip(NamedTuple):
     """One value that narrows the list, and the words on its chip."""
 
     part: Part
@@ -102,10 +99,10 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The filter, its age by name, the order, and the search with its mode."""
+    """The values that narrow the list, the order, and the search with its mode."""
 
-    filter: MemoryFilter = field(default_factory=MemoryFilter)
-    age: str | None = None
+    narrowed: Narrowed = ()
+    """Each value with its part, in the order in which they were chosen."""
     sort: Sort = NEWEST_STORED
     mode: Mode = Mode.RECALL
     query: str = ""
@@ -113,9 +110,9 @@ class View:
     """In the mode "similar", the memory that others are compared with; None compares them with the query."""
 
     @property
-    def scope(self) -> Scope:
+    def scope(self) -> tuple[Narrowed, MemoryFilter]:
         """What the counts and the rows depend on, besides the moment."""
-        return self.filter, self.age, self.text_filter
+        return self.narrowed, self.text_filter
 
     @property
     def is_recall(self) -> bool:
@@ -141,34 +138,27 @@ class View:
             return MemoryFilter(contains=self.query or None)
         return MemoryFilter(regex=self.query or None) if self.mode is Mode.REGEX else MemoryFilter()
 
-    def has(self, part: Part, value: str) -> bool:
-        """Whether this value narrows the list."""
-        if part == "age":
-            return self.age == value
-        if part == "superseded":
-            return self.filter.superseded is not Superseded.HIDE
-        return value in (getattr(self.filter, part) or ())
+    def values(self, part: Part) -> tuple[str, ...]:
+        """The values of a part that narrow the list."""
+        return tuple(value for one, value in self.narrowed if one == part)
+
+    @property
+    def superseded(self) -> Superseded:
+        """Whether superseded memories are shown."""
+        return Superseded(next(iter(self.values("superseded")), Superseded.HIDE))
 
     def toggled(self, part: Part, value: str) -> View:
-        """With one value switched on or off; superseded rows go from hidden to shown to alone."""
-        if part == "age":
-            return replace(self, age=None if self.age == value else value)
-        if part == "superseded":
-            turns = (Superseded.HIDE, Superseded.SHOW, Superseded.ONLY, Superseded.HIDE)
-            return replace(self, filter=self.filter.but(superseded=turns[turns.index(self.filter.superseded) + 1]))
-        values: tuple[str, ...] = getattr(self.filter, part) or ()
-        values = tuple(one for one in values if one != value) if value in values else (*values, value)
-        return replace(self, filter=self.filter.but(**{part: values or None}))
-
-    def without(self, chip: Chip) -> View:
-        """With one chip removed."""
-        if chip.part == "superseded":
-            return replace(self, filter=self.filter.but(superseded=Superseded.HIDE))
-        return self.toggled(chip.part, chip.value)
+        """With one value switched on or off."""
+        chosen = (part, value)
+        others = self._without(part) if part in _SINGLE else tuple(one for one in self.narrowed if one != chosen)
+        return replace(self, narrowed=others if chosen in self.narrowed else (*others, chosen))
 
     def cleared(self) -> View:
         """With no filter at all; search and order stay."""
-        return replace(self, filter=MemoryFilter(), age=None)
+        return replace(self, narrowed=())
+
+    def _without(self, part: Part) -> Narrowed:
+        return tuple(one for one in self.narrowed if one[0] != part)
 
     def shell_options(self, now: datetime) -> str:
         """The filter as the commands of the shell take it, quoted."""
@@ -178,7 +168,7 @@ class View:
         for part in ("older_than", "newer_than", "contains", "regex"):
             value = getattr(narrowed, part)
             words += [] if value is None else [f"--{part.replace('_', '-')}", str(value)]
-        words += ["--superseded", narrowed.superseded.value] if narrowed.superseded is not Superseded.HIDE else []
+        words += [word for value in self.values("superseded") for word in ("--superseded", value)]
         return shlex.join(one_line(word) for word in words)
 
     def sorted_by(self, chosen: SortField) -> View:
@@ -198,25 +188,18 @@ class View:
     @property
     def chips(self) -> tuple[Chip, ...]:
         """What narrows the list, in the order of the facets."""
-        chips = [
-            Chip(part, value, value_words(part, value))
-            for part in VALUE_PARTS
-            for value in getattr(self.filter, part) or ()
-        ]
-        if self.age is not None:
-            chips.append(Chip("age", self.age, AGES[self.age].chip))
-        if self.filter.superseded is Superseded.SHOW:
-            chips.append(Chip("superseded", "show", "with superseded"))
-        elif self.filter.superseded is Superseded.ONLY:
-            chips.append(Chip("superseded", "only", "superseded only"))
-        return tuple(chips)
+        chosen = sorted(self.narrowed, key=lambda one: PARTS.index(one[0]))
+        return tuple(Chip(*one, _CHIPS.get(one) or value_words(*one)) for one in chosen)
 
     def listing_filter(self, now: datetime) -> MemoryFilter:
         """The filter of the list at this moment, the text to find included when that is the mode."""
-        text = self.text_filter
-        age = AGES[self.age] if self.age else Age("")
-        over, under = _days_before(now, age.over), _days_before(now, age.under)
-        return self.filter.but(older_than=over, newer_than=under, contains=text.contains, regex=text.regex)
+        over, under = AGES.get("".join(self.values("age")), (None, None))
+        return self.text_filter.but(
+            **{part: self.values(part) or None for part in PARTS if part not in _SINGLE},
+            older_than=_days_before(now, over),
+            newer_than=_days_before(now, under),
+            superseded=self.superseded,
+        )
 
     def finding_filter(self, now: datetime) -> MemoryFilter:
         """The filter that the mode "contains" would have for the same query."""
@@ -224,13 +207,8 @@ class View:
 
     def facet_filters(self, now: datetime) -> dict[Part, MemoryFilter]:
         """For each part that narrows: the filter without it, so that its other values keep their counts."""
-        whole = self.listing_filter(now)
-        without: dict[Part, MemoryFilter] = {
-            part: whole.but(**{part: None}) for part in VALUE_PARTS if getattr(whole, part) is not None
-        }
-        if self.age is not None:
-            without["age"] = replace(self, age=None).listing_filter(now)
-        return without
+        parts = dict.fromkeys(part for part, _ in self.narrowed if part != "superseded")
+        return {part: replace(self, narrowed=self._without(part)).listing_filter(now) for part in parts}
 
     def request(self, now: datetime, config: MemoryConfig, limit: int | None = None) -> RecallRequest:
         """The recall: one session, the agents with those they may read, and one namespace of the filter count.
@@ -239,14 +217,12 @@ class View:
         """
         from zeroclaw_tui.scoring.injection import RECALL_LIMIT
 
-        agents = self.filter.agent
-        if agents is not None:
-            agents = config.readable_by(agents)
+        agents = self.values("agent")
         return RecallRequest(
             query=self.query,
-            session_id=_only(self.filter.session),
-            agents=agents,
-            namespace=_only(self.filter.namespace),
+            session_id=_only(self.values("session")),
+            agents=config.readable_by(agents) if agents else None,
+            namespace=_only(self.values("namespace")),
             as_of=now.isoformat(),
             limit=limit or RECALL_LIMIT,
             turn_limit=limit or RECALL_LIMIT,
@@ -257,7 +233,7 @@ class View:
         """The chips that do not filter the current list: a recall knows an agent, one session and one namespace."""
         if not self.is_recall:
             return ()
-        known = ("agent", *(part for part in ("session", "namespace") if _only(getattr(self.filter, part))))
+        known = ("agent", *(part for part in ("session", "namespace") if _only(self.values(part))))
         return tuple(chip for chip in self.chips if self.is_similar or chip.part not in known)
 
 
@@ -274,8 +250,8 @@ def value_words(part: Part, value: str) -> str:
     return cut(one_line(value), _LONGEST_CHIP) or "(blank)"
 
 
-def _only(values: tuple[str, ...] | None) -> str | None:
-    return values[0] if values is not None and len(values) == 1 and values[0] else None
+def _only(values: tuple[str, ...]) -> str | None:
+    return values[0] if len(values) == 1 and values[0] else None
 
 
 def _days_before(now: datetime, days: int | None) -> str | None:
@@ -299,7 +275,7 @@ class Page:
     counts: Counts | None = None
     other_counts: Mapping[Part, Counts] = field(default_factory=dict)
     """For each part that narrows: the counts without it."""
-    scope: Scope | None = None
+    scope: tuple[Narrowed, MemoryFilter] | None = None
     """What was counted."""
     found: int | None = None
     """How many memories contain the query of a recall."""
@@ -319,7 +295,7 @@ class Page:
         if counts is None:
             return ()
         facts = [counted(counts.total)]
-        if counts.superseded and self.view.filter.superseded is Superseded.HIDE:
+        if counts.superseded and self.view.superseded is Superseded.HIDE:
             facts.append(f"{counts.superseded:,} superseded hidden")
         if counts.not_embedded and counts.not_embedded < counts.total:
             facts.append(f"{counts.not_embedded:,} not embedded")

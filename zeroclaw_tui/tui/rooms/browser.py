@@ -4,35 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from textual.app import ComposeResult
 from textual.content import Content
 from textual.screen import Screen
 
 from zeroclaw_tui.backends.lookup import row_with_id, versions_at, whole_entry, why_fixed
 from zeroclaw_tui.memory.change import RowVersion
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, NotReachable
-from zeroclaw_tui.memory.query import SortField
 from zeroclaw_tui.memory.text import are, one_line, shell_word
-from zeroclaw_tui.tui.commands import (
-    Command,
-    Palette,
-    changing,
-    common_commands,
-    inform,
-    saying,
-    warn,
-)
+from zeroclaw_tui.tui.commands import Command, changing, common_commands, inform, saying, warn
 from zeroclaw_tui.tui.format import shown_words
-from zeroclaw_tui.tui.rooms.panes import BrowserPanes
-from zeroclaw_tui.tui.store_room import StoreRoom
-from zeroclaw_tui.tui.view import ORDERS, Pace, View, order_words
-from zeroclaw_tui.tui.widgets.header import StoreFacts, notices_of
-from zeroclaw_tui.tui.widgets.memory_list import MemoryList, is_from_lucid
+from zeroclaw_tui.tui.rooms.panes import MemoriesRoom
+from zeroclaw_tui.tui.view import Pace, View
+from zeroclaw_tui.tui.widgets.header import notices_of
+from zeroclaw_tui.tui.widgets.memory_list import is_from_lucid
 
 # What a change needs is imported when one is made.
 if TYPE_CHECKING:
@@ -117,8 +105,6 @@ NEEDS_NO_MEMORIES = frozenset({
 NO_SNAPSHOT = (
     "ZeroClaw writes and reads MEMORY_SNAPSHOT.md only for SQLite and Lucid; export writes the memories of every store."
 )
-_LUCID = "lucid"
-"""The stage of what the lucid program answered, and no memory of the store itself."""
 _OF_LUCID = "This memory comes from the lucid program and cannot be changed here."
 _UNKNOWN_OF_LUCID = frozenset({
     "edit", "edit_in_editor", "re_embed", "mark", "delete", "erase", "show_again", "history", "explain", "similar",
@@ -126,46 +112,26 @@ _UNKNOWN_OF_LUCID = frozenset({
 """What cannot be done to it."""
 
 
-class BrowserRoom(StoreRoom):
+class BrowserRoom(MemoriesRoom):
     """Browse, search, filter, read and change one store; another store gets another room."""
 
-    CSS_PATH = "browser.tcss"
     KEYS = BROWSER_COMMANDS
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-middle"), (220, "-wide")]  # noqa: RUF012
-    VERTICAL_BREAKPOINTS = [(0, "-flat"), (10, "-low"), (18, "-high")]  # noqa: RUF012
-    AUTO_FOCUS = "#list"
 
     def __init__(self, library: Library, view: View, clock: Callable[[], datetime], pace: Pace) -> None:
-        super().__init__(library, clock, pace)
-        self.panes = BrowserPanes(library, view, clock, pace)
-        """Search bar, facets, list and detail."""
+        super().__init__(library, view, clock, pace)
         self._copies: Sequence[TextPlace] = ()
 
-    def compose(self) -> ComposeResult:
-        yield StoreFacts(id="facts-of-store")
-        yield self.panes
-
-    @property
-    def view(self) -> View:
-        """What is looked at."""
-        return self.panes.view
-
-    @property
-    def rows(self) -> MemoryList:
-        """The memories."""
-        return self.panes.rows
-
     async def after_change(self, outcome: Outcome | None) -> None:
-        self.panes.look_again()
+        self.look_again()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What cannot be done here is dimmed; what there is nothing of has no key either."""
-        if action == "search" and self.panes.is_typing:
+        if action == "search" and self.is_typing:
             return False
         if action == "search_mode":
-            return self.panes.is_choosing_mode
+            return self.is_choosing_mode
         if action in ("next", "previous"):
-            return self.panes.is_reading
+            return self.is_reading
         return super().check_action(action, parameters)
 
     def why_dimmed(self, action: str) -> str | None:
@@ -183,76 +149,22 @@ class BrowserRoom(StoreRoom):
             facts["key"] = shell_word(entry.key)
         return facts
 
-    def on_table_list_row_opened(self) -> None:
-        self.action_read()
-
-    def on_table_list_marks_changed(self) -> None:
-        self.panes.show_marks()
-
     def say_failure(self, error: InspectorError) -> None:
         """One sentence and what to do next; nothing on the screen changes.
 
         A store that does not answer has the banner, so that no heap of notices says so.
         """
         if isinstance(error, NotReachable):
-            self.panes.show_error(error)
+            self.show_error(error)
         else:
             super().say_failure(error)
-
-    def action_search(self) -> None:
-        self.panes.open_search()
-
-    def action_search_mode(self) -> None:
-        self.panes.next_mode()
-
-    def action_step_out(self) -> None:
-        """One step out; never out of the program."""
-        self.panes.step_out()
-
-    def action_reload(self) -> None:
-        self.panes.look_again()
-
-    def action_leave_line(self) -> None:
-        self.panes.leave_search()
-
-    def action_same_session(self) -> None:
-        """Only what shares its session with the memory under the cursor, else its category; again: all of before."""
-        entry = self._entry_here()
-        if entry is not None:
-            self.panes.look(self.view.toggled(*self.view.part_of(entry)), go_to=entry.handle)
-
-    def action_filter(self) -> None:
-        """Choose a value that narrows the list, or does no longer."""
-        from zeroclaw_tui.tui.widgets.facets import FilterValues
-
-        self.app.push_screen(Palette(providers=[FilterValues], placeholder="Show only: type to find a value"))
-
-    def action_remove_chip(self, number: int) -> None:
-        self.panes.look(self.view.without(self.view.chips[number]))
-
-    def action_no_filter(self) -> None:
-        self.panes.look(self.view.cleared())
-
-    def action_sort(self) -> None:
-        """Order the list by another column, or turn its present order round."""
-        from zeroclaw_tui.tui.dialogs import Answer, choice
-
-        view = self.view
-        choices = [Answer("", order_words(view.sorted_by(sort.field).sort), sort.field) for sort, *_ in ORDERS]
-        at = [sort.field for sort, *_ in ORDERS].index(view.sort.field)
-        choices[at] = replace(choices[at], words=order_words(view.sort), remark="again: reversed")
-        self.app.push_screen(choice("Sort by?", choices, view.sort.field), self._order_by)
-
-    def _order_by(self, field: SortField | None) -> None:
-        if field is not None:
-            self.panes.look(self.view.sorted_by(field))
 
     @changing
     async def action_scoring(self, library: Library) -> None:
         from zeroclaw_tui.tui.dialogs import choose_profile
 
         if await choose_profile(self.app, library):
-            self.panes.look_again()
+            self.look_again()
 
     def action_copy(self) -> None:
         self.ask("copy", self._copy)
@@ -271,7 +183,7 @@ class BrowserRoom(StoreRoom):
         if because is not None:
             warn(self, because)
         elif room == "memories":
-            self.panes.show_list()
+            self.show_list()
         elif room == "why":
             self._open_why("what_if" if self.rows.selected_entry is None else "stages")
         elif room == "upkeep":
@@ -294,16 +206,11 @@ class BrowserRoom(StoreRoom):
         if entry is None and tab == "stages":
             warn(self, "There is no memory under the cursor.")
         else:
-            self._enter("why:WhyRoom", self.library, tab, entry, self.panes.asked(), self.clock, self.pace)
-
-    def action_similar(self) -> None:
-        entry = self._entry_here()
-        if entry is not None:
-            self.panes.find_similar(entry)
+            self._enter("why:WhyRoom", self.library, tab, entry, self.asked(), self.clock, self.pace)
 
     def action_conversation(self) -> None:
         """The conversation around what the memory under the cursor was made of."""
-        entry = self._entry_here()
+        entry = self.entry_here()
         if entry is not None:
             self.ask("talk", self._show_conversation, entry)
 
@@ -315,53 +222,15 @@ class BrowserRoom(StoreRoom):
         self.app.push_screen(conversation_page(found, entry.key, self.clock()))
 
     def action_history(self) -> None:
-        entry = self._entry_here()
+        entry = self.entry_here()
         if entry is not None:
             self._enter("changes:ChangesRoom", self.library, self.clock, self.pace, entry)
-
-    def action_read(self) -> None:
-        """Read the memory under the cursor on the whole screen."""
-        if self._entry_here() is not None:
-            self.panes.read()
-
-    def action_next(self) -> None:
-        self.rows.action_move(1)
-
-    def action_previous(self) -> None:
-        self.rows.action_move(-1)
-
-    def action_mark(self) -> None:
-        self.rows.toggle_mark()
-
-    def action_mark_range(self) -> None:
-        if self.rows.marked.every is None:
-            self.ask("marks", self._mark_range, exclusive=False)
-
-    async def _mark_range(self) -> None:
-        handles = self.rows.handles_to_anchor()
-        self.rows.marked.put(version.id for version in await versions_at(self.library.memory, handles))
-        self.panes.show_marks()
-
-    def action_mark_all(self) -> None:
-        """Mark all that the view shows, also what is not loaded; where all of it is marked, unmark everything."""
-        marks, found = self.rows.marked, self.panes.page.recall
-        if not self.view.is_recall:
-            every, total = self.view.listing_filter(self.clock()), self.rows.row_count
-            marks.clear() if marks.is_whole else marks.mark_every(every, total)
-        elif found is not None:
-            shown = (*found.results, *found.withheld)
-            entries = [result.entry for result in shown if result.stage != _LUCID]
-            is_all = all(entry.id in marks for entry in entries)
-            for entry in entries:
-                if is_all is (entry.id in marks):
-                    marks.toggle(entry)
-        self.panes.show_marks()
 
     def _enter(self, room: str, *given: Any) -> None:
         """Go to another room, which is imported now and no earlier; what it changed shows afterwards."""
         module, _, name = room.partition(":")
         made: Screen[bool] = getattr(import_module(f"zeroclaw_tui.tui.rooms.{module}"), name)(*given)
-        self.app.push_screen(made, lambda has_changed: self.panes.look_again() if has_changed else None)
+        self.app.push_screen(made, lambda has_changed: self.look_again() if has_changed else None)
 
     @changing
     async def action_create(self, library: Library) -> None:
@@ -408,11 +277,11 @@ class BrowserRoom(StoreRoom):
         is_new = outcome.verb == "store"
         inform(self, written_words(outcome))
         if outcome.row is None:
-            self.panes.look_again()
+            self.look_again()
         else:
             entry = outcome.row.entry().excerpt()
             self.rows.put_rows([entry])
-            self.panes.look_again(go_to=entry.handle, edited=None if is_new else entry)
+            self.look_again(go_to=entry.handle, edited=None if is_new else entry)
         if outcome.action is not None and not is_new:
             self._look_for_copies(library, outcome.action.number, is_edit=True)
 
@@ -428,7 +297,7 @@ class BrowserRoom(StoreRoom):
                 marks.drop({stamp.id for stamp in plan.stamps} - {*outcome.changed})
             else:
                 marks.clear()
-            self.panes.show_marks()
+            self.show_marks()
         if outcome.action is not None:
             self._look_for_copies(library, outcome.action.number)
 
@@ -443,13 +312,13 @@ class BrowserRoom(StoreRoom):
         report = await erase(self.app, library, marked, self.pace.patience, here=here)
         if report is not None:
             self.rows.marked.clear()
-            self.panes.look_again()
+            self.look_again()
 
     @changing
     async def action_re_embed(self, library: Library) -> None:
         from zeroclaw_tui.tui.actions import re_embed
 
-        entry = self._entry_here()
+        entry = self.entry_here()
         if entry is None:
             return
         words = f"Re-embedding {one_line(entry.key)} …"
@@ -457,7 +326,7 @@ class BrowserRoom(StoreRoom):
             is_done, result_line = await re_embed(library, entry)
         (inform if is_done else warn)(self, result_line)
         if is_done:
-            self.panes.look_again()
+            self.look_again()
 
     @changing
     async def action_export(self, library: Library) -> None:
@@ -474,7 +343,7 @@ class BrowserRoom(StoreRoom):
         outcome = await import_file(self.app, library, self.pace.patience)
         if outcome is not None:
             inform(self, " ".join(outcome.sentences(outcome.headline(" · u"))))
-            self.panes.look_again()
+            self.look_again()
 
     def _look_for_copies(self, library: Library, action: int, *, is_edit: bool = False) -> None:
         self.ask("copies", self._show_copies_left, library, action, is_edit)
@@ -496,7 +365,7 @@ class BrowserRoom(StoreRoom):
 
         found, self._copies = self._copies, ()
         if not found:
-            entry = self._entry_here()
+            entry = self.entry_here()
             if entry is None:
                 return
             whole = await whole_entry(library.memory, entry.handle)
@@ -504,7 +373,7 @@ class BrowserRoom(StoreRoom):
         result_line = await clean(self.app, library, found, self.pace.patience)
         if result_line is not None:
             inform(self, result_line)
-            self.panes.look_again()
+            self.look_again()
 
     async def _copy(self) -> None:
         from zeroclaw_tui.tui.external import copy_text
@@ -535,22 +404,16 @@ class BrowserRoom(StoreRoom):
     @property
     def _takes_marks(self) -> bool:
         """Whether a command takes the marked memories: there are some, and no other memory is being read."""
-        return len(self.rows.marked) > 0 and not self.panes.is_reading
+        return len(self.rows.marked) > 0 and not self.is_reading
 
     async def _stored_here(self, library: Library) -> Row | None:
-        entry = self._entry_here()
+        entry = self.entry_here()
         if entry is None:
             return None
         row = await row_with_id(library.memory, entry.id)
         if row is None:
             raise NotFound("This memory no longer exists.", hint="Press r to reload the list.")
         return row
-
-    def _entry_here(self) -> MemoryEntry | None:
-        entry = self.rows.selected_entry
-        if entry is None:
-            warn(self, "There is no memory under the cursor.")
-        return entry
 
 
 def why_dimmed(action: str, library: Library, view: View, under_cursor: ScoredEntry | None = None) -> str | None:
@@ -561,7 +424,7 @@ def why_dimmed(action: str, library: Library, view: View, under_cursor: ScoredEn
     memory = library.memory
     if memory.about.keeps_nothing and action not in NEEDS_NO_MEMORIES | WRITING:
         return library.read_only_because
-    if action in _UNKNOWN_OF_LUCID and under_cursor is not None and under_cursor.stage == _LUCID:
+    if action in _UNKNOWN_OF_LUCID and is_from_lucid(under_cursor):
         return _OF_LUCID
     if action in WRITING and library.read_only_because is not None:
         return library.read_only_because

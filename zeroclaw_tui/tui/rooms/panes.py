@@ -15,22 +15,23 @@ from textual.containers import Container, Horizontal, Vertical
 from textual.reactive import var
 from textual.worker import get_current_worker
 
-from zeroclaw_tui.backends.lookup import count_facets, whole_entry
+from zeroclaw_tui.backends.lookup import count_facets, versions_at, whole_entry
 from zeroclaw_tui.curation.recall import recall_steps
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, Locked, NotReachable, SearchInterrupted, UsageError
-from zeroclaw_tui.memory.query import EXCERPTS, HANDLES, Query
+from zeroclaw_tui.memory.query import EXCERPTS, HANDLES, Query, SortField
 from zeroclaw_tui.memory.recall import SIMILAR, RecallRequest, RecallResult, ScoredEntry
 from zeroclaw_tui.memory.statistics import Counts
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.tui.commands import start_work
+from zeroclaw_tui.tui.commands import Palette, start_work, warn
 from zeroclaw_tui.tui.format import NO_HIGHLIGHTS, highlights_of_filter, highlights_of_message
-from zeroclaw_tui.tui.view import Mode, Pace, Page, Part, View, order_words
+from zeroclaw_tui.tui.store_room import StoreRoom
+from zeroclaw_tui.tui.view import ORDERS, Mode, Pace, Page, Part, View, order_words
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
-from zeroclaw_tui.tui.widgets.facets import FacetList
+from zeroclaw_tui.tui.widgets.facets import FacetList, FilterValues
 from zeroclaw_tui.tui.widgets.header import Empty, StoreFacts, location_words
 from zeroclaw_tui.tui.widgets.lines import Banner, FactLine, SearchBar, StatusBar
-from zeroclaw_tui.tui.widgets.memory_list import MemoryList
+from zeroclaw_tui.tui.widgets.memory_list import MemoryList, is_from_lucid
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.base import Memory
@@ -49,18 +50,21 @@ _SCALES = {"vector": "cosine of vectors", "rare words": "shared rare words"}
 _LOADS = ("list", "rows", "entry", "poll")
 
 
-class BrowserPanes(Vertical):
+class MemoriesRoom(StoreRoom):
     """Search line, facets, list and detail of one store; it loads and shows, and changes nothing."""
+
+    CSS_PATH = "browser.tcss"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-middle"), (220, "-wide")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-flat"), (10, "-low"), (18, "-high")]  # noqa: RUF012
+    AUTO_FOCUS = "#list"
 
     page: var[Page] = var(Page, init=False)
     """What is looked at, and what is known of it."""
 
     def __init__(self, library: Library, view: View, clock: Callable[[], datetime], pace: Pace) -> None:
-        super().__init__(id="panes", classes="-empty")
-        self.set_reactive(BrowserPanes.page, Page(view))
-        self.library = library
-        self._clock = clock
-        self._pace = pace
+        super().__init__(library, clock, pace)
+        self.add_class("-empty")
+        self.set_reactive(MemoriesRoom.page, Page(view))
         self._is_loading = True
         self._has_recalled = self._has_searched = False
         self._version: int | None = None
@@ -70,6 +74,7 @@ class BrowserPanes(Vertical):
         self._search_bar = SearchBar(pace.debounce, id="search")
 
     def compose(self) -> ComposeResult:
+        yield StoreFacts()
         yield self._search_bar
         yield FactLine(id="facts")
         yield Banner(id="failure")
@@ -87,8 +92,8 @@ class BrowserPanes(Vertical):
                 yield self.detail
 
     def on_mount(self) -> None:
-        if self._pace.poll is not None:
-            self.set_interval(self._pace.poll, self._poll)
+        if self.pace.poll is not None:
+            self.set_interval(self.pace.poll, self._poll)
         self.library.on_first_request(partial(self.notify, markup=False))
         self.query_one(Empty).show("Opening …")
         self.show_header()
@@ -137,9 +142,9 @@ class BrowserPanes(Vertical):
         self._show_empty()
         if not rows.row_count and rows.has_focus:
             # Hidden with the focus on it, the list would hand that on to the search line, and never get it back.
-            self.screen.set_focus(None)
+            self.set_focus(None)
         self.set_class(not rows.row_count, "-empty")
-        if rows.row_count and self.screen.focused is None:
+        if rows.row_count and self.focused is None:
             rows.focus()
 
     def show_marks(self) -> None:
@@ -190,7 +195,7 @@ class BrowserPanes(Vertical):
     def show_header(self) -> None:
         """Show which store this is, and how it is scored now."""
         self.app.sub_title = location_words(self.library)
-        self.screen.query_one(StoreFacts).show(self.library)
+        self.query_one(StoreFacts).show(self.library)
 
     def stop_loading(self) -> None:
         """Ask the store nothing more."""
@@ -214,12 +219,10 @@ class BrowserPanes(Vertical):
             # An id in a store of lines is a place, where another line may be now.
             self.rows.marked.clear()
         self.show_header()
-        self.look(self.view, keep_place=True, go_to=go_to, edited=edited)
+        self.look(self.view, go_to=go_to, edited=edited)
 
-    def look(
-        self, view: View, *, keep_place: bool = False, go_to: Handle | None = None, edited: MemoryEntry | None = None
-    ) -> None:
-        """Show another view, with the cursor on the row `go_to`."""
+    def look(self, view: View, *, go_to: Handle | None = None, edited: MemoryEntry | None = None) -> None:
+        """Show another view, or the same again with its place kept, with the cursor on the row `go_to`."""
         before = self.view
         if before.scope != view.scope and self.rows.marked.every is not None:
             # What was marked was all that passed the filter before.
@@ -227,19 +230,15 @@ class BrowserPanes(Vertical):
         if not self._is_loading:
             self._show(view=view)
             return
-        now, recall = self._clock(), self.page.recall if view.is_recall else None
+        now, recall = self.clock(), self.page.recall if view.is_recall else None
         self._show(view=view, now=now, recall=recall, found=None, bad_pattern=None, is_answered=False)
         self.workers.cancel_group(self, "rows")
         if view.is_recall:
-            self._load("list", self._rank, view, now, keep_place, edited)
+            self._load("list", self._rank, view, now, before, edited)
         else:
-            self._load("list", self._list, view, now, keep_place, before.sort != view.sort, go_to, edited)
+            self._load("list", self._list, view, now, before, go_to, edited)
 
-    def toggle(self, part: Part, value: str) -> None:
-        """Narrow, or widen again."""
-        self.look(self.view.toggled(part, value))
-
-    def open_search(self) -> None:
+    def action_search(self) -> None:
         """Type a message to recall by; the text of the search before is selected, so that typing replaces it."""
         self.add_class("-searching")
         self.remove_class("-reading")
@@ -247,7 +246,7 @@ class BrowserPanes(Vertical):
         self._look_for_text(replace(self.view, mode=Mode.RECALL, similar_to=None))
         self._search_bar.focus_to_replace()
 
-    def next_mode(self) -> None:
+    def action_search_mode(self) -> None:
         """Search the same text in the next mode."""
         modes, typed = list(Mode), self._search_bar.input.value
         mode = modes[(modes.index(self.view.mode) + 1) % len(modes)]
@@ -261,42 +260,54 @@ class BrowserPanes(Vertical):
         else:
             self._show(view=view)
 
-    def find_similar(self, entry: MemoryEntry) -> None:
-        """Search for memories similar to one; its text is in the search line, to be typed over."""
+    def action_similar(self) -> None:
+        """Search for memories similar to this one; its text is in the search line, to be typed over."""
+        entry = self.entry_here()
+        if entry is None:
+            return
         excerpt = one_line(entry.content[:_MAX_EXCERPT]) or one_line(entry.key[:_MAX_EXCERPT]) or "(no text)"
         self._search_bar.put(excerpt)
         self.add_class("-searching")
         self.look(replace(self.view, mode=Mode.SIMILAR, query=excerpt, similar_to=entry))
         self.show_list()
 
-    def close_search(self) -> None:
-        """Hide the search line, and forget what was typed."""
-        self._search_bar.put("")
-        self.remove_class("-searching")
-
-    def read(self) -> None:
+    def action_read(self) -> None:
         """Show the memory under the cursor on the whole screen; the keys of the list go to its neighbours."""
-        self.add_class("-reading")
-        self.screen.set_focus(self.detail)
-        self._show_selected()
+        if self.entry_here() is not None:
+            self.add_class("-reading")
+            self.set_focus(self.detail)
+            self._show_selected()
+
+    def action_next(self) -> None:
+        self.rows.action_move(1)
+
+    def action_previous(self) -> None:
+        self.rows.action_move(-1)
+
+    def on_table_list_row_opened(self) -> None:
+        self.action_read()
 
     def show_list(self) -> None:
         """Go to the list, also from a memory that is read."""
         self.remove_class("-reading")
         self._show_selected()
-        self.screen.set_focus(self.rows)
+        self.set_focus(self.rows)
 
-    def step_out(self) -> None:
-        """Go from a memory that is read, the search line or a pane to the list, then out of the search."""
+    def action_step_out(self) -> None:
+        """Go from a memory that is read, the search line or a pane to the list, then out of the search.
+
+        Never out of the program.
+        """
         is_in_list = self.rows.has_focus or self.has_class("-empty") or not self.view.query
         if self.is_searching and is_in_list and not self.is_reading:
-            self.close_search()
+            self._search_bar.put("")
+            self.remove_class("-searching")
             self.look(replace(self.view, query="", similar_to=None))
         self.show_list()
 
     def asked(self) -> RecallRequest:
         """The agent's recall of the view; its query is blank while nothing is searched for, or not by a message."""
-        asked = self._request(self.view, self._clock())
+        asked = self._request(self.view, self.clock())
         return replace(asked, query="" if self.view.mode in (Mode.REGEX, Mode.SIMILAR) else asked.query)
 
     def on_prompt_line_asked(self, event: SearchBar.Asked) -> None:
@@ -306,14 +317,85 @@ class BrowserPanes(Vertical):
         else:
             self._show()
 
-    def leave_search(self) -> None:
+    def action_leave_line(self) -> None:
         """Go to the results. What was typed last counts at once, for the keys that come next."""
         self._search_bar.stop_waiting()
         self._search(self._search_bar.input.value)
-        self.screen.set_focus(self.rows)
+        self.set_focus(self.rows)
 
     def on_facet_list_toggled(self, event: FacetList.Toggled) -> None:
-        self.toggle(event.part, event.value)
+        self.look(self.view.toggled(event.part, event.value))
+
+    def action_same_session(self) -> None:
+        """Only what shares its session with the memory under the cursor, else its category; again: all of before."""
+        entry = self.entry_here()
+        if entry is not None:
+            self.look(self.view.toggled(*self.view.part_of(entry)), go_to=entry.handle)
+
+    def action_filter(self) -> None:
+        """Choose a value that narrows the list, or does no longer."""
+        self.app.push_screen(Palette(providers=[FilterValues], placeholder="Show only: type to find a value"))
+
+    def action_remove_chip(self, number: int) -> None:
+        chip = self.view.chips[number]
+        self.look(self.view.toggled(chip.part, chip.value))
+
+    def action_no_filter(self) -> None:
+        self.look(self.view.cleared())
+
+    def action_sort(self) -> None:
+        """Order the list by another column, or turn its present order round."""
+        from zeroclaw_tui.tui.dialogs import Answer, choice
+
+        view = self.view
+        choices = [Answer("", order_words(view.sorted_by(sort.field).sort), sort.field) for sort, *_ in ORDERS]
+        at = [sort.field for sort, *_ in ORDERS].index(view.sort.field)
+        choices[at] = replace(choices[at], words=order_words(view.sort), remark="again: reversed")
+        self.app.push_screen(choice("Sort by?", choices, view.sort.field), self._order_by)
+
+    def _order_by(self, field: SortField | None) -> None:
+        if field is not None:
+            self.look(self.view.sorted_by(field))
+
+    def action_reload(self) -> None:
+        self.look_again()
+
+    def action_mark(self) -> None:
+        self.rows.toggle_mark()
+
+    def action_mark_range(self) -> None:
+        if self.rows.marked.every is None:
+            self.ask("marks", self._mark_range, exclusive=False)
+
+    async def _mark_range(self) -> None:
+        handles = self.rows.handles_to_anchor()
+        self.rows.marked.put(version.id for version in await versions_at(self._memory, handles))
+        self.show_marks()
+
+    def action_mark_all(self) -> None:
+        """Mark all that the view shows, also what is not loaded; where all of it is marked, unmark everything."""
+        marks, found = self.rows.marked, self.page.recall
+        if not self.view.is_recall:
+            every, total = self.view.listing_filter(self.clock()), self.rows.row_count
+            marks.clear() if marks.is_whole else marks.mark_every(every, total)
+        elif found is not None:
+            shown = (*found.results, *found.withheld)
+            entries = [result.entry for result in shown if not is_from_lucid(result)]
+            is_all = all(entry.id in marks for entry in entries)
+            for entry in entries:
+                if is_all is (entry.id in marks):
+                    marks.toggle(entry)
+        self.show_marks()
+
+    def on_table_list_marks_changed(self) -> None:
+        self.show_marks()
+
+    def entry_here(self) -> MemoryEntry | None:
+        """The memory under the cursor; without one that is said."""
+        entry = self.rows.selected_entry
+        if entry is None:
+            warn(self, "There is no memory under the cursor.")
+        return entry
 
     def on_memory_list_rows_wanted(self, event: MemoryList.RowsWanted) -> None:
         if self._is_loading:
@@ -367,22 +449,21 @@ class BrowserPanes(Vertical):
         self,
         view: View,
         now: datetime,
-        keep_place: bool,
-        at_top: bool,
+        before: View,
         go_to: Handle | None,
         edited: MemoryEntry | None,
     ) -> None:
-        """Load the first page, the whole order, and the counts; with `keep_place` the page waits for the order."""
-        memory, chosen, rows, started = self._memory, view.listing_filter(now), self.rows, self._pace.stopwatch()
+        """Load the first page, the whole order, and the counts; of the same view the page waits for the order."""
+        memory, chosen, rows, started = self._memory, view.listing_filter(now), self.rows, self.pace.stopwatch()
         if self._version is None:
             # Read before the rows, so that what is written in between is seen by the next poll.
             self._version = await memory.version()
         first = await memory.rows(Query(EXCERPTS, chosen, view.sort, limit=PAGE_ROWS))
         handles: Sequence[Handle] = [entry.handle for entry in first]
         lights = highlights_of_filter(view.text_filter)
-        if not keep_place:
+        if view != before or not rows.is_filled:
             rows.show_page(first)
-            if at_top:
+            if view.sort != before.sort:
                 rows.action_top()
             self._show_answer(lights=lights, milliseconds=self._since(started))
         if len(first) == PAGE_ROWS:
@@ -397,9 +478,9 @@ class BrowserPanes(Vertical):
         await self._scan(first)
         await self._count(view, now)
 
-    async def _rank(self, view: View, now: datetime, keep_place: bool, edited: MemoryEntry | None) -> None:
+    async def _rank(self, view: View, now: datetime, before: View, edited: MemoryEntry | None) -> None:
         """Show what the agent would recall or what is similar, then how many memories pass the filters."""
-        library, started, request = self.library, self._pace.stopwatch(), self._request(view, now)
+        library, started, request = self.library, self.pace.stopwatch(), self._request(view, now)
         if view.is_similar:
             steps = self._similar(view, request)
         else:
@@ -418,7 +499,7 @@ class BrowserPanes(Vertical):
                 took = self._since(started)
                 self._show_answer(recall=result, vector_words=vector, lights=lights, milliseconds=took)
         await self._painted()
-        if keep_place or self.page.scope != view.scope:
+        if view == before or self.page.scope != view.scope:
             await self._count(view, now)
         if not view.is_similar:
             self._has_recalled = True
@@ -500,7 +581,7 @@ class BrowserPanes(Vertical):
             await painted.wait()
 
     def _since(self, started: float) -> float:
-        return (self._pace.stopwatch() - started) * 1000
+        return (self.pace.stopwatch() - started) * 1000
 
 
 def _similar_ranking(found: SimilarResult, request: RecallRequest) -> RecallResult:

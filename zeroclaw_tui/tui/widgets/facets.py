@@ -19,7 +19,7 @@ from zeroclaw_tui.memory.query import NO_DATE
 from zeroclaw_tui.memory.statistics import Counts
 from zeroclaw_tui.tui.format import fit
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG
-from zeroclaw_tui.tui.view import Part, View, value_words
+from zeroclaw_tui.tui.view import PARTS, Part, View, value_words
 
 _TITLES: Mapping[Part, str] = {
     "category": "Category",
@@ -28,8 +28,12 @@ _TITLES: Mapping[Part, str] = {
     "namespace": "Namespace",
     "age": "Age",
 }
-PARTS: tuple[Part, ...] = (*_TITLES, "superseded")
-_SUPERSEDED = {"hide": "superseded", "show": "superseded too", "only": "superseded only"}
+_SUPERSEDED = {
+    "hide": ("show", "superseded"),
+    "show": ("only", "superseded too"),
+    "only": ("only", "superseded only"),
+}
+"""From which state to which a click goes, and the words for the state; the last one is switched off."""
 _LEAST_WIDTH, _CHOICE_WIDTH = 12, 44
 _MOST_VALUES = 12
 """Values of a part that the pane shows; the others are found by typing."""
@@ -44,6 +48,7 @@ class FacetValue(NamedTuple):
     value: str
     words: str
     total: int
+    is_chosen: bool
 
 
 class FacetList(OptionList):
@@ -81,9 +86,9 @@ class FacetList(OptionList):
 
     def show(self, facets: Counts | None, others: Mapping[Part, Counts], view: View) -> None:
         """Count; `others` has the counts of a part that narrows as they would be without it."""
-        before = (self._facets, self._others, self.view.filter, self.view.age)
+        before = (self._facets, self._others, self.view.narrowed)
         self._facets, self._others, self.view = facets, others, view
-        if before != (facets, others, view.filter, view.age):
+        if before != (facets, others, view.narrowed):
             self._rebuild()
 
     def on_focus(self) -> None:
@@ -112,17 +117,17 @@ class FacetList(OptionList):
         width, gap = max(_LEAST_WIDTH, self.scrollable_content_region.width), ""
         for part, title in _TITLES.items():
             values = self.values(part)
-            shown = [one for at, one in enumerate(values) if at < _MOST_VALUES or self.view.has(part, one.value)]
+            shown = [one for at, one in enumerate(values) if at < _MOST_VALUES or one.is_chosen]
             if shown:
                 yield None, Content.styled(gap + title, STRONG)
                 gap = "\n"
             for one in shown:
-                yield (part, one.value), facet_line(one, self.view, width)
+                yield (part, one.value), facet_line(one, width)
             if len(values) > len(shown):
                 yield None, Content.styled(f"  {len(values) - len(shown):,} more in F", MUTED)
         for one in self.values("superseded"):
             yield None, Content(" ")
-            yield (one.part, one.value), facet_line(one, self.view, width)
+            yield (one.part, one.value), facet_line(one, width)
 
     def values(self, part: Part) -> list[FacetValue]:
         """The values of a part that the list can be narrowed to."""
@@ -130,23 +135,23 @@ class FacetList(OptionList):
         if facets is None:
             return []
         if part == "superseded":
-            words = _SUPERSEDED[self.view.filter.superseded]
-            return [FacetValue(part, "", words, facets.superseded)] if facets.superseded else []
-        counts = facets.by.get(part)
-        if counts is None or (part == "namespace" and len(counts) < 2 and not self.view.filter.namespace):
+            value, words = _SUPERSEDED[self.view.superseded]
+            is_chosen = bool(self.view.values(part))
+            return [FacetValue(part, value, words, facets.superseded, is_chosen)] if facets.superseded else []
+        counts, chosen = facets.by.get(part), self.view.values(part)
+        if counts is None or (part == "namespace" and len(counts) < 2 and not chosen):
             return []
-        chosen = () if part == "age" else (getattr(self.view.filter, part) or ())
         missing = {value: 0 for value in chosen if value not in counts}
         # The list cannot be narrowed to memories without a date.
         every = ((value, count) for value, count in {**missing, **counts}.items() if value != NO_DATE)
-        return [FacetValue(part, value, value_words(part, value), count) for value, count in every]
+        return [FacetValue(part, value, value_words(part, value), count, value in chosen) for value, count in every]
 
 
-def facet_line(one: FacetValue, view: View, width: int) -> Content:
+def facet_line(one: FacetValue, width: int) -> Content:
     """A value with its count, and a dot where it narrows the list, in so many cells."""
-    is_chosen, number = view.has(one.part, one.value), f"{one.total:,}"
-    name = (fit(one.words, width - cell_len(number) - 3), STRONG if is_chosen else "")
-    return Content.assemble(("● " if is_chosen else "  ", ACCENT), name, " ", (number, MUTED))
+    number = f"{one.total:,}"
+    name = (fit(one.words, width - cell_len(number) - 3), STRONG if one.is_chosen else "")
+    return Content.assemble(("● " if one.is_chosen else "  ", ACCENT), name, " ", (number, MUTED))
 
 
 class FilterValues(Provider):
@@ -169,4 +174,4 @@ class FilterValues(Provider):
         for one in (one for part in PARTS for one in facets.values(part)[:most]):
             title = Content.styled(fit(_TITLES.get(one.part, ""), _LEAST_WIDTH), MUTED)
             toggled = FacetList.Toggled(one.part, one.value)
-            yield one, title + facet_line(one, facets.view, _CHOICE_WIDTH), partial(facets.post_message, toggled)
+            yield one, title + facet_line(one, _CHOICE_WIDTH), partial(facets.post_message, toggled)

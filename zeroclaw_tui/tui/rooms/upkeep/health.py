@@ -20,8 +20,8 @@ from zeroclaw_tui.memory.text import counted, one_line, size_shown, with_tilde
 from zeroclaw_tui.tui.commands import Command, inform, show_failure, warn
 from zeroclaw_tui.tui.dialogs import with_progress, yes_or_no
 from zeroclaw_tui.tui.format import shown_line, shown_words
+from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 from zeroclaw_tui.tui.rooms.listing import About
-from zeroclaw_tui.tui.rooms.panes import BrowserPanes
 from zeroclaw_tui.tui.rooms.upkeep.tab import UpkeepTab
 from zeroclaw_tui.tui.themes import MUTED, STRONG, Look
 from zeroclaw_tui.tui.widgets.lines import TabName, TitleLine
@@ -147,9 +147,9 @@ class Health(UpkeepTab):
         database = library.memory.upkeep.database
         assert database is not None
         # The lists below ask the store by themselves now and then.
-        lists = [panes for screen in self.app.screen_stack for panes in screen.query(BrowserPanes)]
-        for panes in lists:
-            panes.stop_loading()
+        lists = [screen for screen in self.app.screen_stack if isinstance(screen, BrowserRoom)]
+        for browser in lists:
+            browser.stop_loading()
         done: RepairOutcome | InspectorError
         try:
             async with database.disconnected():
@@ -161,8 +161,8 @@ class Health(UpkeepTab):
             show_failure(self, error)
             self.app.call_later(self.app.run_action, "open_again")
             return None
-        for panes in lists:
-            panes.start_loading()
+        for browser in lists:
+            browser.start_loading()
         if isinstance(done, InspectorError):
             raise done
         return done
