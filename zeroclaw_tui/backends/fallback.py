@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from zeroclaw_tui.backends.matching import require_unique_ids
 from zeroclaw_tui.backends.writing import OwnedKey, RowWriter
 from zeroclaw_tui.memory.change import Draft, Edit, Row, RowChange, RowVersion, See, Value
-from zeroclaw_tui.memory.entry import column_text
+from zeroclaw_tui.memory.entry import as_text
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import ENTRIES, MemoryFilter, Query
 from zeroclaw_tui.memory.recall import ScoredEntry
@@ -45,7 +45,7 @@ async def nearest_by_words(scan: Callable[[See, MemoryFilter], Awaitable[None]],
     words = RareWords()
 
     def see(row: Row) -> None:
-        content = column_text(row.values.get("content"))
+        content = as_text(row.values.get("content"))
         words.add(row.id if row.handle is None else row.handle, compared_text_of(row.key, content))
 
     await scan(see, MemoryFilter())

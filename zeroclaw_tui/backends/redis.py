@@ -30,7 +30,7 @@ from zeroclaw_tui.backends.loaded import Loaded, order_by_time
 from zeroclaw_tui.backends.tables import local_now
 from zeroclaw_tui.backends.writing import OwnedKey, RowWriter, Work, WriteConflict
 from zeroclaw_tui.memory.change import Draft, Edit, Row, RowChange, RowVersion, Value
-from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, MemoryEntry, column_text
+from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, MemoryEntry, as_text
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NotReachable, Refused, UsageError
 from zeroclaw_tui.memory.query import ENTRIES, NEWEST_STORED, MemoryFilter, Query
 from zeroclaw_tui.memory.recall import ScoredEntry
@@ -142,7 +142,7 @@ def _as_document(row: Row) -> Row:
     """A row of any store as a document of Redis; the document of a row is changed where its values are others."""
     values: dict[str, Value] = {"id": row.id}
     for name, column in _COLUMNS.items():
-        values[name] = unicode_text(column_text(row.values.get(column)))
+        values[name] = unicode_text(as_text(row.values.get(column)))
     if "document" not in row.values:
         return with_values(None, **values, score=None)
     stated = _row_of(row.key, _data(row))

@@ -27,14 +27,8 @@ from zeroclaw_tui.backends.foreign import ForeignFile, key_of
 from zeroclaw_tui.backends.health import ContentRevision
 from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.backends.upkeep import Upkeep
-from zeroclaw_tui.files.database import (
-    as_text,
-    columns_of,
-    connect_read_only_blocking,
-    tables_of_rows,
-    translate_sqlite_errors,
-)
-from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.files.database import columns_of, connect_read_only_blocking, tables_of_rows, translate_sqlite_errors
+from zeroclaw_tui.memory.entry import Handle, MemoryEntry, as_text
 from zeroclaw_tui.memory.errors import NothingYet, Unreadable
 from zeroclaw_tui.memory.recall import ScoredEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE, cut, one_line

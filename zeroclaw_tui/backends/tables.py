@@ -15,9 +15,9 @@ from types import MappingProxyType
 from typing import Any
 
 from zeroclaw_tui.backends.writing import OwnedKey, RowWriter
-from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.memory.change import AGENTS, Change, Draft, Edit, Row, RowChange, Value, Vector
 from zeroclaw_tui.memory.days import moment
+from zeroclaw_tui.memory.entry import as_text
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.keywords import is_alphanumeric

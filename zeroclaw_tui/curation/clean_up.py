@@ -18,7 +18,7 @@ from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.purge_plan import PurgePlan, plan_of
 from zeroclaw_tui.memory.change import ProgressCallback, Row, RowVersion
 from zeroclaw_tui.memory.days import moment
-from zeroclaw_tui.memory.entry import Handle, column_text
+from zeroclaw_tui.memory.entry import Handle, as_text
 from zeroclaw_tui.memory.errors import Refused, SearchInterrupted
 from zeroclaw_tui.memory.hidden_text import suspicious_runs
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
@@ -217,7 +217,7 @@ class _Check:
 
     def visit(self, row: Row) -> None:
         version, value = self._library.memory.stamp_of(row), row.values.get
-        content = column_text(value("content"))
+        content = as_text(value("content"))
         sample = Sample(version, content[:_MAX_HEAD])
         # Recall hides a superseded one, and its newer copy is what replaced it.
         if version.superseded_by is None:

@@ -11,9 +11,9 @@ from functools import partial
 from zeroclaw_tui.backends.cancellation import read_in_thread
 from zeroclaw_tui.backends.lookup import whole_entry
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.files.database import as_text, columns_of
+from zeroclaw_tui.files.database import columns_of
 from zeroclaw_tui.files.disk import file_size
-from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.entry import MemoryEntry, as_text
 from zeroclaw_tui.memory.errors import NotFound
 from zeroclaw_tui.memory.text import one_line
 

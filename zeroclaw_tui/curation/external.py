@@ -20,6 +20,7 @@ from typing import Any
 from zeroclaw_tui.files import database as sqlite
 from zeroclaw_tui.files.disk import read_bytes, replace_bytes, retry_if_changed
 from zeroclaw_tui.memory.change import FILE, OTHER_ROW, ApplyResult, Journal, Row, RowChange, RowConflict, Value
+from zeroclaw_tui.memory.entry import as_text
 from zeroclaw_tui.memory.errors import Refused, Unreadable
 from zeroclaw_tui.memory.text import counted
 
@@ -97,7 +98,7 @@ def database_row(database: Path, table: str, number: int, values: dict[str, Valu
 def keyword_indexes(connection: sqlite3.Connection) -> list[str]:
     """List the FTS5 tables of a database."""
     found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE '%USING fts5%'")
-    return [sqlite.as_text(name) for (name,) in found]
+    return [as_text(name) for (name,) in found]
 
 
 def optimize_keyword_indexes(database: Path) -> None:

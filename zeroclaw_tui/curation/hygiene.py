@@ -37,10 +37,11 @@ from zeroclaw_tui.curation.hygiene_rules import (
 from zeroclaw_tui.curation.journal import RunningAction
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
-from zeroclaw_tui.files.database import as_text, columns_of
+from zeroclaw_tui.files.database import columns_of
 from zeroclaw_tui.files.disk import read_bytes, replace_bytes, retry_if_changed
 from zeroclaw_tui.memory.change import ApplyResult, Change, ProgressCallback, Row, RowChange, RowVersion
 from zeroclaw_tui.memory.days import day_of_note, day_of_session
+from zeroclaw_tui.memory.entry import as_text
 from zeroclaw_tui.memory.errors import InspectorError, Refused, Unreadable, UsageError
 from zeroclaw_tui.memory.text import counted, one_line
 from zeroclaw_tui.scoring.injection import zeroclaw_moment

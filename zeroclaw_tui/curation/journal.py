@@ -24,16 +24,8 @@ from zeroclaw_tui.curation.external import current_states
 from zeroclaw_tui.curation.journal_file import Answer, JournalFile
 from zeroclaw_tui.curation.journal_records import EXTERNAL, LISTED, OF_STORE, TURNS, Action, Verb, Version
 from zeroclaw_tui.files.database import transaction
-from zeroclaw_tui.memory.change import (
-    FILE,
-    MEMORIES,
-    NOTES_FILE,
-    OTHER_ROW,
-    Journal,
-    Row,
-    RowChange,
-)
-from zeroclaw_tui.memory.entry import column_text
+from zeroclaw_tui.memory.change import FILE, MEMORIES, NOTES_FILE, OTHER_ROW, Journal, Row, RowChange
+from zeroclaw_tui.memory.entry import as_text
 from zeroclaw_tui.memory.errors import NotFound
 
 if TYPE_CHECKING:
@@ -228,7 +220,7 @@ class Trash:
             return [
                 version.number
                 for version in versions
-                if any(needle in column_text(version.row.values.get(name)).casefold() for name in ("key", "content"))
+                if any(needle in as_text(version.row.values.get(name)).casefold() for name in ("key", "content"))
             ]
 
         return await self._listed(find)

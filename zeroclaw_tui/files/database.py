@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import aiosqlite
 
 from zeroclaw_tui.files.disk import FULL, MAKE_ROOM, file_size, is_full, new_file
+from zeroclaw_tui.memory.entry import as_text
 from zeroclaw_tui.memory.errors import (
     Corrupt,
     DiskFull,
@@ -271,15 +272,6 @@ def has_tables(path: Path, *names: str) -> bool:
 def any_text(value: bytes) -> str:
     """Decode text of a database; invalid UTF-8 becomes lone surrogates, which encode back unchanged."""
     return value.decode("utf-8", "surrogateescape")
-
-
-def as_text(value: Any) -> str:
-    """Turn any value of a text column into text; NULL becomes empty."""
-    if isinstance(value, str):
-        return value
-    if value is None:
-        return ""
-    return any_text(value) if isinstance(value, bytes) else str(value)
 
 
 def _newly_opened(name: str | Path, flags: int) -> int:

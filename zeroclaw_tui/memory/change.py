@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, TypeAlias
 
-from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, EDITABLE, Handle, MemoryEntry, column_text
+from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, EDITABLE, Handle, MemoryEntry, as_text
 from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.memory.text import one_line
 
@@ -62,7 +62,7 @@ class Row:
     @property
     def key(self) -> str:
         """Its key as text."""
-        return column_text(self.values.get("key"))
+        return as_text(self.values.get("key"))
 
     @property
     def size(self) -> int:
@@ -246,12 +246,12 @@ def _checked(values: Mapping[str, Value]) -> dict[str, Value]:
     if values.get(SUPERSEDED_BY) is not None or values.keys() - {*EDITABLE, SUPERSEDED_BY}:
         raise ValueError(f"an edit cannot set {', '.join(values)}")
     checked = dict(values)
-    if "key" in values and not column_text(values["key"]).strip():
+    if "key" in values and not as_text(values["key"]).strip():
         raise UsageError("A memory needs a key.", hint="Give a key that no other memory of this agent has.")
-    if "content" in values and not column_text(values["content"]).strip():
+    if "content" in values and not as_text(values["content"]).strip():
         raise UsageError("A memory needs content.", hint="Write a text, or delete the memory if you want to remove it.")
     if "category" in values:
-        checked["category"] = category_meant(column_text(values["category"]))
+        checked["category"] = category_meant(as_text(values["category"]))
     importance = values.get("importance")
     if importance is not None and not (isinstance(importance, int | float) and 0 <= importance <= 1):
         raise UsageError(f"Importance must be between 0 and 1, not {importance!r}.", hint="0.5 is usual.")

@@ -76,16 +76,16 @@ class MemoryEntry:
         size where the content is not whole.
         """
         found = ((name, columns.get(name)) for name in _OPTIONAL_TEXTS)
-        texts: dict[str, Any] = {name: column_text(value) for name, value in found if value is not None}
-        content = column_text(columns.get("content"))
+        texts: dict[str, Any] = {name: as_text(value) for name, value in found if value is not None}
+        content = as_text(columns.get("content"))
         importance, pinned, vector = columns.get("importance"), columns.get("pinned"), columns.get("embedding")
         dimensions = len(vector) // 4 if isinstance(vector, bytes) else columns.get("embedding_dimensions")
         return cls(
             id=id,
-            key=column_text(columns.get("key")),
+            key=as_text(columns.get("key")),
             content=content,
-            category=column_text(columns.get("category")),
-            timestamp=column_text(columns.get("created_at")),
+            category=as_text(columns.get("category")),
+            timestamp=as_text(columns.get("created_at")),
             importance=float(importance) if isinstance(importance, int | float) else None,
             kind=kind_from(columns.get("kind")),
             pinned=None if pinned is None else bool(pinned),
@@ -140,7 +140,7 @@ JSON_FIELDS = {
 """The fields of an entry as the commands print it, with what they mean."""
 
 
-def column_text(value: object) -> str:
+def as_text(value: object) -> str:
     """A value of a column as text: bytes read as UTF-8 with surrogate escapes, "" for nothing."""
     if isinstance(value, str):
         return value

@@ -17,7 +17,7 @@ from zeroclaw_tui.backends.writing import OwnedKey, WriteConflict
 from zeroclaw_tui.files.database import quoted
 from zeroclaw_tui.memory.change import AGENTS, Draft, Edit, Row, RowVersion, Value, Vector
 from zeroclaw_tui.memory.days import moment
-from zeroclaw_tui.memory.entry import column_text
+from zeroclaw_tui.memory.entry import as_text
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.text import one_line, unicode_text
 
@@ -207,12 +207,12 @@ class PostgresWriter(TableWriter):
     def _storable(self, name: str, value: Value) -> Value:
         if name == "embedding":
             return value if not isinstance(value, bytes) or self.table.dimensions == len(value) // 4 else None
-        text = column_text(value) if isinstance(value, bytes) else value
+        text = as_text(value) if isinstance(value, bytes) else value
         return unicode_text(text).replace("\0", "\ufffd") if isinstance(text, str) else text
 
     def _time_or_now(self, stored: Value) -> str:
         """The text of a time as PostgreSQL has it, also infinity and years before Christ; now for any other text."""
-        text = column_text(stored)
+        text = as_text(stored)
         parsed = moment(text)
         if parsed is not None:
             # PostgreSQL would round nanoseconds.

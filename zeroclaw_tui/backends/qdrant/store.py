@@ -41,7 +41,7 @@ from zeroclaw_tui.config.memory_config import MemoryConfig, shown
 from zeroclaw_tui.embeddings.base import Embedder, InputRejectedError, why_no_embedder
 from zeroclaw_tui.embeddings.endpoint import create_embedder, embed_each
 from zeroclaw_tui.memory.change import Draft, Edit, Row, RowChange, RowVersion, Value, Vector
-from zeroclaw_tui.memory.entry import Handle, MemoryEntry, column_text
+from zeroclaw_tui.memory.entry import Handle, MemoryEntry, as_text
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, NotReachable, Refused, Unreadable
 from zeroclaw_tui.memory.query import NO_SESSION, MemoryFilter, Query, Sort, SortField, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
@@ -145,7 +145,7 @@ def converted(row: Row, dimensions: int) -> Row:
     if _OTHER_FIELDS in row.values and "agent_id" in row.values:
         without = {name: value for name, value in row.values.items() if name != "embedding"}
         return row if fits or "embedding" not in row.values else replace(row, values=without)
-    texts = {name: unicode_text(column_text(row.values.get(name))) for name in (*_ALWAYS_TEXT, "session_id")}
+    texts = {name: unicode_text(as_text(row.values.get(name))) for name in (*_ALWAYS_TEXT, "session_id")}
     values: dict[str, Value] = {name: text for name, text in texts.items() if name != "created_at" or text}
     values["session_id"] = sanitised(texts["session_id"]) or None
     values[_OTHER_FIELDS] = row.values.get(_OTHER_FIELDS, "{}")
@@ -267,7 +267,7 @@ class QdrantWriter(RowWriter):
 
     def _session(self, session: Value) -> str | None:
         """A session id as ZeroClaw writes it, with a note if that is another."""
-        stored = sanitised(column_text(session)) or None
+        stored = sanitised(as_text(session)) or None
         if session and stored != session:
             sentence = f"The session is stored as {stored!r}: ZeroClaw allows only letters, digits, _ and - here."
             self.notes[sentence] = None

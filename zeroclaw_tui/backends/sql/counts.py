@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from zeroclaw_tui.backends.sql.select import Select
-from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.memory.days import moment
+from zeroclaw_tui.memory.entry import as_text
 from zeroclaw_tui.memory.query import AGE_GROUPS
 from zeroclaw_tui.memory.statistics import SIZE_GROUPS, SIZE_LIMITS, CountField, Counts, by_count
 

@@ -9,8 +9,8 @@ from datetime import datetime
 from operator import itemgetter
 from typing import Any, Self
 
-from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.memory.days import moment
+from zeroclaw_tui.memory.entry import as_text
 from zeroclaw_tui.memory.query import MemoryFilter, Query, Sort, Superseded
 
 SORTED_CHARACTERS = 200

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.base import RowMemory, SearchedMemory
 from zeroclaw_tui.backends.sql.select import Select
-from zeroclaw_tui.files.database import as_text
-from zeroclaw_tui.memory.entry import Handle
+from zeroclaw_tui.memory.entry import Handle, as_text
 from zeroclaw_tui.memory.query import EVERYTHING, HANDLES, MemoryFilter, Query, Superseded
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from typing import Any
 
 from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.sqlite.schema import INDEX_TABLES, Schema
-from zeroclaw_tui.files.database import as_text, free_bytes, wal_file
+from zeroclaw_tui.files.database import free_bytes, wal_file
 from zeroclaw_tui.files.disk import file_size
+from zeroclaw_tui.memory.entry import as_text
 from zeroclaw_tui.memory.text import are, counted
 from zeroclaw_tui.scoring.profiles import SCHEMA_VERSIONS
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from zeroclaw_tui.backends.health import Budget, ExpiredRow, Retention
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.sqlite.select import SqliteSelect
-from zeroclaw_tui.files.database import as_text
+from zeroclaw_tui.memory.entry import as_text
 
 _EXCERPT = 120
 _ORDERS = {"value": "m.importance, m.created_at", "oldest": "m.created_at"}

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.sqlite.schema import Schema, aliases_of
 from zeroclaw_tui.backends.sqlite.select import SqliteSelect
-from zeroclaw_tui.files.database import as_text
-from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.entry import MemoryEntry, as_text
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring import keywords

@@ -18,7 +18,6 @@ from zeroclaw_tui.backends.sqlite.write import SqliteWriter
 from zeroclaw_tui.backends.tables import DEFAULT_AGENT, utc_now
 from zeroclaw_tui.files.database import (
     any_text,
-    as_text,
     back_up,
     bound,
     check_room,
@@ -30,13 +29,9 @@ from zeroclaw_tui.files.database import (
     translate_sqlite_errors,
     wal_file,
 )
-from zeroclaw_tui.files.disk import (
-    file_size,
-    make_folder,
-    put_in_place,
-    work_folder,
-)
+from zeroclaw_tui.files.disk import file_size, make_folder, put_in_place, work_folder
 from zeroclaw_tui.memory.change import AGENTS, Row
+from zeroclaw_tui.memory.entry import as_text
 from zeroclaw_tui.memory.errors import Corrupt, Locked, Refused
 from zeroclaw_tui.scoring.profiles import COLUMNS
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import aiosqlite
 
-from zeroclaw_tui.files.database import as_text, translate_sqlite_errors
+from zeroclaw_tui.files.database import translate_sqlite_errors
 from zeroclaw_tui.files.disk import new_file
+from zeroclaw_tui.memory.entry import as_text
 from zeroclaw_tui.memory.errors import Unreadable
 from zeroclaw_tui.memory.text import first_names, is_unicode
 from zeroclaw_tui.scoring.profiles import COLUMNS, NEWEST_VERSION, lacks

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from zeroclaw_tui.backends.matching import TextSearch, has_patterns, plain_text
 from zeroclaw_tui.backends.sql.select import SORTED_CHARACTERS, Select, first_value
 from zeroclaw_tui.backends.sqlite.schema import Schema
-from zeroclaw_tui.files.database import as_text, bound
-from zeroclaw_tui.memory.entry import EXCERPT, MemoryEntry
+from zeroclaw_tui.files.database import bound
+from zeroclaw_tui.memory.entry import EXCERPT, MemoryEntry, as_text
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.query import EVERYTHING, MemoryFilter, Query, Sort, SortField
 

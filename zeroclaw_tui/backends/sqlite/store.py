@@ -24,7 +24,6 @@ from zeroclaw_tui.config.locations import has_markdown
 from zeroclaw_tui.files.database import (
     FileIdentity,
     UnfinishedWrite,
-    as_text,
     connect_read_only,
     file_identity,
     roll_back_hot_journal,
@@ -32,7 +31,7 @@ from zeroclaw_tui.files.database import (
     why_not_writable,
 )
 from zeroclaw_tui.files.disk import exists
-from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.entry import Handle, MemoryEntry, as_text
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, Corrupt, Refused, SearchInterrupted, Unreadable
 from zeroclaw_tui.memory.query import EVERYTHING, VERSIONS, MemoryFilter, Query
 from zeroclaw_tui.scoring.profiles import ScoringProfile, generation_made_by

@@ -10,16 +10,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from zeroclaw_tui.backends.sqlite.schema import TRIGGERS, aliases_of
-from zeroclaw_tui.files.database import (
-    as_text,
-    bound,
-    connect_to_write,
-    explain_sqlite_error,
-    is_for_want_of_room,
-    quoted,
-)
+from zeroclaw_tui.files.database import bound, connect_to_write, explain_sqlite_error, is_for_want_of_room, quoted
 from zeroclaw_tui.files.disk import MAKE_ROOM
 from zeroclaw_tui.memory.change import Row, Value
+from zeroclaw_tui.memory.entry import as_text
 from zeroclaw_tui.memory.errors import Corrupt, DiskFull, InspectorError, Refused, Unreadable
 from zeroclaw_tui.scoring.profiles import ALL_COLUMNS
 

@@ -28,8 +28,9 @@ from zeroclaw_tui.backends.sqlite.table import (
 )
 from zeroclaw_tui.backends.tables import TableWriter, local_now
 from zeroclaw_tui.backends.writing import OwnedKey
-from zeroclaw_tui.files.database import as_text, assignments, bound, processes_using, quoted
+from zeroclaw_tui.files.database import assignments, bound, processes_using, quoted
 from zeroclaw_tui.memory.change import AGENTS, Row, RowChange, RowVersion, Value, Vector
+from zeroclaw_tui.memory.entry import as_text
 from zeroclaw_tui.memory.errors import UNCONFIRMED, Refused, SearchInterrupted
 from zeroclaw_tui.scoring.profiles import USUAL
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from zeroclaw_tui.curation.formats.source import Identity, Source, numbered_lines
 from zeroclaw_tui.memory.change import Row, Value
-from zeroclaw_tui.memory.entry import column_text, kind_from
+from zeroclaw_tui.memory.entry import as_text, kind_from
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import is_unicode, one_line, unicode_text
 
@@ -129,7 +129,7 @@ def row_of_line(line: str, number: int, lost: Counter[str]) -> Row:
 
 def readable(value: Value) -> str:
     """A value as text for people; "" for NULL."""
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else unicode_text(column_text(value))
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else unicode_text(as_text(value))
 
 
 def kind_stored(kind: Any) -> str:
@@ -170,7 +170,7 @@ def _row(parts: Mapping[str, Any], lost: Counter[str]) -> Row:
             raise ValueError(f"it has no {name}")
     handle = parts.get("rowid")
     is_rowid = type(handle) is int and handle in _INTEGERS
-    return Row(column_text(values.get("id")), values, handle if is_rowid else None, owner)
+    return Row(as_text(values.get("id")), values, handle if is_rowid else None, owner)
 
 
 def _text(value: Any) -> str:

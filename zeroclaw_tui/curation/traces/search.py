@@ -22,6 +22,7 @@ from zeroclaw_tui.curation.traces.matcher import TextMatcher
 from zeroclaw_tui.curation.traces.places import PLACES, STORE_DATABASE, STORE_FILE, STORE_NOTES, Form, Place, Under
 from zeroclaw_tui.files import database as sqlite
 from zeroclaw_tui.files.disk import file_size, names_in
+from zeroclaw_tui.memory.entry import as_text
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import one_line
 
@@ -327,7 +328,7 @@ def rows_of_table(connection: sqlite3.Connection, table: str, matcher: TextMatch
     for number, *values in rows:
         check()
         # Most rows have no text, which one look at all their values tells.
-        if not matcher.found_in("\0".join(sqlite.as_text(value) for value in values if isinstance(value, str | bytes))):
+        if not matcher.found_in("\0".join(as_text(value) for value in values if isinstance(value, str | bytes))):
             continue
         found = {
             name: value

@@ -21,7 +21,7 @@ from zeroclaw_tui.curation.formats.source import Identity
 from zeroclaw_tui.curation.library import without_agents
 from zeroclaw_tui.memory.change import Row, Value
 from zeroclaw_tui.memory.days import moment
-from zeroclaw_tui.memory.entry import column_text
+from zeroclaw_tui.memory.entry import as_text
 from zeroclaw_tui.memory.errors import INTERRUPTED, InspectorError, Refused
 from zeroclaw_tui.memory.note_lines import in_one_line, is_line, line_place, read_line
 from zeroclaw_tui.memory.query import EXCERPTS, HANDLES, OLDEST_STORED, ROWS, MemoryFilter, Query
@@ -259,7 +259,7 @@ class Comparison:
         if self.supply.owner not in (None, new.agent):
             owner = one_line(str(self.supply.owner))
             raise Refused(f"Agent {owner!r} has no notes here.", hint="Name an agent that has notes.")
-        line = new.agent, column_text(new.values["content"])
+        line = new.agent, as_text(new.values["content"])
         self._lines[line] -= 1
         return Compared(row, new, "same" if self._lines[line] >= 0 else "new")
 
@@ -367,14 +367,14 @@ class Comparison:
 def renamed(stored: Row) -> Row:
     """Return a memory under a key made from its content, which is the same each time."""
     content = stored.values["content"]
-    data = content if isinstance(content, bytes) else column_text(content).encode("utf-8", "surrogatepass")
+    data = content if isinstance(content, bytes) else as_text(content).encode("utf-8", "surrogatepass")
     return _with_key(stored, f"{stored.key} (imported {hashlib.sha256(data).hexdigest()[:4]})")
 
 
 def _comparable(name: str, value: Value) -> Value:
     """Return what is equal for values that some stores do not distinguish."""
     if isinstance(value, bytes) and name != VECTOR:
-        value = column_text(value)
+        value = as_text(value)
     match name:
         case "namespace":
             return value or "default"
