@@ -19,9 +19,8 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused, Unreadable
 from zeroclaw_tui.memory.query import EXCERPTS, ROWS, MemoryFilter, Query, Sort
 from zeroclaw_tui.scoring.profiles import NEWEST, profile_for
-from zeroclaw_tui.testing.contract import MemoryContract
+from zeroclaw_tui.testing.contract import CapabilityContract, MemoryContract, StoreContract
 from zeroclaw_tui.testing.samples import NOW, sample_entries
-from zeroclaw_tui.testing.store_contract import CapabilityContract, StoreContract
 from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, raises, undo
 
 SAMPLES = sample_entries()[:6]

@@ -23,18 +23,15 @@ from zeroclaw_tui.memory.change import ApplyResult, Change, Draft, Edit, OnConfl
 from zeroclaw_tui.memory.errors import Refused, SearchInterrupted, UsageError
 from zeroclaw_tui.memory.query import EVERYTHING
 from zeroclaw_tui.scoring.profiles import NEWEST
+from zeroclaw_tui.testing.contract import PATIENCE_SECONDS, made, obstacle_of, restorable
 from zeroclaw_tui.testing.tools import (
-    PATIENCE_SECONDS,
     Contract,
     JournalRecorder,
     create,
     delete,
     edit,
-    made,
     numbered,
-    obstacle_of,
     raises,
-    restorable,
     row_of,
     state_of,
     undo,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import itertools
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -20,7 +19,6 @@ from zeroclaw_tui.memory.change import (
     Draft,
     Edit,
     Journal,
-    OnConflict,
     Row,
     RowChange,
     RowVersion,
@@ -32,8 +30,6 @@ from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.query import ENTRIES, EVERYTHING, HANDLES, OLDEST_STORED, MemoryFilter, Query, Sort
 
 Kind = TypeVar("Kind", bound=InspectorError)
-PATIENCE_SECONDS = 30.0
-"""Longer than any verb over a few rows may take; what hangs fails here and not never."""
 
 
 class Contract:
@@ -98,8 +94,8 @@ class JournalRecorder(Journal):
         return [change for change in self.changes if change.row.table == MEMORIES]
 
     def record(self, changes: Sequence[RowChange]) -> None:
-        numbers = itertools.count(len(self.changes) + 1)
-        self.changes += [RowChange(one.before, one.after, next(numbers), one.reverses) for one in changes]
+        numbered = enumerate(changes, len(self.changes) + 1)
+        self.changes += [RowChange(one.before, one.after, number, one.reverses) for number, one in numbered]
         self._last = len(changes)
         self._then()
 
@@ -110,8 +106,8 @@ class JournalRecorder(Journal):
 
 async def create(memory: Memory, draft: Draft, journal: Journal | None = None, *, replace: bool = False) -> ApplyResult:
     """Store a new memory; with `replace` in place of one of that key."""
-    policy: OnConflict = "overwrite" if replace else "refuse"
-    return await memory.apply([Change(None, draft)], journal or JournalRecorder(), on_conflict=policy)
+    changes, journal = [Change(None, draft)], journal or JournalRecorder()
+    return await memory.apply(changes, journal, on_conflict="overwrite" if replace else "refuse")
 
 
 async def edit(
@@ -142,11 +138,6 @@ async def fill(memory: Memory, drafts: Iterable[Draft]) -> None:
     await memory.apply((Change(None, draft) for draft in drafts), None, on_conflict="overwrite")
 
 
-async def made(memory: Memory, number: int = 0) -> Row:
-    """A memory just stored."""
-    return row_of(await create(memory, Draft(f"made {number}", f"made content {number}")))
-
-
 async def handles_of(memory: Memory, filter: MemoryFilter, sort: Sort) -> Sequence[Handle]:
     """The handles of all memories that a filter selects, in order."""
     return await memory.rows(Query(HANDLES, filter, sort))
@@ -163,30 +154,10 @@ async def state_of(memory: Memory) -> Counter[tuple[Any, ...]]:
     return Counter((row.key, row.content, row.category, row.session_id, *row.as_json().items()) for row in rows)
 
 
-async def is_exact(memory: Memory) -> bool:
-    """Whether ids, times and every field come back after an undo; not in a store of the trait's verbs alone."""
-    (stored,) = await memory.as_stored([Row("id", {"key": "key", "content": "content"})])
-    return bool(stored.id) or memory.about.keeps_lines
-
-
-async def restorable(memory: Memory) -> Counter[tuple[Any, ...]]:
-    """Every row, as far as this store brings it back."""
-    state = await state_of(memory)
-    return state if await is_exact(memory) else Counter(row[:4] for row in state.elements())
-
-
 def row_of(result: ApplyResult) -> Row:
     """The row as it was written."""
     assert not result.skipped, result.conflicts[0].words
     return result.rows[0]
-
-
-def obstacle_of(result: ApplyResult, reason: str) -> Row:
-    """The row that a refused change met; nothing was written."""
-    (conflict,) = result.conflicts
-    assert (result.written, conflict.reason) == (0, reason)
-    assert conflict.existing is not None
-    return conflict.existing
 
 
 def numbered(count: int) -> list[Draft]:

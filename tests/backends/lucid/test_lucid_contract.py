@@ -13,9 +13,8 @@ from support.small_store import add, make, row_of
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.lucid import LucidConfig, LucidMemory
 from zeroclaw_tui.memory.change import Draft
-from zeroclaw_tui.testing.contract import MemoryContract
+from zeroclaw_tui.testing.contract import MemoryContract, StoreContract
 from zeroclaw_tui.testing.samples import sample_entries
-from zeroclaw_tui.testing.store_contract import StoreContract
 
 
 def bridge(folder: Path, command: str) -> LucidMemory:

@@ -10,9 +10,8 @@ from support.engine_contract import EngineContract, NeighbourContract
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
-from zeroclaw_tui.testing.contract import MemoryContract
+from zeroclaw_tui.testing.contract import CapabilityContract, MemoryContract, StoreContract
 from zeroclaw_tui.testing.samples import sample_entries
-from zeroclaw_tui.testing.store_contract import CapabilityContract, StoreContract
 
 
 class TestReading(MemoryContract):

@@ -15,9 +15,8 @@ from zeroclaw_tui.backends.lookup import count_facets, entry_with_id
 from zeroclaw_tui.backends.memory_rs import MemoryRsExport, is_export
 from zeroclaw_tui.memory.errors import Unreadable
 from zeroclaw_tui.memory.query import MemoryFilter
-from zeroclaw_tui.testing.contract import MemoryContract
+from zeroclaw_tui.testing.contract import CapabilityContract, MemoryContract
 from zeroclaw_tui.testing.samples import sample_entries
-from zeroclaw_tui.testing.store_contract import CapabilityContract
 from zeroclaw_tui.testing.tools import raises
 
 TEA = {

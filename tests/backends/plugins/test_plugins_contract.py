@@ -13,7 +13,7 @@ from plugin_samples import SHOE_BOX
 TESTS = """
 from shoe_box import {name}
 from zeroclaw_tui.testing.contract import MemoryContract
-from zeroclaw_tui.testing.store_contract import StoreContract
+from zeroclaw_tui.testing.contract import StoreContract
 
 class Boxes:
     async def new_memory(self, folder):

@@ -17,9 +17,9 @@ from support.postgres_server import NO_DEBIAN, debian_programs, running_postgres
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.postgres.address import read_url
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
-from zeroclaw_tui.testing.contract import MemoryContract
-from zeroclaw_tui.testing.store_contract import (
+from zeroclaw_tui.testing.contract import (
     CapabilityContract,
+    MemoryContract,
     StoreContract,
     VerbsContract,
     WritableMemoryContract,

@@ -11,9 +11,8 @@ from support.engine_contract import EngineContract, NeighbourContract
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.memory.change import Draft
-from zeroclaw_tui.testing.contract import MemoryContract
+from zeroclaw_tui.testing.contract import CapabilityContract, GoneContract, MemoryContract, StoreContract
 from zeroclaw_tui.testing.samples import sample_entries
-from zeroclaw_tui.testing.store_contract import CapabilityContract, GoneContract, StoreContract
 from zeroclaw_tui.testing.tools import fill
 
 

@@ -11,9 +11,8 @@ from support.redis_server import PASSWORD, RedisServer
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.redis import RedisMemory
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.testing.contract import MemoryContract
+from zeroclaw_tui.testing.contract import CapabilityContract, GoneContract, MemoryContract, StoreContract
 from zeroclaw_tui.testing.samples import sample_entries
-from zeroclaw_tui.testing.store_contract import CapabilityContract, GoneContract, StoreContract
 
 
 def document(entry: MemoryEntry) -> str:

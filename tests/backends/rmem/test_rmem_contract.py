@@ -12,9 +12,8 @@ from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.answer import answer
 from zeroclaw_tui.scoring.decide import decide, serves, store_recall
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, Trial, profile_for
-from zeroclaw_tui.testing.contract import MemoryContract
+from zeroclaw_tui.testing.contract import CapabilityContract, MemoryContract
 from zeroclaw_tui.testing.samples import sample_entries
-from zeroclaw_tui.testing.store_contract import CapabilityContract
 
 ARCHIVED, RELATION = "An earlier text of the twin", "Mila sells Honey"
 

@@ -14,9 +14,8 @@ from support.small_store import add, make, row_of
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.change import Draft
-from zeroclaw_tui.testing.contract import MemoryContract
+from zeroclaw_tui.testing.contract import CapabilityContract, GoneContract, MemoryContract, StoreContract
 from zeroclaw_tui.testing.samples import sample_entries
-from zeroclaw_tui.testing.store_contract import CapabilityContract, GoneContract, StoreContract
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)
