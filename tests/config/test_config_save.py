@@ -116,7 +116,6 @@ def test_what_a_killed_run_left_is_removed_and_nothing_of_others(folder: Folder)
     ours = [
         folder.config.with_name(".config.toml.zeroclaw-tui-0123456789abcdef"),
         folder.config.with_name("..secret_key.zeroclaw-tui-0123456789abcdef"),
-        folder.own_dir / ".settings.toml.zeroclaw-tui-0123456789abcdef",
         folder.backups / ".config.2026-01-01T000000.000000Z.toml.zeroclaw-tui-0123456789abcdef",
     ]
     theirs = [folder.config.with_name(".config.toml.tmp-1234"), folder.config.with_name("my.zeroclaw-tui-notes")]

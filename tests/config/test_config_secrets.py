@@ -22,7 +22,7 @@ from zeroclaw_tui.config.secrets import (
     reveal,
     seal,
 )
-from zeroclaw_tui.memory.errors import Refused, Unreadable
+from zeroclaw_tui.memory.errors import Refused
 
 KEY = bytes(range(32))
 SEALED = "enc2:000102030405060708090a0bfa9025744c64d1840539ee4a2eead0a68395fd7dd1093d"
@@ -122,7 +122,7 @@ def test_a_key_file_that_is_there_stays_whatever_it_holds(tmp_path: Path) -> Non
 
 def test_a_key_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(Unreadable, match="cannot be written"):
+    with pytest.raises(Refused, match="cannot be written"):
         make_key_file(tmp_path / "file", new_key_text())
 
 

@@ -17,7 +17,8 @@ from zeroclaw_tui.config.toml import KeyPath, read_config
 from zeroclaw_tui.files.disk import (
     PRIVATE_FILE,
     make_folder,
-    remove_stale_temp_files,
+    names_in,
+    read_bytes,
     rename,
     sync_folder,
     translate_os_errors,
@@ -59,9 +60,6 @@ def save_config(config_file: Path, before: bytes | None, after: bytes, own_dir: 
             _check_writable(target)
     with translate_os_errors(own_dir):
         make_folder(folder)
-    with translate_os_errors(config_file):
-        for place in {target.parent, config_file.parent, own_dir, folder}:
-            remove_stale_temp_files(place)
     with translate_os_errors(config_file), write_temp_file(target, after, mode=PRIVATE_FILE) as temporary:
         with translate_os_errors(own_dir):
             backup = None if before is None else make_backup(own_dir, before, now)
@@ -103,28 +101,17 @@ def _check_writable(target: Path) -> None:
 def list_backups(own_dir: Path) -> tuple[Backup, ...]:
     """The backups, newest first; empty when there are none. Raises Unreadable when the folder cannot be read."""
     folder = own_dir / _BACKUPS
-    try:
-        with os.scandir(folder) as entries:
-            names = [entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
-    except FileNotFoundError:
-        return ()
-    except OSError as error:
-        raise Unreadable(
-            f"The backups in {folder} cannot be read: {error.strerror}.", hint="Check its permissions."
-        ) from error
-    stamps = [found.group(1) for name in names if (found := _NAME.fullmatch(name))]
-    found_backups = [_backup(folder, when) for stamp in stamps if (when := _time_of(stamp)) is not None]
-    return tuple(sorted(found_backups, key=lambda backup: backup.when, reverse=True))
+    named = filter(None, map(_NAME.fullmatch, reversed(names_in(folder))))
+    backups = (_backup(folder, when) for name in named if (when := _time_of(name[1])) is not None)
+    return tuple(backup for backup in backups if not backup.path.is_symlink())
 
 
 def read_backup(backup: Backup) -> bytes:
     """The bytes of a backup. Raises Unreadable when it was removed, or cannot be read."""
-    try:
-        return backup.path.read_bytes()
-    except OSError as error:
-        raise Unreadable(
-            f"The backup {backup.path} cannot be read: {error.strerror}.", hint="Check its permissions."
-        ) from error
+    data = read_bytes(backup.path)
+    if data is None:
+        raise Unreadable(f"The backup {backup.path} was removed.", hint="Choose another backup.")
+    return data
 
 
 def make_backup(own_dir: Path, data: bytes, now: datetime) -> Backup:

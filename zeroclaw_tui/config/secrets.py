@@ -13,14 +13,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from zeroclaw_tui.files.disk import (
-    make_folder,
-    read_regular,
-    rename,
-    sync_folder,
-    translate_os_errors,
-    write_temp_file,
-)
+from zeroclaw_tui.files.disk import FileChangedError, read_regular, replace_bytes
 from zeroclaw_tui.memory.errors import InspectorError, Refused
 from zeroclaw_tui.memory.text import first_names
 
@@ -133,19 +126,16 @@ def make_key_file(config_dir: Path, text: str) -> None:
     """Keep a new key as `.secret_key`, 0600 and durable; a missing config dir is made, 0700.
 
     Killed anywhere, the key is there whole or not at all. Raises Refused when there is a key file already (it stays),
-    Unreadable when it cannot be written.
+    or it cannot be written, and DiskFull.
     """
     path = config_dir / KEY_FILE
-    with translate_os_errors(path):
-        make_folder(config_dir)
-        try:
-            with write_temp_file(path, text.encode("ascii")) as temporary:
-                rename(temporary, path, replaces=False)
-        except FileExistsError as error:
-            raise Refused(
-                f"There is a key file {path} already, and it stays.", hint="Run it again to encrypt with that key."
-            ) from error
-        sync_folder(config_dir)
+    try:
+        if path.is_symlink():
+            raise FileChangedError
+        replace_bytes(path, None, text.encode("ascii"))
+    except FileChangedError as error:
+        hint = "Run it again to encrypt with that key."
+        raise Refused(f"There is a key file {path} already, and it stays.", hint=hint) from error
 
 
 def read_key(config_dir: Path | None) -> bytes:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import aiosqlite
 
-from zeroclaw_tui.files.disk import FULL, MAKE_ROOM, file_size, is_full, new_file
+from zeroclaw_tui.files.disk import FULL, MAKE_ROOM, file_size, new_file, status_of
 from zeroclaw_tui.memory.entry import as_text
 from zeroclaw_tui.memory.errors import (
     Corrupt,
@@ -41,11 +41,11 @@ DATABASE_HEADER = b"SQLite format 3\0"
 
 READ_AT_ONCE = 16_000_000
 _ANOTHER_FILE = "Give the path of a brain.db, a workspace or a ZeroClaw config directory."
-_OTHER_USER = "Run this as the user that runs ZeroClaw."
 PROCESSES = Path("/proc")
 """Where Linux lists processes and their open files; other systems have no such folder."""
 _STOP = "Stop it (ZeroClaw as a service: `zeroclaw service stop`), then do it again."
 _PAGES_AT_ONCE = 4096
+_PROBE_BYTES = 64 * 1024  # More than the smallest file that SQLite needs next to a database, which has 32 KiB.
 _SPARE_BYTES = 8 * 1024 * 1024
 
 _raw_databases: dict[FileIdentity, int] = {}
@@ -127,23 +127,15 @@ def check_file(path: Path) -> None:
 
     An empty file is refused because SQLite deletes its -wal file when it opens it.
     """
-    try:
-        found = path.stat()
-    except (FileNotFoundError, NotADirectoryError) as error:
-        would_be_created = isinstance(error, FileNotFoundError) and not file_size(wal_file(path))
-        kind = NothingYet if would_be_created else Unreadable
-        raise kind(f"There is no file {path}.", hint=_ANOTHER_FILE, title=Unreadable.title) from None
-    except PermissionError:
-        message = f"You have no permission to open the directory of {path}."
-        raise Unreadable(message, hint=_OTHER_USER) from None
-    except OSError as error:
-        raise Unreadable(f"{path} cannot be read: {error.strerror}.", hint=_ANOTHER_FILE) from error
-    if stat.S_ISDIR(found.st_mode):
-        raise Unreadable(f"{path} is a directory, not a database.", hint=_ANOTHER_FILE)
+    found = status_of(path)
+    if found is None:
+        kind = Unreadable if file_size(wal_file(path)) else NothingYet
+        raise kind(f"There is no file {path}.", hint=_ANOTHER_FILE, title=Unreadable.title)
     if not stat.S_ISREG(found.st_mode):
-        raise Unreadable(f"{path} is not a regular file.", hint=_ANOTHER_FILE)
+        what = "is a directory, not a database" if stat.S_ISDIR(found.st_mode) else "is not a regular file"
+        raise Unreadable(f"{path} {what}.", hint=_ANOTHER_FILE)
     if not os.access(path, os.R_OK):
-        raise Unreadable(f"You have no permission to read {path}.", hint=_OTHER_USER)
+        raise Unreadable(f"You have no permission to read {path}.", hint="Run this as the user that runs ZeroClaw.")
     if found.st_size == 0 and file_size(wal_file(path)):
         raise Unreadable(
             f"{path} is empty, but {wal_file(path).name} next to it holds writes.",
@@ -178,10 +170,19 @@ def raw_descriptor(name: str | Path, flags: int = os.O_RDONLY | os.O_CLOEXEC) ->
     share the offset; `os.pread` needs none.
     """
     with _raw_guard:
+        for identity, known in list(_raw_databases.items()):
+            if not _raw_readers[known] and not os.fstat(known).st_nlink:
+                os.close(_raw_databases.pop(identity))
         found = os.stat(name, follow_symlinks=not flags & os.O_NOFOLLOW)
         shared = _raw_databases.get((found.st_dev, found.st_ino))
-        descriptor = _newly_opened(name, flags) if shared is None else shared
-        is_database = descriptor in _raw_databases.values()
+        descriptor = os.open(name, flags) if shared is None else shared
+        found = os.fstat(descriptor)
+        # SQLite takes an empty file for a database too.
+        is_database = shared is not None or (
+            stat.S_ISREG(found.st_mode) and os.pread(descriptor, len(DATABASE_HEADER), 0) in (DATABASE_HEADER, b"")
+        )
+        if is_database:
+            _raw_databases[found.st_dev, found.st_ino] = descriptor
         _raw_readers[descriptor] += 1
     try:
         if is_database:
@@ -274,18 +275,6 @@ def any_text(value: bytes) -> str:
     return value.decode("utf-8", "surrogateescape")
 
 
-def _newly_opened(name: str | Path, flags: int) -> int:
-    for identity, known in list(_raw_databases.items()):
-        if not _raw_readers[known] and not os.fstat(known).st_nlink:
-            os.close(_raw_databases.pop(identity))
-    descriptor = os.open(name, flags)
-    found = os.fstat(descriptor)
-    # SQLite takes an empty file for a database too.
-    if stat.S_ISREG(found.st_mode) and os.pread(descriptor, len(DATABASE_HEADER), 0) in (DATABASE_HEADER, b""):
-        _raw_databases[found.st_dev, found.st_ino] = descriptor
-    return descriptor
-
-
 def _opened(path: Path, mode: str) -> ReadOnlyConnection:
     # Views and triggers of a database from elsewhere must not call functions with side effects. SQLite opens lazily:
     # only the first read finds what is wrong with the file.
@@ -340,9 +329,18 @@ def explain_sqlite_error(path: Path, name: str, error: sqlite3.Error) -> Inspect
 
 def is_for_want_of_room(folder: Path, error: OSError | sqlite3.Error) -> bool:
     """Whether an error means that the disk of a folder is full, which SQLite reports under many names. Blocks."""
-    if isinstance(error, OSError):
-        return error.errno in FULL
-    return getattr(error, "sqlite_errorname", None) == "SQLITE_FULL" or is_full(folder)
+    import tempfile
+
+    if getattr(error, "sqlite_errorname", None) == "SQLITE_FULL":
+        return True
+    if isinstance(error, sqlite3.Error):
+        try:
+            with tempfile.TemporaryFile(dir=folder) as file:
+                file.write(bytes(_PROBE_BYTES))
+                file.flush()
+        except OSError as failure:
+            error = failure
+    return isinstance(error, OSError) and error.errno in FULL
 
 
 def connect_to_write(path: Path, *, zero: bool = False) -> sqlite3.Connection:
@@ -377,10 +375,9 @@ def could_not_be_made(path: Path, error: OSError | sqlite3.Error) -> InspectorEr
     folder = next(folder for folder in path.parents if folder.is_dir())
     if is_for_want_of_room(folder, error):
         return DiskFull(f"{path} cannot be created because the disk is full.", hint=f"No file was created. {MAKE_ROOM}")
-    if isinstance(error, OSError):
-        hint = f"Check the permissions of {folder}, or run this as the user that runs ZeroClaw."
-        return Refused(f"{path} could not be made: {error.strerror or error}.", hint=hint, title="Not written")
-    return Unreadable(f"{path} cannot be created: {error}.", hint="No file was created. Check the disk.")
+    why = error.strerror if isinstance(error, OSError) else None
+    hint = f"No file was created. Check the disk, the permissions of {folder}, and which user runs ZeroClaw."
+    return Refused(f"{path} cannot be created: {why or error}.", hint=hint, title="Not written")
 
 
 def quoted(name: str) -> str:
@@ -505,6 +502,5 @@ def check_room(path: Path, *, copies: int, folder: Path) -> None:
 
 def free_bytes(connection: sqlite3.Connection) -> int:
     """Count the bytes of a database's unused pages."""
-    ((pages,),) = connection.execute("PRAGMA freelist_count")
-    ((size,),) = connection.execute("PRAGMA page_size")
-    return int(pages) * int(size)
+    (found,) = connection.execute("SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size")
+    return int(found[0])

@@ -24,7 +24,6 @@ PRIVATE_FOLDER = 0o700
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 """The errors of a full disk and of a used-up quota."""
 MAKE_ROOM = "Make room on that disk (old backups and logs, for instance), then do it again."
-_PROBE_BYTES = 64 * 1024  # More than the smallest file that SQLite needs next to a database, which has 32 KiB.
 _MARK = ".zeroclaw-tui-"
 _TEMP_NAME = re.compile(rf"\..+{re.escape(_MARK)}[0-9a-f]{{16}}(\.tmp)?")
 _LONGEST_STEM = 200  # With the mark, a name stays below the 255 bytes that file systems allow.
@@ -65,7 +64,7 @@ def file_size(path: Path) -> int:
     """Give the size in bytes, 0 for a missing file."""
     try:
         return path.stat().st_size
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return 0
 
 
@@ -117,19 +116,15 @@ def read_bytes(path: Path) -> bytes | None:
 
 
 @contextmanager
-def translate_os_errors(path: Path, *, kind: type[InspectorError] = Unreadable, so_far: str = "") -> Iterator[None]:
-    """Turn every OSError inside into a `kind` or DiskFull that names `path`, which cannot be written.
-
-    `so_far` is a sentence on what was done until then.
-    """
+def translate_os_errors(path: Path, *, kind: type[InspectorError] = Unreadable) -> Iterator[None]:
+    """Turn every OSError inside into a `kind` or DiskFull that names `path`, which was not written."""
     try:
         yield
     except OSError as error:
-        if error.errno in FULL:
-            message = f"{path} cannot be written: the disk is full."
-            raise DiskFull(message, hint=f"{so_far} {MAKE_ROOM}".strip(), title="Not written") from error
-        message = f"{path} cannot be written: {error.strerror or type(error).__name__}."
-        raise kind(message, hint=so_far or "Check who may write there.", title="Not written") from error
+        is_full = error.errno in FULL
+        message = f"{path} cannot be written: {'the disk is full' if is_full else error.strerror}."
+        hint = f"Nothing was written. {MAKE_ROOM if is_full else 'Check who may write there.'}"
+        raise (DiskFull if is_full else kind)(message, hint=hint, title="Not written") from error
 
 
 @contextmanager
@@ -143,19 +138,6 @@ def temporary_folder(prefix: str) -> Iterator[Path]:
         folder = tempfile.TemporaryDirectory(prefix=prefix, dir=place)
     with folder as name:
         yield Path(name)
-
-
-def is_full(folder: Path) -> bool:
-    """Whether a folder has no room for a small file: SQLite reports a full disk under many names. Blocks."""
-    import tempfile
-
-    try:
-        with tempfile.TemporaryFile(dir=folder) as file:
-            file.write(bytes(_PROBE_BYTES))
-            file.flush()
-    except OSError as error:
-        return error.errno in FULL
-    return False
 
 
 def make_folder(folder: Path) -> None:
@@ -251,7 +233,7 @@ def replace_bytes(
     the file holds anything but `expected`, DiskFull and Refused if it cannot be written.
     """
     target = Path(os.path.realpath(path))
-    with translate_os_errors(path, kind=Refused, so_far="Nothing was changed in it."):
+    with translate_os_errors(path, kind=Refused):
         if data is None:
             with _locked_folder(target.parent):
                 _check_unchanged(target, expected)
