@@ -108,7 +108,12 @@ def plan_settings_change(library: Library, trial: Trial) -> SettingChange:
         if (source := config.sources.get(name, "")).startswith("environment ")
     ]
     warnings = [*complaints_of(library, trial, {WRITTEN[name].subject for name in values}), *overridden]
-    if request.limit != request.turn_limit or request.has_session or request.rule != "cli" or trial.profile != own:
+    if (
+        request.limit != request.turn_limit
+        or {*request.scopes} != {None}
+        or request.rule != "cli"
+        or trial.profile != own
+    ):
         warnings.append(_NO_SETTINGS)
     raw = read_config(file)
     if raw is None:

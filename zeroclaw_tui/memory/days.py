@@ -55,9 +55,7 @@ def day_of_note(name: str, *, reads_long: bool) -> date | None:
     The part before the first "_" has to be a date. With `reads_long` (the hygiene of ZeroClaw >= 0.8.1) ten bytes
     of it are enough.
     """
-    if not name.endswith(".md"):
-        return None
-    part = name.removesuffix(".md").split("_", 1)[0]
+    part = name.removesuffix(".md").split("_", 1)[0] if name.endswith(".md") else ""
     return parse_day(os.fsencode(part)[:_PREFIX].decode(errors="replace") if reads_long else part)
 
 

@@ -113,10 +113,6 @@ class NotReachable(InspectorError):
     exit_code = NOT_REACHABLE
 
 
-class AccessDenied(NotReachable):
-    """A server that answers, and refuses the user, the password or the database."""
-
-
 class DiskFull(Unreadable):
     """No room on the disk for what had to be written."""
 

@@ -40,17 +40,9 @@ _PICTURES = (
     "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2194-\u21aa\u231a-\u23ff\u24c2\u25aa-\u25fe\u2600-\u27bf\u2934\u2935"
     "\u2b05-\u2b55\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
 )
-_JOINED = (
-    "\u0600-\u061b\u061d-\u074f\u0750-\u077f\u07c0-\u07ff\u0840-\u08ff\u0900-\u0dff\u1000-\u109f\u1700-\u17b3\u17b6-\u180a"
-    "\u1810-\u18af\u1900-\u1aaf\u1b00-\u1c4f\u1cd0-\u1cff\ua800-\ua87f\ua880-\ua8ff\ua930-\ua9ff\uaa00-\uaaff\uabc0-\uabff"
-    "\ufb50-\ufdcf\ufdf0-\ufdff\ufe70-\ufefc\U00010a00-\U00010a5f\U00010ac0-\U00010baf\U00010d00-\U00010d3f"
-    "\U00010ec0-\U00010fff\U00011000-\U00011fff\U0001e900-\U0001e95f"
-)
+_JOINED = "\u0600-\u109f\u1700-\u1cff\ua800-\uabff\ufb50-\ufefc\U00010a00-\U00011fff\U0001e900-\U0001e95f"
 """Scripts whose letters join or stack: there a joiner or non-joiner is spelling."""
-_UNSPACED = (
-    "\u0e00-\u0fff\u1000-\u109f\u1780-\u17b3\u17b6-\u17ff\u1950-\u19ff\u1a20-\u1aaf\u1b00-\u1bff"
-    "\ua980-\ua9ff\uaa60-\uaadf"
-)
+_UNSPACED = "\u0e00-\u109f\u1780-\u17ff\u1950-\u19ff\u1a20-\u1aaf\u1b00-\u1bff\ua980-\uaadf"
 """Scripts without blanks between words, where U+200B says where a line may end."""
 _FLAGS = "|".join("".join(chr(0xE0000 + ord(letter)) for letter in name) for name in ("gbeng", "gbsct", "gbwls"))
 """The flags of tags that Unicode recommends; any other is drawn as a bare black flag, which hides its tags."""
@@ -63,8 +55,8 @@ _PLAIN = (
     rf"[{_VARIED}][\ufe00-\ufe0f](?![{_SELECTORS}])",
     rf"[{_IDEOGRAPHS}][\U000e0100-\U000e01ef](?![{_SELECTORS}])",
     r"[\u1800-\u180a\u1810-\u18aa](?:[\u180b-\u180d\u180f]\u180e?|\u180e)(?![\u180b-\u180f])",
-    rf"[{_JOINED}][\u200c\u200d](?![{_JOINERS}])",
-    rf"[{_UNSPACED}]\u200b(?![{_JOINERS}])",
+    rf"(?![{_SUSPECT}])[{_JOINED}][\u200c\u200d](?![{_JOINERS}])",
+    rf"(?![{_SUSPECT}])[{_UNSPACED}]\u200b(?![{_JOINERS}])",
     r"\u2800*[\u2801-\u28ff][\u2800-\u28ff]*",
 )
 _HIDDEN = (
@@ -79,7 +71,6 @@ _PATTERN = f"{'|'.join(_PLAIN)}|(?P<hidden>{'|'.join(_HIDDEN)})"
 _HARMLESS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u2066\u2067\u2068\u2069\u2028\u2029")
 """Marks of direction and line that ordinary text of some scripts and programs has; not so overrides."""
 _ASCII_TAGS = range(0xE0020, 0xE007F)
-_SAID_ONE_BY_ONE = 3
 _KINDS_SAID = 4
 
 
@@ -153,8 +144,8 @@ def _kind(character: str) -> str:
 
 def _described(kind: str, run: str) -> tuple[str, tuple[str, ...]]:
     """The mark of a run of one kind, and what it consists of."""
-    codes = [f"U+{ord(one):04X}" for one in run]
-    names, spelled = tuple(dict.fromkeys(codes)), ""
+    codes = tuple(dict.fromkeys(f"U+{ord(one):04X}" for one in run))
+    names, spelled = codes, ""
     if kind == "tags":
         letters = (chr(code - 0xE0000) for code in map(ord, run) if code in _ASCII_TAGS)
         names, spelled = ("tag characters",), "".join(letters)
@@ -162,12 +153,10 @@ def _described(kind: str, run: str) -> tuple[str, tuple[str, ...]]:
         names, spelled = ("variation selectors",), _bytes_as_text(run)
     if spelled:
         return f'⟨{len(run):,} {names[0] if len(run) > 1 else names[0][:-1]}: "{spelled}"⟩', names
-    if len(run) <= _SAID_ONE_BY_ONE:
-        return "".join(f"⟨{code}⟩" for code in codes), names
-    if len(names) == 1:
-        return f"⟨{len(run):,} × {names[0]}⟩", names
-    more = ", …" if len(names) > _KINDS_SAID else ""
-    return f"⟨{len(run):,} hidden characters: {', '.join(names[:_KINDS_SAID])}{more}⟩", names
+    if len(codes) == 1:
+        return f"⟨{len(run):,} × {codes[0]}⟩" if len(run) > 1 else f"⟨{codes[0]}⟩", names
+    more = ", …" if len(codes) > _KINDS_SAID else ""
+    return f"⟨{len(run):,} hidden characters: {', '.join(codes[:_KINDS_SAID])}{more}⟩", names
 
 
 def _bytes_as_text(selectors: str) -> str:

@@ -54,11 +54,6 @@ class RecallRequest:
         return (self.session_id, *self.further_sessions)
 
     @property
-    def has_session(self) -> bool:
-        """Whether the turn has a session at all."""
-        return any(session is not None for session in self.scopes)
-
-    @property
     def limits_shown(self) -> tuple[int, int]:
         """The limit and that of the turn as config.toml writes them: 0 is unlimited."""
         limit, turn = (each if each < UNLIMITED else 0 for each in (self.limit, self.turn_limit))

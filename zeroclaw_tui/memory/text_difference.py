@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from itertools import islice
 from typing import Literal, NamedTuple
 
 from zeroclaw_tui.memory.text import display_text
@@ -28,18 +29,11 @@ class DiffLine(NamedTuple):
 def diff_lines(before: str, after: str, *, whole: bool = False) -> list[DiffLine]:
     """The lines that went and came, with a few around them or, with `whole`, with all that stayed; cleaned for showing,
     and no more than can be read."""
-    shown: list[DiffLine] = []
-    characters = 0
     rest = _diff(before.split("\n") if before else [], after.split("\n") if after else [], whole=whole)
-    for line in rest:
-        if len(shown) >= MOST_SHOWN_LINES or characters >= _MOST_SHOWN:
-            more = 1 + sum(1 for _ in rest)
-            shown.append(DiffLine("…", f"{more:,} more lines"))
-            break
-        text = display_text(line.text[:_MOST_SHOWN]).expandtabs(_TAB)
-        characters += len(text)
-        shown.append(DiffLine(line.sign, text))
-    return shown
+    first = ((line.sign, line.text[:_MOST_SHOWN]) for line in islice(rest, MOST_SHOWN_LINES))
+    shown = [DiffLine(sign, display_text(text).expandtabs(_TAB)) for sign, text in first]
+    more = sum(1 for _ in rest)
+    return [*shown, DiffLine("…", f"{more:,} more lines")] if more else shown
 
 
 def _diff(old: Sequence[str], new: Sequence[str], *, whole: bool) -> Iterator[DiffLine]:

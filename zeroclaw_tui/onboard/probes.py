@@ -26,7 +26,6 @@ from zeroclaw_tui.memory.errors import (
     NOT_REACHABLE,
     REFUSED,
     WRONG_USE,
-    AccessDenied,
     DriverMissing,
     EmbeddingFailed,
     InspectorError,
@@ -173,8 +172,6 @@ async def _probe_postgres(answers: Answers, seconds: float) -> Finding:
         found = await probe_server(config, seconds)
     except DriverMissing as error:
         return replace(_bad("postgres", error), remedy="Install the driver")
-    except AccessDenied as error:
-        return replace(_bad("postgres", error, DB_URL), exit_code=REFUSED)
     except InspectorError as error:
         return _bad("postgres", error, DB_URL)
     return _of_server("postgres", found, DB_URL)

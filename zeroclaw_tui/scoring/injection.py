@@ -320,7 +320,7 @@ def skip_rules(entry: MemoryEntry, trial: Trial) -> Iterator[Stop]:
     content = entry.content
     is_talk = entry.category == "conversation"
     is_scheduled = request.rule == "cron" and profile.skips_conversation_on_schedule
-    is_sessionless = profile.skips_sessionless_conversation and not request.has_session
+    is_sessionless = profile.skips_sessionless_conversation and {*request.scopes} == {None}
     is_too_long = by_channel_rule and not profile.one_injection_rule and len(content) > MOST_CHARACTERS
     skips = (
         (is_talk and is_scheduled, "conversation on a scheduled turn"),

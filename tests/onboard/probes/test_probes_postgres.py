@@ -150,7 +150,7 @@ def test_a_server_that_takes_no_writes_is_bad(place: Place) -> None:
 
 def test_a_wrong_password(place: Place) -> None:
     found = place.test(place.server.url(place.user, WRONG_PASSWORD, place.database))
-    assert (found.verdict, found.exit_code) == ("bad", 1)
+    assert (found.verdict, found.exit_code) == ("bad", 3)
     assert found.sentence == (f"The database server {place.at} refuses the user {place.user} or the password.")
 
 
@@ -167,7 +167,7 @@ def test_a_server_that_wants_tls(place: Place) -> None:
     if place.server.run(f"SELECT count(*) FROM pg_database WHERE datname = '{TLS_ONLY}'") == "0":
         place.server.make_database(TLS_ONLY)
     found = place.test(place.server.url(place.user, PASSWORD, TLS_ONLY))
-    assert found.exit_code == 1
+    assert found.exit_code == 3
     assert "over TLS only" in found.sentence
     assert "always connects without TLS" in found.hint
 

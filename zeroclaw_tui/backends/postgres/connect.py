@@ -18,7 +18,6 @@ from zeroclaw_tui.backends.postgres.address import CERTIFICATE_OPTIONS, Postgres
 from zeroclaw_tui.config.memory_config import shown
 from zeroclaw_tui.memory.errors import (
     UNCONFIRMED,
-    AccessDenied,
     InspectorError,
     Locked,
     NotReachable,
@@ -59,7 +58,7 @@ _LOG = "See the server's log."
 _FILES = "Check sslmode, sslrootcert, sslcert and sslkey in the URL."
 _Failure = tuple[type[InspectorError], str, str]
 _NOT_LET_IN: _Failure = (
-    AccessDenied,
+    NotReachable,
     "{server} does not let the user {user} in (code {code}).",
     "Does the user exist, and does pg_hba.conf (or the pooler's own list) let it in?",
 )
@@ -74,20 +73,20 @@ _CONNECT_ERRORS: Mapping[str, _Failure] = {
     "tls": (NotReachable, "The TLS connection to {place} failed{detail}.", _FILES),
     "no tls": (NotReachable, "{server} does not support TLS, which the URL asks for.", "Remove sslmode from the URL."),
     "only tls": (
-        AccessDenied,
+        NotReachable,
         "{server} accepts the user {user} over TLS only.",
         "ZeroClaw always connects without TLS: allow that for this user (pg_hba.conf), or use a tunnel. "
         "sslmode=require in the URL lets only this program in.",
     ),
     "driver": (UsageError, "The driver cannot connect to {place}{detail}.", _FILES),
     "28P01": (
-        AccessDenied,
+        NotReachable,
         "{server} refuses the user {user} or the password.",
         "Correct user and password in the URL; write @ : / in them as %40 %3A %2F.",
     ),
-    "3D000": (AccessDenied, "{server} has no database {database}.", "Create it, or correct the URL's path."),
+    "3D000": (NotReachable, "{server} has no database {database}.", "Create it, or correct the URL's path."),
     "42501": (
-        AccessDenied,
+        NotReachable,
         "The user {user} may not connect to the database {database} at {place}.",
         'GRANT CONNECT ON DATABASE "{database}" TO "{user}";',
     ),
