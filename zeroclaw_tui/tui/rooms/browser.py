@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from textual.content import Content
 from textual.screen import Screen
 
-from zeroclaw_tui.backends.lookup import row_with_id, versions_at, whole_entry, why_fixed
+from zeroclaw_tui.backends.lookup import row_with_id, versions, versions_at, whole_entry, why_fixed
 from zeroclaw_tui.memory.change import RowVersion
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, NotReachable
+from zeroclaw_tui.memory.query import VERSIONS, Query
 from zeroclaw_tui.memory.text import are, one_line, shell_word
 from zeroclaw_tui.tui.commands import Command, changing, common_commands, inform, saying, warn
 from zeroclaw_tui.tui.format import shown_words
@@ -24,6 +25,7 @@ from zeroclaw_tui.tui.widgets.memory_list import is_from_lucid
 
 # What a change needs is imported when one is made.
 if TYPE_CHECKING:
+    from zeroclaw_tui.backends.base import Memory
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.curation.purge_plan import PurgePlan
@@ -287,17 +289,15 @@ class BrowserRoom(MemoriesRoom):
 
     @changing
     async def action_delete(self, library: Library) -> None:
-        marks, plan = self.rows.marked, await self._chosen(library)
-        every = marks.every if self._takes_marks else None
+        plan, takes_all = await self._chosen(library), self._takes_marks and self.rows.marked.every is not None
         outcome = await self.delete(library, plan)
         if outcome is None:
             return
-        if not outcome.cancelled:
-            if every is None:
-                marks.drop({stamp.id for stamp in plan.stamps} - {*outcome.changed})
-            else:
-                marks.clear()
-            self.show_marks()
+        if takes_all and not outcome.cancelled:
+            self.rows.set_marks(())
+        elif self.rows.marked.every is None and not outcome.cancelled:
+            deleted = {stamp.id for stamp in plan.stamps} - {*outcome.changed}
+            self.rows.set_marks(one for one in self.rows.marks if one not in deleted)
         if outcome.action is not None:
             self._look_for_copies(library, outcome.action.number)
 
@@ -311,7 +311,7 @@ class BrowserRoom(MemoriesRoom):
         marked, here = (entries, None) if self._takes_marks else ([], next(iter(entries), None))
         report = await erase(self.app, library, marked, self.pace.patience, here=here)
         if report is not None:
-            self.rows.marked.clear()
+            self.rows.set_marks(())
             self.look_again()
 
     @changing
@@ -394,12 +394,19 @@ class BrowserRoom(MemoriesRoom):
         what = are(len(marks)) if self._takes_marks else "The selection is"
         with saying(self, self.pace.patience, lambda: inform(self, f"{what} being read …")):
             if self._takes_marks:
-                chosen: Sequence[RowVersion] = await marks.chosen(library.memory)
+                chosen = await self._marked(library.memory)
             else:
                 chosen = [] if entry is None else await versions_at(library.memory, [entry.handle])
             hidden = 0 if every is None else await library.superseded_hidden(every)
             # The plan names the filter only where it means all that passes it.
             return await asyncio.to_thread(plan_of, chosen, every if is_whole else None, hidden)
+
+    async def _marked(self, memory: Memory) -> Sequence[RowVersion]:
+        """All that is marked, as it is now; deleted memories are left out. Raises InspectorError kinds."""
+        marks = self.rows.marked
+        if marks.every is None:
+            return await memory.rows(Query(VERSIONS, ids=list(marks.ids)))
+        return [version for version in await versions(memory, marks.every) if version.id not in marks.ids]
 
     @property
     def _takes_marks(self) -> bool:

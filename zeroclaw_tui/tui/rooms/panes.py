@@ -31,7 +31,8 @@ from zeroclaw_tui.tui.widgets.detail import MemoryDetail
 from zeroclaw_tui.tui.widgets.facets import FacetList, FilterValues
 from zeroclaw_tui.tui.widgets.header import Empty, StoreFacts, location_words
 from zeroclaw_tui.tui.widgets.lines import Banner, FactLine, SearchBar, StatusBar
-from zeroclaw_tui.tui.widgets.memory_list import MemoryList, is_from_lucid
+from zeroclaw_tui.tui.widgets.memory_list import MemoryList
+from zeroclaw_tui.tui.widgets.table_list import Marks
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.base import Memory
@@ -147,11 +148,6 @@ class MemoriesRoom(StoreRoom):
         if rows.row_count and self.focused is None:
             rows.focus()
 
-    def show_marks(self) -> None:
-        """Draw the marks and their count again."""
-        self.rows.redraw()
-        self._show_status()
-
     def show_error(self, error: InspectorError) -> None:
         """Say in the one banner that the store does not answer; what is on the screen stays."""
         self._show(error=error, milliseconds=None)
@@ -217,7 +213,7 @@ class MemoriesRoom(StoreRoom):
         self._version = None
         if self._memory.about.keeps_lines:
             # An id in a store of lines is a place, where another line may be now.
-            self.rows.marked.clear()
+            self.rows.set_marks(())
         self.show_header()
         self.look(self.view, go_to=go_to, edited=edited)
 
@@ -226,7 +222,7 @@ class MemoriesRoom(StoreRoom):
         before = self.view
         if before.scope != view.scope and self.rows.marked.every is not None:
             # What was marked was all that passed the filter before.
-            self.rows.marked.clear()
+            self.rows.set_marks(())
         if not self._is_loading:
             self._show(view=view)
             return
@@ -368,27 +364,20 @@ class MemoriesRoom(StoreRoom):
             self.ask("marks", self._mark_range, exclusive=False)
 
     async def _mark_range(self) -> None:
-        handles = self.rows.handles_to_anchor()
-        self.rows.marked.put(version.id for version in await versions_at(self._memory, handles))
-        self.show_marks()
+        versions = await versions_at(self._memory, self.rows.handles_to_anchor())
+        self.rows.set_marks((*self.rows.marks, *(version.id for version in versions)))
 
     def action_mark_all(self) -> None:
         """Mark all that the view shows, also what is not loaded; where all of it is marked, unmark everything."""
-        marks, found = self.rows.marked, self.page.recall
-        if not self.view.is_recall:
-            every, total = self.view.listing_filter(self.clock()), self.rows.row_count
-            marks.clear() if marks.is_whole else marks.mark_every(every, total)
-        elif found is not None:
-            shown = (*found.results, *found.withheld)
-            entries = [result.entry for result in shown if not is_from_lucid(result)]
-            is_all = all(entry.id in marks for entry in entries)
-            for entry in entries:
-                if is_all is (entry.id in marks):
-                    marks.toggle(entry)
-        self.show_marks()
+        if self.view.is_recall:
+            self.rows.mark_all()
+        elif self.rows.marked.is_whole:
+            self.rows.set_marks(())
+        else:
+            self.rows.set_marks(Marks((), self.view.listing_filter(self.clock()), self.rows.row_count))
 
     def on_table_list_marks_changed(self) -> None:
-        self.show_marks()
+        self._show_status()
 
     def entry_here(self) -> MemoryEntry | None:
         """The memory under the cursor; without one that is said."""
@@ -469,7 +458,8 @@ class MemoriesRoom(StoreRoom):
         if len(first) == PAGE_ROWS:
             handles = await memory.rows(Query(HANDLES, chosen, view.sort))
         rows.show_order(handles, first)
-        rows.marked.recount(chosen, len(handles))
+        if rows.marked.every is not None:
+            rows.marked.total = len(handles)
         if go_to is not None:
             rows.go_to(go_to)
         if edited is not None and edited.handle not in handles:

@@ -7,18 +7,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from rich.cells import cell_len
-from textual.cache import LRUCache
 from textual.content import Content
 from textual.message import Message
-from textual.strip import Strip
 
-from zeroclaw_tui.backends.lookup import versions
-from zeroclaw_tui.memory.change import RowVersion
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.query import NEWEST_STORED, VERSIONS, MemoryFilter, Query, Sort, SortField
+from zeroclaw_tui.memory.query import NEWEST_STORED, Sort, SortField
 from zeroclaw_tui.memory.recall import SIMILAR, RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import one_line, size_shown
 from zeroclaw_tui.tui.format import (
@@ -35,16 +31,12 @@ from zeroclaw_tui.tui.format import (
 )
 from zeroclaw_tui.tui.themes import Look
 from zeroclaw_tui.tui.view import NO_MOMENT
-from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, EMPTY_KEY, Column, TableList, cut_key
-
-if TYPE_CHECKING:
-    from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, EMPTY_KEY, Column, TableList, cut_key, position
 
 ListedRow: TypeAlias = "MemoryEntry | RankedRow | None"
 """A memory of a listing, None while it is not loaded; or a result of a recall."""
 _MAX_LOADED = 4000
 _MAX_ASKED = 200
-_STRIPS = 512
 _LEAST_TEXT_LINES, _MOST_TEXT_LINES = 2, 8
 LUCID = "lucid"
 FELL_OUT = "edited: no longer in this list"
@@ -60,78 +52,15 @@ _LEAD = 12
 """Characters shown before a match that is further on."""
 
 
-class Marks:
-    """Marked memories in the order of marking, or all that pass a filter but for some."""
-
-    def __init__(self) -> None:
-        self.every: MemoryFilter | None = None
-        """The filter that all marked memories pass, None where they are marked one by one."""
-        self.anchor: Handle | None = None
-        """The row that was marked last: where a range begins."""
-        self.total = 0
-        """How many memories pass the filter."""
-        self._ids: dict[str, None] = {}
-        """What is marked; with a filter, what is not."""
-
-    def __len__(self) -> int:
-        return len(self._ids) if self.every is None else max(0, self.total - len(self._ids))
-
-    def __contains__(self, id: str) -> bool:
-        return (id in self._ids) is (self.every is None)
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether all that is marked passes one filter, and all that passes it is marked."""
-        return self.every is not None and not self._ids
-
-    def mark_every(self, filter: MemoryFilter, total: int) -> None:
-        """Mark all `total` rows that pass a filter, at once."""
-        self.clear()
-        self.every, self.total = filter, total
-
-    def recount(self, filter: MemoryFilter, total: int) -> None:
-        """Of marks by this filter, whatever the moment, there are so many now."""
-        ages = {"older_than": None, "newer_than": None}
-        if self.every is not None and self.every.but(**ages) == filter.but(**ages):
-            self.total = total
-
-    def toggle(self, entry: MemoryEntry) -> None:
-        """Mark a memory, or unmark it."""
-        self.anchor = entry.handle
-        if entry.id in self._ids:
-            del self._ids[entry.id]
-        else:
-            self._ids[entry.id] = None
-
-    def put(self, ids: Iterable[str]) -> None:
-        """Mark memories."""
-        self._ids.update(dict.fromkeys(ids))
-
-    def drop(self, ids: Iterable[str]) -> None:
-        """Unmark memories."""
-        for one in ids:
-            self._ids.pop(one, None)
-
-    def clear(self) -> None:
-        """Unmark everything."""
-        self.every, self.anchor, self.total = None, None, 0
-        self._ids.clear()
-
-    async def chosen(self, memory: Memory) -> Sequence[RowVersion]:
-        """All that is marked, as it is now; deleted memories are left out. Raises InspectorError kinds."""
-        if self.every is not None:
-            return [version for version in await versions(memory, self.every) if version.id not in self._ids]
-        return await memory.rows(Query(VERSIONS, ids=list(self._ids)))
-
-
 class ListedMemories(Sequence["MemoryEntry | None"]):
     """The memories of a listing in its order; of those that were not loaded yet only the handles are known."""
 
-    def __init__(self, handles: Sequence[Handle] = ()) -> None:
+    def __init__(self, handles: Sequence[Handle] = (), entries: Sequence[MemoryEntry] = ()) -> None:
         self.handles = handles
         self._entries: dict[Handle, MemoryEntry] = {}
         self._fresh: set[Handle] = set()
         """What was loaded or asked for since this order was taken."""
+        self.put(entries)
 
     def __len__(self) -> int:
         return len(self.handles)
@@ -140,10 +69,11 @@ class ListedMemories(Sequence["MemoryEntry | None"]):
         """The memory at a place; None while it is not loaded."""
         return self._entries.get(self.handles[at])
 
-    def order(self, handles: Sequence[Handle]) -> None:
-        """Take an order; what is loaded is asked for again when it comes into sight."""
-        self.handles = handles
-        self._fresh.clear()
+    def ordered(self, handles: Sequence[Handle]) -> ListedMemories:
+        """The same in another order; what is loaded is asked for again when it comes into sight."""
+        other = ListedMemories(handles)
+        other._entries = self._entries
+        return other
 
     def put(self, entries: Sequence[MemoryEntry]) -> None:
         """Take rows in; the ones that came longest ago make room."""
@@ -165,18 +95,6 @@ class ListedMemories(Sequence["MemoryEntry | None"]):
         self._fresh.update(handles)
 
 
-def position(handles: Sequence[Handle], wanted: Handle | None, near: int) -> int | None:
-    """The position of a handle, searched first at its old place; None when it is missing."""
-    if wanted is None:
-        return None
-    if 0 <= near < len(handles) and handles[near] == wanted:
-        return near
-    try:
-        return handles.index(wanted)
-    except ValueError:
-        return None
-
-
 class MemoryList(TableList[ListedRow]):
     """Memories in rows with a cursor. A listing asks for the rows that come into sight (`RowsWanted`)."""
 
@@ -189,16 +107,16 @@ class MemoryList(TableList[ListedRow]):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(
             self._columns_for,
+            ListedMemories(),
+            key=lambda row: None if (entry := _entry_of(row)) is None else entry.handle,
+            mark=_mark_of,
             heading=lambda row: threshold_words(row, self.scrollable_content_region.width - 2),
             id=id,
         )
-        self.marked = Marks()
-        self._listing = ListedMemories()
         self._look: tuple[Sort, datetime, bool, Highlights] = (NEWEST_STORED, NO_MOMENT, False, NO_HIGHLIGHTS)
         self._recall: RecallResult | None = None
         """The recall that is shown; None while a listing is."""
         self._text_lines = 1
-        self._strips: LRUCache[tuple[int, bool, bool], list[Strip]] = LRUCache(_STRIPS)
         self._posted: tuple[MemoryEntry, ScoredEntry | None] | None = None
         self._is_asking = False
 
@@ -208,11 +126,8 @@ class MemoryList(TableList[ListedRow]):
         return len(self._rows)
 
     @property
-    def handles(self) -> Sequence[Handle]:
-        """The handle of each row."""
-        if self._recall is None:
-            return self._listing.handles
-        return [row.result.entry.handle for row in self._rows if isinstance(row, RankedRow)]
+    def keys(self) -> Sequence[Any]:
+        return self._rows.handles if isinstance(self._rows, ListedMemories) else super().keys
 
     @property
     def selected_entry(self) -> MemoryEntry | None:
@@ -230,10 +145,10 @@ class MemoryList(TableList[ListedRow]):
 
         The cursor stays on its memory when that is among these, else it goes to the top.
         """
-        at_cursor, self._posted = self._handle_at(self.cursor), None
-        self._listing = ListedMemories([entry.handle for entry in entries])
-        self._listing.put(entries)
-        self._show_listing(position(self._listing.handles, at_cursor, 0) or 0)
+        rows = ListedMemories([entry.handle for entry in entries], entries)
+        cursor = position(rows.handles, self.key_here, 0) or 0
+        self._recall = self._posted = None
+        self.set_rows(rows, cursor=cursor)
 
     def show_order(self, handles: Sequence[Handle], first: Sequence[MemoryEntry] = ()) -> None:
         """Show all rows of a listing in this order, with the `first` of them as they are now.
@@ -241,19 +156,19 @@ class MemoryList(TableList[ListedRow]):
         The cursor stays on its memory and that on its line of the screen; when it is deleted, on its place. At the top
         of a list new memories appear at once.
         """
-        at_cursor, top = self._handle_at(self.cursor), self.scroll_offset.y
-        self._listing.order(handles)
-        self._listing.put(first)
-        row = position(handles, at_cursor, self.cursor)
+        before = self._rows if isinstance(self._rows, ListedMemories) else ListedMemories()
+        rows, top = before.ordered(handles), self.scroll_offset.y
+        rows.put(first)
         line = self.cursor - top
-        self._show_listing(self.cursor if row is None else row)
+        self._recall = None
+        self.set_rows(rows)
         if top or self.cursor >= self.lines_in_sight:
             self.scroll_to(y=max(0, self.cursor - line), animate=False, force=True)
 
     def put_rows(self, entries: Sequence[MemoryEntry]) -> None:
-        """Take in rows that were wanted, or that are other ones now."""
-        self._listing.put(entries)
-        if self._recall is None:
+        """Take in rows of a listing that were wanted, or that are other ones now."""
+        if isinstance(self._rows, ListedMemories):
+            self._rows.put(entries)
             self.redraw()
             self._post_highlight()
 
@@ -263,17 +178,13 @@ class MemoryList(TableList[ListedRow]):
         A memory that was just `edited` stays in sight behind the results when it is none of them any more.
         """
         is_same_query = self._recall is not None and self._recall.request.query == result.request.query
-        at_cursor = self._handle_at(self.cursor) if is_same_query else None
-        rows = ranked_rows(result, edited)
         self._recall, self._posted = result, None
-        place = position([row.result.entry.handle for row in rows], at_cursor, self.cursor)
-        cursor = place if place is not None else self.cursor if is_same_query else 0
-        self.set_rows(rows, cursor=cursor)
+        self.set_rows(ranked_rows(result, edited), cursor=None if is_same_query else 0)
 
     def go_to(self, handle: Handle) -> None:
-        """Put the cursor on this row of a listing, where it is one."""
-        row = position(self._listing.handles, handle, self.cursor)
-        if self._recall is None and row is not None:
+        """Put the cursor on this row, where it is one."""
+        row = position(self.keys, handle, self.cursor)
+        if row is not None:
             self.cursor = row
 
     def set_look(self, sort: Sort, now: datetime, show_agent: bool, lights: Highlights) -> None:
@@ -282,26 +193,13 @@ class MemoryList(TableList[ListedRow]):
         if self._look != before and self._recall is None:
             self.redraw()
 
-    def toggle_mark(self) -> None:
-        """Mark the memory under the cursor, or take its mark away, and move to the next."""
-        entry = self.selected_entry
-        if entry is not None:
-            self.marked.toggle(entry)
-            self.redraw()
-            self.cursor += 1
-            self.post_message(self.MarksChanged(self, entry))
-
     def handles_to_anchor(self) -> Sequence[Handle]:
         """The rows from the one marked last to the cursor, both included; the cursor's alone without such a one."""
-        handles = self.handles
-        anchor = position(handles, self.marked.anchor, self.cursor)
+        handles = self.keys
+        anchor = position(handles, self.anchor, self.cursor) if self.marked else None
         first, last = sorted((self.cursor if anchor is None else anchor, self.cursor))
-        self.marked.anchor = self._handle_at(self.cursor)
+        self.anchor = self.key_here
         return handles[first : last + 1]
-
-    def has_mark(self, row: ListedRow) -> bool:
-        entry = _entry_of(row)
-        return entry is not None and entry.id in self.marked
 
     def is_faint(self, row: ListedRow) -> bool:
         if isinstance(row, RankedRow):
@@ -326,40 +224,13 @@ class MemoryList(TableList[ListedRow]):
             ]
         return lines
 
-    def row_strips(self, at: int) -> list[Strip]:
-        """The lines of a row, which stay as they were painted until `redraw`."""
-        place = (at, at == self.cursor, self.has_focus)
-        strips = self._strips.get(place)
-        if strips is None:
-            strips = super().row_strips(at)
-            self._strips[place] = strips
-        return strips
-
     def redraw(self) -> None:
-        self._strips.clear()
         super().redraw()
-        self._ask_soon()
-
-    def notify_style_update(self) -> None:
-        """Take other colours when the theme changes."""
-        super().notify_style_update()
-        self._strips.clear()
-
-    def watch_cursor(self, old: int, new: int) -> None:
-        super().watch_cursor(old, new)
         self._ask_soon()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
         self._ask_soon()
-
-    def _handle_at(self, row: int) -> Handle | None:
-        handles = self.handles
-        return handles[row] if row < len(handles) else None
-
-    def _show_listing(self, cursor: int) -> None:
-        self._recall = None
-        self.set_rows(self._listing, cursor=cursor)
 
     def _texts(self, row: RankedRow) -> list[Content]:
         """The lines of a result's memory: the first in its column, the others below the scores too."""
@@ -410,17 +281,23 @@ class MemoryList(TableList[ListedRow]):
     def _ask(self) -> None:
         """Ask for what is in sight and a page around it, as soon as half a page around it is not here."""
         self._is_asking = False
-        page, top, wanted = self.lines_in_sight, self.scroll_offset.y, self._listing.wanted
-        if self._recall is None and wanted(top - page // 2, top + page + page // 2):
-            around = [*wanted(top, top + page), *wanted(top + page, top + 2 * page), *wanted(top - page, top)]
-            self._listing.ask(around[:_MAX_ASKED])
-            self.post_message(self.RowsWanted(around[:_MAX_ASKED]))
+        page, top, rows = self.lines_in_sight, self.scroll_offset.y, self._rows
+        if isinstance(rows, ListedMemories) and rows.wanted(top - page // 2, top + page + page // 2):
+            around = [*rows.wanted(top, top + 2 * page), *rows.wanted(top - page, top)][:_MAX_ASKED]
+            rows.ask(around)
+            self.post_message(self.RowsWanted(around))
 
 
 def _entry_of(row: ListedRow) -> MemoryEntry | None:
     if isinstance(row, RankedRow):
         return row.result.entry
     return row if isinstance(row, MemoryEntry) else None
+
+
+def _mark_of(row: ListedRow) -> str | None:
+    """The id of a memory; what the lucid program answered cannot be marked."""
+    entry = _entry_of(row)
+    return None if entry is None or (isinstance(row, RankedRow) and is_from_lucid(row.result)) else entry.id
 
 
 def listing_columns(

@@ -12,6 +12,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.cache import LRUCache
 from textual.content import Content
 from textual.geometry import Region, Size
 from textual.message import Message
@@ -35,6 +36,19 @@ _MIN_CELL, _MAX_CELL = 12, 32
 _MIN_KEY = 10
 _ROWS_MEASURED = 200
 _MAX_LENGTH = 2000
+_STRIPS = 512
+
+
+def position(keys: Sequence[Any], wanted: Any, near: int) -> int | None:
+    """The position of a key, searched first at its old place; None when it is missing."""
+    if wanted is None:
+        return None
+    if 0 <= near < len(keys) and keys[near] == wanted:
+        return near
+    try:
+        return keys.index(wanted)
+    except ValueError:
+        return None
 
 
 def cut_key(key: str, cells: int) -> str:
@@ -72,6 +86,29 @@ class Column(Generic[Row]):
     """Blank cells before it, where it is not the first."""
     draw: Callable[[Row, int], Content] | None = None
     """In place of `cell`: a text of exactly so many cells, cleaned by whoever makes it."""
+
+
+class Marks:
+    """Marked rows in the order of marking, or all rows of a filter but for some."""
+
+    def __init__(self, ids: Iterable[Hashable] = (), every: Any = None, total: int = 0) -> None:
+        self.every = every
+        """The filter that all marked rows pass, None where they are marked one by one."""
+        self.total = total
+        """How many rows pass the filter."""
+        self.ids: dict[Any, None] = dict.fromkeys(ids)
+        """What is marked; with a filter, what is not."""
+
+    def __len__(self) -> int:
+        return len(self.ids) if self.every is None else max(0, self.total - len(self.ids))
+
+    def __contains__(self, id: Hashable) -> bool:
+        return (id in self.ids) is (self.every is None)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all that passes the filter is marked."""
+        return self.every is not None and not self.ids
 
 
 class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
@@ -157,7 +194,10 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
         self._mark = mark
         self._is_left_out = is_left_out
         self._heading = heading
-        self._marks: dict[Any, None] = {}
+        self.marked = Marks()
+        self.anchor: Any = None
+        """The key of the row that was marked last: where a range begins."""
+        self._strips: LRUCache[tuple[int, bool, bool], list[Strip]] = LRUCache(_STRIPS)
         self._widths: list[tuple[Column[Row], int]] | None = None
         self._starts: list[int] | None = None
         """The line that each row begins on, and behind them the count of lines; None: each row takes one line."""
@@ -175,23 +215,35 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
         return self._rows[self.cursor] if self.cursor < len(self._rows) else None
 
     @property
+    def keys(self) -> Sequence[Any]:
+        """What tells the rows apart, of each of them; nothing where nothing does."""
+        return [] if self._key is None else [self._key(row) for row in self._rows]
+
+    @property
+    def key_here(self) -> Any:
+        """The key of the row under the cursor; None where there is none."""
+        keys = self.keys
+        return keys[self.cursor] if self.cursor < len(keys) else None
+
+    @property
     def lines_in_sight(self) -> int:
         """How many lines there are under the heading."""
         return max(1, self.size.height - HEADING_LINES)
 
     @property
     def marks(self) -> KeysView[Any]:
-        """What is marked, in the order of marking; also of rows that are not held now."""
-        return self._marks.keys()
+        """What is marked, in the order of marking; also of rows that are not here now."""
+        return self.marked.ids.keys()
 
     @property
     def marks_words(self) -> str:
         """How many rows are marked; empty where none is."""
-        return f"{MARKED} {len(self._marks):,} marked" if self._marks else ""
+        return f"{MARKED} {len(self.marked):,} marked" if self.marked else ""
 
     def has_mark(self, row: Row) -> bool:
         """Whether a row is marked, to be taken or to be left out."""
-        return bool(self._marks) and self._mark_of(row) in self._marks
+        mark = self._mark_of(row)
+        return mark is not None and mark in self.marked
 
     def is_faint(self, row: Row) -> bool:
         """Whether a row is quiet: it is left out, or stays out of the prompt."""
@@ -203,13 +255,10 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
 
     def set_rows(self, rows: Sequence[Row], *, cursor: int | None = None) -> None:
         """Hold these rows; without a `cursor` it stays on the row of its key, else on its place."""
-        before = self.selected
+        key, self._rows = self.key_here, rows
         if cursor is None:
-            cursor = self.cursor
-            if self._key is not None and before is not None:
-                wanted = self._key(before)
-                cursor = next((at for at, row in enumerate(rows) if self._key(row) == wanted), cursor)
-        self._rows = rows
+            found = position(self.keys, key, self.cursor)
+            cursor = self.cursor if found is None else found
         self.redraw()
         self.set_reactive(TableList.cursor, self.validate_cursor(cursor))
         self._bring_into_view()
@@ -231,28 +280,36 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
     def toggle_mark(self) -> None:
         """Mark or unmark the row under the cursor, and move to the next."""
         mark = self._mark_of(self.selected)
-        if mark is None:
-            return
-        others = [one for one in self._marks if one != mark]
-        self.set_marks(others if mark in self._marks else (*others, mark))
-        self.cursor += 1
+        if mark is not None:
+            ids = self.marked.ids
+            others = [one for one in ids if one != mark]
+            self.set_marks(Marks(others if mark in ids else (*ids, mark), self.marked.every, self.marked.total))
+            self.anchor = self.key_here
+            self.cursor += 1
 
     def mark_all(self) -> None:
         """Mark every row there is that can be; where all of them are marked, none."""
         every = [mark for mark in map(self._mark_of, self._rows) if mark is not None]
-        self.set_marks(() if self._marks.keys() >= set(every) else (*self._marks, *every))
+        before = self.marks if self.marked.every is None else ()
+        self.set_marks(() if all(mark in self.marked for mark in every) else (*before, *every))
 
-    def set_marks(self, marks: Iterable[Hashable]) -> None:
+    def set_marks(self, marks: Marks | Iterable[Hashable]) -> None:
         """Mark these and no others."""
-        self._marks = dict.fromkeys(marks)
+        self.marked = marks if isinstance(marks, Marks) else Marks(marks)
         self.redraw()
         self.post_message(self.MarksChanged(self, self.selected))
 
     def redraw(self) -> None:
         """Lay out and draw everything again: rows, marks or colours are other ones now."""
         self._widths = self._starts = None
+        self._strips.clear()
         self._measure()
         self.refresh()
+
+    def notify_style_update(self) -> None:
+        """Take other colours when the theme changes."""
+        super().notify_style_update()
+        self._strips.clear()
 
     def on_mount(self) -> None:
         self._measure()
@@ -315,11 +372,18 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
             ]
             return self._strip(" " + _joined([(column, Content.styled(title, "muted")) for column, title in titles]))
         at, part = self._row_at(y - HEADING_LINES + self.scroll_offset.y)
-        lines = self.row_strips(at) if at < len(self._rows) else []
+        lines = self._row_strips(at) if at < len(self._rows) else []
         return lines[part] if part < len(lines) else self._strip(Content(""))
 
-    def row_strips(self, at: int) -> list[Strip]:
-        """All lines of a row as they are painted, with its heading."""
+    def _row_strips(self, at: int) -> list[Strip]:
+        """All lines of a row with its heading, which stay as they were painted until `redraw`."""
+        place = (at, at == self.cursor, self.has_focus)
+        strips = self._strips.get(place)
+        if strips is None:
+            strips = self._strips[place] = self._painted(at)
+        return strips
+
+    def _painted(self, at: int) -> list[Strip]:
         row = self._rows[at]
         is_left_out = row is not None and self._is_left_out is not None and self._is_left_out(row)
         is_marked = row is not None and not is_left_out and self.has_mark(row)

@@ -155,7 +155,7 @@ class WhatIfPane(Pane):
     def paint(self) -> None:
         """Settings, what the chosen one does, what is wrong with them, and their result."""
         tried = self.inquiry.tried
-        self.settings.refresh()
+        self.settings.redraw()
         self.query_one("#about", Static).update(Content.styled(self.setting.about, MUTED))
         sentences = () if self.missing else complaints_of(self.library, tried.now)
         complaints = self.query_one("#complaints", Static)
