@@ -15,7 +15,7 @@ from zeroclaw_tui.tui.rooms.changes import ChangesRoom
 from zeroclaw_tui.tui.rooms.live import LiveRoom
 from zeroclaw_tui.tui.rooms.stores import StoresRoom
 from zeroclaw_tui.tui.rooms.upkeep import UpkeepRoom
-from zeroclaw_tui.tui.rooms.why import WhyRoom
+from zeroclaw_tui.tui.rooms.why import TAB_COMMANDS, WHY_COMMANDS
 
 FOLDER = Path(__file__).parents[2] / "zeroclaw_tui" / "help"
 _SIGNS = {
@@ -31,8 +31,8 @@ def keys_page() -> str:
     """Every key by room, then the commands that only the palette has."""
     rooms: list[tuple[str, Sequence[Command]]] = [
         ("Memories", BrowserRoom.KEYS),
-        ("Why", WhyRoom.KEYS),
-        *((f"Why: {tab.NAME.words}", tab.KEYS) for tab in WhyRoom.TABS),
+        ("Why", WHY_COMMANDS),
+        *((f"Why: {tab.name}", TAB_COMMANDS[tab.id]) for tab in WHY_COMMANDS if tab.id in TAB_COMMANDS),
         ("Upkeep", UpkeepRoom.KEYS),
         *((f"Upkeep: {tab.NAME.words}", tab.KEYS) for tab in UpkeepRoom.TABS),
         ("Changes", ChangesRoom.KEYS),

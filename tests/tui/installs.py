@@ -24,7 +24,7 @@ from zeroclaw_tui.tui.rooms import upkeep
 from zeroclaw_tui.tui.rooms.live import LiveRoom
 from zeroclaw_tui.tui.rooms.upkeep import UpkeepRoom
 from zeroclaw_tui.tui.rooms.why import WhyRoom
-from zeroclaw_tui.tui.rooms.why.pane import Tab
+from zeroclaw_tui.tui.rooms.why.answers import Tab
 from zeroclaw_tui.tui.view import Pace
 
 Row = dict[str, Any]

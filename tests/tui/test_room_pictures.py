@@ -70,7 +70,7 @@ def no_install(folder: Path) -> App[Any]:
 
 
 def stages(folder: Path) -> App[Any]:
-    return Kitchen.of_meals(folder).why("stages", "lunch_2026_03")
+    return Kitchen.of_meals(folder).why("explain", "lunch_2026_03")
 
 
 def what_if(folder: Path) -> App[Any]:

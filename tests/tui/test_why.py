@@ -93,7 +93,7 @@ async def test_what_begins_like_an_option_is_none_in_the_line_for_a_shell(kitche
 
 
 async def test_keys_that_come_in_one_burst_go_where_they_were_meant_to(kitchen: Kitchen) -> None:
-    async with running(kitchen.why("stages", "cutlery")) as screen:
+    async with running(kitchen.why("explain", "cutlery")) as screen:
         burst(screen.app, "/allergic\rP")
         await screen.until("put before “allergic”")
         await screen.settle()
@@ -101,7 +101,7 @@ async def test_keys_that_come_in_one_burst_go_where_they_were_meant_to(kitchen: 
 
 
 async def test_a_late_answer_is_dropped(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with running(kitchen.why("stages", "cutlery")) as screen:
+    async with running(kitchen.why("explain", "cutlery")) as screen:
         waits, evidence = asyncio.Event(), screen.app.library.memory.search
 
         async def slowly(trial: Any, *more: Any, **named: Any) -> Any:
@@ -119,7 +119,7 @@ async def test_a_late_answer_is_dropped(kitchen: Kitchen, monkeypatch: pytest.Mo
         screen.shows("for “chopsticks”")
 
 
-@pytest.mark.parametrize("tab", ["stages", "what_if", "prompt"])
+@pytest.mark.parametrize("tab", ["explain", "what_if", "prompt"])
 async def test_a_failure_leaves_the_answer_on_the_screen_and_r_tries_again(
     kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch, tab: Any
 ) -> None:
@@ -144,7 +144,7 @@ def go_away(monkeypatch: pytest.MonkeyPatch, app: RoomApp) -> None:
 
 
 async def test_a_failure_at_first_says_what_to_do(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with running(kitchen.why("stages", "cutlery", "")) as screen:
+    async with running(kitchen.why("explain", "cutlery", "")) as screen:
         with monkeypatch.context() as away:
             go_away(away, screen.app)
             await screen.press("e", "a", "t", "enter")
@@ -168,7 +168,7 @@ async def test_another_scoring_version_applies_in_all_tabs_and_afterwards(kitche
 async def test_leaving_while_it_is_asked_leaves_nothing_behind(
     kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with running(kitchen.why("stages", "cutlery")) as screen:
+    async with running(kitchen.why("explain", "cutlery")) as screen:
         asked = asyncio.Event()
 
         async def never(*_: Any, **__: Any) -> Any:
@@ -185,7 +185,7 @@ async def test_leaving_while_it_is_asked_leaves_nothing_behind(
 
 async def test_the_title_is_the_answer_and_every_stage_has_its_line(kitchen: Kitchen) -> None:
     """Advice is only given where it was seen to help: `w` tries its number at once, and then the memory is in."""
-    async with running(kitchen.why("stages", "cutlery"), WIDE) as screen:
+    async with running(kitchen.why("explain", "cutlery"), WIDE) as screen:
         screen.shows("“cutlery” is not in the prompt for “what does she like to eat?”", "Bought new chopsticks")
         screen.shows("R re-embed it")
         assert "ranked 11th after fusion with 0.14" in screen.line_with("✗ merge")
@@ -203,14 +203,14 @@ async def test_the_title_is_the_answer_and_every_stage_has_its_line(kitchen: Kit
 
 
 async def test_the_newer_memory_is_explained_from_the_one_it_replaced(kitchen: Kitchen) -> None:
-    async with running(kitchen.why("stages", "old_diet"), WIDE) as screen:
+    async with running(kitchen.why("explain", "old_diet"), WIDE) as screen:
         screen.shows("✗ superseded", "x look at the newer one")
         await screen.press("x")
         screen.shows("“fav_food” is in the prompt")
 
 
 async def test_without_a_message_the_line_waits_for_one(kitchen: Kitchen) -> None:
-    async with running(kitchen.why("stages", "cutlery", "")) as screen:
+    async with running(kitchen.why("explain", "cutlery", "")) as screen:
         screen.shows("Why “cutlery” is recalled, or not", "For which message?")
         await screen.press("=eat/ xwq?", "enter")
         screen.shows("“cutlery” is not in the prompt for “eat/ xwq?”")
@@ -220,7 +220,7 @@ async def test_without_a_message_the_line_waits_for_one(kitchen: Kitchen) -> Non
 
 
 async def test_without_a_memory_it_says_where_one_is_chosen(kitchen: Kitchen) -> None:
-    async with running(kitchen.why("stages")) as screen:
+    async with running(kitchen.why("explain")) as screen:
         screen.shows("Which memory?")
         await screen.press("w", "x")
         screen.shows("“assistant_resp_9f3c” is not in the prompt")
@@ -229,7 +229,7 @@ async def test_without_a_memory_it_says_where_one_is_chosen(kitchen: Kitchen) ->
 async def test_after_an_embedding_or_an_edit_the_stages_are_shown_again(kitchen: Kitchen) -> None:
     content = "Bought new chopsticks. She would like a wok as well."
     kitchen.embedder.vectors[content] = (0.0, 0.0, 1.0, 0.0)
-    async with running(kitchen.why("stages", "cutlery", SHOPPING), WIDE) as screen:
+    async with running(kitchen.why("explain", "cutlery", SHOPPING), WIDE) as screen:
         screen.shows("this memory has no vector")
         await screen.press("R")
         screen.says("Its embedding now matches its content.")
@@ -244,7 +244,7 @@ async def test_after_an_embedding_or_an_edit_the_stages_are_shown_again(kitchen:
 
 
 async def test_nothing_hostile_reaches_the_terminal(kitchen: Kitchen) -> None:
-    async with running(kitchen.why("stages", HOSTILE_KEY, HOSTILE_MESSAGE), WIDE) as screen:
+    async with running(kitchen.why("explain", HOSTILE_KEY, HOSTILE_MESSAGE), WIDE) as screen:
         screen.shows("[/foo]")
         for key in ("y", "w", "P", "x"):
             await screen.press(key)

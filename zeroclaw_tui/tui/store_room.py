@@ -8,9 +8,10 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
+from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.memory.errors import InspectorError, NotFound
-from zeroclaw_tui.memory.text import counted
-from zeroclaw_tui.tui.commands import Change, Room, inform, store_options, warn
+from zeroclaw_tui.memory.text import counted, one_line
+from zeroclaw_tui.tui.commands import Change, Room, inform, saying, store_options, warn
 from zeroclaw_tui.tui.typeahead import TypeAhead
 
 # What a change needs is imported when one is made: none of it must delay the first list of memories.
@@ -18,10 +19,20 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.curation.purge_plan import PurgePlan
+    from zeroclaw_tui.memory.change import Row
+    from zeroclaw_tui.memory.entry import MemoryEntry
     from zeroclaw_tui.tui.dialogs import Work
     from zeroclaw_tui.tui.view import Pace
 
 Turn = Literal["undo", "redo"]
+
+
+async def stored_row(library: Library, id: str) -> Row:
+    """A memory as it is stored now. Raises NotFound."""
+    row = await row_with_id(library.memory, id)
+    if row is None:
+        raise NotFound("This memory no longer exists.", hint="Press r to reload the list.")
+    return row
 
 
 class StoreRoom(Room[bool]):
@@ -113,6 +124,28 @@ class StoreRoom(Room[bool]):
         (inform if outcome.count == plan.count else warn)(self, removed_words(outcome, key, now))
         await self.after_change(outcome)
         return outcome
+
+    async def edit(self, library: Library, id: str, *, is_outside: bool = False) -> Outcome | None:
+        """Edit a memory, and say what was written; None when nothing was. Raises NotFound."""
+        from zeroclaw_tui.tui.actions import written_words
+        from zeroclaw_tui.tui.rooms.editor import EditorScreen
+
+        screen = EditorScreen(library, await stored_row(library, id), is_outside=is_outside)
+        outcome = await self.app.push_screen_wait(screen)
+        if outcome is not None:
+            inform(self, written_words(outcome))
+        return outcome
+
+    async def re_embed(self, library: Library, entry: MemoryEntry) -> None:
+        """Make the vector of a memory anew, and say what was sent where."""
+        from zeroclaw_tui.tui.actions import re_embed
+
+        words = f"Re-embedding {one_line(entry.key)} …"
+        with saying(self, self.pace.patience, lambda: inform(self, words)):
+            is_done, result_line = await re_embed(library, entry)
+        (inform if is_done else warn)(self, result_line)
+        if is_done:
+            await self.after_change(None)
 
     async def turn(self, library: Library, way: Turn, number: int | None = None) -> None:
         """Undo or redo the change of a number, or the last one.

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 from textual.content import Content
 from textual.screen import Screen
 
-from zeroclaw_tui.backends.lookup import row_with_id, versions, versions_at, whole_entry, why_fixed
+from zeroclaw_tui.backends.lookup import versions, versions_at, whole_entry, why_fixed
 from zeroclaw_tui.memory.change import RowVersion
-from zeroclaw_tui.memory.errors import InspectorError, NotFound, NotReachable
+from zeroclaw_tui.memory.errors import InspectorError, NotReachable
 from zeroclaw_tui.memory.query import VERSIONS, Query
-from zeroclaw_tui.memory.text import are, one_line, shell_word
+from zeroclaw_tui.memory.text import are, shell_word
 from zeroclaw_tui.tui.commands import Command, changing, common_commands, inform, saying, warn
 from zeroclaw_tui.tui.format import shown_words
 from zeroclaw_tui.tui.rooms.panes import MemoriesRoom
+from zeroclaw_tui.tui.store_room import stored_row
 from zeroclaw_tui.tui.view import Pace, View
 from zeroclaw_tui.tui.widgets.header import notices_of
 from zeroclaw_tui.tui.widgets.memory_list import is_from_lucid
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.curation.purge_plan import PurgePlan
     from zeroclaw_tui.curation.traces.search import TextPlace
-    from zeroclaw_tui.memory.change import Row
     from zeroclaw_tui.memory.entry import MemoryEntry
     from zeroclaw_tui.memory.recall import ScoredEntry
 
@@ -187,7 +187,7 @@ class BrowserRoom(MemoriesRoom):
         elif room == "memories":
             self.show_list()
         elif room == "why":
-            self._open_why("what_if" if self.rows.selected_entry is None else "stages")
+            self._open_why("what_if" if self.rows.selected_entry is None else "explain")
         elif room == "upkeep":
             self.action_open_tab("clean_up")
         elif room == "changes":
@@ -198,14 +198,14 @@ class BrowserRoom(MemoriesRoom):
     def action_open_tab(self, command: str) -> None:
         """Go to the tab of another room that a command is about."""
         if command in ("explain", "what_if", "prompt"):
-            self._open_why("stages" if command == "explain" else command)
+            self._open_why(command)
         else:
             self._enter("upkeep:UpkeepRoom", self.library, command, self.clock, self.pace)
 
     def _open_why(self, tab: str) -> None:
         # What the lucid program answers is no memory of the store, which nothing could be asked about.
         entry = None if is_from_lucid(self.rows.selected_result) else self.rows.selected_entry
-        if entry is None and tab == "stages":
+        if entry is None and tab == "explain":
             warn(self, "There is no memory under the cursor.")
         else:
             self._enter("why:WhyRoom", self.library, tab, entry, self.asked(), self.clock, self.pace)
@@ -236,9 +236,13 @@ class BrowserRoom(MemoriesRoom):
 
     @changing
     async def action_create(self, library: Library) -> None:
+        from zeroclaw_tui.tui.actions import written_words
         from zeroclaw_tui.tui.rooms.editor import EditorScreen
 
-        await self._after_writing(library, await self.app.push_screen_wait(EditorScreen(library, None)))
+        outcome = await self.app.push_screen_wait(EditorScreen(library, None))
+        if outcome is not None:
+            inform(self, written_words(outcome))
+            self._show_written(library, outcome)
 
     @changing
     async def action_edit(self, library: Library) -> None:
@@ -249,35 +253,29 @@ class BrowserRoom(MemoriesRoom):
         await self._edit(library, is_outside=True)
 
     async def _edit(self, library: Library, *, is_outside: bool = False) -> None:
-        from zeroclaw_tui.tui.rooms.editor import EditorScreen
-
-        row = await self._stored_here(library)
-        if row is not None:
-            screen = EditorScreen(library, row, is_outside=is_outside)
-            await self._after_writing(library, await self.app.push_screen_wait(screen))
+        entry = self.entry_here()
+        outcome = None if entry is None else await self.edit(library, entry.id, is_outside=is_outside)
+        if outcome is not None:
+            self._show_written(library, outcome)
 
     @changing
     async def action_show_again(self, library: Library) -> None:
         from zeroclaw_tui.curation.changes import edit_memory
         from zeroclaw_tui.memory.change import SUPERSEDED_BY, Edit
-
-        row = await self._stored_here(library)
-        if row is None:
-            return
-        if row.entry().superseded_by is None:
-            inform(self, "This memory is not superseded, so there is nothing to do.")
-            return
-        outcome = await edit_memory(library, row.id, Edit({SUPERSEDED_BY: None}), row.fingerprint)
-        await self._after_writing(library, outcome)
-
-    async def _after_writing(self, library: Library, outcome: Outcome | None) -> None:
-        """One memory was written: it stays under the cursor, and keeps its mark."""
-        if outcome is None:
-            return
         from zeroclaw_tui.tui.actions import written_words
 
+        entry = self.entry_here()
+        if entry is not None and entry.superseded_by is None:
+            inform(self, "This memory is not superseded, so there is nothing to do.")
+        elif entry is not None:
+            row = await stored_row(library, entry.id)
+            outcome = await edit_memory(library, row.id, Edit({SUPERSEDED_BY: None}), row.fingerprint)
+            inform(self, written_words(outcome))
+            self._show_written(library, outcome)
+
+    def _show_written(self, library: Library, outcome: Outcome) -> None:
+        """One memory was written: it stays under the cursor, and keeps its mark."""
         is_new = outcome.verb == "store"
-        inform(self, written_words(outcome))
         if outcome.row is None:
             self.look_again()
         else:
@@ -316,17 +314,9 @@ class BrowserRoom(MemoriesRoom):
 
     @changing
     async def action_re_embed(self, library: Library) -> None:
-        from zeroclaw_tui.tui.actions import re_embed
-
         entry = self.entry_here()
-        if entry is None:
-            return
-        words = f"Re-embedding {one_line(entry.key)} …"
-        with saying(self, self.pace.patience, lambda: inform(self, words)):
-            is_done, result_line = await re_embed(library, entry)
-        (inform if is_done else warn)(self, result_line)
-        if is_done:
-            self.look_again()
+        if entry is not None:
+            await self.re_embed(library, entry)
 
     @changing
     async def action_export(self, library: Library) -> None:
@@ -412,15 +402,6 @@ class BrowserRoom(MemoriesRoom):
     def _takes_marks(self) -> bool:
         """Whether a command takes the marked memories: there are some, and no other memory is being read."""
         return len(self.rows.marked) > 0 and not self.is_reading
-
-    async def _stored_here(self, library: Library) -> Row | None:
-        entry = self.entry_here()
-        if entry is None:
-            return None
-        row = await row_with_id(library.memory, entry.id)
-        if row is None:
-            raise NotFound("This memory no longer exists.", hint="Press r to reload the list.")
-        return row
 
 
 def why_dimmed(action: str, library: Library, view: View, under_cursor: ScoredEntry | None = None) -> str | None:

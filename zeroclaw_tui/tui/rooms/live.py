@@ -31,7 +31,7 @@ from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.tui.rooms.why.pane import Tab
+    from zeroclaw_tui.tui.rooms.why.answers import Tab
     from zeroclaw_tui.tui.view import Pace
 
 _MAX_TURNS = 500
@@ -221,7 +221,7 @@ class LiveRoom(Listing, StoreRoom):
         if compared.trial.profile != library.profile.profile:
             library = replace(library, profile=ProfileChoice(compared.trial.profile, "of that turn"))
         as_of = f"As of {local_time(turn.at, self.clock())}, without what was stored since then"
-        tab: Tab = "prompt" if entry is None else "stages"
+        tab: Tab = "prompt" if entry is None else "explain"
         room = WhyRoom(library, tab, entry, compared.trial.request, lambda: turn.moment, self.pace, as_of=as_of)
         self.app.push_screen(room, self._after_why)
 

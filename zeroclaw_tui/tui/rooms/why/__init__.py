@@ -3,28 +3,98 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual.app import ComposeResult
+from textual.containers import Container, Vertical
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
 
+from zeroclaw_tui.backends.lookup import whole_entry
+from zeroclaw_tui.curation.recall import Prompt, explain, prompt_for, turn_limit, with_as_of
+from zeroclaw_tui.curation.setting_change import complaints_of
+from zeroclaw_tui.curation.trial_settings import SETTINGS, Setting, Tried
+from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.errors import NotFound
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import shell_word
-from zeroclaw_tui.tui.commands import Command, changing, common_commands, inform, warn
-from zeroclaw_tui.tui.dialogs import choose_profile, review_question
-from zeroclaw_tui.tui.rooms.listing import TabbedRoom
-from zeroclaw_tui.tui.rooms.why.pane import Inquiry, PromptPane, StagesPane, Tab
-from zeroclaw_tui.tui.rooms.why.what_if import WhatIfPane
-from zeroclaw_tui.tui.view import Pace
-from zeroclaw_tui.tui.widgets.lines import PromptLine, StatusBar
+from zeroclaw_tui.scoring.explanation import Explanation
+from zeroclaw_tui.scoring.what_if import Comparison
+from zeroclaw_tui.tui.commands import Command, changing, common_commands, inform, saying, warn
+from zeroclaw_tui.tui.dialogs import Answer, Field, Form, choice, choose_profile, review_question
+from zeroclaw_tui.tui.external import copy_text
+from zeroclaw_tui.tui.format import shown_words, wrapped
+from zeroclaw_tui.tui.rooms.browser import why_dimmed
+from zeroclaw_tui.tui.rooms.listing import Loaded
+from zeroclaw_tui.tui.rooms.why.answers import (
+    LOOKS_OF_STAGES,
+    Tab,
+    TriedEvidence,
+    compared_columns,
+    compared_rows,
+    head_of,
+    setting_value,
+    why_nothing,
+)
+from zeroclaw_tui.tui.store_room import StoreRoom
+from zeroclaw_tui.tui.themes import MUTED, WARNING
+from zeroclaw_tui.tui.view import Pace, View
+from zeroclaw_tui.tui.widgets.detail import PlainContent, ReadingPane
+from zeroclaw_tui.tui.widgets.header import Empty
+from zeroclaw_tui.tui.widgets.lines import DOT, Banner, GrowingText, PromptLine, StatusBar, TabLine, TabName, TitleLine
+from zeroclaw_tui.tui.widgets.memory_list import RankedRow, threshold_words
+from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.memory.entry import MemoryEntry
+    from zeroclaw_tui.curation.outcome import Outcome
+
+WHY_COMMANDS = (
+    # With priority they are done before the next key is looked at, so that fast typing goes where it is meant to.
+    Command("message", "slash", "message", "Type a message", True, priority=True, synonyms="search query"),
+    Command("reset_all", "backslash", "reset all", "Reset every setting"),
+    Command("write", "W", "write", "Save the modified settings …", True, writes=True, synonyms="save config"),
+    Command("explain", "x", "stages", "Explain why this memory is in the prompt or not",
+            synonyms="explain why reason miss score", shell="explain {key} --query {query}"),
+    Command("what_if", "w", "what-if", "Try other settings", synonyms="weights threshold tune try",
+            shell="recall {query} --set memory.vector_weight={number}"),
+    Command("prompt", "P", "prompt", "The text ZeroClaw puts before this message",
+            synonyms="injected context block", shell="prompt {query}"),
+    Command("scoring", "p", "scoring", "Choose the ZeroClaw version for scoring", True,
+            synonyms="profile version rules", shell="recall {query} --profile {version}"),
+    Command("reload", "r", "reload", "Reload; after a failure: retry", synonyms="refresh retry"),
+    Command("focus_next", "tab,shift+tab", "next pane", "Go to the next pane", listed=False, target="app"),
+    *common_commands(out="One step out; modified settings are not saved"),
+)  # fmt: skip
+"""The commands of every tab; each of the three that open one has the id of the tab."""
+TAB_COMMANDS: Mapping[Tab, Sequence[Command]] = {
+    "explain": (
+        Command("re_embed", "R", "re-embed", "Re-embed this memory", writes=True, synonyms="vector embedding reindex",
+                shell="reindex"),
+        Command("edit", "e", "edit", "Edit this memory", True, writes=True, synonyms="change fix correct",
+                shell="edit {key}"),
+    ),
+    "what_if": (
+        Command("less", "left,minus", "less", "The chosen setting a step down", True),
+        Command("more", "right,plus,equals_sign", "more", "The chosen setting a step up", True),
+        Command("reset", "backspace", "reset", "Reset the chosen setting"),
+        Command("choose", "enter", "choose", "Choose a value or type a number; in the list: its stages", True),
+        Command("other_pane", "tab,shift+tab", "pane", "From the settings to the list, and back"),
+    ),
+    "prompt": (
+        Command("copy", "y", "copy", "Copy the prompt as it is", True, synonyms="clipboard", shell="prompt {query}"),
+    ),
+}  # fmt: skip
+_OF_TABS = {command.id: tab for tab, commands in TAB_COMMANDS.items() for command in commands}
+_NAMES = [TabName(one.id, one.key, one.name) for one in WHY_COMMANDS if one.id in TAB_COMMANDS]
+_SETTING = 15
 
 
-class WhyRoom(TabbedRoom):
+class WhyRoom(Loaded, StoreRoom):
     """Stages, what-if and prompt, about one message and one memory. Opens on `tab`.
 
     The settings modified in what-if also apply in stages and prompt. Gives True when memories or settings changed.
@@ -33,23 +103,8 @@ class WhyRoom(TabbedRoom):
 
     CSS_PATH = "why.tcss"
     PLACE = "why"
-    TABS = (StagesPane, WhatIfPane, PromptPane)
-    KEYS = (
-        # With priority they are done before the next key is looked at, so that fast typing goes where it is meant to.
-        Command("message", "slash", "message", "Type a message", True, priority=True, synonyms="search query"),
-        Command("reset_all", "backslash", "reset all", "Reset every setting"),
-        Command("write", "W", "write", "Save the modified settings …", True, writes=True, synonyms="save config"),
-        Command("explain", "x", "stages", "Explain why this memory is in the prompt or not",
-                synonyms="explain why reason miss score", shell="explain {key} --query {query}"),
-        Command("what_if", "w", "what-if", "Try other settings", synonyms="weights threshold tune try",
-                shell="recall {query} --set memory.vector_weight={number}"),
-        Command("prompt", "P", "prompt", "The text ZeroClaw puts before this message",
-                synonyms="injected context block", shell="prompt {query}"),
-        Command("scoring", "p", "scoring", "Choose the ZeroClaw version for scoring", True,
-                synonyms="profile version rules", shell="recall {query} --profile {version}"),
-        Command("reload", "r", "reload", "Reload; after a failure: retry", synonyms="refresh retry"),
-        *common_commands(out="One step out; modified settings are not saved"),
-    )  # fmt: skip
+    AUTO_FOCUS = ""
+    KEYS = (*(command for commands in TAB_COMMANDS.values() for command in commands), *WHY_COMMANDS)
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide"), (150, "-broad")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-low"), (20, "-middle"), (30, "-high")]  # noqa: RUF012
 
@@ -64,32 +119,78 @@ class WhyRoom(TabbedRoom):
         *,
         as_of: str = "",
     ) -> None:
-        self.inquiry = Inquiry(library, entry, request, clock)
+        super().__init__(library, clock, pace)
+        self.chosen: Tab = tab
+        """The tab that is shown."""
+        self.entry = entry
+        """The memory that is asked about; None until one is chosen."""
+        self.request = replace(request, as_of=clock().isoformat())
+        before = with_as_of(library.trial(self.request))
+        self.tried = Tried(before, before, turn_limit(library.config, before.profile, "library", request.agents))
+        """The recall as it is, and with the modified settings."""
+        self._number = 0
+        """Counts up whenever the store may have another answer."""
+        self._answers: dict[Tab, tuple[Any, Any]] = {}
+        """The last answer of each tab, behind the question that it is an answer to."""
+        self._evidence = TriedEvidence(library)
         self._as_of = as_of
         self._line = PromptLine(pace.debounce, request.query, "what would you say to the agent?", id="message")
-        self._stages, self._what_if = StagesPane(self.inquiry), WhatIfPane(self.inquiry)
-        super().__init__(library, clock, pace, [self._stages, self._what_if, PromptPane(self.inquiry)], tab)
+        self._tab_line = TabLine(_NAMES)
+        self.settings: TableList[Setting] = TableList(
+            (
+                Column[Setting]("setting", lambda setting: setting.name, width=_SETTING, look="muted"),
+                Column[Setting]("value", lambda setting: setting_value(setting, self.tried), flex=True),
+            ),
+            SETTINGS,
+            id="settings",
+        )
+        self.rows = TableList[RankedRow](
+            lambda width: compared_columns(width, self._comparison),
+            heading=lambda row: threshold_words(row, self.rows.size.width - 3),
+            is_left_out=lambda row: row.is_dim,
+            id="comparison",
+        )
 
     def compose(self) -> ComposeResult:
         yield self._line
-        yield self.tab_line
-        yield StatusBar(id="as-of")
-        yield from self.tabs.values()
+        yield self._tab_line
+        yield Banner()
+        yield TitleLine(id="title")
+        yield TitleLine(id="facts")
+        with Container(id="body"):
+            with Vertical(id="trial"):
+                yield self.settings
+                yield GrowingText(id="about")
+                yield GrowingText(id="complaints")
+            with Container(id="answer"):
+                with ReadingPane():
+                    yield PlainContent()
+                yield self.rows
+                yield Empty()
+        yield StatusBar()
 
     def on_mount(self) -> None:
         """Wait for a message to be typed, unless one is given; the key of a memory is no message."""
-        self.query_one("#as-of", StatusBar).say(self._as_of)
-        entry, query = self.inquiry.entry, self.inquiry.request.query.strip().casefold()
-        if not query or (entry is not None and entry.key.casefold() == query):
+        query = self.request.query.strip().casefold()
+        self._go_to_first_setting()
+        self.show_tab(self.chosen)
+        if not query or (self.entry is not None and self.entry.key.casefold() == query):
             self.action_message()
+
+    # The commands.
+
+    @property
+    def commands(self) -> Sequence[Command]:
+        """The commands of the tab that is shown, then those of every tab."""
+        return (*TAB_COMMANDS[self.chosen], *WHY_COMMANDS)
 
     def shell_facts(self) -> dict[str, str]:
         """The message and the memory as well, for the lines of a shell."""
-        facts, inquiry = super().shell_facts(), self.inquiry
-        if inquiry.request.query.strip():
-            facts["query"] = shell_word(inquiry.request.query)
-        if inquiry.entry is not None:
-            facts["key"] = shell_word(inquiry.entry.key)
+        facts = super().shell_facts()
+        if self.request.query.strip():
+            facts["query"] = shell_word(self.request.query)
+        if self.entry is not None:
+            facts["key"] = shell_word(self.entry.key)
         return facts
 
     def why_dimmed(self, action: str) -> str | None:
@@ -97,126 +198,354 @@ class WhyRoom(TabbedRoom):
         if action == "write":
             # config.toml may be written although the store is only read.
             return self.library.read_only_because if self.library.config.read_only else None
-        return super().why_dimmed(action)
+        return why_dimmed(action, self.library, View()) if action in _OF_TABS else None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """While the message is typed, a slash is a letter; only modified settings can be reset or written."""
         if action == "message":
             return not self._is_typing
-        if action in ("write", "reset_all") and self.chosen != "what_if" and not self.inquiry.tried.changed:
+        if action in ("write", "reset_all") and self.chosen != "what_if" and not self.tried.changed:
+            return False
+        if _OF_TABS.get(action, self.chosen) != self.chosen:
             return False
         return super().check_action(action, parameters)
 
-    def on_prompt_line_asked(self, event: PromptLine.Asked) -> None:
-        if event.text != self.inquiry.request.query:
-            self.inquiry.ask_about(query=event.text)
-            self.tab.open()
+    # What is asked, and the answers.
 
-    def show_trial(self) -> None:
-        """Show the scoring version for the message, and the modified settings."""
-        choice, trial, tried = self.library.profile, self.inquiry.trial, self.inquiry.tried
-        source = choice.source if trial.profile == choice.profile else "tried"
-        self._line.show_facts(f"scoring {trial.profile.version} ({source})")
+    @property
+    def _question(self) -> tuple[int, Handle | None, Tried]:
+        """What the answer of the tab depends on; only the stages are about one memory."""
+        handle = self.entry.handle if self.chosen == "explain" and self.entry is not None else None
+        return self._number, handle, self.tried
+
+    @property
+    def _is_answered(self) -> bool:
+        """Whether what is shown answers what would be asked now."""
+        return self._answers.get(self.chosen, (None,))[0] == self._question
+
+    @property
+    def _answer(self) -> Any:
+        """The last answer of the tab: an Explanation, a Comparison or a Prompt; None without one about the memory."""
+        question, answer = self._answers.get(self.chosen, (None, None))
+        return answer if question is not None and question[1] == self._question[1] else None
+
+    @property
+    def _comparison(self) -> Comparison | None:
+        _, answer = self._answers.get("what_if", (None, None))
+        return answer if isinstance(answer, Comparison) else None
+
+    @property
+    def _missing(self) -> str:
+        """What has to be chosen or typed before anything can be asked; "" when nothing has."""
+        if self.chosen == "explain" and self.entry is None:
+            return "entry"
+        return "" if self.request.query.strip() else "message"
+
+    def ask_about(self, **changes: Any) -> None:
+        """Ask about another request, with scoring and moment as they are now; the modified settings stay."""
+        self.request = replace(self.request, as_of=self.clock().isoformat(), **changes)
+        self.tried = self.tried.over(with_as_of(self.library.trial(self.request)))
+        self.open()
+
+    def open(self) -> None:
+        """Show what is known, and ask what is not; an answer to an older question is dropped."""
+        self.stop_loading()
+        self.show_loaded()
+        if not self._missing and not self._is_answered:
+            self.reload()
+        else:
+            self.query_one(Banner).hide()
+
+    async def load_now(self) -> None:
+        status = self.query_one(StatusBar)
+        with saying(self, self.pace.patience, lambda: status.say("Reading the store …")):
+            await super().load_now()
+
+    async def load(self) -> None:
+        """Ask for the answer of the tab."""
+        tab, question, tried = self.chosen, self._question, self.tried
+        answer: Explanation | Comparison | Prompt
+        if tab == "explain":
+            entry = await whole_entry(self.library.memory, self._entry_here().handle)
+            answer = await explain(self.library, entry, tried.now)
+            self.entry = entry
+        elif tab == "prompt":
+            answer = await prompt_for(self.library, tried.now)
+            self.query_one(ReadingPane).scroll_home(animate=False)
+        else:
+            answer = await self._evidence.compare(self._number, tried)
+        self._answers[tab] = question, answer
+        if isinstance(answer, Comparison):
+            rows, wanted = compared_rows(answer), None if self.entry is None else self.entry.id
+            cursor = next((at for at, row in enumerate(rows) if row.result.entry.id == wanted), 0)
+            self.rows.set_rows(rows, cursor=cursor)
+
+    # What is shown.
+
+    def status(self) -> Sequence[str]:
+        """The moment, where it is not now, and remarks on the answer."""
+        answer, notes = self._answer, list[str]()
+        if isinstance(answer, Prompt):
+            notes = list(answer.result.notes)
+        elif isinstance(answer, Comparison):
+            # That there are no vectors here is among the complaints.
+            notes = [note for note in answer.after.notes if note != self.library.why_no_vectors]
+        return (self._as_of, *notes)
+
+    def show_loaded(self) -> None:
+        """Show the answer; without one what is missing, awaited or failed."""
+        if self._missing:
+            self._answers.pop(self.chosen, None)
+        answer, tried = self._answer, self.tried
+        title, facts = head_of(self.chosen, answer, self.entry, tried)
+        is_what_if = self.chosen == "what_if"
+        self.query_one("#title", TitleLine).say(title, *(facts if is_what_if else ()))
+        self.query_one("#facts", TitleLine).update(Content.styled(DOT.join(facts), MUTED))
+        failed = "failed" if self.query_one(Banner).has_class("-failed") else "waiting"
+        empty = why_nothing(self._missing or ("" if answer is not None else failed), answer)
+        self.set_class(empty is not None, "-empty")
+        if empty is not None:
+            self.query_one(Empty).show(*empty)
+        if self.focused is None or (empty is not None and self.focused in self.query("#answer *")):
+            # Hidden with the focus on it, a widget would hand that on to the message, and never get it back.
+            self.set_focus(self.reader)
+        if isinstance(answer, Prompt):
+            self.query_one(PlainContent).show(answer.text)
+        # How wide the text is shows when there is room for it.
+        self.call_after_refresh(self._show_stages)
+        self.settings.redraw()
+        self._show_setting()
+        complaints = () if self._missing or not is_what_if else complaints_of(self.library, tried.now)
+        about = self.query_one("#complaints", Static)
+        about.update(Content.styled("\n".join(f"▲ {shown_words(one)}" for one in complaints), WARNING))
+        about.display = bool(complaints)
+        super().show_loaded()
+        version, choice = tried.now.profile.version, self.library.profile
+        source = choice.source if tried.now.profile == choice.profile else "tried"
+        self._line.show_facts(f"scoring {version} ({source})")
         modified = f"modified: {tried.changed_words}" if tried.changed else ""
-        self.tab_line.note = "not saved. Press W to save" if self.chosen == "what_if" else modified
+        self._tab_line.note = "not saved. Press W to save" if is_what_if else modified
 
-    def show_tab(self, name: str) -> None:
-        """Show a tab with the memory of the one before, and ask what it does not know yet."""
-        what_if = self._what_if
-        if self.chosen == "what_if" != name and (what_if.is_in_list or self.inquiry.entry is None):
-            self.inquiry.entry = what_if.entry or self.inquiry.entry
-        self.tab.stop_loading()
-        super().show_tab(name)
+    def on_resize(self) -> None:
+        self._show_stages()
 
-    def focus_tab(self) -> None:
-        """Give the focus to the tab, unless the message is being typed."""
+    def _show_stages(self) -> None:
+        """Show every stage in its lines, wrapped for the width there is."""
+        plain, explanation = self.query_one(PlainContent), self._answer
+        if isinstance(explanation, Explanation) and plain.size.width:
+            lines = explanation.lines(wrapped, plain.size.width)
+            contents = [Content.assemble(*((text, LOOKS_OF_STAGES[look]) for text, look in line)) for line in lines]
+            plain.update(Content("\n").join(contents))
+
+    def _show_setting(self) -> None:
+        self.query_one("#about", Static).update(Content.styled(self.setting.about, MUTED))
+
+    @property
+    def reader(self) -> Widget | None:
+        """What takes the focus: the settings, which work before there is an answer too, or the text that is there."""
+        if self.chosen == "what_if":
+            return self.settings
+        return None if self.has_class("-empty") else self.query_one(ReadingPane)
+
+    # The tabs and the message.
+
+    def show_tab(self, tab: Tab) -> None:
+        """Show another tab with the memory of the one before, and ask what it does not know yet."""
+        if self.chosen == "what_if" != tab and (self._is_in_list or self.entry is None):
+            self.entry = self._listed or self.entry
+        self.chosen = self._tab_line.chosen = tab
+        for name in TAB_COMMANDS:
+            self.set_class(name == tab, f"-{name}")
+        self.query_one(ReadingPane).scroll_home(animate=False)
+        self.open()
         if not self._is_typing:
-            super().focus_tab()
+            self.set_focus(self.reader)
+        self.refresh_bindings()
 
-    def reload_all(self) -> None:
-        """Ask again: memories or settings may have changed."""
-        self.inquiry.reload()
-        self.tab.open()
+    async def action_click_tab(self, key: str) -> None:
+        """A click does what the key of the tab does."""
+        await self.run_command(next(one.id for one in _NAMES if one.key == key))
 
-    def action_reload(self) -> None:
-        self.reload_all()
+    def on_prompt_line_asked(self, event: PromptLine.Asked) -> None:
+        if event.text != self.request.query:
+            self.ask_about(query=event.text)
 
     def action_message(self) -> None:
         """Type the message; it is selected, so that another one can be typed at once."""
         self._line.focus_to_replace()
 
     def action_leave_line(self) -> None:
-        self.set_focus(self.tab.reader)
+        self.set_focus(self.reader)
         self._line.finish()
+
+    def step_out(self) -> bool:
+        """From the message to the answer, from the list to the settings."""
+        if self._is_typing and not self.has_class("-empty"):
+            self.set_focus(self.reader)
+        elif self._is_in_list:
+            self.action_other_pane()
+        else:
+            return False
+        return True
+
+    @property
+    def _is_typing(self) -> bool:
+        # The widget itself learns of its focus later than the next key comes.
+        return self.focused is self._line.input
 
     def action_explain(self) -> None:
         """Why the memory under the cursor is in the prompt or not; in the stages the one that replaced it."""
-        entry = self.inquiry.entry
-        if self.chosen == "stages" and entry is not None and entry.superseded_by is not None:
+        if self.chosen == "explain" and self.entry is not None and self.entry.superseded_by is not None:
             self.begin(self._explain_newer)
         else:
-            self.show_tab("stages")
+            self.show_tab("explain")
 
     async def _explain_newer(self, library: Library) -> None:
-        entry = self.inquiry.entry
-        newer = None if entry is None else await library.superseding_entry(entry)
+        newer = await library.superseding_entry(self._entry_here())
         if newer is not None:
-            self.inquiry.entry = newer
-            self.tab.open()
+            self.entry = newer
+            self.open()
         else:
             warn(self, "The memory that replaced this one is not in the store.")
 
     def action_what_if(self) -> None:
         """What this message would recall with other settings, those of the advice first."""
-        advice = self._stages.advice if self.chosen == "stages" else None
-        if advice is not None:
-            self.inquiry.tried = self.inquiry.tried._replace(now=advice.trial)
+        advice = self._answer.advice if self.chosen == "explain" and self._is_answered else None
+        if advice is not None and advice.key == "w":
+            self.tried = self.tried._replace(now=advice.trial)
+            self._go_to_first_setting()
         self.show_tab("what_if")
-        if advice is not None:
-            self._what_if.go_to_first()
 
     def action_prompt(self) -> None:
         self.show_tab("prompt")
 
-    def action_reset_all(self) -> None:
-        """Reset every setting."""
-        tried = self.inquiry.tried
-        self.inquiry.tried = tried._replace(now=tried.before)
-        self.tab.open()
+    # Changes.
+
+    def action_reload(self) -> None:
+        self._number += 1
+        self.ask_about()
+
+    async def after_change(self, outcome: Outcome | None) -> None:
+        """Ask again: memories or settings have changed."""
+        self.has_changed = True
+        self.action_reload()
 
     @changing
     async def action_scoring(self, library: Library) -> None:
         if await choose_profile(self.app, library):
             self.has_changed = True
-            tried = self.inquiry.tried
             # The version is no longer a trial.
-            self.inquiry.tried = tried._replace(now=tried.now._replace(profile=tried.before.profile))
-            self.inquiry.ask_about()
-            self.tab.open()
-
-    def step_out(self) -> bool:
-        """From the message to the answer, from the list to the settings."""
-        if not self._is_typing:
-            return super().step_out()
-        is_answered = not self.tab.has_class("-empty")
-        if is_answered:
-            self.set_focus(self.tab.reader)
-        return is_answered
+            self.tried = self.tried._replace(now=self.tried.now._replace(profile=self.tried.before.profile))
+            self.ask_about()
 
     @changing
     async def action_write(self, library: Library) -> None:
         """Show what changes in config.toml, and save it once confirmed; the library scores by it from then on."""
         from zeroclaw_tui.curation.setting_change import plan_settings_change, save_settings_change, way_back
 
-        change = await asyncio.to_thread(plan_settings_change, library, self.inquiry.trial)
-        effect = self._what_if.effect
+        change = await asyncio.to_thread(plan_settings_change, library, self.tried.now)
+        effect = self._comparison.words if self._comparison is not None and self.tried.changed else ""
         words = f"For this message, with the modified settings: {effect}." if effect else ""
         if await self.app.push_screen_wait(review_question(change, words)):
             await save_settings_change(library, change, self.clock())
             inform(self, f"Saved config.toml; {way_back(library.config)}")
             await self.after_change(None)
 
+    @changing
+    async def action_re_embed(self, library: Library) -> None:
+        await self.re_embed(library, self._entry_here())
+
+    @changing
+    async def action_edit(self, library: Library) -> None:
+        if await self.edit(library, self._entry_here().id) is not None:
+            await self.after_change(None)
+
+    def _entry_here(self) -> MemoryEntry:
+        """The memory that is explained. Raises NotFound where none is chosen."""
+        if self.entry is None:
+            raise NotFound("There is no memory under the cursor.", hint="Choose one in the list first.")
+        return self.entry
+
+    async def action_copy(self) -> None:
+        """Copy the prompt as it is, control characters and all."""
+        if self._answer is None or not self._answer.text:
+            warn(self, "Nothing to copy here yet.")
+        else:
+            inform(self, await copy_text(self.app, self._answer.text))
+
+    # The settings of what-if, and the list of memories beside them.
+
     @property
-    def _is_typing(self) -> bool:
-        # The widget itself learns of its focus later than the next key comes.
-        return self.focused is self._line.input
+    def setting(self) -> Setting:
+        """The setting that is chosen."""
+        return SETTINGS[self.settings.cursor]
+
+    @property
+    def _is_in_list(self) -> bool:
+        """Whether keys go to the memories; the list itself learns of its focus only later than the next key comes."""
+        return self.focused is self.rows
+
+    @property
+    def _listed(self) -> MemoryEntry | None:
+        row = self.rows.selected
+        return None if row is None else row.result.entry
+
+    def _go_to_first_setting(self) -> None:
+        """Choose the first setting that is tried, else the first of all."""
+        self.settings.cursor = SETTINGS.index((*self.tried.changed, *SETTINGS)[0])
+
+    def action_other_pane(self) -> None:
+        """From the settings to the list, and back."""
+        self.set_focus(self.settings if self._is_in_list or self.has_class("-empty") else self.rows)
+
+    def on_table_list_row_highlighted(self, event: TableList.RowHighlighted) -> None:
+        if event.table is self.settings:
+            self._show_setting()
+        elif self._is_in_list:
+            self.entry = self._listed
+
+    def on_table_list_row_opened(self) -> None:
+        self.action_choose()
+
+    def action_choose(self) -> None:
+        """Show the stages of the memory under the cursor; for a setting, ask for a number or offer all its values."""
+        setting, tried = self.setting, self.tried
+        if self._is_in_list:
+            self.show_tab("explain")
+        elif setting.range is not None:
+
+            def below(typed: Mapping[str, str]) -> Content:
+                setting.parsed(typed["number"])
+                return Content(setting.about)
+
+            field = Field("number", setting.name, str(setting.get(tried.now)))
+            form = Form(f"The {setting.name}: {setting.takes}", None, [field], below)
+            self.app.push_screen(form, lambda typed: self._try(setting.parsed(typed["number"])) if typed else None)
+        else:
+            values = list(setting.choices(tried, self._evidence.sessions))
+            answers = [Answer("", setting.words(value), at) for at, value in enumerate(values)]
+            question = choice(f"Which {setting.name}?", answers, values.index(setting.get(tried.now)))
+            # By its place, because no session is a value too.
+            self.app.push_screen(question, lambda at: None if at is None else self._try(values[at]))
+
+    def action_less(self) -> None:
+        self._judge(self.setting.moved(self.tried, -1, self._evidence.sessions))
+
+    def action_more(self) -> None:
+        self._judge(self.setting.moved(self.tried, 1, self._evidence.sessions))
+
+    def action_reset(self) -> None:
+        """The chosen setting as it was."""
+        self._try(self.setting.get(self.tried.before))
+
+    def action_reset_all(self) -> None:
+        """Reset every setting."""
+        self._judge(self.tried._replace(now=self.tried.before))
+
+    def _try(self, value: Any) -> None:
+        self._judge(self.setting.put(self.tried, value))
+
+    def _judge(self, tried: Tried) -> None:
+        """Judge with these settings."""
+        self.tried = tried
+        self.open()

@@ -1,0 +1,164 @@
+"""What the tabs of Why ask and say: evidence for trials, titles and facts, and the rows of a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from textual.content import Content
+
+from zeroclaw_tui.backends.lookup import count_facets
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.recall import GatheredEvidence, Prompt, gather_evidence
+from zeroclaw_tui.curation.trial_settings import RULES, Setting, Tried
+from zeroclaw_tui.memory.days import absolute_time
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.query import MemoryFilter
+from zeroclaw_tui.memory.text import are, counted
+from zeroclaw_tui.scoring.explanation import Explanation, Look
+from zeroclaw_tui.scoring.profiles import Trial
+from zeroclaw_tui.scoring.what_if import Comparison, compare
+from zeroclaw_tui.tui.format import fit, shown_line
+from zeroclaw_tui.tui.themes import LOOKS, MUTED, STRONG, STRONG_ACCENT
+from zeroclaw_tui.tui.view import EmptyWords
+from zeroclaw_tui.tui.widgets.memory_list import RankedRow, ranked_columns, ranked_rows
+from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, Column
+
+Tab = Literal["explain", "what_if", "prompt"]
+_NOTHING: Mapping[str, EmptyWords] = {
+    "waiting": ("Reading the store …", "", ()),
+    "failed": (
+        "The store did not answer.",
+        "",
+        (("r", "try again"), ("/", "another message"), ("esc", "out")),
+    ),
+    "message": (
+        "For which message?",
+        "Type a message to see why this memory is or is not in the prompt.",
+        (("/", "type the message"), ("esc", "out")),
+    ),
+    "entry": (
+        "Which memory?",
+        "Choose one in a list of memories to see every stage on its way to the prompt.",
+        (("w", "what is recalled for the message"), ("esc", "out")),
+    ),
+}
+_MAX_PART = 400
+LOOKS_OF_STAGES: Mapping[Look, str] = {
+    "": LOOKS["text"], "bold": STRONG, "good": LOOKS["good"], "bad": f"bold {LOOKS['bad']}", "quiet": MUTED,
+    "key": STRONG_ACCENT,
+}  # fmt: skip
+"""How the parts of an explanation look."""
+_MOVES = {
+    "enters": ("+ enters", "good"),
+    "leaves": ("− leaves", "bad"),
+    "new": ("• new", "faint"),
+    "gone": ("○ gone", "faint"),
+}
+_STAYS = ("✓ stays", "muted")
+_MOVE = 8
+_MOVES_FROM = 50
+"""Cells of the list from which it has the words of moves."""
+
+
+class TriedEvidence:
+    """Compares trials with the recall as it is; the store is asked once for each message and kind of search."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._gathered: list[GatheredEvidence] = []
+        """The evidence for the recall as it is, then for trials that need more."""
+        self._gathered_for: tuple[int, Trial] | None = None
+        self.sessions: Sequence[str] = ()
+        """The sessions that can be tried, the busiest first."""
+
+    async def compare(self, number: int, tried: Tried) -> Comparison:
+        """What the trial changes; another `number` says that the store may have another answer."""
+        if self._gathered_for != (number, tried.before):
+            facets = await count_facets(self._library.memory, MemoryFilter(), tried.before.request.as_of)
+            self.sessions = tuple(name for name in facets.by.get("session", ()) if name)
+            self._gathered = [await gather_evidence(self._library, tried.before)]
+            self._gathered_for = number, tried.before
+        serving = next((one for one in self._gathered if one.serves(tried.now)), None)
+        if serving is None:
+            serving = await gather_evidence(self._library, tried.now)
+            self._gathered.append(serving)
+        return compare(await self._gathered[0].replay(tried.before), await serving.replay(tried.now))
+
+
+def head_of(tab: Tab, answer: Any, entry: MemoryEntry | None, tried: Tried) -> tuple[str, Sequence[str]]:
+    """The title of a tab, and facts about its answer, which may be None."""
+    if tab == "what_if":
+        if not isinstance(answer, Comparison):
+            return "What would be recalled with other settings", ()
+        title = answer.words if tried.changed else f"injected {answer.after.injected}"
+        return title, (f"{len(answer.after.results)} recalled", "" if tried.changed else "settings not modified")
+    if tab == "prompt":
+        if not isinstance(answer, Prompt):
+            return "What ZeroClaw puts before a message", ()
+        lead = are(answer.entries) if answer.entries else "Nothing is"
+        facts = [counted(answer.entries, "entry"), counted(answer.characters, "character")]
+        facts += [f"about {counted(answer.tokens, 'token')}", f"rule: {RULES[answer.rule]}"]
+        return f"{lead} put before “{shown_line(answer.result.request.query)}”", facts
+    if entry is None:
+        return "Why a memory is recalled, or not", ()
+    title = f"Why “{shown_line(entry.key, _MAX_PART)}” is recalled, or not"
+    content = shown_line(entry.content, _MAX_PART) or "(blank)"
+    facts = [shown_line(entry.category, _MAX_PART), absolute_time(entry.when), content]
+    return answer.title if isinstance(answer, Explanation) else title, facts
+
+
+def why_nothing(missing: str, answer: Any) -> EmptyWords | None:
+    """A fact, a sentence and the keys that help where there is nothing to read; None where there is something."""
+    if missing:
+        return _NOTHING[missing]
+    if isinstance(answer, Prompt) and not answer.text:
+        keys = (("w", "try other weights and thresholds"), ("x", "why a memory is missing"))
+        return "ZeroClaw puts nothing before this message.", answer.why_empty or "", keys
+    if isinstance(answer, Comparison) and not answer.rows:
+        sentence = answer.after.notes[0] if answer.after.notes else "No stage of the search finds a memory."
+        return "Nothing is recalled for this message.", sentence, (("/", "another message"),)
+    return None
+
+
+def setting_value(setting: Setting, tried: Tried) -> Content:
+    """What a setting was and is."""
+    now = setting.words(setting.get(tried.now))
+    if setting not in tried.changed:
+        return Content(now)
+    was = setting.words(setting.get(tried.before))
+    return Content.assemble((f"{was} → ", "muted"), (now, "final"))
+
+
+def compared_rows(comparison: Comparison) -> list[RankedRow]:
+    """The later recall in its order, then what it withholds and what it no longer recalls."""
+    rows = ranked_rows(comparison.after)
+    shown = {row.result.entry.id for row in rows}
+    left_out = [row.result for row in comparison.rows if row.result.entry.id not in shown]
+    return [*rows, *(RankedRow(result, True, "no longer recalled") for result in left_out)]
+
+
+def compared_columns(width: int, comparison: Comparison | None) -> Sequence[Column[Any]]:
+    """What becomes of a memory, then the columns of the later recall."""
+    if comparison is None:
+        return ()
+    compared = {row.result.entry.id: row for row in comparison.rows}
+
+    def move_of(row: RankedRow, cells: int) -> Content:
+        """The sign of a move, and its word where there is room."""
+        found = compared.get(row.result.entry.id)
+        stays = _STAYS if found is not None and found.is_injected else ("", "faint")
+        words, look = stays if found is None else _MOVES.get(found.move, stays)
+        return Content.styled(words[:cells].ljust(cells), look)
+
+    cells = _MOVE if width >= _MOVES_FROM else 1
+    move = Column[Any]("", width=cells, draw=move_of)
+    return [move, *ranked_columns(width - cells - 1, comparison.after, _draw_memory)]
+
+
+def _draw_memory(row: RankedRow, cells: int) -> Content:
+    """Why it is not injected, where the threshold's line does not say so, and how it begins."""
+    words = shown_line(row.result.entry.content) or EMPTY_CONTENT
+    if row.reason:
+        words = f"{row.reason} · {words}"
+    return Content(fit(words, cells))
