@@ -333,12 +333,12 @@ class Batch:
         if not rows:
             return
 
-        def adopted(row: Row | None) -> Row | None:
-            if row is None or self._current(row) is not row:
-                return row
-            return rows.get(self.writer.identity(row), row)
+        def adopted(change: RowChange) -> RowChange:
+            row = change.after
+            new = None if row is None or self._current(row) is not row else rows.get(self.writer.identity(row))
+            return change if new is None else RowChange(change.before, new, None, change.reverses, change.replaces)
 
-        self.journal = [replace(one, after=adopted(one.after)) for one in self.journal]
+        self.journal = list(map(adopted, self.journal))
         first = self.tally.rows[:CONFLICTS_LISTED]
         self.tally.rows = [rows.get(self.writer.identity(row), row) for row in first]
         for row in rows.values():

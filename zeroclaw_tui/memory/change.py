@@ -24,7 +24,7 @@ SUPERSEDED_BY = "superseded_by"
 """A field that an edit can only clear (None), so that a superseded memory is current again."""
 
 _NOT_COMPARED = frozenset({"embedding", "line", "file_context", "expires_at"})
-_ENCODER = json.JSONEncoder(sort_keys=True)
+_ENCODER = json.JSONEncoder(sort_keys=True, default=lambda blob: {"blob": blob.hex()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +52,7 @@ class Row:
         if self.table in (FILE, NOTES_FILE):
             data = self.values.get("bytes")
             return hashlib.sha256(data).hexdigest() if isinstance(data, bytes) else str(self.values.get("sha256"))
-        compared = {
-            name: {"blob": value.hex()} if isinstance(value, bytes) else value
-            for name, value in self.values.items()
-            if name not in _NOT_COMPARED
-        }
+        compared = {name: value for name, value in self.values.items() if name not in _NOT_COMPARED}
         return hashlib.sha256(_ENCODER.encode(compared).encode()).hexdigest()
 
     @property

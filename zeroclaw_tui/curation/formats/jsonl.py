@@ -116,8 +116,8 @@ def row_of_line(line: str, number: int, lost: Counter[str]) -> Row:
     parts = _object(line, number)
     try:
         row = _row(parts, lost)
-        # Only an escape can name half a character, which no database takes.
-        if "\\u" in line or "columns" in parts:
+        # Only these can name half a character, which no database takes.
+        if "\\u" in line or '"surrogates"' in line:
             for value in (row.id, row.agent, *row.values.values()):
                 if isinstance(value, str):
                     value.encode("utf-8", "surrogateescape")
@@ -149,22 +149,20 @@ def _row(parts: Mapping[str, Any], lost: Counter[str]) -> Row:
     name = ""
     try:
         for name, value in parts.items():
-            column = COLUMNS.get(name)
-            if column is not None:
+            if name in COLUMNS:
                 is_plain = value is None or (type(value) is str and name not in _STATED)
-                values[column] = value if is_plain else stated(name, value)
+                values[COLUMNS[name]] = value if is_plain else stated(name, value)
             elif name not in _OTHER_NAMES:
                 lost[one_line(name)[:_MAX_NAME] or "(no name)"] += 1
         if "embedding_dimensions" in parts or "embedding" in parts:
             name, vector = "embedding", parts.get("embedding")
             values["embedding"] = None if vector is None else _from_base64(vector)
-        for column, value in exact.items():
-            name = one_line(column)[:_MAX_NAME]
-            values[column] = _unpack(value)
+        for name, value in exact.items():
+            values[name] = _unpack(value)
         name, agent = "agent", parts.get("agent")
         owner = None if agent is None else _text(_unpack(agent))
     except ValueError as error:
-        raise ValueError(f"{name} is {error}") from error
+        raise ValueError(f"{one_line(name)[:_MAX_NAME]} is {error}") from error
     for name in ("key", "content"):
         if values.get(name) is None:
             raise ValueError(f"it has no {name}")
@@ -228,12 +226,12 @@ def _pack(value: Value) -> Any:
 
 def _unpack(packed: Any) -> Value:
     """The value that was packed. Raises ValueError for anything else."""
+    if packed is None or isinstance(packed, str):
+        return packed
     if isinstance(packed, bool):
         return int(packed)
     if isinstance(packed, int | float):
         return _number(packed)
-    if packed is None or isinstance(packed, str):
-        return packed
     for name, read in _UNPACKED.items():
         if isinstance(packed, dict) and packed.keys() == {name} and isinstance(packed[name], str):
             return read(packed[name])
