@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -178,21 +178,19 @@ async def erase_texts(library: Library, plan: ErasePlan, on_progress: ProgressCa
     says which other places could not be erased.
     """
     refuse_read_only(library)
-    matcher, memory = plan.matcher, library.memory
-    await asyncio.to_thread(_remove_unfinished_files, library)
+    matcher, memory, ids = plan.matcher, library.memory, plan.marked
     await library.trash.recover(memory)
-    ids = plan.marked
     if memory.about.keeps_lines:
         versions = tuple(version for version in plan.memories if version.id in ids)
     else:
         versions = await _memories(library, matcher, ids)
     if versions:
         await memory.apply([Change(version, None) for version in versions], None, permanently=True)
-    run = _Run(library, plan, on_progress, bool(versions))
     task = CancellableTask()
+    clean = partial(_clean_files, library, matcher, task.check, on_progress, deletes=bool(versions))
     database = memory.upkeep.database
     async with nullcontext() if database is None else database.disconnected():
-        await task.run(partial(run.clean, task.check))
+        reasons = await task.run(clean)
         await library.trash.erase(_goes(library, matcher, ids), matcher.found_in)
     scan = await search.scan_files(library, matcher, everything=True)
     location = memory.about.location
@@ -205,94 +203,87 @@ async def erase_texts(library: Library, plan: ErasePlan, on_progress: ProgressCa
             scan.places.append(TextPlace("store", location, None, why=str(error)))
     if memory.about.keeps_deleted is not None:
         scan.skipped.append(TextPlace("store", location, None, why=memory.about.keeps_deleted))
-    return run.report(scan)
+    return _report(library, plan, scan, reasons)
 
 
-def _remove_unfinished_files(library: Library) -> None:
-    """Remove what killed runs of this program left next to any file that is searched."""
-    found = search.PlacedFiles(library.config, library.memory.name, everything=True)
-    for folder in {file.path.parent for file in found.files}:
+def _clean_files(
+    library: Library, matcher: TextMatcher, check: search.Check, on_progress: ProgressCallback | None, *, deletes: bool
+) -> dict[str, str]:
+    """Clean the store first, then databases, then other files; gives why a text is left, by path. Blocks.
+
+    `deletes` says that memories were deleted. Raises Locked where the store is locked.
+    """
+    reasons: dict[str, str] = {}
+    found = search.PlacedFiles(library.config, library.memory.name, everything=True).files
+    # What killed runs of this program left next to any file that is searched.
+    for folder in {file.path.parent for file in found}:
         with suppress(OSError):
             remove_stale_temp_files(folder)
-
-
-@dataclass(slots=True)
-class _Run:
-    """One run: which files it changed, and by path why it left others. `deletes` says that it deleted memories."""
-
-    library: Library
-    plan: ErasePlan
-    on_progress: ProgressCallback | None
-    deletes: bool
-    reasons: dict[str, str] = field(default_factory=dict)
-    changed: set[str] = field(default_factory=set)
-
-    def clean(self, check: search.Check) -> None:
-        """Clean the store first, then databases, then other files. Raises Locked where the store is locked. Blocks."""
-        found = search.PlacedFiles(self.library.config, self.library.memory.name, everything=True).files
-        files = [file for file in found if file.form != "trash" and not file.place.stays]
-        files.sort(key=lambda file: (file.place.kind != "store", not file.is_database()))
-        for done, file in enumerate(files):
-            check()
-            if self.on_progress is not None:
-                self.on_progress(done)
-            try:
-                reason = self._clean(file, check)
-            except (OSError, InspectorError) as error:
-                if isinstance(error, Locked) and file.place.kind == "store":
-                    raise
-                reason = search.not_read(error)
-            if reason:
-                self.reasons[str(file.path)] = reason
-
-    def _clean(self, file: PlacedFile, check: search.Check) -> str:
-        """Clean one file; gives why a text is left, or ""."""
-        matcher = self.plan.matcher
-        count, _ = search.look_into(file, matcher, check, free_pages=True)
-        if not file.is_database():
-            if count and not retry_if_changed(partial(_rewrite, file, matcher), file.path):
-                return _UNCUTTABLE
-            self.changed |= {str(file.path)} if count else set()
-            return ""
-        prunes, reason = self.deletes and file.place.kind == "store", ""
-        if count or prunes:
-            self.changed.add(str(file.path))
-            reason = _erase_rows(file.path, matcher, check, prunes=prunes)
+    files = [file for file in found if file.form != "trash" and not file.place.stays and file.path.exists()]
+    files.sort(key=lambda file: (file.place.kind != "store", not file.is_database()))
+    for done, file in enumerate(files):
+        check()
+        if on_progress is not None:
+            on_progress(done)
+        is_store = file.place.kind == "store"
         try:
-            # A keyword index may have the words of rows that were deleted before.
-            if count or prunes or _has_keyword_index(file.path):
-                _wipe(file.path)
+            reason = _clean_file(file, matcher, check, prunes=deletes and is_store)
         except (OSError, InspectorError) as error:
-            return reason or f"{_PAGES}{search.not_read(error)}"
-        return reason
+            if isinstance(error, Locked) and is_store:
+                raise
+            reason = search.not_read(error)
+        if reason:
+            reasons[str(file.path)] = reason
+    return reasons
 
-    def report(self, scan: Scan) -> EraseReport:
-        """What became of it, by what the second look found, without the texts."""
-        library, matcher = self.library, self.plan.matcher
-        left = []
-        for place in scan.places:
-            why = self.reasons.get(place.place) or (_STILL if place.can_clean else place.why)
-            left.append(replace(place, why=why))
-        # Words stay in the index of a database that could not be rewritten.
-        named = {place.place for place in left}
-        left += [TextPlace("file", path, None, why=why) for path, why in self.reasons.items() if path not in named]
-        # What a place still has was not erased, unless some of it went.
-        erased = [place for place in self.plan.taken if place.place in self.changed or place.place not in named]
 
-        def without(places: Iterable[TextPlace]) -> list[TextPlace]:
-            return [replace(one, place=matcher.out_of(one.place), why=matcher.out_of(one.why)) for one in places]
+def _clean_file(file: PlacedFile, matcher: TextMatcher, check: search.Check, *, prunes: bool) -> str:
+    """Clean one file; gives why a text is left, or "". With `prunes` its embedding cache is cleaned in any case."""
+    count, _ = search.look_into(file, matcher, check, free_pages=True)
+    if not file.is_database():
+        is_clean = not count or retry_if_changed(partial(_rewrite, file, matcher), file.path)
+        return "" if is_clean else _UNCUTTABLE
+    reason = _erase_rows(file.path, matcher, check, prunes=prunes) if count or prunes else ""
+    try:
+        # A keyword index may have the words of rows that were deleted before.
+        if count or prunes or _has_keyword_index(file.path):
+            _wipe(file.path)
+    except (OSError, InspectorError) as error:
+        return reason or f"{_PAGES}{search.not_read(error)}"
+    return reason
 
-        scan.skipped = without(scan.skipped)
-        return EraseReport(
-            at=library.trash.now().isoformat(timespec="seconds"),
-            backend=library.memory.name,
-            location=matcher.out_of(library.memory.about.location),
-            texts=len(matcher.texts),
-            erased=tuple(without(erased)),
-            left=tuple(without(left)),
-            scan=scan,
-            remark=matcher.remark,
-        )
+
+def _report(library: Library, plan: ErasePlan, scan: Scan, reasons: Mapping[str, str]) -> EraseReport:
+    """What became of it, by what the second look found, without the texts."""
+    matcher = plan.matcher
+
+    def without(places: Iterable[TextPlace]) -> tuple[TextPlace, ...]:
+        return tuple(replace(one, place=matcher.out_of(one.place), why=matcher.out_of(one.why)) for one in places)
+
+    left = [
+        replace(place, why=reasons.get(place.place) or (_STILL if place.can_clean else place.why))
+        for place in scan.places
+    ]
+    still = {place.place: place.count for place in left}
+    # Words stay in the index of a database that could not be rewritten.
+    left += [TextPlace("file", path, None, why=why) for path, why in reasons.items() if path not in still]
+
+    def is_erased(place: TextPlace) -> bool:
+        count = still.get(place.place, 0)
+        is_less = count is not None and count < (place.count or 0)
+        return is_less or reasons.get(place.place, "").startswith(_PAGES)
+
+    scan.skipped = list(without(scan.skipped))
+    return EraseReport(
+        at=library.trash.now().isoformat(timespec="seconds"),
+        backend=library.memory.name,
+        location=matcher.out_of(library.memory.about.location),
+        texts=len(matcher.texts),
+        erased=without(filter(is_erased, plan.taken)),
+        left=without(left),
+        scan=scan,
+        remark=matcher.remark,
+    )
 
 
 def _rewrite(file: PlacedFile, matcher: TextMatcher) -> bool:
@@ -315,11 +306,9 @@ def _erase_rows(path: Path, matcher: TextMatcher, check: search.Check, *, prunes
     with sqlite.translate_sqlite_errors(path), closing(sqlite.connect_to_write(path, zero=True)) as connection:
         connection.execute("PRAGMA foreign_keys = ON")
         for table in sqlite.tables_of_rows(connection):
-            if list(search.rows_of_table(connection, table, matcher, check)):
-                with sqlite.transaction(connection):
-                    # As the rows are within the transaction.
-                    for row in list(search.rows_of_table(connection, table, matcher, check)):
-                        staying[_erase_row(connection, row, matcher)] = None
+            with sqlite.transaction(connection):
+                for row in list(search.rows_of_table(connection, table, matcher, check)):
+                    staying[_erase_row(connection, row, matcher)] = None
         if prunes or connection.total_changes:
             _prune_cache(connection)
     return " ".join(filter(None, staying))
