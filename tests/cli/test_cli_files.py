@@ -18,7 +18,7 @@ from support.rmem_file import mila
 from support.terminal import Terminal
 
 from zeroclaw_tui.cli.transfer import SOURCES
-from zeroclaw_tui.curation.formats.registry import FORMATS
+from zeroclaw_tui.curation.transfer.imports import FORMATS
 
 FORMATS_DATA = Path(__file__).parents[1] / "data" / "formats"
 TAKEN = (

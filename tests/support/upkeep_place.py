@@ -28,7 +28,7 @@ from zeroclaw_tui.curation.purge_plan import plan_purge
 from zeroclaw_tui.curation.snapshot import place_of, plan_hydrate, write_snapshot
 from zeroclaw_tui.curation.traces.copies import clean_copies, find_copies
 from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
-from zeroclaw_tui.curation.transfer.target import Target
+from zeroclaw_tui.curation.transfer.plan import Target
 from zeroclaw_tui.memory.change import Draft, Edit
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.curation.purge_plan import PurgePlan
     from zeroclaw_tui.curation.traces.search import TextPlace
-    from zeroclaw_tui.curation.transfer.target import Target
+    from zeroclaw_tui.curation.transfer.plan import Target
     from zeroclaw_tui.memory.change import ApplyResult, OnConflict, Row, RowConflict, RowVersion
     from zeroclaw_tui.memory.entry import MemoryEntry
 

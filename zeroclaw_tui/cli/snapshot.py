@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.snapshot import SnapshotPlan
-    from zeroclaw_tui.curation.transfer.target import Target
+    from zeroclaw_tui.curation.transfer.plan import Target
 
 
 _SNAPSHOT = """\

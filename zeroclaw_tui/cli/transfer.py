@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.export import ExportFormat
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.outcome import Outcome
-    from zeroclaw_tui.curation.transfer.plan import OnClash, Plan
-    from zeroclaw_tui.curation.transfer.target import Target
+    from zeroclaw_tui.curation.transfer.plan import OnClash, Plan, Target
     from zeroclaw_tui.memory.query import MemoryFilter
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.transfer.target import Target
+    from zeroclaw_tui.curation.transfer.plan import Target
 
 Concern = Literal["store", "recall", "vectors", "hygiene", "snapshot", "file", "fact"]
 Answer = Callable[..., Awaitable[int]]
@@ -273,7 +273,7 @@ async def _answer(given: argparse.Namespace) -> int:
     if called.opens == "store":
         library = await open_library(configs[0], given.profile, may_be_missing=True, query_binary=called.heeds_version)
         return await _answer_opened(called, library, given, now)
-    from zeroclaw_tui.curation.transfer.target import Target
+    from zeroclaw_tui.curation.transfer.plan import Target
 
     target = await Target.at(configs[0], given.profile)
     if target.library is None and called.opens == "new store":
@@ -297,7 +297,7 @@ async def _answer_opened(called: Verb, library: Library, given: argparse.Namespa
             await library.check_agents(given.agent)
         if called.opens != "target":
             return await called.answers(library, given, now)
-        from zeroclaw_tui.curation.transfer.target import Target
+        from zeroclaw_tui.curation.transfer.plan import Target
 
         return await called.answers(Target.of(library), given, now)
     except Refused as refused:

@@ -21,8 +21,7 @@ from zeroclaw_tui.curation.journal import RunningAction
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.transfer.imports import plan_import
-from zeroclaw_tui.curation.transfer.plan import Plan
-from zeroclaw_tui.curation.transfer.target import Target
+from zeroclaw_tui.curation.transfer.plan import Plan, Target
 from zeroclaw_tui.files.disk import read_bytes
 from zeroclaw_tui.memory.change import ProgressCallback, Row, RowChange
 from zeroclaw_tui.memory.entry import MemoryEntry

@@ -169,7 +169,7 @@ class InspectorApp(TypeAhead[int]):
         self.run_worker(self._make_empty(), group="open", exclusive=True)
 
     async def _make_empty(self) -> None:
-        from zeroclaw_tui.curation.transfer.target import Target
+        from zeroclaw_tui.curation.transfer.plan import Target
         from zeroclaw_tui.tui.rooms.stores import ErrorScreen
 
         try:

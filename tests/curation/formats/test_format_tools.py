@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroclaw_tui.curation.formats.registry import find_format
 from zeroclaw_tui.curation.formats.source import Source
+from zeroclaw_tui.curation.transfer.imports import find_format
 from zeroclaw_tui.memory.change import Row
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
 

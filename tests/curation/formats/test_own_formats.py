@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from zeroclaw_tui.curation.export import markdown_head, markdown_section
 from zeroclaw_tui.curation.formats import csv_file, jsonl
 from zeroclaw_tui.curation.formats.jsonl import line_of
-from zeroclaw_tui.curation.formats.registry import find_format
 from zeroclaw_tui.curation.formats.source import MAX_FILE_SIZE, Source
+from zeroclaw_tui.curation.transfer.imports import find_format
 from zeroclaw_tui.memory.change import Row, Value
 from zeroclaw_tui.memory.errors import UsageError
 

@@ -20,7 +20,7 @@ from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.formats.snapshot import SIDE_CAR, can_be_written, load, losses, read_snapshot, snapshot_text
 from zeroclaw_tui.curation.snapshot import compare, place_of, plan_hydrate, write_snapshot
 from zeroclaw_tui.curation.transfer.imports import import_memories
-from zeroclaw_tui.curation.transfer.target import Target
+from zeroclaw_tui.curation.transfer.plan import Target
 from zeroclaw_tui.memory.change import Row
 
 NOW = datetime(2026, 11, 21, 20, 59, 41, tzinfo=UTC)

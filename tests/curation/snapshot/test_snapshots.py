@@ -18,7 +18,7 @@ from zeroclaw_tui.curation.formats.snapshot import NAME, SIDE_CAR, load, read_sn
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.snapshot import compare, place_of, plan_hydrate, plan_snapshot, write_snapshot
 from zeroclaw_tui.curation.transfer.imports import import_memories
-from zeroclaw_tui.curation.transfer.target import Target
+from zeroclaw_tui.curation.transfer.plan import Target
 from zeroclaw_tui.memory.change import Conflicts
 from zeroclaw_tui.memory.errors import InspectorError, Refused
 

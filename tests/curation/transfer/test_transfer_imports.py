@@ -26,7 +26,7 @@ from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.export import export_file
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
-from zeroclaw_tui.curation.transfer.target import Target
+from zeroclaw_tui.curation.transfer.plan import Target
 from zeroclaw_tui.memory.change import Row
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused, Unreadable, UsageError

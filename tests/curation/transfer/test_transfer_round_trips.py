@@ -18,7 +18,7 @@ from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.curation.export import export_file
 from zeroclaw_tui.curation.transfer.comparison import Stopped
 from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
-from zeroclaw_tui.curation.transfer.target import Target
+from zeroclaw_tui.curation.transfer.plan import Target
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused, Unreadable
 

@@ -15,8 +15,7 @@ from zeroclaw_tui.curation.export import ExportFormat, export_file
 from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
-from zeroclaw_tui.curation.transfer.plan import OnClash
-from zeroclaw_tui.curation.transfer.target import Target
+from zeroclaw_tui.curation.transfer.plan import OnClash, Target
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.scoring.profiles import ScoringSettings
 

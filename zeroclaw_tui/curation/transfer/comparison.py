@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 import uuid
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
@@ -55,8 +53,6 @@ _NAMES = {
     "superseded_by": "superseding memory",
     "pinned": "pin",
 }
-_OF_DOCUMENTS = frozenset({"id", "key", "content", "category", "timestamp", "session_id", "agent_id"})
-"""The fields of a memory in a JSON document."""
 _BYTES_EACH = 4
 
 
@@ -398,18 +394,9 @@ def lost_fields(row: Row, stored: Row) -> Iterator[str]:
         if value == other or name in OF_THE_STORE or value in (None, "", *_USUAL.get(name, ())):
             continue
         if _comparable(name, value) != _comparable(name, other):
-            yield from _fields_in(name, value)
+            yield _NAMES.get(name, name)
     if row.agent not in (None, DEFAULT_AGENT, stored.agent):
         yield "agent"
-
-
-def _fields_in(name: str, value: Value) -> list[str]:
-    """What is lost with a column: itself, or the further fields of the JSON object that Redis or Qdrant has there."""
-    with suppress(ValueError, RecursionError):
-        document = json.loads(str(value)) if name in ("document", "payload") else None
-        if isinstance(document, dict):
-            return [field for field, stated in document.items() if field not in _OF_DOCUMENTS and stated is not None]
-    return [_NAMES.get(name, name)]
 
 
 def _with_key(row: Row, key: str) -> Row:

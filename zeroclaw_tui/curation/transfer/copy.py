@@ -16,8 +16,7 @@ from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.library import Library, trash_name
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.transfer.comparison import Stopped, store_supply
-from zeroclaw_tui.curation.transfer.plan import Delivery, OnClash, Plan, plan_transfer
-from zeroclaw_tui.curation.transfer.target import Target
+from zeroclaw_tui.curation.transfer.plan import OnClash, Plan, Target, deliver, plan_transfer, verify
 from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter
@@ -117,13 +116,14 @@ async def copy_memories(
 
     A second run continues where the first one was cut off. The source is only read.
     """
-    delivery = Delivery(await target.make(), await store_supply(source.memory, filter), on_clash)
-    done = await delivery.run("copy", f"copied from {one_line(source.memory.name)}", on_progress)
-    outcome = CopyOutcome(**{one.name: getattr(done, one.name) for one in fields(done)}, left=delivery.left)
+    library, supply = await target.make(), await store_supply(source.memory, filter)
+    summary, left_out = f"copied from {one_line(source.memory.name)}", list[int]()
+    done = await deliver(library, supply, on_clash, "copy", summary, left_out, on_progress)
+    outcome = CopyOutcome(**{one.name: getattr(done, one.name) for one in fields(done)}, left=len(left_out))
     if done.cancelled:
         return outcome
     try:
-        verified, differs, differing = await delivery.verify(on_progress)
+        verified, differs, differing = await verify(library, supply, set(left_out), on_progress)
     except Stopped:
         return replace(outcome, cancelled=True)
     return replace(outcome, verified=verified, differs=differs, differing=differing)

@@ -1,10 +1,10 @@
-"""Bringing in the memories of a file or folder, of ours or of another tool's, known by its content."""
+"""The formats that memories are read from, and bringing in those of a file or folder, known by its content."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import islice
@@ -13,13 +13,13 @@ from typing import Literal
 
 from zeroclaw_tui.backends.factory import backend_info, backend_of_file
 from zeroclaw_tui.curation.changes import refuse_read_only
-from zeroclaw_tui.curation.formats.registry import Format, find_format
+from zeroclaw_tui.curation.formats import csv_file, json_files, jsonl, notes, snapshot
+from zeroclaw_tui.curation.formats.rows import distinct
 from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.curation.library import unknown_agent
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.transfer.comparison import BATCH_ROWS, DEFAULT_AGENT, Supply
-from zeroclaw_tui.curation.transfer.plan import Delivery, OnClash, Plan, plan_transfer
-from zeroclaw_tui.curation.transfer.target import Target
+from zeroclaw_tui.curation.transfer.plan import OnClash, Plan, Target, deliver, plan_transfer
 from zeroclaw_tui.memory.change import ProgressCallback, Row
 from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.memory.note_lines import is_line, line_place
@@ -27,7 +27,60 @@ from zeroclaw_tui.memory.secret_text import look_alike_secrets, masked
 from zeroclaw_tui.memory.text import counted, cut, first_names, one_line, shell_word
 from zeroclaw_tui.scoring.scanner import THREATS, scan_all
 
-_KEY_CELLS, _LONGEST_FILE, _KEYS_NAMED = 60, 400, 4
+_KEY_CELLS, _FORMAT_CELLS, _LONGEST_FILE, _KEYS_NAMED = 60, 40, 400, 4
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format: `name` is what `--from` calls it, `title` what people call it.
+
+    `sniff` says whether a source is of this format. `reader` yields its memories and counts in `lost` what finds no
+    place. Both block.
+    """
+
+    name: str
+    title: str
+    sniff: Callable[[Source], bool]
+    reader: Callable[[Source, Counter[str]], Iterator[Row]]
+    is_ours: bool = False
+
+    def read(self, source: Source, lost: Counter[str]) -> Iterator[Row]:
+        """The memories, each of another tool once and with a key of its own."""
+        rows = self.reader(source, lost)
+        return rows if self.is_ours else distinct(rows, lost)
+
+
+FORMATS = {
+    found.name: found
+    for found in (
+        Format("jsonl", "an export in JSON Lines", jsonl.sniff, jsonl.read, True),
+        Format("csv", "a table", csv_file.sniff, csv_file.read, True),
+        Format("snapshot", "a snapshot of ZeroClaw", snapshot.sniff, snapshot.read, True),
+        Format("claude", "Claude Code", notes.sniff_claude, notes.read_claude),
+        Format("openclaw", "OpenClaw", notes.sniff_openclaw, notes.read_openclaw),
+        Format("mcp", "the MCP server “memory”", json_files.sniff_mcp, json_files.read_mcp),
+        Format("mem0", "mem0", json_files.sniff_mem0, json_files.read_mem0),
+        Format("rmem", "R-Mem", json_files.sniff_rmem, json_files.read_rmem),
+    )
+}
+
+
+def find_format(source: Source, name: str | None = None) -> Format:
+    """The format of a source by its content, or the format of that name."""
+    if name is not None:
+        if name not in FORMATS:
+            known = ", ".join(FORMATS)
+            raise UsageError(f"No format is called {cut(one_line(name), _FORMAT_CELLS)!r}.", hint=f"There are {known}.")
+        return FORMATS[name]
+    # The first that fits: only our own files may be larger than a reader of another tool takes.
+    for one in FORMATS.values():
+        if one.sniff(source):
+            return one
+    is_empty = not source.is_folder and not source.head()
+    raise UsageError(
+        f"{source.name} {'is empty' if is_empty else 'has no format that is known here'}.",
+        hint=f"The formats are {', '.join(FORMATS)}. Choose one with --from NAME if you know which it is.",
+    )
 
 
 @dataclass(slots=True)
@@ -49,7 +102,9 @@ class _Reading:
     flagged: list[str] = field(default_factory=list)
 
     async def batches(self, to_notes: bool) -> AsyncIterator[Sequence[Row]]:
-        rows = _in_order_of_lines(self._each()) if to_notes else self._each()
+        rows = self._each()
+        if to_notes:
+            rows = iter(await asyncio.to_thread(sorted, rows, key=_place_in_notes))
         while batch := await asyncio.to_thread(lambda: list(islice(rows, BATCH_ROWS))):
             yield batch
 
@@ -95,15 +150,9 @@ def _listed(counts: Sequence[tuple[str, int]]) -> str:
     return first_names([f"{name} ({count:,})" for name, count in counts], longest=_KEY_CELLS)
 
 
-def _in_order_of_lines(rows: Iterable[Row]) -> Iterator[Row]:
-    """Put lines of notes, which an export has with the newest first, back into their order; others come first."""
-    lines: list[Row] = []
-    for row in rows:
-        if is_line(row):
-            lines.append(row)
-        else:
-            yield row
-    yield from sorted(lines, key=line_place)
+def _place_in_notes(row: Row) -> tuple[str, int]:
+    """Where a row belongs: an export has lines of notes with the newest first; other memories come before them."""
+    return line_place(row) if is_line(row) else ("", 0)
 
 
 async def plan_import(
@@ -160,4 +209,4 @@ async def import_memories(
     if not plan.count:
         return Outcome(plan.verb, 0)
     summary = f"{'imported' if plan.verb == 'import' else 'hydrated'} {cut(one_line(plan.file.name), _KEY_CELLS)}"
-    return await Delivery(await target.make(), plan.supply, on_clash).run(plan.verb, summary, on_progress)
+    return await deliver(await target.make(), plan.supply, on_clash, plan.verb, summary, [], on_progress)

@@ -1,25 +1,29 @@
-"""What an import or a copy would bring, in numbers, sentences and JSON; and writing it."""
+"""The store that memories go to; what an import or a copy would bring, in numbers and sentences; and writing it."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 from uuid import uuid4
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.factory import backend_info
+from zeroclaw_tui.backends.factory import backend_info, create_memory
+from zeroclaw_tui.backends.lookup import make_store
+from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import refuse_read_only, run_change
 from zeroclaw_tui.curation.journal import RunningAction
-from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.library import Library, open_library, profile_to_make
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.transfer.comparison import Compared, Comparison, Stopped, Supply, What, lost_fields, renamed
-from zeroclaw_tui.curation.transfer.target import Target
-from zeroclaw_tui.memory.change import AGENTS, Change, ProgressCallback, Row
+from zeroclaw_tui.files.disk import temporary_folder
+from zeroclaw_tui.memory.change import AGENTS, ApplyResult, Change, ProgressCallback, Row
+from zeroclaw_tui.memory.errors import NothingYet
 from zeroclaw_tui.memory.note_lines import is_line, read_line
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, cut, first_names, one_line
@@ -36,6 +40,83 @@ _MAX_SAMPLES = 5
 _KEY_CELLS, _MAX_KEY_LENGTH = 60, 400
 _MAX_NAMES, _MAX_NAMES_SHOWN, _NAME_CELLS = 200, 12, 30
 _MAX_DIFFERING = 100
+
+
+@dataclass(slots=True)
+class Target:
+    """Where memories go. `library` is None until `make` has made a store that is not there yet.
+
+    `profile` is the ZeroClaw version given for it, if any; `location` where it is or will be, for people.
+    """
+
+    config: MemoryConfig
+    library: Library | None
+    profile: str | None
+    location: str
+
+    @classmethod
+    def of(cls, library: Library) -> Target:
+        return cls(library.config, library, None, library.memory.about.location)
+
+    @classmethod
+    async def at(cls, config: MemoryConfig, profile: str | None = None) -> Target:
+        """The store of a config, whether or not it is there. Raises what opening raises but NothingYet."""
+        memory = create_memory(config)
+        target = cls(config, None, profile, memory.about.location)
+        try:
+            if not memory.about.keeps_lines or await memory.health_check():
+                with suppress(NothingYet):
+                    target.library = await open_library(config, profile)
+                    target.location = target.library.memory.about.location
+        finally:
+            await memory.close()
+        return target
+
+    async def close(self) -> None:
+        if self.library is not None:
+            await self.library.close()
+
+    async def make(self) -> Library:
+        """The open store, made first where it is not there yet. Raises what making and opening raise."""
+        if self.library is None:
+            memory = self._not_made()
+            try:
+                await make_store(memory, await asyncio.to_thread(profile_to_make, self.config, self.profile))
+            finally:
+                await memory.close()
+            self.library = await open_library(self.config, self.profile)
+        return self.library
+
+    @asynccontextmanager
+    async def planned_store(self) -> AsyncIterator[Memory]:
+        """The store, or where it is not there yet one that is as it will be."""
+        if self.library is not None:
+            yield self.library.memory
+            return
+        memory = self._not_made()
+        profile = await asyncio.to_thread(profile_to_make, self.config, self.profile)
+        with temporary_folder("zeroclaw-tui-") as folder:
+            try:
+                if memory.about.path is None:
+                    await make_store(memory, profile, dry_run=True)
+                else:
+                    # A database elsewhere shows what the new one will store.
+                    sample = self.config._replace(location=str(folder / "brain.db"), read_only=False)
+                    memory = create_memory(sample)
+                    memory.about = replace(memory.about, location=self.location)
+                    await make_store(memory, profile)
+                    await memory.open()
+                yield memory
+            finally:
+                await memory.close()
+
+    def _not_made(self) -> Memory:
+        """The store that is not there yet; a folder that was named is made too."""
+        memory = create_memory(self.config)
+        if memory.about.keeps_lines and self.config.location is not None:
+            alone = self.config.install._replace(root=Path(memory.about.location), layout="lone")
+            return create_memory(self.config._replace(install=alone, location=None))
+        return memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,81 +213,77 @@ def _short_key(key: str) -> str:
     return cut(masked(key[:_MAX_KEY_LENGTH]), _KEY_CELLS)
 
 
-@dataclass(slots=True)
-class Delivery:
-    """Brings everything of a supply into an open store, batch by batch in one change set.
+async def deliver(
+    library: Library,
+    supply: Supply,
+    on_clash: OnClash,
+    verb: TransferVerb,
+    summary: str,
+    left_out: list[int],
+    on_progress: ProgressCallback | None,
+) -> Outcome:
+    """Compare everything of a supply and write it, batch by batch as one action. Raises what writing raises.
 
-    `left` counts the memories that were left out because their key is taken; `left_out` has hashes of their agents and
-    keys.
+    `left_out` gets hashes of the agents and keys of the memories that are left out because their key is taken.
     """
+    refuse_read_only(library)
+    memory = library.memory
+    comparison = await Comparison.of(supply, memory, library.trash.now())
+    new_keys: dict[str, str] = {}
 
-    library: Library
-    supply: Supply
-    on_clash: OnClash
-    written: int = 0
-    renamed: dict[str, str] = field(default_factory=dict)
-    left: int = 0
-    left_out: set[int] = field(default_factory=set)
-
-    async def run(self, verb: TransferVerb, summary: str, on_progress: ProgressCallback | None) -> Outcome:
-        """Compare and write everything. Raises what writing raises."""
-        refuse_read_only(self.library)
-        memory = self.library.memory
-        comparison = await Comparison.of(self.supply, memory, self.library.trash.now())
-
-        async def work(action: RunningAction, report_progress: ProgressCallback) -> Outcome:
-            skipped, cancelled, notes = 0, False, dict[str, None]()
-            async for compared in comparison.batches():
-                changes = [change for one in compared if (change := self._change(comparison, one))]
-                if changes:
-                    result = await memory.apply(
-                        [*_new_agents(comparison, changes), *changes],
-                        action,
-                        on_conflict="skip",
-                        on_progress=lambda done: report_progress(self.written + done),
-                    )
-                    self.written += result.written
-                    skipped += len(result.skipped)
-                    notes |= dict.fromkeys(result.notes)
-                    cancelled = result.cancelled
-                if cancelled or not report_progress(self.written):
-                    cancelled = True
-                    break
-            if skipped:
-                notes[f"Left out {counted(skipped)}, because the key or the ID is taken."] = None
-            return Outcome(verb, self.written, cancelled=cancelled, notes=tuple(notes), renamed=self.renamed)
-
-        return await run_change(self.library, verb, summary, work, on_progress)
-
-    def _change(self, comparison: Comparison, one: Compared) -> Change | None:
+    def change_for(one: Compared) -> Change | None:
         if one.what == "same":
             return None
         if one.what == "new":
             return Change(None, one.stored)
-        if self.on_clash == "skip":
-            self.left += 1
-            self.left_out.add(hash(comparison.identity(one.stored)))
+        if on_clash == "skip":
+            left_out.append(hash(comparison.identity(one.stored)))
             return None
-        if one.existing is not None and self.on_clash == "overwrite":
+        if one.existing is not None and on_clash == "overwrite":
             return Change(one.existing, comparison.replacing(one.row, one.stored, one.existing))
         row = renamed(one.stored)
-        self.renamed[one.stored.key] = row.key
+        new_keys[one.stored.key] = row.key
         return Change(None, row)
 
-    async def verify(self, on_progress: ProgressCallback | None) -> tuple[int, int, tuple[str, ...]]:
-        """Compare again: how many memories the store has, how many it should have and has not, and their first keys."""
-        library = self.library
-        comparison = await Comparison.of(self.supply, library.memory, library.trash.now(), with_vectors=True)
-        differing, differs = list[str](), 0
+    async def work(action: RunningAction, report_progress: ProgressCallback) -> Outcome:
+        total, is_stopped = ApplyResult(), False
+        async for compared in comparison.batches():
+            changes = [change for one in compared if (change := change_for(one))]
+            if changes:
+                changes[:0] = _new_agents(comparison, changes)
+                result = await memory.apply(
+                    changes, action, on_conflict="skip", on_progress=lambda done: report_progress(total.written + done)
+                )
+                total.add(result)
+                is_stopped = result.cancelled
+            if is_stopped or not report_progress(total.written):
+                is_stopped = True
+                break
+        if total.skipped:
+            total.note(f"Left out {counted(len(total.skipped))}, because the key or the ID is taken.")
+        return Outcome(verb, total.written, cancelled=is_stopped, notes=tuple(total.notes), renamed=new_keys)
 
-        def see(one: Compared) -> None:
-            nonlocal differs
-            if one.what != "same" and hash(comparison.identity(one.stored)) not in self.left_out:
-                differs += 1
-                differing.extend([_short_key(one.stored.key)] if len(differing) < _MAX_DIFFERING else [])
+    return await run_change(library, verb, summary, work, on_progress)
 
-        counts = await _compare_all(comparison, see, on_progress)
-        return counts["same"], differs, tuple(differing)
+
+async def verify(
+    library: Library, supply: Supply, left_out: Collection[int], on_progress: ProgressCallback | None
+) -> tuple[int, int, tuple[str, ...]]:
+    """Compare again: how many memories the store has, how many it should have and has not, and their first keys.
+
+    Those with a hash in `left_out` need not be there.
+    """
+    comparison = await Comparison.of(supply, library.memory, library.trash.now(), with_vectors=True)
+    differing, differs = list[str](), 0
+
+    def see(one: Compared) -> None:
+        nonlocal differs
+        if one.what != "same" and hash(comparison.identity(one.stored)) not in left_out:
+            differs += 1
+            differing.extend([_short_key(one.stored.key)] if len(differing) < _MAX_DIFFERING else [])
+
+    counts = await _compare_all(comparison, see, on_progress)
+    return counts["same"], differs, tuple(differing)
 
 
 def _new_agents(comparison: Comparison, changes: Sequence[Change]) -> list[Change]:
