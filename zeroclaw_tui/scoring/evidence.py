@@ -378,7 +378,8 @@ def _among(codes: np.ndarray, names: Sequence[str], wanted: Sequence[str] | None
 
     if wanted is None:
         return np.ones(len(codes), dtype=bool)
-    return np.isin(codes, [code for code, name in enumerate(names) if name in wanted])
+    # A row without a name has the code -1, which is the last place.
+    return np.array([*(name in wanted for name in names), False], dtype=bool)[codes]
 
 
 def _ranks_of(ids: Sequence[str]) -> np.ndarray:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import numpy as np
 
 Score = tuple["np.ndarray", "np.ndarray"]
+KnownRows = dict[int, Sequence[Any]]
+"""Rows of a row table as they were read, by rowid."""
 _AMONG = "m.rowid IN (SELECT value FROM json_each(?))"
 _COUNT = "SELECT count(*) FROM memories AS m"
 _MATCH = "SELECT rowid, bm25(memories_fts) AS score FROM memories_fts WHERE memories_fts MATCH ?"
@@ -34,6 +36,8 @@ _NEWEST_FIRST = "ORDER BY m.updated_at DESC"
 _JOINED = "memories_fts AS f JOIN memories AS m ON m.rowid = f.rowid"
 _WHOLE_FROM = 4
 """Where more than one row in so many is a hit, all are read in one pass."""
+_MOST_KNOWN = 20_000
+"""How many rows are remembered for the next recall."""
 _SWALLOWED = ("SQLITE_ERROR", "SQLITE_CORRUPT_VTAB")
 """Errors with which ZeroClaw goes on without keyword hits."""
 
@@ -225,7 +229,7 @@ def gather(scope: SqlScope, vectors: Hits, rows: RowTable | None, connection: sq
     recent = _newest(connection, SqliteSelect(scope.schema), -1) if is_listing else nothing
     like, like_facts = _like(connection, scope)
     (store_rows,) = connection.execute(_COUNT).fetchone()
-    rows = rows or _rows(connection, scope.schema, (keyword.handles, vectors.handles, like, recent))
+    rows = rows or _rows(connection, scope.schema, (keyword.handles, vectors.handles, like, recent), {})
     durable_order, agent_order = _scan_orders(connection, scope)
     return replace(
         _evidence(replace(scope, store_rows=store_rows), keyword, vectors, rows, recent),
@@ -238,16 +242,22 @@ def gather(scope: SqlScope, vectors: Hits, rows: RowTable | None, connection: sq
 
 
 def gather_cut(
-    scope: SqlScope, settings: ScoringSettings, keyword: Hits, vectors: Hits, connection: sqlite3.Connection
+    scope: SqlScope,
+    settings: ScoringSettings,
+    keyword: Hits,
+    vectors: Hits,
+    known: KnownRows,
+    connection: sqlite3.Connection,
 ) -> StageEvidence:
     """Gather what one recall looks at: hits that its statements cut to 2 x the limit, the LIKE fall-back only where
-    nothing else is left, and the rows it returns with their whole content."""
+    nothing else is left, and the rows it returns with their whole content. `known` are rows of this state of the
+    database; those that are read come to it."""
     import numpy as np
 
     recent = np.zeros(0, dtype=np.int64)
     if keywords.lists_recent(scope.request.query, scope.profile):
         recent = _newest(connection, scope.recent_select(), scope.recent_limit)
-    rows = _rows(connection, scope.schema, (keyword.handles, vectors.handles, recent))
+    rows = _rows(connection, scope.schema, (keyword.handles, vectors.handles, recent), known)
     evidence = _evidence(scope, keyword, vectors, rows, recent)
     evidence = replace(evidence, cut_for=(scope.asked, scope.profile, mode_in(settings, scope.profile)))
     ranking = rank(evidence, scope.asked, scope.profile, settings)
@@ -290,7 +300,7 @@ def _with_like(connection: sqlite3.Connection, scope: SqlScope, evidence: StageE
         vector_handles=nothing.handles,
         vector_scores=nothing.scores,
         like=like,
-        rows=_rows(connection, scope.schema, (like,)),
+        rows=_rows(connection, scope.schema, (like,), {}),
         like_facts=facts,
     )
 
@@ -374,7 +384,7 @@ def _are_among(handles: np.ndarray, ascending: np.ndarray) -> np.ndarray:
     return are_there
 
 
-def _rows(connection: sqlite3.Connection, schema: Schema, hits: Sequence[np.ndarray]) -> RowTable:
+def _rows(connection: sqlite3.Connection, schema: Schema, hits: Sequence[np.ndarray], known: KnownRows) -> RowTable:
     """The row table of these hits, or of all rows where that is the quicker way."""
     import numpy as np
 
@@ -388,8 +398,11 @@ def _rows(connection: sqlite3.Connection, schema: Schema, hits: Sequence[np.ndar
     statement = f"SELECT {columns} FROM memories AS m"
     aliases = aliases_of(connection)
     if not 0 < store_rows <= len(handles) * _WHOLE_FROM:
-        among = json.dumps(handles.tolist())
-        return _table(connection.execute(f"{statement} WHERE {_AMONG} ORDER BY m.rowid", (among,)), aliases)
+        if len(known) > _MOST_KNOWN:
+            known.clear()
+        unread = json.dumps([rowid for rowid in handles.tolist() if rowid not in known])
+        known.update((row[0], row) for row in connection.execute(f"{statement} WHERE {_AMONG}", (unread,)))
+        return _table((known[rowid] for rowid in handles.tolist() if rowid in known), aliases)
     rows = _table(connection.execute(f"{statement} ORDER BY m.rowid"), aliases)
     # The index over the ids has them in order already.
     by_id = connection.execute("SELECT rowid FROM memories ORDER BY id")

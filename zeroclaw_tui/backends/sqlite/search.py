@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.base import T
 from zeroclaw_tui.backends.cancellation import ReadWorkerPool
-from zeroclaw_tui.backends.sqlite.recall import Hits, gather, gather_cut, scope_of, search_keywords
+from zeroclaw_tui.backends.sqlite.recall import Hits, KnownRows, gather, gather_cut, scope_of, search_keywords
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.sqlite.select import SqliteSelect
 from zeroclaw_tui.memory.entry import Handle
@@ -42,11 +42,12 @@ class SqliteSearch:
         self._reads = reads
         self._schema = schema
         self._one_at_a_time = asyncio.Lock()
-        self._all_rows: RowTable | None = None
-        self._version_of_rows: int | None = None
         self._is_first = True
+        self._version: int | None = None
+        """Of the database that what follows was read from."""
+        self._all_rows: RowTable | None = None
+        self._known_rows: KnownRows = {}
         self._index: VectorIndex | None = None
-        self._version_of_index: int | None = None
 
     async def gathered(
         self, trial: Trial, query_vector: np.ndarray | None, version: int, *, deep: bool
@@ -60,12 +61,11 @@ class SqliteSearch:
             vectors = Hits.from_pairs()
             if vector is not None and len(vector):
                 self._is_first = False
-                index = self._current_index(len(vector), version, connection)
+                index = self._current_index(len(vector), connection)
                 vectors = Hits(*index.search(vector, len(index)))
-            known = self._all_rows if version == self._version_of_rows else None
-            evidence = gather(scope, vectors, known, connection)
-            self._all_rows = evidence.rows if len(evidence.rows.handles) == evidence.store_rows else None
-            self._version_of_rows = version
+            evidence = gather(scope, vectors, self._all_rows, connection)
+            if len(evidence.rows.handles) == evidence.store_rows:
+                self._all_rows = evidence.rows
             return evidence
 
         def gather_some(connection: sqlite3.Connection) -> StageEvidence:
@@ -75,10 +75,10 @@ class SqliteSearch:
                     keyword = search_keywords(narrowed, connection)
                 if vector is not None and len(vector):
                     select, most = narrowed.vector_select(), narrowed.stage_limit
-                    vectors, _ = self._nearest(vector, most, select, version, connection)
-            return gather_cut(narrowed, trial.settings, keyword, vectors, connection)
+                    vectors, _ = self._nearest(vector, most, select, connection)
+            return gather_cut(narrowed, trial.settings, keyword, vectors, self._known_rows, connection)
 
-        evidence = await self._run(gather_all if deep else gather_some)
+        evidence = await self._run(gather_all if deep else gather_some, version)
         return replace(
             evidence,
             dimensions=None if vector is None else len(vector),
@@ -99,16 +99,19 @@ class SqliteSearch:
                 return None
             select = SqliteSelect(self._schema)
             select.also("m.embedding IS NOT NULL")
-            hits, compared = self._nearest(query, count, select, version, connection)
+            hits, compared = self._nearest(query, count, select, connection)
             pairs = zip(hits.handles.tolist(), hits.scores.tolist(), strict=True)
             return Near([Neighbour(handle, score) for handle, score in pairs], compared)
 
-        return await self._run(find)
+        return await self._run(find, version)
 
-    async def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    async def _run(self, work: Callable[[sqlite3.Connection], T], version: int) -> T:
         """Work on one state of the database, after every earlier search."""
 
         def run(connection: sqlite3.Connection) -> T:
+            if version != self._version:
+                self._version, self._all_rows, self._index = version, None, None
+                self._known_rows.clear()
             # All statements see one state of the database until the connection is closed.
             connection.execute("BEGIN")
             return work(connection)
@@ -117,7 +120,7 @@ class SqliteSearch:
             return await self._reads.run(run)
 
     def _nearest(
-        self, query: np.ndarray, count: int, select: SqliteSelect, version: int, connection: sqlite3.Connection
+        self, query: np.ndarray, count: int, select: SqliteSelect, connection: sqlite3.Connection
     ) -> tuple[Hits, int]:
         """The best rows among those with a vector that a SELECT leaves, and with how many vectors the query was
         compared; the order in which SQLite reads the rows in ZeroClaw's statement decides between ties."""
@@ -132,16 +135,16 @@ class SqliteSearch:
             return Hits(*nearest.hits()), compared
         import numpy as np
 
-        index, positions = self._current_index(len(query), version, connection), None
+        index, positions = self._current_index(len(query), connection), None
         # One condition is that there is a vector.
         if len(select.conditions) > 1:
             found = connection.execute(select.statement("m.rowid"), select.values)
             positions = index.positions(np.fromiter((rowid for (rowid,) in found), dtype=np.int64))
         return Hits(*index.search(query, count, positions)), len(index)
 
-    def _current_index(self, dimensions: int, version: int, connection: sqlite3.Connection) -> VectorIndex:
+    def _current_index(self, dimensions: int, connection: sqlite3.Connection) -> VectorIndex:
         """The vectors of this length as they are now."""
-        if self._index is not None and (version, dimensions) == (self._version_of_index, self._index.dimensions):
+        if self._index is not None and dimensions == self._index.dimensions:
             return self._index
         # The old ones make room first.
         self._index = None
@@ -150,7 +153,7 @@ class SqliteSearch:
         cursor = connection.execute(f"SELECT rowid, embedding {_OF_LENGTH} ORDER BY rowid", (dimensions,))
         while page := cursor.fetchmany(_PAGE):
             index.append(*_block(page, dimensions))
-        self._index, self._version_of_index = index, version
+        self._index = index
         return index
 
 
