@@ -53,6 +53,14 @@ async def test_rows_written_in_the_meantime_are_found(path, memory):
     assert keys(await recalled(memory))[0] == "key3"
 
 
+async def test_a_row_that_is_superseded_in_the_meantime_is_not_recalled(path, memory):
+    # In a store with many more rows only those that are found are read, each once.
+    add(path, [{"rowid": 1000, "embedding": None}], start=5)
+    assert keys(await recalled(memory)) == keys(await recalled(memory)) == ["key0", "key1", "key2"]
+    change(path, "UPDATE memories SET superseded_by = 'key1' WHERE key = 'key0'")
+    assert keys(await recalled(memory)) == ["key1", "key2"]
+
+
 async def test_vectors_of_other_lengths_have_no_score(path, memory):
     add(path, [{"embedding": blob(1, 0, 0)}, {"embedding": b"abc"}, {"embedding": b""}], start=5)
     assert keys(await recalled(memory)) == ["key0", "key1", "key2"]
