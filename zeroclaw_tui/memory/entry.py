@@ -75,7 +75,9 @@ class MemoryEntry:
         Text that is no UTF-8 is there as bytes, or with surrogate escapes. `fields` are what no column has, and the
         size where the content is not whole.
         """
-        texts = {name: as_text(value) for name in _OPTIONAL_TEXTS if (value := columns.get(name)) is not None}
+        texts: dict[str, Any] = {
+            name: as_text(value) for name in _OPTIONAL_TEXTS if (value := columns.get(name)) is not None
+        }
         content = as_text(columns.get("content"))
         importance, pinned, vector = columns.get("importance"), columns.get("pinned"), columns.get("embedding")
         dimensions = len(vector) // 4 if isinstance(vector, bytes) else columns.get("embedding_dimensions")

@@ -379,7 +379,8 @@ def _among(codes: np.ndarray, names: Sequence[str], wanted: Sequence[str] | None
     if wanted is None:
         return np.ones(len(codes), dtype=bool)
     # A row without a name has the code -1, which is the last place.
-    return np.array([*(name in wanted for name in names), False], dtype=bool)[codes]
+    is_wanted: np.ndarray = np.array([*(name in wanted for name in names), False], dtype=bool)[codes]
+    return is_wanted
 
 
 def _ranks_of(ids: Sequence[str]) -> np.ndarray:
