@@ -39,7 +39,7 @@ async def health(configs: Sequence[MemoryConfig], given: argparse.Namespace, now
     from zeroclaw_tui.backends.health import Health
     from zeroclaw_tui.config.settings import settings_problem
     from zeroclaw_tui.curation.library import open_library
-    from zeroclaw_tui.curation.setting_change import reload_config
+    from zeroclaw_tui.curation.trial_settings import reload_config
 
     config, library = configs[0], None
     try:

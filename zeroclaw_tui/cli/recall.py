@@ -57,8 +57,7 @@ def trial_given(library: Library, given: argparse.Namespace, now: datetime) -> T
     if not given.set:
         return trial
     from zeroclaw_tui.config.setting_names import assigned
-    from zeroclaw_tui.curation.setting_change import complaints_of
-    from zeroclaw_tui.curation.trial_settings import WRITTEN, with_values
+    from zeroclaw_tui.curation.trial_settings import WRITTEN, complaints_of, with_values
 
     values = dict(assigned(assignment, trial.profile.version) for assignment in given.set)
     for name in values:

@@ -1,27 +1,43 @@
-"""The settings a recall can be tried with: where a trial has them, what config.toml calls them, and their values."""
+"""The settings a recall can be tried with: where a trial has them, their values, and writing them to config.toml."""
 
 from __future__ import annotations
 
+import asyncio
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from zeroclaw_tui.config.schema import MEMORY_KEYS
-from zeroclaw_tui.memory.errors import UsageError
+from zeroclaw_tui.config.document import ConfigDocument
+from zeroclaw_tui.config.load import load_config
+from zeroclaw_tui.config.locations import command_at
+from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, OPTION, MemoryConfig
+from zeroclaw_tui.config.save import difference, save_config
+from zeroclaw_tui.config.schema import MEMORY_KEYS, NEWEST_MODERN, NEWEST_OLD, version_numbers
+from zeroclaw_tui.config.setting_names import checked_value
+from zeroclaw_tui.config.toml import KeyPath, read_config
+from zeroclaw_tui.curation.library import Library, scoring_settings
+from zeroclaw_tui.memory.errors import BrokenConfig, Refused, UsageError
 from zeroclaw_tui.memory.recall import RecallRequest, Rule
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.injection import RECALL_LIMIT
 from zeroclaw_tui.scoring.profiles import LANDMARKS, Trial, parse_version, profile_for
-from zeroclaw_tui.scoring.what_if import Subject
+from zeroclaw_tui.scoring.what_if import ALL_SUBJECTS, Subject, complaints
 
+Value = bool | int | float | str
+
+RULES: dict[Rule, str] = {"cli": "CLI", "channel": "channels", "cron": "cron", "library": "embedded"}
 _MOST_RECALLED = 100
 """How many memories a trial recalls at most; ZeroClaw recalls 5 for a message."""
-RULES: dict[Rule, str] = {"cli": "CLI", "channel": "channels", "cron": "cron", "library": "embedded"}
 _DECIMALS = 6
 _LARGEST = 1_000_000
 """The largest number that a setting without an upper bound may have."""
+_SUBJECTS: Mapping[str, Subject] = {
+    "vector_weight": "weights", "keyword_weight": "weights", "min_relevance_score": "threshold", "search_mode": "mode",
+}  # fmt: skip
 
 
 class Tried(NamedTuple):
@@ -61,11 +77,9 @@ class Range(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting of a trial: a number with a `range`, or one of a few words in the order a key goes through them.
+    """A setting of a trial: a number with a `range`, or one of a few values, some with `labels` that a person reads.
 
     `path` names the attribute of a trial, and `key` the setting under [memory] in config.toml, "" where there is none.
-    `subject` is what complaints about it are about. `choices` are made of what is tried and of the sessions of the
-    store; `shown` gives the words for a value. `put_into` is for a value that comes with others.
     """
 
     name: str
@@ -73,25 +87,43 @@ class Setting:
     about: str
     range: Range | None = None
     key: str = ""
-    subject: Subject = "rerank"
-    choices: Callable[[Tried, Sequence[str]], Sequence[Any]] = lambda tried, sessions: ()
-    shown: Callable[[Any], str] = str
-    put_into: Callable[[Tried, Any], Trial] | None = None
+    labels: Mapping[Any, str] = field(default_factory=dict)
+
+    @property
+    def subject(self) -> Subject:
+        """What complaints about it are about."""
+        return _SUBJECTS.get(self.key, "rerank")
+
+    def choices(self, tried: Tried, sessions: Sequence[str]) -> Sequence[Any]:
+        """The values of a setting without a range, in the order a key goes through them; `sessions` are the store's."""
+        before, now = tried.before, tried.now
+        if self.path == "profile.version":
+            return sorted({*LANDMARKS, before.profile.version, now.profile.version}, key=parse_version)
+        if self.path == "request.session_id":
+            own = [one for one in (before.request.session_id, now.request.session_id) if one and one not in sessions]
+            return [None, *dict.fromkeys([*own, *sessions])]
+        return tuple(self.labels)
 
     def get(self, trial: Trial) -> Any:
         """The value in a trial."""
         return attrgetter(self.path)(trial)
 
     def put(self, tried: Tried, value: Any) -> Tried:
-        """The same with another value to try."""
-        if self.put_into is not None:
-            return tried._replace(now=self.put_into(tried, value))
-        return tried._replace(now=_with(tried.now, self.path.split("."), value))
+        """The same with another value to try; with another kind of turn its limit changes, unless a limit is tried."""
+        if self.path == "profile.version":
+            return tried._replace(now=tried.now._replace(profile=profile_for(value)))
+        now = _with(tried.now, self.path.split("."), value)
+        if self.path == "request.rule":
+            request, limit = now.request, tried.embedded_limit if value == "library" else RECALL_LIMIT
+            is_tried = request.limit != request.turn_limit
+            request = replace(request, turn_limit=limit, limit=request.limit if is_tried else limit)
+            now = now._replace(request=request)
+        return tried._replace(now=now)
 
     def words(self, value: Any) -> str:
         """A value as a person reads it: numbers with two decimals, or more where they have more."""
         if self.range is None:
-            return one_line(self.shown(value))
+            return one_line(self.labels.get(value, "any" if value is None else str(value)))
         if self.range.is_whole:
             return f"{value:,}"
         short = f"{value:.2f}"
@@ -132,59 +164,31 @@ def _with(part: Any, path: Sequence[str], value: Any) -> Any:
     return replace(part, **changes) if isinstance(part, RecallRequest) else part._replace(**changes)
 
 
-def _with_rule(tried: Tried, rule: Rule) -> Trial:
-    """A turn of this kind; the embedded agent may have a limit of its own."""
-    request, limit = tried.now.request, tried.embedded_limit if rule == "library" else RECALL_LIMIT
-    is_tried = request.limit != request.turn_limit
-    request = replace(request, rule=rule, turn_limit=limit, limit=request.limit if is_tried else limit)
-    return tried.now._replace(request=request)
-
-
-def _versions(tried: Tried, sessions: Sequence[str]) -> Sequence[str]:
-    """A version of each set of rules, and those in use, oldest first."""
-    return sorted({*LANDMARKS, tried.before.profile.version, tried.now.profile.version}, key=parse_version)
-
-
-def _session_choices(tried: Tried, sessions: Sequence[str]) -> Sequence[str | None]:
-    own = [tried.before.request.session_id, tried.now.request.session_id]
-    return [None, *dict.fromkeys([*(one for one in own if one and one not in sessions), *sessions])]
-
-
-def _of_config(name: str, path: str, key: str, subject: Subject = "rerank") -> Setting:
+def _of_config(name: str, path: str, key: str) -> Setting:
     """A setting that config.toml has: its range, its words and its help are those of the table of settings."""
     known = MEMORY_KEYS[key]
-    choices = (False, True) if known.kind == "switch" else known.choices
+    if known.kind == "switch" or known.choices:
+        labels = {False: "off", True: "on"} if known.kind == "switch" else {choice: choice for choice in known.choices}
+        return Setting(name, path, known.about, None, key, labels)
     is_whole, (least, most) = known.kind == "count", known.bounds(None)
     numbers = Range(1 if is_whole else 0.05, max(0, least), min(most, _LARGEST), is_whole)
-    return Setting(
-        name,
-        path,
-        known.about,
-        None if choices else numbers,
-        key,
-        subject,
-        choices=lambda tried, sessions: choices,
-        shown=lambda value: {True: "on", False: "off"}.get(value, str(value)),
-    )
+    return Setting(name, path, known.about, numbers, key)
 
 
 SETTINGS: tuple[Setting, ...] = (
-    _of_config("vector weight", "settings.vector_weight", "vector_weight", "weights"),
-    _of_config("keyword weight", "settings.keyword_weight", "keyword_weight", "weights"),
-    _of_config("threshold", "settings.threshold", "min_relevance_score", "threshold"),
-    _of_config("search mode", "settings.search_mode", "search_mode", "mode"),
+    _of_config("vector weight", "settings.vector_weight", "vector_weight"),
+    _of_config("keyword weight", "settings.keyword_weight", "keyword_weight"),
+    _of_config("threshold", "settings.threshold", "min_relevance_score"),
+    _of_config("search mode", "settings.search_mode", "search_mode"),
     Setting("limit", "request.limit",
             "How many memories are recalled. ZeroClaw uses 5, unless an embedded agent's profile sets another.",
             Range(1, 1, _MOST_RECALLED, True)),
     Setting("scoring profile", "profile.version",
-            "The ZeroClaw version whose scoring rules apply. Press enter to see all.", choices=_versions,
-            put_into=lambda tried, version: tried.now._replace(profile=profile_for(version))),
+            "The ZeroClaw version whose scoring rules apply. Press enter to see all."),
     Setting("session", "request.session_id",
-            "Only memories of this session are recalled. Press enter to see all.",
-            choices=_session_choices, shown=lambda value: "any" if value is None else str(value)),
+            "Only memories of this session are recalled. Press enter to see all."),
     Setting("injection rule", "request.rule",
-            "Which agent recalls: the CLI agent, a channel (Telegram, …), cron, or the embedded agent.",
-            choices=lambda tried, sessions: tuple(RULES), shown=lambda rule: RULES[rule], put_into=_with_rule),
+            "Which agent recalls: the CLI agent, a channel (Telegram, …), cron, or the embedded agent.", labels=RULES),
     _of_config("rerank", "settings.rerank.enabled", "rerank_enabled"),
     _of_config("rerank strategy", "settings.rerank.strategy", "rerank_strategy"),
     _of_config("mmr lambda", "settings.rerank.mmr_lambda", "mmr_lambda"),
@@ -203,3 +207,137 @@ def with_values(trial: Trial, values: Mapping[str, Any]) -> Trial:
     for name, value in values.items():
         trial = _with(trial, WRITTEN[name].path.split("."), value)
     return trial
+
+
+# Writing them to config.toml
+
+_SIGNS = {"section": " ", "removed": "-", "added": "+"}
+_REQUIRED = {"backend": "sqlite", "auto_save": True}
+"""ZeroClaw <= 0.7.5 does not load a [memory] without these; the values are its defaults without a [memory]."""
+_NOTHING_TO_WRITE = "There is nothing to write: config.toml already has these values."
+_CHANGE_FIRST = "Change a weight, the threshold, the search mode or rerank first."
+_NO_SETTINGS = (
+    "Limit, session, moment, rule and version of a what-if are not written: they are no settings of config.toml."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SettingChange:
+    """A change of config.toml that can be saved.
+
+    `lines` are those that differ, secrets masked, each with its sign: "+", "-" or " ". `warnings` are sentences to read
+    before saving.
+    """
+
+    before: bytes = field(repr=False)
+    after: bytes = field(repr=False)
+    lines: tuple[tuple[str, str], ...]
+    warnings: tuple[str, ...] = ()
+
+
+def way_back(config: MemoryConfig) -> str:
+    """The command that restores the previous config.toml, as the end of a sentence."""
+    command = command_at(config.install, os.environ, "zeroclaw onboard", "--restore")
+    return f"`{command}` restores the previous one."
+
+
+def reload_config(
+    config: MemoryConfig, environ: Mapping[str, str] | None = None, version: str | None = None
+) -> MemoryConfig:
+    """Load the config of the same store again; `version` is the ZeroClaw that reads it. Raises BrokenConfig."""
+    return load_config(
+        config.install,
+        os.environ if environ is None else environ,
+        backend=config.backend if config.sources.get("memory.backend") == OPTION else None,
+        location=config.location,
+        read_only=config.read_only,
+        version=version,
+    )
+
+
+def complaints_of(library: Library, trial: Trial, about: Collection[Subject] = ALL_SUBJECTS) -> tuple[str, ...]:
+    """Describe what of a trial cannot work in this store, in sentences."""
+    facts = library.memory.about
+    has_vectors = facts.embeds_itself or (library.embedder is not None and "vectors" not in library.memory.why_not)
+    return complaints(trial, has_vectors=has_vectors, about=about, has_stages=facts.rule is None)
+
+
+def plan_settings_change(library: Library, trial: Trial) -> SettingChange:
+    """Plan to write the settings of a trial to config.toml, and nothing else but what [memory] requires.
+
+    Raises Refused for a store without config.toml or if nothing of the trial can be written, UsageError for values that
+    ZeroClaw does not take, BrokenConfig.
+    """
+    config, own, request = library.config, library.profile.profile, trial.request
+    file = config.install.config_file
+    if config.read_only:
+        raise Refused("With --read-only nothing is changed, not even config.toml.")
+    if file is None:
+        raise Refused(
+            "This store was opened without an install, so there is no config.toml to change.",
+            hint="Open its install with --config-dir DIR.",
+        )
+    values = _new_values(library, trial)
+    if not values:
+        raise Refused(_NOTHING_TO_WRITE, hint=f"{_CHANGE_FIRST} {_NO_SETTINGS}")
+    overridden = [
+        f"{name} has no effect while {source.removeprefix('environment ')} is set in ZeroClaw's environment."
+        for name in values
+        if (source := config.sources.get(name, "")).startswith("environment ")
+    ]
+    warnings = [*complaints_of(library, trial, {WRITTEN[name].subject for name in values}), *overridden]
+    is_plain = request.limit == request.turn_limit and {*request.scopes} == {None} and request.rule == "cli"
+    if not is_plain or trial.profile != own:
+        warnings.append(_NO_SETTINGS)
+    raw = read_config(file)
+    if raw is None:
+        hint = "Create it with `zeroclaw onboard`, then change its settings."
+        raise Refused(f"There is no {file}, so ZeroClaw uses its defaults.", hint=hint)
+    before = ConfigDocument.from_bytes(raw, file)
+    if before.get(("schema_version",), 1) not in range(1, NEWEST_SCHEMA + 1):
+        raise BrokenConfig(f"{file} has an unknown schema_version.", hint="This program does not change such a config.")
+    required = {} if config.schema >= NEWEST_SCHEMA else _REQUIRED
+    missing = {name: value for name, value in required.items() if not before.has(("memory", name))}
+    if missing:
+        names = " and ".join(missing)
+        warnings.append(f"Also writes {names}, because ZeroClaw <= 0.7.5 does not start without it in [memory].")
+    changes: dict[KeyPath, Any] = {tuple(name.split(".")): value for name, value in values.items()}
+    after = before.with_values(changes | {("memory", name): value for name, value in missing.items()})
+    if after.to_bytes() == raw:
+        raise Refused(_NOTHING_TO_WRITE, hint=" ".join(overridden))
+    is_modern = config.schema >= NEWEST_SCHEMA or config.install.layout == "data"
+    readers = (NEWEST_MODERN if is_modern else NEWEST_OLD, trial.profile.version, own.version)
+    for name, value in values.items():
+        checked_value(name, value, max(readers, key=version_numbers))
+    lines = tuple((_SIGNS[line.kind], line.text) for line in difference(before, after).lines)
+    return SettingChange(raw, after.to_bytes(), lines, tuple(warnings))
+
+
+def _new_values(library: Library, trial: Trial) -> dict[str, Value]:
+    """The settings of a trial that config.toml does not have yet and that its version reads."""
+    current, profile = trial._replace(settings=library.settings), trial.profile
+    unread: set[Subject] = set() if profile.search_modes else {"mode"}
+    unread |= set() if profile.reranks else {"rerank"}
+    changed = Tried(current, trial, 0).changed
+    return {f"memory.{one.key}": one.get(trial) for one in changed if one.key and one.subject not in unread}
+
+
+async def save_settings_change(
+    library: Library, change: SettingChange, now: datetime, environ: Mapping[str, str] | None = None
+) -> None:
+    """Save a change with a backup; from then on the library scores by its config, environment variables included.
+
+    Raises Refused if the file has changed since it was planned, Unreadable, BrokenConfig.
+    """
+
+    def save_and_reload() -> MemoryConfig:
+        install = library.config.install
+        assert install.config_file is not None, "the plan was made for it"
+        save_config(install.config_file, change.before, change.after, install.own_dir, now)
+        return reload_config(library.config, environ)
+
+    fresh = await asyncio.to_thread(save_and_reload)
+    # Without "memory." the settings are fields of MemoryConfig.
+    fields = {name: getattr(fresh, name) for name in (setting.key for setting in WRITTEN.values())}
+    library.config = library.config._replace(values=fresh.values, sources=fresh.sources, **fields)
+    library.settings = scoring_settings(library.config)

@@ -34,7 +34,7 @@ from zeroclaw_tui.tui.widgets.text_fields import LineInput, OneOf, field_values
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.setting_change import SettingChange
+    from zeroclaw_tui.curation.trial_settings import SettingChange
 
 DIALOG_CSS = Path(__file__).with_name("dialogs.tcss")
 """How every dialog looks, wherever its class is."""

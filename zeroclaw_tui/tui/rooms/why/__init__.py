@@ -16,8 +16,7 @@ from textual.widgets import Static
 
 from zeroclaw_tui.backends.lookup import whole_entry
 from zeroclaw_tui.curation.recall import Prompt, explain, prompt_for, turn_limit, with_as_of
-from zeroclaw_tui.curation.setting_change import complaints_of
-from zeroclaw_tui.curation.trial_settings import SETTINGS, Setting, Tried
+from zeroclaw_tui.curation.trial_settings import SETTINGS, Setting, Tried, complaints_of
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import NotFound
 from zeroclaw_tui.memory.recall import RecallRequest
@@ -441,7 +440,7 @@ class WhyRoom(Loaded, StoreRoom):
     @changing
     async def action_write(self, library: Library) -> None:
         """Show what changes in config.toml, and save it once confirmed; the library scores by it from then on."""
-        from zeroclaw_tui.curation.setting_change import plan_settings_change, save_settings_change, way_back
+        from zeroclaw_tui.curation.trial_settings import plan_settings_change, save_settings_change, way_back
 
         change = await asyncio.to_thread(plan_settings_change, library, self.tried.now)
         effect = self._comparison.words if self._comparison is not None and self.tried.changed else ""
