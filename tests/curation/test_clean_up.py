@@ -14,6 +14,7 @@ import numpy
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.small_store import blob
 
 from zeroclaw_tui.backends.lookup import versions
 from zeroclaw_tui.curation import changes, duplicates
@@ -281,17 +282,10 @@ async def test_where_the_one_that_stays_changed_or_went_its_group_is_left_alone(
 # Duplicates against models that compare everything with everything.
 
 
-Array = numpy.ndarray[Any, numpy.dtype[Any]]
 WORDS = [f"{first}{last}" for first in ("ka", "lo", "mi", "tan", "ver") for last in ("ro", "sel", "dim", "pu", "xen")]
 
 
-def unit(*numbers: float) -> Array:
-    """A vector of the length 1."""
-    vector = numpy.array(numbers, dtype=numpy.float32)
-    return (vector / numpy.linalg.norm(vector)).astype(numpy.float32)
-
-
-def _duplicates(rows: Sequence[tuple[str, str, Array | None]]) -> Duplicates:
+def _duplicates(rows: Sequence[tuple[str, str, bytes | None]]) -> Duplicates:
     """The duplicates among rows of an owner, a content and a vector."""
     finder = DuplicateFinder()
     for number, (owner, content, vector) in enumerate(rows):
@@ -379,7 +373,7 @@ def test_near_duplicates_by_vectors_are_those_of_all_cosines(seed, count):
         if owners[one] == owners[other] and cosines[one, other] >= duplicates.MIN_COSINE
     }
     rows = [
-        (owner, f"{at} {at}", unit(*vector)) for at, (owner, vector) in enumerate(zip(owners, numbers, strict=True))
+        (owner, f"{at} {at}", blob(*vector)) for at, (owner, vector) in enumerate(zip(owners, numbers, strict=True))
     ]
     found = _duplicates(rows)
     assert [tuple(group) for group in found.near] == _joined(count, linked)
@@ -397,15 +391,15 @@ LONG_TEXTS = (
 
 
 def test_vectors_decide_where_both_have_one_and_words_where_one_lacks_it():
-    here, there = unit(1, 0), unit(0, 1)
+    here, there = blob(1, 0), blob(0, 1)
     assert _duplicates([("", LONG_TEXTS[0], here), ("", _edited(LONG_TEXTS[0]), there)]).near == []
     assert _duplicates([("", LONG_TEXTS[0], here), ("", LONG_TEXTS[1], here)]).near == [[0, 1]]
     assert _duplicates([("", LONG_TEXTS[0], here), ("", _edited(LONG_TEXTS[0]), None)]).near == [[0, 1]]
-    assert _duplicates([("", LONG_TEXTS[0], here), ("", _edited(LONG_TEXTS[0]), unit(0, 1, 0))]).near == [[0, 1]]
+    assert _duplicates([("", LONG_TEXTS[0], here), ("", _edited(LONG_TEXTS[0]), blob(0, 1, 0))]).near == [[0, 1]]
 
 
 def test_a_thousand_alike_are_one_group():
     texts = [f"{LONG_TEXTS[0]} {LONG_TEXTS[1]} {LONG_TEXTS[2]} the number of it is {number}" for number in range(1000)]
     assert _duplicates([("", text, None) for text in texts]).near == [list(range(1000))]
-    beam = unit(1, 0.01)
+    beam = blob(1, 0.01)
     assert _duplicates([("", f"{at} {at}", beam) for at in range(1000)]).near == [list(range(1000))]

@@ -8,11 +8,10 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zeroclaw_tui.backends.lookup import versions_at
 from zeroclaw_tui.curation.changes import refuse_read_only, remove_memories
-from zeroclaw_tui.curation.duplicates import DuplicateFinder
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.purge_plan import PurgePlan, plan_of
@@ -24,9 +23,6 @@ from zeroclaw_tui.memory.hidden_text import suspicious_runs
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.secret_text import excerpt_of, look_alike_secrets
 from zeroclaw_tui.memory.text import WHITE_SPACE, counted, first_names, size_shown
-
-if TYPE_CHECKING:
-    import numpy as np
 
 FindingKind = str
 """One of KINDS."""
@@ -209,6 +205,9 @@ class _Check:
     """One pass over all rows, which collects their own findings and what duplicates are found by."""
 
     def __init__(self, library: Library, check_cancelled: Callable[[int], None]) -> None:
+        # numpy takes its time.
+        from zeroclaw_tui.curation.duplicates import DuplicateFinder
+
         self.samples: list[Sample] = []
         self._library = library
         self._check_cancelled = check_cancelled
@@ -222,7 +221,7 @@ class _Check:
         # Recall hides a superseded one, and its newer copy is what replaced it.
         if version.superseded_by is None:
             owner = f"{version.agent or ''}\0{version.namespace or 'default'}"
-            self._duplicates.add(len(self.samples), owner, content, _unit_vector(value("embedding")))
+            self._duplicates.add(len(self.samples), owner, content, value("embedding"))
         for kind, remark in own_findings(version.key, content).items():
             self._found[kind].append(replace(sample, remark=remark))
         if hidden := _with_hidden_text(sample, content):
@@ -256,18 +255,6 @@ class _Check:
 def _finding(kind: FindingKind, samples: Sequence[Sample], groups: Iterable[Sequence[int]] = ()) -> Finding:
     size = sum(sample.version.size for sample in samples)
     return Finding(kind, tuple(samples), size, REMARKS[kind], tuple(map(tuple, groups)))
-
-
-def _unit_vector(data: object) -> np.ndarray | None:
-    """The vector with the length 1; None without one that has a direction."""
-    import numpy as np
-
-    if not isinstance(data, bytes) or not data or len(data) % 4:
-        return None
-    numbers = np.frombuffer(data, dtype="<f4")
-    with np.errstate(all="ignore"):
-        norm = float(np.linalg.norm(numbers.astype(np.float64)))
-    return (numbers / norm).astype(np.float32) if np.isfinite(norm) and norm > 0 else None
 
 
 @dataclass(frozen=True, slots=True)

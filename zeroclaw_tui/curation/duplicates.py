@@ -9,14 +9,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from zeroclaw_tui.memory.text import WHITE_SPACE
 
-if TYPE_CHECKING:
-    import numpy as np
-
-    Array = np.ndarray[Any, np.dtype[Any]]
+Array = np.ndarray[Any, np.dtype[Any]]
 
 MIN_COSINE = 0.95
 """Cosine from which on two memories are near duplicates."""
@@ -62,8 +61,12 @@ class DuplicateFinder:
         self._same: defaultdict[bytes, list[int]] = defaultdict(list)
         self._vector_count = 0
 
-    def add(self, number: int, owner: str, content: str, vector: Array | None) -> None:
-        """Add a memory by a number of the caller's. Only memories of one owner are compared with each other."""
+    def add(self, number: int, owner: str, content: str, embedding: object) -> None:
+        """Add a memory by a number of the caller's, with its vector as float32, little-endian, if it has one.
+
+        Only memories of one owner are compared with each other.
+        """
+        vector = _unit_vector(embedding)
         if vector is not None:
             self._vector_count += 1
             vector = vector if self._vector_count <= MAX_VECTORS else None
@@ -83,10 +86,18 @@ class DuplicateFinder:
         return Duplicates(sorted(exact), groups.found(), groups.likeness)
 
 
+def _unit_vector(data: object) -> Array | None:
+    """The vector with the length 1; None without one that has a direction."""
+    if not isinstance(data, bytes) or not data or len(data) % 4:
+        return None
+    numbers = np.frombuffer(data, dtype="<f4")
+    with np.errstate(all="ignore"):
+        norm = float(np.linalg.norm(numbers.astype(np.float64)))
+    return (numbers / norm).astype(np.float32) if np.isfinite(norm) and norm > 0 else None
+
+
 def _join_by_vectors(texts: Mapping[int, _Text], groups: _Groups, check_cancelled: Callable[[], None]) -> None:
     """Join the memories of an owner whose vectors have nearly the same direction."""
-    import numpy as np
-
     comparable: defaultdict[tuple[str, int], list[tuple[int, Array]]] = defaultdict(list)
     for number, text in texts.items():
         if text.vector is not None:
@@ -129,8 +140,6 @@ def _join_by_words(texts: Mapping[int, _Text], groups: _Groups, check_cancelled:
 
 def _buckets(texts: Mapping[int, _Text]) -> Iterator[list[int]]:
     """Memories of one owner that probably share many word pairs: a band of their MinHash signatures is the same."""
-    import numpy as np
-
     random = np.random.default_rng(20260101)
     factors = random.integers(0, 2**31, _BANDS * _BAND_SIZE, dtype=np.uint32) * np.uint32(2) + np.uint32(1)
     offsets = random.integers(0, 2**32, _BANDS * _BAND_SIZE, dtype=np.uint32)
@@ -148,8 +157,6 @@ def _buckets(texts: Mapping[int, _Text]) -> Iterator[list[int]]:
 
 def _shared_words(one: _Text, other: _Text) -> float:
     """The share of common word pairs (Jaccard); 0 where both vectors can be compared, because these decide."""
-    import numpy as np
-
     if one.vector is not None and other.vector is not None and len(one.vector) == len(other.vector):
         return 0.0
     common = len(np.intersect1d(one.word_pairs, other.word_pairs, assume_unique=True))
@@ -158,8 +165,6 @@ def _shared_words(one: _Text, other: _Text) -> float:
 
 def _word_pairs(content: str) -> Array:
     """Sorted hashes of the pairs of neighbouring words, each once; a text of one word has that word."""
-    import numpy as np
-
     words: Sequence[str] = _WORD.findall(content[:_MAX_CHARACTERS].lower())
     pairs = [" ".join(pair) for pair in pairwise(words)] if len(words) > 1 else words
     # Unlike Python's hash, this one is the same in every run.
