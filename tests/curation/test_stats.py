@@ -17,7 +17,7 @@ from zeroclaw_tui.backends.matching import count_entries
 from zeroclaw_tui.backends.none import NoneMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.demo import make_demo
-from zeroclaw_tui.curation.stats import Growth, full_stats, growth_of, store_stats
+from zeroclaw_tui.curation.stats import full_stats, stats_of, store_stats
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.statistics import COUNT_FIELDS, Counts
@@ -64,15 +64,15 @@ def plain_counts(entries: Sequence[MemoryEntry]) -> Counts:
 def test_a_day_is_that_of_the_zone_winter_and_summer():
     moments = ("2026-01-10T03:00:00Z", "2026-07-10T03:59:00Z", "2026-07-10T04:00:00Z", "never")
     entries = [MemoryEntry(str(at), str(at), "text", "core", text) for at, text in enumerate(moments)]
-    growth = growth_of(plain_counts(entries).by["quarter"], ZoneInfo("America/New_York"))
-    assert growth.days == ((date(2026, 1, 9), 1), (date(2026, 7, 9), 1), (date(2026, 7, 10), 1))
-    assert growth.undated == 1
+    stats = stats_of(plain_counts(entries), ZoneInfo("America/New_York"))
+    assert stats.days == ((date(2026, 1, 9), 1), (date(2026, 7, 9), 1), (date(2026, 7, 10), 1))
+    assert stats.undated == 1
 
 
 def test_a_day_no_calendar_has_counts_as_undated():
-    growth = growth_of({-(10**12): 2, 0: 1}, UTC)
-    assert growth == Growth(((date(1970, 1, 1), 1),), 2)
-    assert growth.busiest == (date(1970, 1, 1), 1)
+    stats = stats_of(Counts(3, {"quarter": {-(10**12): 2, 0: 1}}), UTC)
+    assert (stats.days, stats.undated) == (((date(1970, 1, 1), 1),), 2)
+    assert stats.busiest == (date(1970, 1, 1), 1)
 
 
 async def test_what_a_backend_has_not_is_null(tmp_path):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Any
@@ -19,33 +18,28 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Growth:
-    """How many memories were created on each day, the earliest first; days without any are left out.
+class StoreStats:
+    """All counts of a store, or of the memories that a filter selects.
 
-    `undated` counts the memories without a readable creation time.
+    `days` has how many were created on each day, the earliest first, without the days of none; `undated` is how many
+    have no readable creation time.
     """
 
+    counts: Counts
     days: tuple[tuple[date, int], ...]
     undated: int
 
     @property
     def busiest(self) -> tuple[date, int] | None:
+        """The day of the most memories."""
         return max(self.days, key=lambda day: day[1], default=None)
 
 
-@dataclass(frozen=True, slots=True)
-class StoreStats:
-    """All counts of a store, or of the memories that a filter selects, and how they grew."""
-
-    counts: Counts
-    growth: Growth
-
-
-def growth_of(quarters: Mapping[int | None, int], zone: tzinfo | None = None) -> Growth:
-    """Count by days of a time zone, by default this machine's."""
+def stats_of(counts: Counts, zone: tzinfo | None = None) -> StoreStats:
+    """Put counts together by the days of a time zone, by default this machine's."""
     days = Counter[date]()
     undated = 0
-    for quarter, count in quarters.items():
+    for quarter, count in counts.by["quarter"].items():
         try:
             seconds = math.inf if quarter is None else quarter * QUARTER_SECONDS
             day = (_EPOCH + timedelta(seconds=seconds)).astimezone(zone).date()
@@ -54,14 +48,13 @@ def growth_of(quarters: Mapping[int | None, int], zone: tzinfo | None = None) ->
             undated += count
         else:
             days[day] += count
-    return Growth(tuple(sorted(days.items())), undated)
+    return StoreStats(counts, tuple(sorted(days.items())), undated)
 
 
 async def store_stats(memory: Memory, now: str, filter: MemoryFilter | None = None) -> StoreStats:
     """Count all memories, superseded ones too, or those that a filter selects."""
     wanted = MemoryFilter(superseded=Superseded.SHOW) if filter is None else filter
-    counts = await memory.count_up(wanted, now, COUNT_FIELDS)
-    return StoreStats(counts, growth_of(counts.by["quarter"]))
+    return stats_of(await memory.count_up(wanted, now, COUNT_FIELDS))
 
 
 async def full_stats(memory: Memory, now: str, filter: MemoryFilter | None = None) -> dict[str, Any]:
@@ -107,8 +100,8 @@ async def full_stats(memory: Memory, now: str, filter: MemoryFilter | None = Non
             "free_pages": health.facts.get("free bytes"),
         },
         "by_size": {name: by["size"].get(name, 0) for name in SIZE_GROUPS},
-        "by_day": [[day.isoformat(), count] for day, count in stats.growth.days],
-        "undated": stats.growth.undated,
+        "by_day": [[day.isoformat(), count] for day, count in stats.days],
+        "undated": stats.undated,
         "biggest": [
             {"id": entry.id, "key": entry.key, "category": entry.category, "size": entry.size} for entry in biggest
         ],

@@ -193,9 +193,8 @@ def _glyph(finding: DoctorFinding) -> Content:
 
 def _numbers(stats: StoreStats) -> Sequence[str]:
     """How much there is, and how it grew."""
-    days = stats.growth.days
     facts = [counted(stats.counts.total), f"{size_shown(stats.counts.content)} of text"]
-    if stats.growth.busiest is not None:
-        day, count = stats.growth.busiest
-        facts += [f"{days[0][0]} to {days[-1][0]}", f"most on one day: {count:,} on {day}"]
+    if stats.busiest is not None:
+        day, count = stats.busiest
+        facts += [f"{stats.days[0][0]} to {stats.days[-1][0]}", f"most on one day: {count:,} on {day}"]
     return facts
