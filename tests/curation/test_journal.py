@@ -24,7 +24,6 @@ from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.curation import journal_file, journal_records
 from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.journal import Trash, store_name
-from zeroclaw_tui.curation.old_trash import BACKUP, BACKUP_DAYS
 from zeroclaw_tui.memory.change import Row, RowChange
 from zeroclaw_tui.memory.errors import Locked, NotFound, Unreadable
 from zeroclaw_tui.testing.tools import raises
@@ -111,7 +110,7 @@ async def test_reading_without_a_trash_makes_none(trash, install):
     assert await trash.listing() == ([], 0)
     assert await trash.numbers("x") == []
     assert await trash.history("id1") == []
-    assert (await trash.usage()).rows == 0
+    assert (await trash.usage())["rows"] == 0
     assert await trash.empty() == 0
     assert list(trash.changes_to_turn([1])) == []
     with pytest.raises(NotFound):
@@ -175,8 +174,8 @@ async def test_the_file_itself_stays_within_its_limit(trash, monkeypatch):
     for at in range(0, 6000, 500):
         await journaled(trash, *(deletion(number, f"text {number}") for number in range(at, at + 500)))
     usage = await trash.usage()
-    assert usage.bytes < 1.2 * 1024 * 1024
-    assert 500 < usage.rows < 6000
+    assert usage["bytes"] < 1.2 * 1024 * 1024
+    assert 500 < usage["rows"] < 6000
     newest, _ = await trash.listing(limit=1)
     assert newest[0].row.entry().content == "text 5999"
 
@@ -214,9 +213,9 @@ async def test_emptying_everything_makes_the_file_small_and_spares_other_stores(
     other = Trash(install, "markdown:/elsewhere", clock)
     await journaled(other, deletion(1, "of another store"))
     await journaled(trash, *(deletion(at, "SECRETWORD", embedding=b"\1" * 30_000) for at in range(100)))
-    assert (await trash.usage()).bytes > 3_000_000
+    assert (await trash.usage())["bytes"] > 3_000_000
     assert await trash.empty() == 100
-    assert (await trash.usage()).bytes < 200_000
+    assert (await trash.usage())["bytes"] < 200_000
     assert b"SECRETWORD" not in b"".join(file.read_bytes() for file in install.own_dir.iterdir())
     assert (await trash.listing())[1] == 0
     assert await trash.last() is None
@@ -304,7 +303,7 @@ async def test_an_old_trash_is_converted_and_its_backup_leaves_with_the_trash(co
     assert [(one.verb, one.count, one.open) for one in await converted.actions()] == [("edit", 1, 1), ("forget", 1, 1)]
     ((row,), _) = await converted.listing()
     assert row.row.entry().content == "Mila keeps bees on the roof"
-    backup = converted.file.with_name(BACKUP)
+    backup = converted.file.with_name(journal_file.BACKUP)
     assert stat.S_IMODE(backup.stat().st_mode) == 0o600
     assert await converted.empty() == 1
     assert not backup.exists()
@@ -365,9 +364,9 @@ async def test_a_conversion_that_fails_changes_nothing_and_says_so(converted):
 
 async def test_the_backup_goes_after_its_days_as_a_change_ends(converted, clock):
     await converted.actions()
-    backup = converted.file.with_name(BACKUP)
+    backup = converted.file.with_name(journal_file.BACKUP)
     os.utime(backup, (clock().timestamp(), clock().timestamp()))
-    for days, is_left in ((BACKUP_DAYS - 1, True), (2, False)):
+    for days, is_left in ((journal_file.BACKUP_DAYS - 1, True), (2, False)):
         clock.pass_days(days)
         action = await converted.begin("purge", "deleted")
         action.record([RowChange(Row("1", {"key": "key", "content": "text"}), None)])

@@ -200,15 +200,14 @@ def _more_lines(count: int) -> list[Line]:
 )
 async def trash_list(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """List deleted memories: the fields of `get`, with when and by which change each was deleted."""
-    from dataclasses import asdict
-
     await _recover(library, given)
     rows, total = await library.trash.listing(given.contains or "", limit=given.limit, offset=given.offset)
     usage = await library.trash.usage()
-    page = {"total": total, "offset": given.offset, "limit": given.limit, "usage": asdict(usage)}
+    page = {"total": total, "offset": given.offset, "limit": given.limit, "usage": usage}
     found = {**output.place_of(library), **page, "entries": [_row_as_json(row) for row in rows]}
-    sizes = f"{size_shown(usage.bytes)} of {size_shown(usage.bytes_kept)}"
-    about = f"{counted(usage.rows)} in the trash of this config dir, {sizes}; each stays for {usage.days_kept} days."
+    sizes = f"{size_shown(usage['bytes'])} of {size_shown(usage['bytes_kept'])}"
+    stays = f"each stays for {usage['days_kept']} days"
+    about = f"{counted(usage['rows'])} in the trash of this config dir, {sizes}; {stays}."
     return output.answer(given, found, [*_list_lines(rows, total, given), Styled(about, DIM)])
 
 

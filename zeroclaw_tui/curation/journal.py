@@ -12,7 +12,6 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -37,17 +36,6 @@ Name = tuple[str, str]
 """The table and the id of a row."""
 
 _BATCH = 250
-
-
-@dataclass(frozen=True, slots=True)
-class TrashUsage:
-    """What the trash of a config dir has, for all of its stores. `bytes` is the size of its file."""
-
-    rows: int
-    bytes: int
-    days_kept: int
-    bytes_kept: int
-    oldest: str | None
 
 
 class Trash:
@@ -225,15 +213,19 @@ class Trash:
 
         return await self._listed(find)
 
-    async def usage(self) -> TrashUsage:
-        """Return how much the trash has and how long it keeps it."""
+    async def usage(self) -> dict[str, Any]:
+        """Return how much the trash has for all stores of the config dir, and how long it keeps that.
+
+        "bytes" is the size of its file, "oldest" the time of its first change.
+        """
 
         def read(connection: sqlite3.Connection) -> tuple[int, str | None]:
             oldest = connection.execute("SELECT at FROM actions ORDER BY moment LIMIT 1").fetchone()
             return len(records.numbers_in_trash(connection, None)), None if oldest is None else oldest[0]
 
         rows, oldest = await self._file.read(read) or (0, None)
-        return TrashUsage(rows, self._file.size(), records.TRASH_DAYS, records.TRASH_BYTES, oldest)
+        limits = {"days_kept": records.TRASH_DAYS, "bytes_kept": records.TRASH_BYTES}
+        return {"rows": rows, "bytes": self._file.size(), **limits, "oldest": oldest}
 
     # Deleting permanently
 

@@ -61,7 +61,7 @@ EXTERNAL = (FILE, NOTES_FILE, OTHER_ROW)
 
 _COUNTED = (MEMORIES, FILE, OTHER_ROW)
 """The tables whose rows a person changes; agents, cached vectors and notes files come along."""
-_BYTES, _TEXT, _BELOW = "bytes", "text", "below"
+_BYTES, _BELOW = "bytes", "below"
 """A value that JSON cannot have is a list that begins with one of these."""
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 TRASH_DAYS, TRASH_BYTES = 30, 500 * 1024 * 1024
@@ -106,9 +106,11 @@ class RowCodec:
         if row is None:
             return None
         home = self._home if row.table in EXTERNAL else None
-        values = [[_packed(name, None), _packed(value, home)] for name, value in row.values.items()]
-        parts = [_packed(part, home) for part in (row.id, row.handle, row.agent, row.table)]
-        return _ENCODER.encode([*parts, values])
+        values = [[name, _packed(value, home)] for name, value in row.values.items()]
+        parts = [*(_packed(part, home) for part in (row.id, row.handle, row.agent, row.table)), values]
+        text = _ENCODER.encode(parts)
+        # JSON can escape lone surrogates, which SQLite does not take.
+        return text if is_unicode(text) else json.dumps(parts)
 
     def unpack(self, text: str | None) -> Row | None:
         """Return the row again."""
@@ -116,16 +118,13 @@ class RowCodec:
             return None
         *parts, table, values = json.loads(text)
         id_of_row, handle, agent = map(self._value, parts)
-        return Row(id_of_row, {self._value(name): self._value(value) for name, value in values}, handle, agent, table)
+        return Row(id_of_row, {name: self._value(value) for name, value in values}, handle, agent, table)
 
     def _value(self, packed: Any) -> Any:
         if not isinstance(packed, list):
             return packed
         kind, text = packed
-        if kind == _BELOW:
-            return f"{self._home or ''}{text}"
-        data = base64.b64decode(text)
-        return data if kind == _BYTES else data.decode("utf-8", "surrogatepass")
+        return base64.b64decode(text) if kind == _BYTES else f"{self._home or ''}{text}"
 
 
 def insert_changes(connection: sqlite3.Connection, codec: RowCodec, action: int, changes: Sequence[RowChange]) -> range:
@@ -165,13 +164,8 @@ def text_of(value: str | bytes) -> str:
 def _packed(value: Value, home: str | None) -> Any:
     if isinstance(value, bytes):
         return [_BYTES, base64.b64encode(value).decode("ascii")]
-    if not isinstance(value, str):
-        return value
-    if not is_unicode(value):
-        return [_TEXT, base64.b64encode(value.encode("utf-8", "surrogatepass")).decode("ascii")]
-    if home is not None and value.startswith(home):
-        return [_BELOW, value.removeprefix(home)]
-    return value
+    is_below = home is not None and isinstance(value, str) and value.startswith(home)
+    return [_BELOW, str(value)[len(home or "") :]] if is_below else value
 
 
 @dataclass(frozen=True, slots=True)

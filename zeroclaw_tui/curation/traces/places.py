@@ -11,8 +11,8 @@ from typing import Literal
 
 from zeroclaw_tui.curation.formats.snapshot import NAME as SNAPSHOT
 from zeroclaw_tui.curation.formats.snapshot import SIDE_CAR
+from zeroclaw_tui.curation.journal_file import BACKUP as OLD_TRASH
 from zeroclaw_tui.curation.journal_file import NAME as TRASH
-from zeroclaw_tui.curation.old_trash import BACKUP as OLD_TRASH
 
 Form = Literal["snapshot", "notes", "lines", "rows", "memory lines", "anything", "trash"]
 """How a file is read: as a snapshot; as notes in Markdown; line by line, where a line may be JSON; as a database; as
