@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from zeroclaw_tui.config.locations import Install
-from zeroclaw_tui.config.schema import KIND_WORDS, Kind, Target, fits, kind_named, kind_of, version_numbers
+from zeroclaw_tui.config.schema import KIND_WORDS, MEMORY_KEYS, Kind, Target, fits, kind_named, kind_of, version_numbers
 from zeroclaw_tui.files.disk import is_folder
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 
@@ -126,6 +126,14 @@ class MemoryConfig(NamedTuple):
     def warned_about(self, *concerns: Concern) -> tuple[str, ...]:
         """The warnings about these."""
         return tuple(sentence for sentence in self.warnings if self.concerns.get(sentence, "file") in concerns)
+
+    def value(self, key: str) -> Any:
+        """A value of [memory] by its key, with dots below a table; the default replaces one of a wrong type."""
+        value: Any = self.values
+        for part in key.split("."):
+            value = value.get(part) if isinstance(value, Mapping) else None
+        setting = MEMORY_KEYS[key]
+        return value if fits(setting.kind, value) else setting.default
 
     def readable_by(self, agents: Sequence[str]) -> tuple[str, ...]:
         """These agents and, after each, those whose memory it may read besides its own; none twice."""

@@ -9,12 +9,11 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from zeroclaw_tui.backends.base import check_writable
 from zeroclaw_tui.backends.cancellation import cancellable_progress, wait_until_done
 from zeroclaw_tui.backends.lookup import row_with_id
-from zeroclaw_tui.config.schema import MEMORY_KEYS, fits
 from zeroclaw_tui.curation import external
 from zeroclaw_tui.curation.journal import RunningAction, Turn
 from zeroclaw_tui.curation.journal_records import Action, Verb
@@ -361,23 +360,17 @@ def _policy_sentences(library: Library, content: str, namespace: str | None) -> 
     """
     if not library.profile.profile.scans_content:
         return ()
-    table = library.config.values.get("policy")
-
-    def setting(name: str) -> Any:
-        """The default replaces a value that is missing or of another type."""
-        key = MEMORY_KEYS[f"policy.{name}"]
-        value = table.get(name, key.default) if isinstance(table, Mapping) else key.default
-        return value if fits(key.kind, value) else key.default
-
-    redacted: tuple[str, ...] = ()
-    if setting("redact_on_write"):
-        categories = map(category_of, setting("redact_categories"))
+    config, redacted = library.config, tuple[str, ...]()
+    if config.value("policy.redact_on_write"):
+        categories = map(category_of, config.value("policy.redact_categories"))
         content, redacted = redact(content, [category for category in categories if category is not None])
-    mode, on_hit = (str(setting(name)).strip().lower() for name in ("threat_scan", "threat_scan_on_hit"))
+    mode, on_hit = (
+        str(config.value(f"policy.{name}")).strip().lower() for name in ("threat_scan", "threat_scan_on_hit")
+    )
     kinds, space = scan_all(content, _SCAN_MODES.get(mode, "off")), namespace or "default"
     if kinds and on_hit == "reject":
         return (f"ZeroClaw would refuse this: memory write blocked by content scan: {','.join(kinds)}.",)
-    if space in setting("read_only_namespaces"):
+    if space in config.value("policy.read_only_namespaces"):
         return (f"ZeroClaw would refuse this: memory write denied by policy: namespace '{space}' is read-only.",)
     return (f"ZeroClaw would store this with {', '.join(redacted)} blanked out.",) if redacted else ()
 

@@ -126,12 +126,6 @@ def state_bytes(version: str, now: datetime, report: Mapping[str, int]) -> bytes
     return json.dumps({"last_run_at": ran, "last_report": counts}, indent=2).encode()
 
 
-def local_time(moment: datetime, now: datetime, *, short: bool = False) -> str:
-    """A time in the zone of `now`; the short form leaves out the date if it is today."""
-    local = moment.astimezone(now.tzinfo)
-    return f"{local:%H:%M}" if short and local.date() == now.date() else f"{local:%Y-%m-%d %H:%M}"
-
-
 @dataclass(frozen=True, slots=True)
 class HygieneItem:
     """A file, row or audit entry that a rule archives or deletes. `id` is unique within a plan.
@@ -177,8 +171,7 @@ class HygieneItem:
 class HygienePlan:
     """What a run does as of a moment. `items` are in the order in which ZeroClaw archives and deletes them.
 
-    `problems` are sentences about what could not be read, and about rows of a store that is not open. `is_whole` is
-    False where ZeroClaw stops because it cannot read a folder; it then writes no state file.
+    `problems` are sentences about what could not be read, and about rows of a store that is not open.
     """
 
     as_of: datetime
@@ -187,7 +180,6 @@ class HygienePlan:
     state: HygieneState
     items: tuple[HygieneItem, ...]
     problems: tuple[str, ...] = ()
-    is_whole: bool = True
 
     def items_of(self, rule: RuleName) -> tuple[HygieneItem, ...]:
         """The items of one rule."""
@@ -206,12 +198,14 @@ class HygienePlan:
 
     def status(self, now: datetime) -> tuple[str, ...]:
         """Whether hygiene is on, when it ran last and when it runs next, as phrases."""
-        ran, due = self.state.last_run, self.state.due
-        never = "last run not known" if self.state.problem else "never run"
-        last = never if ran is None else f"last run {local_time(ran, now)}"
+        last, after = "last run not known" if self.state.problem else "never run", ""
+        if self.state.last_run is not None:
+            last = f"last run {self.state.last_run.astimezone(now.tzinfo):%Y-%m-%d %H:%M}"
         if not self.rules.is_enabled:
             return "off: ZeroClaw does not run it", last
-        after = f" after {local_time(due, now, short=True)}" if due is not None and due > now else ""
+        if self.state.due is not None and self.state.due > now:
+            due = self.state.due.astimezone(now.tzinfo)
+            after = f" after {due:%H:%M}" if due.date() == now.date() else f" after {due:%Y-%m-%d %H:%M}"
         return f"on, every {INTERVAL_HOURS} h", last, f"next when the agent starts{after}"
 
     def sentences(self) -> tuple[str, ...]:
@@ -253,17 +247,17 @@ class HygienePlan:
 
 
 async def plan_hygiene(library: Library, as_of: datetime) -> HygienePlan:
-    """Plan hygiene as of any moment. Raises Unreadable and Locked if the open store cannot be read."""
+    """Plan hygiene as of any moment. Raises Unreadable and Locked if the store or a folder cannot be read."""
     install = library.config.install
     rules = rules_for(library.config, library.profile.profile.version)
     state = await asyncio.to_thread(read_state, install.root, rules.version, library.trash.now())
-    items, problems, is_whole = list[HygieneItem](), list[str](), True
+    items, problems = list[HygieneItem](), list[str]()
     for folder, archiving, purging in _FOLDERS if install.has_workspace else ():
         try:
             items += await asyncio.to_thread(_old_files, install.root / folder, archiving, purging, rules, as_of)
         except OSError as error:
-            is_whole = False
-            problems.append(f"{folder}/ cannot be read ({error.strerror}), and ZeroClaw's hygiene stops there too.")
+            sentence = f"{folder}/ cannot be read ({error.strerror}), and ZeroClaw's hygiene stops there too."
+            raise Unreadable(sentence, hint="Check the permissions of the folder.") from error
     if not install.has_workspace:
         problems.append("This database is outside of any workspace, so only its rows are checked.")
     retention = rules.retention(as_of)
@@ -278,7 +272,7 @@ async def plan_hygiene(library: Library, as_of: datetime) -> HygienePlan:
         except InspectorError as error:
             problems.append(f"The audit log cannot be read, so ZeroClaw skips it: {error.message}")
     items.sort(key=lambda item: get_args(RuleName).index(item.rule))
-    return HygienePlan(as_of, install.root, rules, state, tuple(items), tuple(problems), is_whole)
+    return HygienePlan(as_of, install.root, rules, state, tuple(items), tuple(problems))
 
 
 def _old_files(
@@ -487,7 +481,7 @@ class _Run:
 
     def write_state(self, now: datetime) -> None:
         """Write the state file, unless hygiene must stay due for ZeroClaw. Blocks."""
-        if len(self.done) + len(self.missing) < len(self.plan.items) or not self.plan.is_whole:
+        if len(self.done) + len(self.missing) < len(self.plan.items):
             self.notes.append(f"{STATE_FILE} was not written, so that the agent's own hygiene does the rest.")
             return
         data = state_bytes(self.plan.rules.version, now, self.done_plan.report())

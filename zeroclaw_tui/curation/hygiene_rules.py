@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, Literal
+from typing import Literal
 
 from zeroclaw_tui.backends.health import Budget, Retention
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.config.schema import MEMORY_KEYS, fits
+from zeroclaw_tui.config.schema import fits
 from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.scoring.profiles import Version, parse_version
 
@@ -29,7 +29,8 @@ BUDGET_RULES: Mapping[str, RuleName] = {"core": "core budget", "daily": "daily b
 _POLICY_SINCE: Version = (0, 5, 7)
 _BUDGET_SINCE: Version = (0, 8, 3)
 _SESSIONS_SINCE: Version = (0, 8, 2)
-_ALWAYS_PRUNES_AUDIT: Version = (0, 8, 4)
+_AUDIT_SINCE: Version = (0, 8, 4)
+"""Earlier versions have the setting, but write no audit log."""
 _POLICY = "policy.retention_days_by_category"
 
 
@@ -132,33 +133,28 @@ class HygieneRules:
 def rules_for(config: MemoryConfig, version: str) -> HygieneRules:
     """Make the rules that ZeroClaw of a version follows with a config. Raises UsageError if it is no version."""
     v = parse_version(version)
-    sessions = "files in sessions/" if v < _SESSIONS_SINCE else "session files"
     archive, purge = config.archive_after_days, config.purge_after_days
     rules = [
         _rule_by_age("archive memory files", "daily files", "archived", archive),
-        _rule_by_age("archive session files", sessions, "archived", archive),
+        _rule_by_age("archive session files", "session files", "archived", archive),
         _rule_by_age("purge memory archives", "archived daily files", "deleted", purge),
         _rule_by_age("purge session archives", "archived session files", "deleted", purge),
     ]
-    policy = _setting(config, _POLICY) if v >= _POLICY_SINCE else {}
+    policy = config.value(_POLICY) if v >= _POLICY_SINCE else {}
     if not all(fits("count", days) for days in policy.values()):
         policy = {}
     for category, name in CATEGORY_RULES.items():
         if v >= ROWS_SINCE or category == "conversation":
             days = policy.get(category, getattr(config, f"{category}_retention_days"))
             rules.append(_rule_by_age(name, name, "deleted", int(days)))
-    evict_order: Literal["value", "oldest"] = "oldest" if _setting(config, "evict_order") == "oldest" else "value"
+    evict_order: Literal["value", "oldest"] = "oldest" if config.value("evict_order") == "oldest" else "value"
     if v >= _BUDGET_SINCE:
-        core, size = int(_setting(config, "core_max_rows")), int(_setting(config, "core_max_bytes"))
+        core, size = int(config.value("core_max_rows")), int(config.value("core_max_bytes"))
         rules.append(_budget_rule("core budget", "core rows", evict_order, core, size))
-        rules.append(_budget_rule("daily budget", "daily rows", evict_order, int(_setting(config, "daily_max_rows"))))
-    if v >= _POLICY_SINCE:
-        days = int(_setting(config, "audit_retention_days"))
-        rule = _rule_by_age("audit log", "entries of the audit log", "deleted", days)
-        if v < _ALWAYS_PRUNES_AUDIT and not _setting(config, "audit_enabled"):
-            off = "entries of the audit log are never deleted, because the audit is off"
-            rule = replace(rule, sentence=off, is_on=False)
-        rules.append(rule)
+        rules.append(_budget_rule("daily budget", "daily rows", evict_order, int(config.value("daily_max_rows"))))
+    if v >= _AUDIT_SINCE:
+        days = int(config.value("audit_retention_days"))
+        rules.append(_rule_by_age("audit log", "entries of the audit log", "deleted", days))
     return HygieneRules(
         version=version,
         is_enabled=config.hygiene_enabled,
@@ -180,12 +176,3 @@ def _budget_rule(name: RuleName, rows: str, order: str, most: int, characters: i
     first = "the oldest" if order == "oldest" else "the least important"
     sentence = f"at most {' and '.join(limits)} stay, {first} are deleted first" if limits else f"{rows} have no limit"
     return HygieneRule(name, sentence, bool(limits), most=most or None, most_characters=characters or None)
-
-
-def _setting(config: MemoryConfig, name: str) -> Any:
-    """A setting of [memory] by its dotted name; the default replaces a value of a wrong type."""
-    value: Any = config.values
-    for part in name.split("."):
-        value = value.get(part) if isinstance(value, Mapping) else None
-    key = MEMORY_KEYS[name]
-    return value if fits(key.kind, value) else key.default

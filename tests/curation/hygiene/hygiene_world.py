@@ -8,17 +8,17 @@ import sqlite3
 import tarfile
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from support import golden, small_store
-from support.opened import opened_at
+from support.installs import Install
 
-from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.journal import Trash
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.memory.days import moment
 
 NOW = datetime(2026, 3, 20, 12, 0, tzinfo=UTC)
 STATE = "state/memory_hygiene_state.json"
@@ -26,39 +26,25 @@ AUDIT = """CREATE TABLE memory_audit (id INTEGER PRIMARY KEY AUTOINCREMENT, oper
   namespace TEXT, session_id TEXT, timestamp TEXT NOT NULL, metadata TEXT)"""
 
 
-@dataclass
-class Place:
-    """A config dir with a store in its folder. `version` is the ZeroClaw whose rules hold, `now` what it is then."""
+@dataclass(frozen=True)
+class Place(Install):
+    """An install of the ZeroClaw whose rules hold, and what time it is then."""
 
-    config_dir: Path
-    version: str
+    version: str = "0.8.4"
     now: datetime = NOW
 
-    @property
-    def root(self) -> Path:
-        return self.config_dir / ("data" if self.version >= "0.8" else "workspace")
+    @classmethod
+    def of(cls, config_dir: Path, version: str, now: datetime = NOW) -> Place:
+        return cls(config_dir, config_dir / ("data" if version >= "0.8" else "workspace"), version, now)
 
-    @property
-    def database(self) -> Path:
-        return self.root / "memory" / "brain.db"
-
-    def write(self, name: str, data: bytes = b"x\n", *, day: str | None = None, mode: int = 0o644) -> Path:
+    def write(self, name: str, text: str | bytes = b"x\n", *, day: str | None = None, mode: int = 0o644) -> Path:
         """A file below the root, last changed at noon of a day in UTC."""
-        path = self.root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
+        path = super().write(name, text)
         path.chmod(mode)
         if day is not None:
             moment = int(datetime.fromisoformat(f"{day}T12:00:00+00:00").timestamp()) * 10**9 + 123_456_789
             os.utime(path, ns=(moment, moment))
         return path
-
-    def configure(self, **settings: Any) -> None:
-        """[memory] with these settings, dotted names too."""
-        schema = "schema_version = 3\n" if self.version >= "0.8" else ""
-        lines = {"backend": "sqlite", "auto_save": True, **settings}
-        written = "\n".join(f"{name} = {json.dumps(value)}" for name, value in lines.items())
-        (self.config_dir / "config.toml").write_text(f"{schema}[memory]\n{written}\n")
 
     def rows(self) -> list[tuple[Any, ...]]:
         """Every row with its rowid, after SQLite's own checks of the file and of the keyword index."""
@@ -94,9 +80,9 @@ class Place:
         return read(self.root / "memory" / "audit.db", "SELECT * FROM memory_audit ORDER BY id")
 
     @asynccontextmanager
-    async def opened(self, **options: Any) -> AsyncIterator[Library]:
+    async def opened_now(self, **options: Any) -> AsyncIterator[Library]:
         """Its library, whose clock is at `now`."""
-        async with opened_at(OpenOptions(config_dir=self.config_dir, **options), self.version) as library:
+        async with self.opened(self.version, **options) as library:
             library.trash = Trash(library.config.install, library.trash.store, lambda: self.now)
             yield library
 
@@ -109,10 +95,10 @@ def tree(root: Path) -> dict[str, tuple[bytes, int, int]]:
 
 
 def place_at(folder: Path, version: str, rows: Iterable[dict[str, Any]] = (), **settings: Any) -> Place:
-    """An install of a version with these rows."""
-    place = Place(folder / "zeroclaw", version)
+    """An install of a version with these rows and settings of [memory]."""
+    place = Place.of(folder / "zeroclaw", version)
     place.database.parent.mkdir(parents=True)
-    place.configure(**settings)
+    place.configure("".join(f"{name} = {json.dumps(value)}\n" for name, value in settings.items()))
     generation = "G1" if version < "0.5.7" else "G2" if version < "0.8" else "G3" if version < "0.8.3" else "G4"
     small_store.make(place.database, generation, rows)
     return place
@@ -125,15 +111,14 @@ def row(key: str, category: str, when: str, **more: Any) -> dict[str, Any]:
 
 def recorded(folder: Path, version: str) -> tuple[Place, Path, dict[str, Any]]:
     """An install as it was before a real hygiene run, the folder after it, and its state file."""
-    place = Place(folder / "zeroclaw", version)
-    after = folder / "after"
+    place, after = Place.of(folder / "zeroclaw", version), folder / "after"
     for name, target in (("before", place.root), ("after", after)):
         target.mkdir(parents=True)
         with tarfile.open(golden.FOLDER / version / f"hygiene_{name}.tar.gz") as archive:
             archive.extractall(target, filter="fully_trusted")
     place.configure()
     state: dict[str, Any] = json.loads((after / STATE).read_bytes())
-    return place, after, state
+    return replace(place, now=moment(state["last_run_at"]) or NOW), after, state
 
 
 def read(database: Path, query: str, *values: Any) -> list[tuple[Any, ...]]:

@@ -10,42 +10,29 @@ from support import golden
 
 from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.hygiene import plan_hygiene, run_hygiene
-from zeroclaw_tui.memory.days import moment
 
 ROWS = "SELECT * FROM memories ORDER BY id"
 VERSIONS = [version for version in ("0.1.7", "0.7.5", "0.8.3", "0.8.4") if golden.has(version, "hygiene.json")]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_the_preview_names_exactly_what_the_real_run_took(version, tmp_path):
-    place, after, state = recorded(tmp_path, version)
-    before, left = place.tree(), tree(after)
-    ids = [found[1] for found in place.rows()]
-    async with place.opened() as library:
-        plan = await plan_hygiene(library, moment(state["last_run_at"]))
-    assert dict(plan.report()) == state["last_report"]
-    assert list(plan.report()) == list(state["last_report"])
-    files = {item.name: item for item in plan.items if item.version is None}
-    assert files.keys() == before.keys() - left.keys()
-    moved = {item.target: name for name, item in files.items() if item.target and not item.also_deleted}
-    assert moved.keys() == left.keys() - before.keys() - {STATE}
-    assert {target: before[name] for target, name in moved.items()} == {target: left[target] for target in moved}
-    rows = {item.version.id for item in plan.items if item.version is not None}
-    assert rows == {*ids} - {found[0] for found in read(after / "memory" / "brain.db", ROWS)}
-    assert plan.problems == ()
-    assert plan.is_whole
-    assert place.tree() == before, "looking changed something"
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-async def test_a_run_leaves_what_the_real_run_left_and_undo_what_was_before(version, tmp_path):
+async def test_plan_and_run_are_those_of_the_real_run_and_undo_leaves_what_was_before(version, tmp_path):
     place, after, state = recorded(tmp_path, version)
     before, rows, hits = place.tree(), place.rows(), place.hits("hygiene")
-    place.now = moment(state["last_run_at"])
-    async with place.opened() as library:
-        outcome = await run_hygiene(library, await plan_hygiene(library, place.now))
+    left = tree(after)
+    async with place.opened_now() as library:
+        plan = await plan_hygiene(library, place.now)
+        assert place.tree() == before, "looking changed something"
+        assert (plan.problems, dict(plan.report())) == ((), state["last_report"])
+        assert list(plan.report()) == list(state["last_report"])
+        files = {item.name: item for item in plan.items if item.version is None}
+        moved = {item.target: name for name, item in files.items() if item.target and not item.also_deleted}
+        assert (files.keys(), moved.keys()) == (before.keys() - left.keys(), left.keys() - before.keys() - {STATE})
+        deleted = {found[1] for found in rows} - {found[0] for found in read(after / "memory" / "brain.db", ROWS)}
+        assert {item.version.id for item in plan.items if item.version is not None} == deleted
+        outcome = await run_hygiene(library, plan)
         assert (outcome.notes, outcome.changed, outcome.gone) == ((), (), ())
-        here, left = place.tree(), tree(after)
+        here = place.tree()
         ours, theirs = here.pop(STATE)[0], left.pop(STATE)[0]
         assert here == left
         assert read(place.database, ROWS) == read(after / "memory" / "brain.db", ROWS)
