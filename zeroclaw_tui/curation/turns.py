@@ -92,9 +92,6 @@ class Turn:
     """The session scopes of its recall in their order; None where they are not recorded."""
     is_group: bool = False
     rule: Rule = "cli"
-    message_id: str | None = None
-    iteration: int = 1
-    """Which request of the turn was recorded: only the first one has its message and block in front."""
 
     @property
     def moment(self) -> datetime:
@@ -125,8 +122,9 @@ def _trace_root(config: MemoryConfig) -> Path:
     return folder.parent if folder.name == "memory" else folder
 
 
-def read_event(line: bytes) -> Turn | Mapping[str, Any] | None:
-    """Read a turn, or the attributes of a message that came in by a channel; None from other lines.
+def _read_turn(line: bytes, inbound: dict[tuple[str, str], Mapping[str, Any]]) -> Turn | None:
+    """Read a turn; None from other lines. A message that came in by a channel is added to `inbound`, by its sender and
+    id, and completes the turn that answers it.
 
     Raises ValueError or RecursionError for a line that is no JSON object of ZeroClaw.
     """
@@ -137,17 +135,16 @@ def read_event(line: bytes) -> Turn | Mapping[str, Any] | None:
         return None
     found = json.loads(line)
     attributes, zeroclaw = _table(found.get("attributes")), _table(found.get("zeroclaw"))
+    sender, message_id = _text(attributes, "sender"), _text(attributes, "message_id")
     if found.get("message") == "channel inbound message":
-        return attributes
+        inbound[str(sender), str(message_id)] = attributes
     trace_id = _text(found, "trace_id") or _text(attributes, "trace_id")
     if found.get("message") != "llm_request" or trace_id is None:
         return None
     at = moment(_text(found, "@timestamp"))
     if at is None:
         raise ValueError("no time")
-    iteration = attributes.get("iteration")
-    session, message_id = _text(zeroclaw, "session_key"), _text(attributes, "message_id")
-    rule: Rule = "channel" if message_id is not None else "library" if session is not None else "cli"
+    session, iteration = _text(zeroclaw, "session_key"), attributes.get("iteration")
     turn = Turn(
         id=trace_id,
         at=at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
@@ -155,15 +152,18 @@ def read_event(line: bytes) -> Turn | Mapping[str, Any] | None:
         agent=_text(zeroclaw, "agent_alias"),
         session=session,
         channel=_text(zeroclaw, "channel"),
-        sender=_text(attributes, "sender"),
+        sender=sender,
         query="",
         sent=None,
         scopes=None if session is None else (session,),
-        rule=rule,
-        message_id=message_id,
-        iteration=iteration if type(iteration) is int and iteration > 0 else 1,
+        rule="channel" if message_id is not None else "library" if session is not None else "cli",
     )
-    return _with_request(turn, attributes)
+    turn = _with_request(turn, attributes)
+    if isinstance(iteration, int) and iteration > 1:
+        # Only the first request of a turn has its message and block in front.
+        turn = replace(turn, sent=None, why_not_sent=_NO_FIRST_REQUEST)
+    message = inbound.get((str(sender), str(message_id))) if message_id is not None else None
+    return turn if message is None else _with_inbound(turn, message)
 
 
 def _with_request(turn: Turn, attributes: Mapping[str, Any]) -> Turn:
@@ -300,7 +300,7 @@ class _Reader:
         self._read_lines: set[int] = set()
         """Hashes of lines: a shorter trace begins with lines that were read."""
         self._known: set[str] = set()
-        self._inbound: dict[tuple[str | None, str | None], Mapping[str, Any]] = {}
+        self._inbound: dict[tuple[str, str], Mapping[str, Any]] = {}
 
     def read(self) -> TurnLog:
         """Read what is recorded; the next time what is new. Blocks."""
@@ -309,15 +309,13 @@ class _Reader:
             try:
                 for line in self._new_lines(path):
                     try:
-                        event = read_event(line)
+                        turn = _read_turn(line, self._inbound)
                     except (ValueError, RecursionError):
                         broken_lines += 1
                         continue
-                    if isinstance(event, Turn) and event.id not in self._known:
-                        self._known.add(event.id)
-                        turns.append(self._completed(event))
-                    elif isinstance(event, dict):
-                        self._inbound[str(event.get("sender")), str(event.get("message_id"))] = event
+                    if turn is not None and turn.id not in self._known:
+                        self._known.add(turn.id)
+                        turns.append(turn)
             except OSError as error:
                 problems.append(f"{path} cannot be read: {error.strerror}. Read it as the user who runs ZeroClaw.")
         return TurnLog(tuple(sorted(turns, key=lambda turn: turn.at)), broken_lines, problems=tuple(problems))
@@ -336,12 +334,6 @@ class _Reader:
                     if hash(line) not in self._read_lines:
                         self._read_lines.add(hash(line))
                         yield line
-
-    def _completed(self, turn: Turn) -> Turn:
-        if turn.iteration > 1:
-            turn = replace(turn, sent=None, why_not_sent=_NO_FIRST_REQUEST)
-        inbound = self._inbound.get((turn.sender, turn.message_id))
-        return turn if inbound is None else _with_inbound(turn, inbound)
 
 
 # A turn compared with a recall made now.
