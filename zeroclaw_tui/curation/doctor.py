@@ -156,36 +156,28 @@ async def examine(config: MemoryConfig, library: Library | None, *, deep: bool =
     A `deep` examination also runs SQLite's and FTS5's integrity checks, on a copy of the database.
     """
     notes: list[str] = []
-    pages = await _checked_pages(library, notes) if deep else None
-    found = await _examine_store(config, library, pages)
-    return DoctorReport(tuple(sorted(found, key=lambda finding: RISKS.index(finding.risk))), deep, tuple(notes))
-
-
-async def _checked_pages(library: Library | None, notes: list[str]) -> Pages | None:
     database = None if library is None else library.memory.upkeep.database
-    if database is None:
+    pages, found = None, list[DoctorFinding]()
+    if deep and database is None:
         notes.append("Pages are only checked of a SQLite database that opens.")
-        return None
-    try:
-        return await database.check_pages()
-    except InspectorError as error:
-        notes.append(f"The deep check could not be made: {error.message}")
-    return None
-
-
-async def _examine_store(config: MemoryConfig, library: Library | None, pages: Pages | None) -> list[DoctorFinding]:
+    elif deep and database is not None:
+        try:
+            pages = await database.check_pages()
+        except InspectorError as error:
+            notes.append(f"The deep check could not be made: {error.message}")
     try:
         if library is None:
             await (await open_library(config)).close()
-            return []
-        path, memory = library.memory.about.path, library.memory
-        if path is None:
-            return _other_store(memory, await memory.health())
-        database = Database(library, await memory.health(), await asyncio.to_thread(processes_using, path), pages)
+        elif (path := library.memory.about.path) is None:
+            found = _other_store(library.memory, await library.memory.health())
+        else:
+            holders = await asyncio.to_thread(processes_using, path)
+            checked = check_database(Database(library, await library.memory.health(), holders, pages))
+            found = [replace(finding, target=str(path)) for finding in checked]
     except InspectorError as error:
         # A damaged page is noticed only when its rows are read.
-        return [await asyncio.to_thread(_not_open, config, error)]
-    return [replace(finding, target=str(path)) for finding in check_database(database)]
+        found = [await asyncio.to_thread(_not_open, config, error)]
+    return DoctorReport(tuple(sorted(found, key=lambda finding: RISKS.index(finding.risk))), deep, tuple(notes))
 
 
 def _not_open(config: MemoryConfig, error: InspectorError) -> DoctorFinding:
@@ -325,11 +317,7 @@ def _vector_model(database: Database) -> str | None:
     embedding = database.library.config.embedding
     if not noted or not embedding.is_on:
         return None
-    configured = {
-        "embedding_provider": embedding.provider,
-        "embedding_model": embedding.model,
-        "embedding_dimensions": str(embedding.dimensions),
-    }
+    configured = {f"embedding_{name}": str(getattr(embedding, name)) for name in ("provider", "model", "dimensions")}
     other = [
         f"{name} {one_line(noted[name])}, configured: {value}"
         for name, value in configured.items()
