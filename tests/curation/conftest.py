@@ -1,4 +1,4 @@
-"""Installs that are broken on purpose, and libraries to change."""
+"""Libraries to look at and to change."""
 
 from __future__ import annotations
 
@@ -7,24 +7,11 @@ from contextlib import AsyncExitStack
 
 import pytest
 from journal_world import opened_world
-from patient import ROWS, Patient
 from support import small_store
-from support.installs import make_install
 from support.opened import opened_at
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.config_choice import configs_for
-
-
-@pytest.fixture
-def make_patient(tmp_path):
-    """Makes installs, with an empty folder for a database where no generation is named."""
-
-    def make(generation="G2", settings=""):
-        made = make_install(tmp_path / "zc", generation, ROWS, settings=settings)
-        return Patient(made.config_dir, made.root)
-
-    return make
 
 
 @pytest.fixture

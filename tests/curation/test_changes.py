@@ -1,37 +1,31 @@
-"""Changes that meet something: a key that exists again, a store that goes away, an embedder that fails; purge plans."""
+"""Changes that meet something: a key that exists again, a store that goes away; purge plans."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import sqlite3
-from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from journal_world import World
 from support import small_store
 from support.marks import plan_of_marked
 from support.opened import opened
 
-from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.lookup import row_with_id
-from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.curation.changes import edit_memory, redo, remove_memories, restore, store_memory, undo
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.purge_plan import plan_of, plan_purge
 from zeroclaw_tui.curation.traces.copies import contents_of, find_copies
-from zeroclaw_tui.embeddings.base import Embedder
-from zeroclaw_tui.memory.change import ApplyResult, Conflicts, Draft, Edit, Row, RowChange, RowVersion, Value, Vector
-from zeroclaw_tui.memory.errors import EmbeddingFailed, NotReachable
+from zeroclaw_tui.memory.change import Conflicts, Draft, Edit, Row, RowChange, RowVersion, Value
+from zeroclaw_tui.memory.errors import NotReachable
 from zeroclaw_tui.memory.query import MemoryFilter
 
-IN_MEMORY = pytest.mark.parametrize("world", ["in-memory"], indirect=True)
 MANY = 700
 
 
@@ -122,41 +116,6 @@ async def test_a_store_that_goes_away_in_the_middle_says_how_far_it_came_and_und
     (action,) = await world.later().actions()
     assert action.count == done
     assert (await undo(world.library)).count == done
-
-
-class FailingEmbedder(Embedder):
-    name, dimensions = "test", 3
-    failure: str | None = None
-
-    async def embed(self, text: str) -> np.ndarray:
-        if self.failure:
-            raise EmbeddingFailed(self.failure)
-        return np.array([1, 2, 3], dtype=np.float32)
-
-
-class VectorMemory(InMemory):
-    """Notes the vectors it is given."""
-
-    why_not: Mapping[str, str] = {name: why for name, why in InMemory.why_not.items() if name != "vectors"}
-    seen: Vector | None = None
-
-    async def apply(self, changes: Any, journal: Any, **options: Any) -> ApplyResult:
-        (change,) = changes
-        self.seen = change.after.vector
-        return await super().apply([change], journal, **options)
-
-
-@IN_MEMORY
-async def test_content_is_embedded_and_a_failing_embedder_costs_the_vector_only(world):
-    memory, embedder = VectorMemory(clock=world.clock), FailingEmbedder()
-    config = world.library.config._replace(embedding=EmbeddingConfig("custom:http://here", "small", 3))
-    world.library.memory, world.library.embedder, world.library.config = memory, embedder, config
-    await stored(world, "lang")
-    assert memory.seen == Vector(np.array([1, 2, 3], "<f4").tobytes(), "custom:http://here", "small")
-    embedder.failure = "The endpoint does not answer."
-    outcome = await store_memory(world.library, Draft("food", "text"))
-    assert (outcome.count, outcome.notes) == (1, ("Not embedded: The endpoint does not answer.",))
-    assert memory.seen is None
 
 
 async def test_a_plan_has_what_the_filter_selects_and_counts_the_superseded_ones_that_stay(open_rows):

@@ -1,4 +1,4 @@
-"""The prompt block of a trial: its literal text by every set of rules, its size, and why it is empty."""
+"""The prompt block of a trial: its literal text, its size, and why it is empty."""
 
 from __future__ import annotations
 
@@ -6,64 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
-from support.judging import judge
 from support.opened import opened_at
 from support.small_store import make
 
 from zeroclaw_tui.curation.recall import Prompt, prompt_for
-from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.recall import RecallRequest, Rule, ScoredEntry
-from zeroclaw_tui.scoring.injection import context_block
-from zeroclaw_tui.scoring.profiles import LANDMARKS, Trial, profile_for
+from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.profiles import Trial, profile_for
 
 AS_OF = "2026-03-01T12:00:00+00:00"
 FILLER = tuple({"key": f"filler{number}", "content": f"number {number}"} for number in range(12))
-LONG = "word " * 200
-ENTRIES = (
-    ("lang", "User prefers Rust\nand [bold] text", 0.9),
-    ("assistant_resp_1", "Noted.", 0.8),
-    ("tool", "<tool_result>7</tool_result>", 0.7),
-    ("diary", LONG, 0.6),
-    ("mio_history", "said hello", 0.5),
-)
-"""Best first, all core and so not decaying, one for each thing that versions and rules do differently."""
-LANG = "- lang: User prefers Rust\nand [bold] text\n"
-TOOL = "- tool: <tool_result>7</tool_result>\n"
-WHOLE = f"- diary: {LONG}\n"
-SHORT = f"- diary: {('word ' * 160).rstrip()}...\n"
-HISTORY = "- mio_history: said hello\n"
-CLOSED = "[/Memory context]\n\n"
-GOLDEN: dict[tuple[str, Rule], str] = {
-    ("0.1.7", "cli"): f"[Memory context]\n{LANG}{TOOL}{WHOLE}{HISTORY}\n",
-    ("0.1.7", "channel"): f"[Memory context]\n{LANG}{TOOL}{SHORT}\n",
-    ("0.6.2", "cli"): f"[Memory context]\n{LANG}{WHOLE}{HISTORY}\n",
-    ("0.6.2", "channel"): f"[Memory context]\n{LANG}{SHORT}\n",
-    ("0.7.5", "cli"): f"[Memory context]\n{LANG}{WHOLE}{HISTORY}{CLOSED}",
-    ("0.7.5", "channel"): f"[Memory context]\n{LANG}{SHORT}{CLOSED}",
-    ("0.8.3", "cli"): f"[Memory context]\n{LANG}{SHORT}{CLOSED}",
-    ("0.8.3", "channel"): f"[Memory context]\n{LANG}{SHORT}{CLOSED}",
-    ("0.8.4", "cli"): f"[Memory context]\n{LANG}{SHORT}{CLOSED}",
-    ("0.8.4", "channel"): f"[Memory context]\n{LANG}{SHORT}{CLOSED}",
-}
-
-
-def block(version: str, rule: Rule, entries: Sequence[tuple[str, str, float]]) -> str:
-    scored = [
-        ScoredEntry(MemoryEntry(id=key, key=key, content=content, category="core", timestamp=AS_OF), rank, score)
-        for rank, (key, content, score) in enumerate(entries, 1)
-    ]
-    judged = judge(scored, profile_for(version), 0.4, rule, AS_OF, session_id="s")
-    return context_block(judged, profile_for(version), rule)
-
-
-def test_every_landmark_has_its_golden_block_by_both_rules():
-    assert set(GOLDEN) == {(version, rule) for version in LANDMARKS for rule in ("cli", "channel")}
-
-
-@pytest.mark.parametrize(("version", "rule"), GOLDEN)
-def test_the_block_is_the_one_written_out_by_hand(version, rule):
-    assert block(version, rule, ENTRIES) == GOLDEN[version, rule]
 
 
 def store(folder: Path, rows: Sequence[dict[str, Any]]) -> Path:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from support import settling
-from support.http_endpoints import BrokenOff, serving
+from support.http_endpoints import serving
 from support.inspector import Screen, running
 from support.installs import make_install
 from support.test_embedder import EmbeddingService, embed
@@ -29,7 +29,6 @@ ASKING = (
     "zeroclaw: Asking embeddings.example (text-embedding-3-small) for the query's vector: about 1 token; "
     "the text leaves this machine.\n"
 )
-RIGHT_LENGTH = b"HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n"
 
 
 @pytest.fixture(autouse=True)
@@ -71,23 +70,16 @@ def configured(folder: Path, base: str) -> Path:
     return folder
 
 
-def ran(folder: Path, *arguments: str, given: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
+def ran(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if "proxy" not in name.lower()}
     environment |= {"HOME": str(folder.parent), **variables}
-    return run_memory(*arguments, "--config-dir", str(folder), stdin=given, environment=environment)
+    return run_memory(*arguments, "--config-dir", str(folder), environment=environment)
 
 
 def recalled(done: subprocess.CompletedProcess[str]) -> list[str]:
     assert done.returncode == 0, done.stderr
     assert KEY not in done.stdout + done.stderr
     return [found["key"] for found in json.loads(done.stdout)["results"]]
-
-
-def test_a_service_on_this_machine_is_asked_without_a_word(folder, endpoint, service):
-    done = ran(configured(folder, endpoint.base), "recall", "tea", "--json")
-    assert "row3" in recalled(done)
-    assert done.stderr == ""
-    assert service.asked == [["tea"]]
 
 
 def test_before_a_text_leaves_this_machine_a_line_on_stderr_says_so(folder, endpoint):
@@ -98,53 +90,28 @@ def test_before_a_text_leaves_this_machine_a_line_on_stderr_says_so(folder, endp
     assert [path for path, _, _ in endpoint.requests] == [f"{ELSEWHERE}/v1/embeddings"]
 
 
-def test_a_batch_says_it_once_and_asks_for_each_query_once(folder, endpoint, service):
-    lines = "".join(f'{{"query": "{query}"}}\n' for query in ("tea", "rust", "tea"))
-    done = ran(configured(folder, ELSEWHERE), "recall", "--batch", "-", given=lines, HTTP_PROXY=endpoint.base)
-    assert done.returncode == 0
-    assert len(done.stdout.splitlines()) == 3
-    assert done.stderr == ASKING
-    assert service.asked == [["tea"], ["rust"]]
-
-
-@pytest.mark.parametrize(
-    ("trouble", "times", "sentence"),
-    [
-        ((500, b"oops", {"Retry-After": "0"}), 3, "has an internal error (HTTP 500), asked 3 times."),
-        ((401, b""), 1, "refuses the API key (HTTP 401)."),
-        ((200, b'{"data": [{"embedding": [1, 2]}]}'), 1, "sent a vector of 2 numbers"),
-        (BrokenOff(RIGHT_LENGTH + b'{"data": [{"embedd'), 3, "broke off instead of answering, asked 3 times."),
-    ],
-    ids=["500", "401", "dimension", "closed midway"],
-)
-def test_a_broken_endpoint_costs_the_vector_and_not_the_keyword_hits(
-    folder, endpoint, service, trouble, times, sentence
-):
-    service.trouble = lambda texts: trouble
+def test_a_broken_endpoint_costs_the_vector_and_not_the_keyword_hits(folder, endpoint, service):
+    service.trouble = lambda texts: (500, b"oops", {"Retry-After": "0"})
     done = ran(configured(folder, endpoint.base), "recall", "tea", "--json")
     assert set(recalled(done)) == {"row0", "row1"}
-    assert sentence in done.stderr
-    assert "Keyword hits only." in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    assert "has an internal error (HTTP 500), asked 3 times. Keyword hits only." in done.stderr
     (note,) = json.loads(done.stdout)["notes"]
     assert done.stderr == f"zeroclaw: {note}\n"
-    assert len(service.asked) == times
+    assert len(service.asked) == 3
 
 
-@pytest.mark.parametrize(
-    ("arguments", "wanted"),
-    [
-        (("store", "k", "Fresh leaves"), "the vector of a text: about 3 tokens; the text leaves"),
-        (("reindex", "--yes", "--id", "id-000", "--id", "id-001"), "the vectors of 2 texts: about 15 tokens;"),
-    ],
-    ids=["store", "reindex"],
-)
-def test_what_is_written_is_reported_in_the_same_way(folder, endpoint, arguments, wanted):
-    done = ran(configured(folder, ELSEWHERE), *arguments, HTTP_PROXY=endpoint.base)
-    assert done.returncode == 0, done.stderr
-    assert f"zeroclaw: Asking embeddings.example (text-embedding-3-small) for {wanted}" in done.stderr
-    assert done.stderr.count("Asking") == 1
-    assert len(endpoint.requests) == 1
+def test_a_memory_is_stored_with_its_vector_and_without_one_if_the_endpoint_fails(folder, endpoint, service):
+    configured(folder, ELSEWHERE)
+    done = ran(folder, "store", "k", "Fresh leaves", "--json", HTTP_PROXY=endpoint.base)
+    wanted = "the vector of a text: about 3 tokens; the text leaves"
+    assert done.stderr.startswith(f"zeroclaw: Asking embeddings.example (text-embedding-3-small) for {wanted}")
+    assert json.loads(done.stdout)["entry"]["embedding_dimensions"] == 8
+    service.trouble = lambda texts: (401, b"")
+    done = ran(folder, "store", "other", "Dry leaves", "--json", HTTP_PROXY=endpoint.base)
+    document = json.loads(done.stdout)
+    assert (document["count"], document["entry"]["embedding_dimensions"]) == (1, None)
+    assert document["notes"][0].startswith("Not embedded: ")
+    assert len(endpoint.requests) == 2
 
 
 @asynccontextmanager

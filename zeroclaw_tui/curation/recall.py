@@ -55,8 +55,10 @@ async def recall_steps(
 
     The last step is the answer of `recall_memories`. Closing the generator between two steps ends the request.
     """
-    trial = with_as_of(trial)
-    if not (uses_vector(library, trial) and (words_first or await waits_for_vector(library, trial.request.query))):
+    trial, query = with_as_of(trial), trial.request.query
+    may_wait = library.waits_for(query) and "vectors" not in library.memory.why_not
+    is_slow = uses_vector(library, trial) and (words_first or (may_wait and await _cached(library, query) is None))
+    if not is_slow:
         yield await recall_memories(library, trial)
         return
     by_words = await _recalled(library, trial, QueryVector())
@@ -118,13 +120,6 @@ def uses_vector(library: Library, trial: Trial) -> bool:
     if (rule is not None and not rule.takes_vector) or not words(query) or lists_recent(query, profile):
         return False
     return not (profile.search_modes and trial.settings.search_mode == "bm25")
-
-
-async def waits_for_vector(library: Library, text: str) -> bool:
-    """Whether the vector of a text has to be fetched from an endpoint."""
-    if not library.waits_for(text) or "vectors" in library.memory.why_not:
-        return False
-    return await _cached(library, text) is None
 
 
 async def text_vector(library: Library, text: str) -> np.ndarray | None:
