@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -21,7 +19,7 @@ from zeroclaw_tui.curation.changes import remove_memories
 from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.curation.recall import prompt_for
 from zeroclaw_tui.curation.turns import ComparedTurn, compare, recorded, trial_of_turn
-from zeroclaw_tui.scoring.profiles import RerankSettings, ScoringSettings, profile_for
+from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 
 LATER = NOW + timedelta(hours=1)
 BEFORE = NOW - timedelta(days=3)
@@ -175,20 +173,6 @@ TURNS = [run for run in RECORDED["runs"] if golden.has(VERSION, f"{run['db']}.db
 STORES = sorted({(run["db"], run["variant"]) for run in TURNS})
 
 
-def _settings(run: dict[str, Any]) -> ScoringSettings:
-    memory = RECORDED["defaults"] | run["memory"]
-    rerank = RerankSettings(
-        memory["rerank_enabled"],
-        "mmr" if memory["rerank_strategy"].strip().lower() == "mmr" else "none",
-        memory["rerank_threshold"],
-        memory["mmr_lambda"],
-        memory["importance_weight"],
-        memory["recency_weight"],
-        memory["candidate_multiplier"],
-    )
-    return ScoringSettings(threshold=memory["min_relevance_score"], rerank=rerank)
-
-
 def _record(install: RecordingInstall, run: dict[str, Any], place: int) -> None:
     """The lines of the turn."""
     sessions = run["sessions"] or [None]
@@ -217,10 +201,7 @@ def test_there_are_turns_enough_with_and_without_rerank():
 
 @pytest.mark.parametrize(("name", "variant"), STORES)
 async def test_every_recorded_block_is_predicted(name, variant, tmp_path):
-    database = golden.database(VERSION, f"{name}.db", tmp_path)
-    with closing(sqlite3.connect(database)) as connection, connection:
-        for statement in RECORDED["variants"][variant]:
-            connection.execute(statement)
+    database = golden.variant_database(RECORDED, VERSION, name, variant, tmp_path)
     install, memory = RecordingInstall(tmp_path / "install"), SqliteMemory(database)
     await memory.open()
     try:
@@ -229,7 +210,7 @@ async def test_every_recorded_block_is_predicted(name, variant, tmp_path):
             embedder = None if run["embed"] == "none" else RecordedEmbedder(run["embed"])
             library = install.library(
                 memory,
-                settings=_settings(run),
+                settings=golden.rerank_settings(RECORDED, run),
                 embedder=embedder,
                 agents={name: tuple(others) for name, others in RECORDED["agents"].items()},
                 recall_limits={run["agent"]: run["limit"]},

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import AsyncExitStack, closing
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.recall import gather_evidence, recall_memories
 from zeroclaw_tui.memory.recall import UNLIMITED, RecallRequest, RecallResult, Rule, ScoredEntry
 from zeroclaw_tui.scoring.injection import context_block, in_prompt_order
-from zeroclaw_tui.scoring.profiles import RerankSettings, ScoringSettings, Trial, profile_for
+from zeroclaw_tui.scoring.profiles import Trial, profile_for
 
 VERSION = "0.8.4"
 RECORDED = golden.runs(VERSION, "rerank_runs")
@@ -27,26 +26,7 @@ EVERY_TENTH = 10
 Pairs = list[tuple[str, float | None]]
 
 
-def _database(name: str, variant: str, folder: Path) -> Path:
-    path = golden.database(VERSION, f"{name}.db", folder)
-    with closing(sqlite3.connect(path)) as connection, connection:
-        for statement in RECORDED["variants"][variant]:
-            connection.execute(statement)
-    return path
-
-
 def _trial(run: dict[str, Any]) -> Trial:
-    memory = RECORDED["defaults"] | run["memory"]
-    strategy = memory["rerank_strategy"].strip().lower()
-    rerank = RerankSettings(
-        memory["rerank_enabled"],
-        "mmr" if strategy == "mmr" else "none",
-        memory["rerank_threshold"],
-        memory["mmr_lambda"],
-        memory["importance_weight"],
-        memory["recency_weight"],
-        memory["candidate_multiplier"],
-    )
     agents = None if run["agent"] is None else (run["agent"], *RECORDED["agents"][run["agent"]])
     sessions = run["sessions"] or [None]
     request = RecallRequest(
@@ -59,7 +39,7 @@ def _trial(run: dict[str, Any]) -> Trial:
         rule=RULES[run["origin"]],
         as_of=RECORDED["now"],
     )
-    return Trial(request, profile_for(VERSION), ScoringSettings(threshold=memory["min_relevance_score"], rerank=rerank))
+    return Trial(request, profile_for(VERSION), golden.rerank_settings(RECORDED, run))
 
 
 async def _recalled(library: Library, trial: Trial) -> RecallResult:
@@ -88,7 +68,7 @@ async def test_pool_order_scores_and_block_equal_the_recorded_runs(name: str, va
     names = RECORDED["ids"][name]
     runs = [run for run in RECORDED["runs"] if (run["db"], run["variant"]) == (name, variant)]
     async with AsyncExitStack() as stack:
-        memory = SqliteMemory(_database(name, variant, tmp_path))
+        memory = SqliteMemory(golden.variant_database(RECORDED, VERSION, name, variant, tmp_path))
         await memory.open()
         stack.push_async_callback(memory.close)
         for place, run in enumerate(runs):

@@ -16,7 +16,7 @@ from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.decide import store_recall
 from zeroclaw_tui.scoring.evidence import StoreRecall
-from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial, profile_for
+from zeroclaw_tui.scoring.profiles import RerankSettings, ScoringSettings, Trial, profile_for
 
 FOLDER = Path(os.environ.get("ZEROCLAW_FIXTURES") or Path(__file__).parents[1] / "data" / "zeroclaw")
 DATABASES = {"none": "brain.db", "hash:64": "brain.db", "dense:64": "brain_dense.db"}
@@ -75,6 +75,30 @@ def settings_of(run: dict[str, Any]) -> ScoringSettings:
     """The settings of a recorded recall."""
     vector_weight, keyword_weight = run.get("weights") or (0.7, 0.3)
     return ScoringSettings(vector_weight, keyword_weight, search_mode=run.get("search_mode") or "hybrid")
+
+
+def rerank_settings(recorded: dict[str, Any], run: dict[str, Any]) -> ScoringSettings:
+    """The settings of a run among recorded ones with a rerank stage."""
+    memory = recorded["defaults"] | run["memory"]
+    rerank = RerankSettings(
+        memory["rerank_enabled"],
+        "mmr" if memory["rerank_strategy"].strip().lower() == "mmr" else "none",
+        memory["rerank_threshold"],
+        memory["mmr_lambda"],
+        memory["importance_weight"],
+        memory["recency_weight"],
+        memory["candidate_multiplier"],
+    )
+    return ScoringSettings(threshold=memory["min_relevance_score"], rerank=rerank)
+
+
+def variant_database(recorded: dict[str, Any], version: str, name: str, variant: str, folder: Path) -> Path:
+    """A copy of a recorded database, changed as those runs had it."""
+    path = database(version, f"{name}.db", folder)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for statement in recorded["variants"][variant]:
+            connection.execute(statement)
+    return path
 
 
 def _sanitise_sessions(path: Path) -> None:
