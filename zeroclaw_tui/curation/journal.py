@@ -153,9 +153,8 @@ class Trash:
             tables = f"table_name {'' if outside else 'NOT'} IN {(FILE, OTHER_ROW)}"
             query = f"SELECT number FROM changes WHERE number IN {LISTED} AND {'1' if outside is None else tables}"
             chosen = set(records.numbers(connection, query, json.dumps(list(wanted))))
-            for version in records.find_versions(
-                connection, self._codec, (number for number in wanted if number in chosen)
-            ):
+            numbers = [number for number in wanted if number in chosen]
+            for version in records.find_versions(connection, self._codec, numbers):
                 if not version.is_undone:
                     yield version.change
                 elif not version.after_state:

@@ -87,6 +87,8 @@ _BYTES_USED = (
     "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
 )
 _LONGEST_SUMMARY = 400
+_BATCH = 100
+"""How many changes are read at once."""
 _DAY = 24 * 60 * 60
 
 
@@ -261,10 +263,13 @@ def numbers_in_trash(connection: sqlite3.Connection, store: str | None) -> list[
     return numbers(connection, query, store)
 
 
-def find_versions(connection: sqlite3.Connection, codec: RowCodec, wanted: Iterable[int]) -> Iterator[Version]:
+def find_versions(connection: sqlite3.Connection, codec: RowCodec, wanted: Sequence[int]) -> Iterator[Version]:
     """Yield the changes of these numbers, in their order, without those that do not exist."""
-    for number in wanted:
-        yield from versions_where(connection, codec, "c.number = ?", number)
+    for start in range(0, len(wanted), _BATCH):
+        part = wanted[start : start + _BATCH]
+        among = versions_where(connection, codec, f"c.number IN {LISTED}", json.dumps(part))
+        found = {version.number: version for version in among}
+        yield from (found[number] for number in part if number in found)
 
 
 def versions_where(connection: sqlite3.Connection, codec: RowCodec, condition: str, *values: Any) -> Iterator[Version]:
@@ -304,18 +309,22 @@ def end_turn(connection: sqlite3.Connection, recorded: Sequence[int], *, undone:
     these, listed = f"number IN {LISTED}", (json.dumps(recorded),)
     turned = f"number IN (SELECT reverses FROM changes WHERE {these})"
     (of_action,) = connection.execute(f"SELECT max(action) FROM changes WHERE {turned}", listed).fetchone()
+    connection.execute(f"UPDATE changes SET undone = ? WHERE {turned}", (undone, *listed))
+    reversed_rows, own_rows, done = [], [], []
     query = f"SELECT number, reverses, replaces, table_name, before, after FROM changes WHERE {these} ORDER BY number"
-    for number, reverses, replaces, table, *rows in connection.execute(query, listed).fetchall():
-        both = (undone, *(reversed(rows) if undone else rows))
-        set_both = "UPDATE changes SET undone = ?, before = ?, after = ?"
-        if replaces and table != NOTES_FILE:
-            connection.execute("UPDATE changes SET undone = ? WHERE number = ?", (undone, reverses))
-        elif reverses:
-            connection.execute(f"{set_both}, after_state = NULL WHERE number = ?", (*both, reverses))
+    for number, reverses, replaces, table, before, after in connection.execute(query, listed):
+        both = (after, before) if undone else (before, after)
+        if reverses and (not replaces or table == NOTES_FILE):
+            reversed_rows.append((*both, reverses))
         if table in (AGENTS, EMBEDDING_CACHE, NOTES_FILE) and (replaces or not reverses):
-            connection.execute(f"{set_both}, action = coalesce(?, action) WHERE number = ?", (*both, of_action, number))
+            own_rows.append((undone, *both, of_action, number))
         elif reverses and not replaces:
-            delete_changes(connection, [number])
+            done.append(number)
+    set_both = "before = ?, after = ?"
+    connection.executemany(f"UPDATE changes SET {set_both}, after_state = NULL WHERE number = ?", reversed_rows)
+    set_own = f"undone = ?, {set_both}, action = coalesce(?, action)"
+    connection.executemany(f"UPDATE changes SET {set_own} WHERE number = ?", own_rows)
+    delete_changes(connection, done)
     connection.execute(f"UPDATE changes SET reverses = 0, replaces = 0 WHERE {these}", listed)
 
 
