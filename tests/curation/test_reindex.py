@@ -16,7 +16,7 @@ from support.slept_clock import Clock
 from support.test_embedder import EmbeddingService, embed
 
 from zeroclaw_tui.curation.reindex import BATCH_SIZE, plan_reindex, reindex
-from zeroclaw_tui.embeddings.endpoint import BACKGROUND, RetryPolicy
+from zeroclaw_tui.embeddings.endpoint import BACKGROUND
 from zeroclaw_tui.memory.errors import Refused
 
 ROWS = 40
@@ -61,8 +61,15 @@ async def library(service, install):
 TO_MAKE = 38
 
 
-def clock_retries(clock: Clock) -> RetryPolicy:
-    return BACKGROUND._replace(sleep=clock.sleep)
+@pytest.fixture
+def run(library, clock):
+    """Carries out a plan, by default that of the whole store, and waits for no busy endpoint."""
+
+    async def run(plan=None, **options):
+        retries = BACKGROUND._replace(sleep=clock.sleep)
+        return await reindex(library, plan or await plan_reindex(library), retries=retries, **options)
+
+    return run
 
 
 def rows_of(database: Path) -> dict[str, tuple[object, ...]]:
@@ -77,13 +84,11 @@ def lacking(database: Path) -> int:
     return sum(row[3] is None for row in rows_of(database).values())
 
 
-async def test_every_vector_is_that_of_its_content_and_nothing_else_changes(library, service, database, clock):
+async def test_every_vector_is_that_of_its_content_and_nothing_else_changes(library, service, database, run):
     before = rows_of(database)
     message: list[int] = []
     plan = await plan_reindex(library)
-    done = await reindex(
-        library, plan, on_progress=lambda count: message.append(count) or True, retries=clock_retries(clock)
-    )
+    done = await run(plan, on_progress=lambda count: message.append(count) or True)
     assert (await plan_reindex(library)).count == 0
     assert (done.filled, done.skipped, done.failed, done.stopped) == (TO_MAKE, 0, [], False)
     after = rows_of(database)
@@ -98,7 +103,7 @@ async def test_every_vector_is_that_of_its_content_and_nothing_else_changes(libr
     assert message[-1] == TO_MAKE
 
 
-async def test_a_vector_that_no_query_is_like_is_made_again(library, service, clock, database):
+async def test_a_vector_that_no_query_is_like_is_made_again(library, service, run, database):
     vectors = {0: (0,) * 8, 3: (1, 2, float("nan"), 4, 5, 6, 7, 8), 4: (float("inf"),) * 8}
     for at, numbers in vectors.items():
         small_store.change(
@@ -106,7 +111,7 @@ async def test_a_vector_that_no_query_is_like_is_made_again(library, service, cl
         )
     plan = await plan_reindex(library)
     assert list(plan.outdated) == ["id-000", "id-001", "id-003", "id-004"]
-    await reindex(library, plan, retries=clock_retries(clock))
+    await run(plan)
     assert (await plan_reindex(library)).count == 0
     assert np.array_equal(np.frombuffer(rows_of(database)["id-000"][3], "<f4"), embed("dense:8", "text number 0"))
 
@@ -115,52 +120,50 @@ async def test_a_vector_that_no_query_is_like_is_made_again(library, service, cl
     ("status", "refused", "sentence", "filled"),
     [(429, "text number 20", "is rate limited (HTTP 429)", BATCH_SIZE), (401, "text number 0", "wants an API key", 0)],
 )
-async def test_an_endpoint_that_keeps_failing_ends_the_run(
-    library, service, clock, database, status, refused, sentence, filled
-):
+async def test_an_endpoint_that_keeps_failing_ends_the_run(run, service, database, status, refused, sentence, filled):
     service.trouble = lambda texts: (status, b"{}") if refused in texts or not filled else None
-    done = await reindex(library, await plan_reindex(library), retries=clock_retries(clock))
+    done = await run()
     assert (done.filled, done.stopped) == (filled, False)
     assert sentence in done.failed[0]
     assert lacking(database) == TO_MAKE - filled
 
 
-async def test_a_text_that_is_refused_costs_only_its_own_vector(library, service, clock, database):
+async def test_a_text_that_is_refused_costs_only_its_own_vector(library, service, run, database):
     """Refused together, the texts go one by one."""
     service.trouble = lambda texts: (400, b"{}") if "text number 5" in texts else None
-    done = await reindex(library, await plan_reindex(library), retries=clock_retries(clock))
+    done = await run()
     assert done.filled == TO_MAKE - 1
     assert len(done.failed) == 1
     assert done.failed[0].startswith("key5: ")
     assert rows_of(database)["id-005"][3] is None
 
 
-async def test_stopping_keeps_what_is_made_and_doing_it_again_goes_on(library, service, clock, database):
+async def test_stopping_keeps_what_is_made_and_doing_it_again_goes_on(library, service, run, database):
     plan = await plan_reindex(library)
-    done = await reindex(library, plan, on_progress=lambda count: count < BATCH_SIZE, retries=clock_retries(clock))
+    done = await run(plan, on_progress=lambda count: count < BATCH_SIZE)
     assert (done.filled, done.stopped) == (BATCH_SIZE, True)
     assert lacking(database) == 38 - BATCH_SIZE
     again = await plan_reindex(library)
     assert again.count == TO_MAKE - BATCH_SIZE
-    assert (await reindex(library, again, retries=clock_retries(clock))).filled == again.count
+    assert (await run(again)).filled == again.count
     sent = [text for texts in service.asked for text in texts]
     assert len(sent) == len(set(sent)), "nothing is paid for twice"
 
 
-async def test_rows_that_change_or_go_in_the_meantime_are_left_alone(library, service, clock, database):
+async def test_rows_that_change_or_go_in_the_meantime_are_left_alone(library, service, run, database):
     def write_elsewhere(texts):
         small_store.change(database, "UPDATE memories SET content = 'other', updated_at = 'x' WHERE id = 'id-004'")
         small_store.change(database, "DELETE FROM memories WHERE id = 'id-006'")
 
     service.trouble = write_elsewhere
-    done = await reindex(library, await plan_reindex(library), retries=clock_retries(clock))
+    done = await run()
     assert (done.filled, done.skipped) == (TO_MAKE - 2, 2)
     assert rows_of(database)["id-004"][3] is None, "a stale vector is worse than none"
 
 
-async def test_another_model_than_the_stores_is_refused_before_anything_is_sent(library, service, clock, database):
+async def test_another_model_than_the_stores_is_refused_before_anything_is_sent(library, service, run, database):
     small_store.change(database, "INSERT INTO memory_meta VALUES ('embedding_model', 'another')")
     plan = await plan_reindex(library)
     with pytest.raises(Refused, match=r"another model \(another\)"):
-        await reindex(library, plan, retries=clock_retries(clock))
+        await run(plan)
     assert service.asked == []

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
-from support.small_store import blob, make
-from support.warm_start import run_memory
+from support.small_store import blob
 
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.curation.library import Library
@@ -72,14 +70,16 @@ async def test_a_text_is_compared_by_its_vector_if_there_is_an_embedder(open_row
     assert (result.method, keys(result)[0]) == ("vector", "sushi")
 
 
-@pytest.mark.parametrize("asked", [("ramen",), ("--query", "noodles with tea")])
-def test_of_an_agent_the_nearest_are_found_behind_nearer_ones_of_others(tmp_path, asked):
+async def test_of_an_agent_the_nearest_are_found_behind_nearer_ones_of_others(open_rows):
     own: list[dict[str, Any]] = [
         {"key": "ramen", "content": "Likes ramen", "embedding": blob(1, 0), "agent": "writer"},
         {"key": "udon", "content": "noodles with tea daily", "embedding": blob(0.6, 0.8), "agent": "writer"},
     ]
     others = [{"key": f"k{at}", "content": "noodles with tea", "embedding": blob(1, 0.01)} for at in range(60)]
     others += [{"key": f"k{at}", "content": f"plain{at}"} for at in range(60, 260)]
-    store = make(tmp_path / "agents.db", "G4", [*own, *others])
-    answer = run_memory("--location", str(store), "similar", *asked, "--limit", "1", "--agent", "writer", "--json")
-    assert [found["key"] for found in json.loads(answer.stdout)["results"]] == ["udon"]
+    library = await open_rows([*own, *others])
+    for result in (
+        await near(library, "ramen", limit=1, agents=["writer"]),
+        await similar_memories(library, text="noodles with tea", limit=1, agents=["writer"]),
+    ):
+        assert keys(result) == ["udon"]

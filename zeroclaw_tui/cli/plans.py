@@ -37,6 +37,8 @@ LOOKED_FOR_BEFORE = 10_000
 MOST_COMPARED = 200_000
 """Characters; comparing longer texts line by line could take minutes."""
 _KEY_CELLS, _TEXT_CELLS = 24, 44
+_SAMPLES = 3
+"""Memories of a plan that are shown."""
 _WAYS_ON = "Pass --overwrite to replace the existing memory or --rename to keep both."
 _NAMES = ("id", "key", "category", "agent", "timestamp", "updated_at", "size")
 _FIELDS = ("key", "category", "session_id", "agent", "namespace", "importance", "pinned", "superseded_by")
@@ -225,7 +227,8 @@ async def plan_lines(
     from zeroclaw_tui.curation.traces.copies import found_sentence
     from zeroclaw_tui.memory.query import EXCERPTS, Query
 
-    samples = await library.memory.rows(Query(EXCERPTS, handles=[version.handle for version in plan.samples]))
+    handles = [version.handle for version in plan.stamps[:_SAMPLES]]
+    samples = await library.memory.rows(Query(EXCERPTS, handles=handles))
     question = f"{verb.capitalize()} {counted(plan.count)}{' permanently' if forever else ''}?"
     lines: list[Line] = [Styled(question, BOLD), f"  {' · '.join(plan.sentences())}"]
     if samples:

@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from zeroclaw_tui.backends.cancellation import read_in_thread
 from zeroclaw_tui.backends.health import Retention
@@ -24,8 +24,6 @@ from zeroclaw_tui.config.schema import fits
 from zeroclaw_tui.curation import external
 from zeroclaw_tui.curation.changes import refuse_read_only, run_change
 from zeroclaw_tui.curation.hygiene_rules import (
-    BUDGET_RULES,
-    CATEGORY_RULES,
     ROWS_SINCE,
     Cutoff,
     HygieneRule,
@@ -271,7 +269,8 @@ async def plan_hygiene(library: Library, as_of: datetime) -> HygienePlan:
             items += await read_in_thread(file, partial(_old_audit_entries, file=file, cutoff=cutoff))
         except InspectorError as error:
             problems.append(f"The audit log cannot be read, so ZeroClaw skips it: {error.message}")
-    items.sort(key=lambda item: get_args(RuleName).index(item.rule))
+    order = [rule.name for rule in rules.rules]
+    items.sort(key=lambda item: order.index(item.rule))
     return HygienePlan(as_of, install.root, rules, state, tuple(items), tuple(problems))
 
 
@@ -345,7 +344,7 @@ async def _old_rows(library: Library, retention: Retention) -> list[HygieneItem]
         return []
     items = []
     for row in await require_database(library.memory).expired(retention):
-        rule = (BUDGET_RULES if row.is_over_budget else CATEGORY_RULES)[row.category]
+        rule = f"{row.category} {'budget' if row.is_over_budget else 'rows'}"
         version = row.stamp
         facts = (rule, version.key, row.date, version.size)
         items.append(HygieneItem(f"row:{version.id}", *facts, excerpt=row.excerpt, version=version))

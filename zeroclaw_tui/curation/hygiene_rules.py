@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Literal
@@ -13,19 +12,11 @@ from zeroclaw_tui.config.schema import fits
 from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.scoring.profiles import Version, parse_version
 
-RuleName = Literal[
-    "archive memory files", "archive session files", "purge memory archives", "purge session archives",
-    "conversation rows", "daily rows", "core rows", "core budget", "daily budget", "audit log",
-]  # fmt: skip
-"""In ZeroClaw's own order."""
-
+RuleName = str
+"""Such as "archive memory files", "daily rows" or "core budget"."""
 ROWS_SINCE: Version = (0, 8, 1)
 """The first version that deletes daily and core rows, and reports them."""
-CATEGORY_RULES: Mapping[str, RuleName] = {
-    "conversation": "conversation rows", "daily": "daily rows", "core": "core rows",
-}  # fmt: skip
-BUDGET_RULES: Mapping[str, RuleName] = {"core": "core budget", "daily": "daily budget"}
-
+_CATEGORIES = ("conversation", "daily", "core")
 _POLICY_SINCE: Version = (0, 5, 7)
 _BUDGET_SINCE: Version = (0, 8, 3)
 _SESSIONS_SINCE: Version = (0, 8, 2)
@@ -116,15 +107,11 @@ class HygieneRules:
 
     def retention(self, as_of: datetime) -> Retention:
         """The rules about rows, as the database applies them."""
-        cutoffs = {category: self.cutoff(name, as_of) for category, name in CATEGORY_RULES.items()}
-        budgets = {category: self.rule(name) for category, name in BUDGET_RULES.items()}
+        cutoffs = {category: self.cutoff(f"{category} rows", as_of) for category in _CATEGORIES}
+        budgets = {name: rule for name in _CATEGORIES if (rule := self.rule(f"{name} budget")) and rule.is_on}
         return Retention(
             {category: cutoff.text for category, cutoff in cutoffs.items() if cutoff is not None and cutoff.text},
-            {
-                category: Budget(rule.most or 0, rule.most_characters or 0)
-                for category, rule in budgets.items()
-                if rule is not None and rule.is_on
-            },
+            {name: Budget(rule.most or 0, rule.most_characters or 0) for name, rule in budgets.items()},
             self.spares_pinned,
             self.evict_order,
         )
@@ -143,10 +130,9 @@ def rules_for(config: MemoryConfig, version: str) -> HygieneRules:
     policy = config.value(_POLICY) if v >= _POLICY_SINCE else {}
     if not all(fits("count", days) for days in policy.values()):
         policy = {}
-    for category, name in CATEGORY_RULES.items():
-        if v >= ROWS_SINCE or category == "conversation":
-            days = policy.get(category, getattr(config, f"{category}_retention_days"))
-            rules.append(_rule_by_age(name, name, "deleted", int(days)))
+    for category in _CATEGORIES if v >= ROWS_SINCE else _CATEGORIES[:1]:
+        days = int(policy.get(category, getattr(config, f"{category}_retention_days")))
+        rules.append(_rule_by_age(f"{category} rows", f"{category} rows", "deleted", days))
     evict_order: Literal["value", "oldest"] = "oldest" if config.value("evict_order") == "oldest" else "value"
     if v >= _BUDGET_SINCE:
         core, size = int(config.value("core_max_rows")), int(config.value("core_max_bytes"))

@@ -17,7 +17,6 @@ from zeroclaw_tui.memory.text import cut, one_line, size_shown
 
 TYPED_FROM = 11
 """From so many memories on, the number is typed to confirm."""
-_SAMPLES = 3
 _CATEGORIES_NAMED, _MOST_CATEGORY_CELLS = 4, 24
 
 
@@ -43,11 +42,6 @@ class PurgePlan:
     def size(self) -> int:
         """The bytes of their contents."""
         return sum(stamp.size for stamp in self.stamps)
-
-    @property
-    def samples(self) -> tuple[RowVersion, ...]:
-        """The first few in the order of storing."""
-        return self.stamps[:_SAMPLES]
 
     @property
     def is_typed(self) -> bool:
