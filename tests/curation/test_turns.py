@@ -1,4 +1,4 @@
-"""What is read of traces, while they grow, and of files that are hostile."""
+"""Turns: what is read of traces while they grow, of files that are hostile, and compared with a recall made now."""
 
 from __future__ import annotations
 
@@ -7,11 +7,22 @@ import random
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from support import golden
+from support.marks import plan_of_marked
+from support.opened import opened_memory
+from support.replaying import RecordedEmbedder
+from support.stand_in_agent import StandInAgent, make_store, store
 from support.traces import NOW, RecordingInstall, Sent, call_line, inbound_line
 
-from zeroclaw_tui.curation.turns import Turn, TurnLog, follow, recorded
+from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.curation.changes import remove_memories
+from zeroclaw_tui.curation.library import Library, ProfileChoice
+from zeroclaw_tui.curation.recall import prompt_for
+from zeroclaw_tui.curation.turns import ComparedTurn, Turn, TurnLog, compare, follow, recorded, trial_of_turn
+from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 
 BLOCK = "[Memory context]\n- lang: Prefers Rust\n[/Memory context]\n\n"
 OTHER = "[Memory context]\n- pet: Cat named Mio\n[/Memory context]\n\n"
@@ -131,3 +142,209 @@ async def test_a_trace_of_any_bytes_is_read_without_a_fault(install):
     recording = await recorded(install.library())
     assert recording.broken_lines > 0
     assert all(isinstance(turn.query, str) for turn in recording.turns)
+
+
+# Turns of an agent that records by the rules of its version, each compared with a recall made now.
+
+
+LATER = NOW + timedelta(hours=1)
+BEFORE = NOW - timedelta(days=3)
+HISTORY, SENDER = "telegram_main_123_ann", "ann"
+ASKED = Sent("what language and tea?", channel="telegram.main", sender="ann", target="123")
+
+
+@pytest.fixture
+async def memory(install):
+    make_store(install)
+    for place in range(12):
+        text = f"A language, number {place}, with tea" if place % 3 else f"tea {place}"
+        session = (HISTORY, SENDER, None)[place % 3]
+        category = ("core", "daily", "conversation")[place % 3]
+        at = BEFORE - timedelta(days=place)
+        store(install.database, f"key{place}", text, at=at, session=session, category=category)
+    store(install.database, "long", "language " * 300, at=BEFORE, session=SENDER)
+    async with opened_memory(SqliteMemory(install.database)) as memory:
+        yield memory
+
+
+def _library(install: RecordingInstall, memory: SqliteMemory, version: str = "0.8.4") -> Library:
+    # Before 0.8.4 a store of few memories has next to no scores.
+    threshold = 0.4 if version == "0.8.4" else 0.0
+    library = install.library(memory, version=version, settings=ScoringSettings(threshold=threshold))
+    library.profile = ProfileChoice(profile_for(version), "option")
+    return library
+
+
+async def _compared(library: Library) -> list[ComparedTurn]:
+    return [await compare(library, turn) for turn in (await recorded(library)).turns]
+
+
+@pytest.mark.parametrize("version", ["0.8.2", "0.8.3", "0.8.4"])
+async def test_each_kind_of_turn_is_predicted(install, memory, version):
+    library = _library(install, memory, version)
+    agent = StandInAgent(install, library)
+    sent = [
+        await agent.turn(replace(ASKED, version=version, id="direct"), (HISTORY, SENDER)),
+        await agent.turn(
+            replace(ASKED, version=version, id="group", target="group:9"), (SENDER, "telegram_main_group_9_ann")
+        ),
+        await agent.turn(Sent("what language?", version=version, id="cli")),
+        await agent.turn(Sent("tea", version=version, id="web socket", session="gw_1"), ("gw_1",)),
+        await agent.turn(Sent("zebra", version=version, id="nothing")),
+    ]
+    compared = {one.turn.id: one for one in await _compared(library)}
+    for one in sent:
+        found = compared[one.id]
+        assert (found.turn.sent, found.predicted, found.equal) == (one.block, one.block, True), one
+    assert compared["direct"].turn.sent
+    assert not compared["nothing"].turn.sent
+
+
+async def test_the_prediction_is_masked_as_the_trace_masks(install, memory):
+    for key, content in (("own", "zebra password=hunter2hunter2"), ("k", "zebra token: 'abcd efgh ijkl'\nnext")):
+        store(install.database, key, content, at=BEFORE)
+    store(install.database, "api_key=abcdefghijk", 'zebra "api_key": "abcdefghijk"', at=BEFORE)
+    library = _library(install, memory)
+    await StandInAgent(install, library).turn(Sent("zebra"))
+    (found,) = await _compared(library)
+    assert found.equal is True
+    assert found.predicted == found.turn.sent
+    assert "hunt*[REDACTED]" in str(found.predicted)
+    assert "hunter2" not in str(found.as_json())
+
+
+async def test_a_recording_with_auto_save_has_turns_that_are_equal_differ_or_are_unknown(install, memory):
+    """With auto_save each message is stored before its own recall, and is a memory of the past for every later turn;
+    that of the embedded agent is overwritten each time. Only what a turn needs and was edited or deleted makes it
+    impossible to compare."""
+    for key, content in (("city", "Lives in Lisbon"), ("pet", "Has a dog named Pixel"), ("tool", "Deploys by bazel")):
+        store(install.database, key, content, at=BEFORE)
+    library = _library(install, memory)
+    library.settings = ScoringSettings(threshold=0.05)
+    agent = StandInAgent(install, library)
+    for place, query in enumerate(("Where do I live, Lisbon?", "Which dog do I have?", "What deploys, bazel?")):
+        at = NOW + timedelta(minutes=place)
+        saved = at - timedelta(milliseconds=5)
+        store(install.database, "user_msg", query, at=NOW, updated=saved, session="gw_1", category="conversation")
+        store(install.database, f"user_msg_{place}", query, at=saved, session="gw_1", category="conversation")
+        await agent.turn(Sent(query, at=at, id=f"t{place}"))
+        store(install.database, f"later{place}", f"{query} {query}", at=at + timedelta(seconds=9))
+    wrong = "[Memory context]\n- tool: Deploys by bazel\n[/Memory context]\n\n"
+    install.record(Sent("Where do I live, Lisbon?", wrong, at=NOW + timedelta(minutes=9), id="t9"))
+    store(install.database, "pet", "Has a cat", at=BEFORE, updated=LATER)
+    compared = {one.turn.id: one for one in await _compared(library)}
+    assert all(one.turn.sent for one in compared.values())
+    assert {turn: one.equal for turn, one in compared.items()} == {"t0": True, "t1": None, "t2": True, "t9": False}
+    assert compared["t1"].changed_since == ("pet",)
+
+
+async def test_what_was_deleted_here_since_and_holds_a_word_of_the_message_is_no_mismatch(install, memory):
+    """It was not sent, yet the best hit is what all others are measured by."""
+    long_ago = NOW - timedelta(days=2000)
+    for key in ("sent", "other", "third"):
+        store(install.database, key, f"a zebra named {key}", at=long_ago - timedelta(days=1))
+    library = _library(install, memory)
+    block = "[Memory context]\n- sent: a zebra named sent\n[/Memory context]\n\n"
+    install.record(Sent("zebra", block, at=long_ago))
+    (before,) = await _compared(library)
+    assert before.equal is False
+    await remove_memories(library, await plan_of_marked(library, ["id-third"]), "purge")
+    (after,) = await _compared(library)
+    assert (after.equal, after.changed_since) == (None, ("third",))
+
+
+async def test_a_block_that_was_not_predicted_is_a_mismatch(install, memory):
+    block = "[Memory context]\n- key1: A language, number 1, with tea\n[/Memory context]\n\n"
+    install.record(Sent("zebra", block))
+    install.record(Sent("zebra", payload="off", at=LATER))
+    install.record(Sent("tea", at=LATER + timedelta(minutes=1)))
+    wrong, unknown, without = await _compared(_library(install, memory))
+    assert (without.equal, bool(without.predicted)) == (False, True)
+    assert (wrong.equal, wrong.predicted) == (False, "")
+    assert wrong.why_not_equal == "1 sent and not predicted, 0 predicted and not sent."
+    assert (unknown.equal, unknown.turn.sent) == (None, None)
+    assert "log_llm_request_payload" in (unknown.why_not_equal or "")
+    document = wrong.as_json()
+    assert list(document) == [
+        "turn", "at", "agent", "session", "channel", "query", "sent", "predicted", "equal", "why_not_equal", "source",
+    ]  # fmt: skip
+    assert (document["sent"], document["equal"], document["source"]) == (block, False, "trace")
+
+
+# Blocks that the real ZeroClaw 0.8.4 sent, as its trace has them: every one of them is predicted.
+
+
+VERSION = "0.8.4"
+RECORDED = golden.runs(VERSION, "rerank_runs")
+LIMIT = 5
+
+
+def _is_turn(run: dict[str, Any]) -> bool:
+    """Whether ZeroClaw has such turns: any other limit than 5 is that of an embedded agent, which has one session at
+    most, and what is scheduled has none."""
+    sessions = run["sessions"] or [None]
+    is_embedded = run["origin"] == "interactive" and len(sessions) == 1
+    is_scheduled = run["origin"] == "cron"
+    return (
+        run["layer"] == "agent" and (is_embedded or run["limit"] == LIMIT) and not (is_scheduled and sessions != [None])
+    )
+
+
+TURNS = [run for run in RECORDED["runs"] if golden.has(VERSION, f"{run['db']}.db") and _is_turn(run)]
+STORES = sorted({(run["db"], run["variant"]) for run in TURNS})
+
+
+def _record(install: RecordingInstall, run: dict[str, Any], place: int) -> None:
+    """The lines of the turn."""
+    sessions = run["sessions"] or [None]
+    is_channel, is_embedded = run["origin"] == "channel", run["limit"] != LIMIT
+    install.trace.unlink(missing_ok=True)
+    install.record(
+        Sent(
+            run["query"],
+            run["block"],
+            agent=run["agent"],
+            channel="telegram.main" if is_channel else None,
+            sender="ann" if is_channel else None,
+            session=sessions[0] if is_embedded else None,
+            embedded=is_embedded and sessions[0] is None,
+            id=f"turn-{place}",
+        )
+    )
+
+
+def test_there_are_turns_enough_with_and_without_rerank():
+    reranked = [(RECORDED["defaults"] | run["memory"])["rerank_enabled"] for run in TURNS]
+    assert len(TURNS) >= 200
+    assert any(reranked)
+    assert not all(reranked)
+
+
+@pytest.mark.parametrize(("name", "variant"), STORES)
+async def test_every_recorded_block_is_predicted(name, variant, tmp_path):
+    database = golden.variant_database(RECORDED, VERSION, name, variant, tmp_path)
+    install, memory = RecordingInstall(tmp_path / "install"), SqliteMemory(database)
+    await memory.open()
+    try:
+        for place, run in enumerate(run for run in TURNS if (run["db"], run["variant"]) == (name, variant)):
+            _record(install, run, place)
+            embedder = None if run["embed"] == "none" else RecordedEmbedder(run["embed"])
+            library = install.library(
+                memory,
+                settings=golden.rerank_settings(RECORDED, run),
+                embedder=embedder,
+                agents={name: tuple(others) for name, others in RECORDED["agents"].items()},
+                recall_limits={run["agent"]: run["limit"]},
+            )
+            (turn,) = (await recorded(library)).turns
+            # The scopes of these runs are not those of a chat, whose names the trace would tell.
+            turn = replace(turn, scopes=tuple(run["sessions"] or [None]))
+            trial = trial_of_turn(library, turn)
+            # Some of their memories are dated in the future, and were recalled all the same.
+            prompt = await prompt_for(library, trial._replace(request=replace(trial.request, created_until="")))
+            assert (turn.sent, prompt.text) == (run["block"], run["block"]), run
+            if variant == "asis":
+                compared = await compare(library, turn)
+                assert (compared.predicted, compared.equal) == (run["block"], True), run
+    finally:
+        await memory.close()
