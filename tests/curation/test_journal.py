@@ -247,7 +247,7 @@ async def test_read_only_folder_is_read_and_refuses_a_change():
             lambda file: file.write_bytes(b"no database, but long enough to be taken for one" * 100),
             r"damaged.*sqlite3 trash\.db \.recover.*earlier changes cannot be undone",
         ),
-        (lambda file: _run(file, "PRAGMA user_version = 99"), "newer version"),
+        (lambda file: _run(file, "PRAGMA user_version = 99"), "another version"),
         (lambda file: _run(file, "PRAGMA user_version = 0"), "not this program's trash"),
     ],
 )

@@ -150,11 +150,8 @@ class Trash:
         with self._file.reading() as connection:
             if connection is None:
                 return
-            tables = f"table_name {'' if outside else 'NOT'} IN {(FILE, OTHER_ROW)}"
-            query = f"SELECT number FROM changes WHERE number IN {LISTED} AND {'1' if outside is None else tables}"
-            chosen = set(records.numbers(connection, query, json.dumps(list(wanted))))
-            numbers = [number for number in wanted if number in chosen]
-            for version in records.find_versions(connection, self._codec, numbers):
+            tables = "1" if outside is None else f"c.table_name {'' if outside else 'NOT'} IN {(FILE, OTHER_ROW)}"
+            for version in records.find_versions(connection, self._codec, wanted, tables):
                 if not version.is_undone:
                     yield version.change
                 elif not version.after_state:

@@ -158,7 +158,7 @@ class JournalFile:
                 with transaction(connection):
                     for statement in (*SCHEMA, f"PRAGMA user_version = {VERSION}"):
                         connection.execute(statement)
-            elif version < VERSION:
+            elif version == _FIRST_VERSION:
                 _convert(connection, self.path, self.codec, self._home)
                 wipe(connection)
             undo.pop_all()
@@ -186,9 +186,9 @@ class JournalFile:
     def _version(self, connection: sqlite3.Connection) -> int:
         """Return the version of the tables, 0 for an empty file. Raises Unreadable for one that is not ours."""
         version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-        if version > VERSION:
+        if version not in (0, _FIRST_VERSION, VERSION):
             raise Unreadable(
-                f"{self.path} was written by a newer version of this program.",
+                f"{self.path} was written by another version of this program.",
                 hint="Update this program, or move the file away: the trash is then empty.",
             )
         if version == 0 and connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
@@ -246,6 +246,7 @@ def _connect(file: Path, mode: str) -> sqlite3.Connection:
 
 # The trash of 0.2.0 and 0.3.0
 
+_FIRST_VERSION = 1
 _PATHS = ("path", "moved_to", "moved_from", "made_folder", "audit_file")
 _CHANGES = """SELECT k.number, k.action, k.taken_back > 0,
     k.before, k.content, b.before, k.after, k.content_after, b.after

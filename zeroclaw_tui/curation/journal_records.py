@@ -263,11 +263,13 @@ def numbers_in_trash(connection: sqlite3.Connection, store: str | None) -> list[
     return numbers(connection, query, store)
 
 
-def find_versions(connection: sqlite3.Connection, codec: RowCodec, wanted: Sequence[int]) -> Iterator[Version]:
-    """Yield the changes of these numbers, in their order, without those that do not exist."""
+def find_versions(
+    connection: sqlite3.Connection, codec: RowCodec, wanted: Sequence[int], condition: str = "1"
+) -> Iterator[Version]:
+    """Yield the changes of these numbers for which a condition is true, in their order."""
     for start in range(0, len(wanted), _BATCH):
         part = wanted[start : start + _BATCH]
-        among = versions_where(connection, codec, f"c.number IN {LISTED}", json.dumps(part))
+        among = versions_where(connection, codec, f"c.number IN {LISTED} AND {condition}", json.dumps(part))
         found = {version.number: version for version in among}
         yield from (found[number] for number in part if number in found)
 
