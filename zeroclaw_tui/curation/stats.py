@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Any
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.memory.query import EXCERPTS, MemoryFilter, Query, Sort, SortField, Superseded
+from zeroclaw_tui.memory.query import EVERYTHING, EXCERPTS, MemoryFilter, Query, Sort, SortField
 from zeroclaw_tui.memory.statistics import COUNT_FIELDS, QUARTER_SECONDS, SIZE_GROUPS, Counts, by_count
 
 _BIGGEST = 10
@@ -51,10 +51,9 @@ def stats_of(counts: Counts, zone: tzinfo | None = None) -> StoreStats:
     return StoreStats(counts, tuple(sorted(days.items())), undated)
 
 
-async def store_stats(memory: Memory, now: str, filter: MemoryFilter | None = None) -> StoreStats:
+async def store_stats(memory: Memory, now: str, filter: MemoryFilter = EVERYTHING) -> StoreStats:
     """Count all memories, superseded ones too, or those that a filter selects."""
-    wanted = MemoryFilter(superseded=Superseded.SHOW) if filter is None else filter
-    return stats_of(await memory.count_up(wanted, now, COUNT_FIELDS))
+    return stats_of(await memory.count_up(filter, now, COUNT_FIELDS))
 
 
 async def full_stats(memory: Memory, now: str, filter: MemoryFilter | None = None) -> dict[str, Any]:
@@ -62,9 +61,9 @@ async def full_stats(memory: Memory, now: str, filter: MemoryFilter | None = Non
 
     With a filter the counts are those of the selected memories; health and facts are of the whole store.
     """
-    wanted = MemoryFilter(superseded=Superseded.SHOW) if filter is None else filter
+    wanted = filter or EVERYTHING
     stats, health, is_healthy, total, biggest = await asyncio.gather(
-        store_stats(memory, now, filter),
+        store_stats(memory, now, wanted),
         memory.health(),
         memory.health_check(),
         memory.count(),
