@@ -29,7 +29,6 @@ from zeroclaw_tui.curation.hygiene_rules import (
     HygieneRule,
     HygieneRules,
     RuleName,
-    is_file_rule,
     rules_for,
 )
 from zeroclaw_tui.curation.journal import RunningAction
@@ -84,14 +83,9 @@ def counts_of(version: str) -> tuple[str, ...]:
     return tuple(COUNTED_AS)[: 5 if parse_version(version) < ROWS_SINCE else 7]
 
 
-def state_file(root: Path) -> Path:
-    """Where the state file is, whether or not it exists."""
-    return root / "state" / STATE_FILE
-
-
 def read_state(root: Path, version: str, now: datetime) -> HygieneState:
     """Read the state file as ZeroClaw of a version does; its problems are sentences, not exceptions. It blocks."""
-    file = state_file(root)
+    file = root / "state" / STATE_FILE
     try:
         data = read_bytes(file)
         text = (data or b"").decode()
@@ -208,7 +202,7 @@ class HygienePlan:
 
     def sentences(self) -> tuple[str, ...]:
         """What a run does, as phrases: "2 files archived"."""
-        files = [item for item in self.items if is_file_rule(item.rule)]
+        files = [item for item in self.items if item.version is None and item.row is None]
         archived = sum(item.target is not None for item in files)
         deleted = sum(item.effect == "delete" for item in files)
         rows = sum(item.version is not None for item in self.items)
@@ -261,7 +255,10 @@ async def plan_hygiene(library: Library, as_of: datetime) -> HygienePlan:
     retention = rules.retention(as_of)
     if retention.cutoffs or retention.budgets:
         items += await _old_rows(library, retention)
-        problems += _row_problems(library) if install.has_workspace else ()
+        brain, path = external.canonical(install.root / "memory" / "brain.db"), library.memory.about.path
+        is_other = brain.exists() if path is None else external.canonical(path) != brain
+        if install.has_workspace and is_other:
+            problems.append(f"ZeroClaw's own hygiene deletes rows of {brain} alone.")
     cutoff = rules.cutoff("audit log", as_of)
     file = external.canonical(install.root / "memory" / "audit.db")
     if install.has_workspace and cutoff is not None and file.exists():
@@ -349,13 +346,6 @@ async def _old_rows(library: Library, retention: Retention) -> list[HygieneItem]
         facts = (rule, version.key, row.date, version.size)
         items.append(HygieneItem(f"row:{version.id}", *facts, excerpt=row.excerpt, version=version))
     return items
-
-
-def _row_problems(library: Library) -> list[str]:
-    """Say where ZeroClaw's hygiene deletes rows, if that is not the store open here."""
-    brain, path = external.canonical(library.config.install.root / "memory" / "brain.db"), library.memory.about.path
-    is_other = brain.exists() if path is None else external.canonical(path) != brain
-    return [f"ZeroClaw's own hygiene deletes rows of {brain} alone."] if is_other else []
 
 
 def _old_audit_entries(connection: sqlite3.Connection, file: Path, cutoff: Cutoff) -> list[HygieneItem]:
@@ -484,7 +474,7 @@ class _Run:
             self.notes.append(f"{STATE_FILE} was not written, so that the agent's own hygiene does the rest.")
             return
         data = state_bytes(self.plan.rules.version, now, self.done_plan.report())
-        file = state_file(self.plan.root)
+        file = self.plan.root / "state" / STATE_FILE
         try:
             retry_if_changed(lambda: replace_bytes(file, read_bytes(file), data), file)
         except InspectorError as error:

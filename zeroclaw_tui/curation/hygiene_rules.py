@@ -42,12 +42,9 @@ class HygieneRule:
     @property
     def item_noun(self) -> str:
         """What the rule archives or deletes: a file, an entry or a row."""
-        return "file" if is_file_rule(self.name) else "entry" if self.name == "audit log" else "row"
-
-
-def is_file_rule(name: RuleName) -> bool:
-    """Whether a rule is about files."""
-    return name.startswith(("archive", "purge"))
+        if self.name.startswith(("archive", "purge")):
+            return "file"
+        return "entry" if self.name == "audit log" else "row"
 
 
 @dataclass(frozen=True, slots=True)
