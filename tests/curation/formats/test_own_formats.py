@@ -148,6 +148,12 @@ def test_an_exported_table_is_read_back(tmp_path):
     assert lost == {}
 
 
+@given(st.fixed_dictionaries(dict.fromkeys(("key", "content", "category"), st.text(min_size=1, max_size=40))))
+def test_any_text_survives_a_table(tmp_path_factory, values):
+    rows, _ = _read(tmp_path_factory.mktemp("table"), csv_file.header_line() + csv_file.line_of(Row("", values)))
+    assert [row.values for row in rows] == [values]
+
+
 def test_another_table_states_only_its_full_cells(tmp_path):
     table = (
         "\ufeffcontent,key,importance,pinned,timestamp,mood\r\n"

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 from copying_world import EVERYTHING, contents, copied, install_in, opened, planned, stored
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from support.small_store import blob, change
 
-from zeroclaw_tui.backends.markdown.lines import entry_text
 from zeroclaw_tui.curation.transfer.copy import copy_memories, open_target
-from zeroclaw_tui.files.database import bound
 from zeroclaw_tui.memory.errors import Refused, UsageError
-from zeroclaw_tui.memory.note_lines import line_of
 
 
 def _rows(count: int = 12) -> list[dict[str, Any]]:
@@ -137,11 +130,6 @@ ROWS = [
 ]
 
 
-def parse(text: str) -> tuple[str, ...]:
-    """The memories that the lines of a file are."""
-    return tuple(entry for line in text.split("\n") if (entry := entry_text(line)) is not None)
-
-
 def _notes(folder: Path, core: str, day: str) -> Path:
     """Notes of an agent, with one day."""
     notes = folder / "notes"
@@ -188,35 +176,3 @@ async def test_notes_give_their_keys_back_and_the_newest_of_a_key_counts(tmp_pat
         changed = await planned(library, "sqlite", new)
         assert (changed.new, changed.same, changed.taken) == (0, 2, 2)
     assert contents(new) == {"lang": "Rust", "MEMORY:1": "plain line", "day": "**bold**: went out"}
-
-
-ODD = ("a\r\nb", "nul\0end", "--- ", "# head", "- x", "**k**: v", "\u2028", "\x85", "caf\udce9", "\udcff\udc80")
-HOSTILE = st.text(max_size=40) | st.sampled_from((*ODD, "x" * 10**6))
-VECTORS = st.none() | st.binary(min_size=8, max_size=8)
-ROW = st.tuples(HOSTILE, HOSTILE, st.sampled_from(["core", "daily", "own"]), VECTORS)
-
-
-@settings(max_examples=25, deadline=None)
-@given(st.lists(ROW, max_size=6, unique_by=lambda row: row[0]))
-def test_hostile_texts_are_copied_to_a_database_and_to_notes(rows):
-    with TemporaryDirectory() as folder:
-        asyncio.run(_hostile(rows, Path(folder)))
-
-
-async def _hostile(rows: list[tuple[str, str, str, bytes | None]], folder: Path) -> None:
-    database = install_in(folder, [])
-    for at, (key, content, category, vector) in enumerate(rows):
-        moment = f"2026-03-0{at + 1}T10:00:00.123456789+00:00"
-        marks, values = bound([f"id{at}", key, content, category, moment, moment, vector])
-        names = "id, key, content, category, created_at, updated_at, embedding"
-        change(database, f"INSERT INTO memories ({names}) VALUES ({marks})", values)
-    async with opened(folder) as library:
-        outcome = await copied(library, "sqlite", folder / "new.db")
-        assert (outcome.verified, outcome.differs) == (len(rows), 0)
-        assert stored(folder / "new.db") == stored(database)
-        noted = await copied(library, "markdown", folder / "notes")
-        assert (noted.verified, noted.differs, noted.count) == (len(rows), 0, len(rows))
-        assert (await copied(library, "markdown", folder / "notes")).count == 0
-    files = (folder / "notes").rglob("*.md")
-    lines = [line for file in files for line in parse(file.read_bytes().decode("utf-8"))]
-    assert sorted(lines) == sorted(line_of(key, content) for key, content, *_ in rows)

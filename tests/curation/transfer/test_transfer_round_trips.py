@@ -1,32 +1,20 @@
-"""What was exported comes back: all of it from JSONL, key, content and category from CSV too."""
+"""What was exported as JSONL comes back, all of it, and the file is private."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 import stat
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from support.small_store import blob, change, make
 from support.whole_store import everything, hits
-from transfer_world import EVERYTHING, exported, imported, in_memory, opened
+from transfer_world import EVERYTHING, exported, imported, opened
 
-from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.curation.export import export_file
 from zeroclaw_tui.curation.transfer.comparison import Stopped
-from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
-from zeroclaw_tui.curation.transfer.plan import Target
-from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused, Unreadable
 
-HOSTILE = [
-    "---", "*Created: 2026-01-01*", "### 🔑 `key`\n\n---\n", "a\r\nb\r", "nul\0inside", "~~~~~\n~~~", "```\n", "",
-    "\n", "\n\n", " leading and trailing ", '=1+2', '"quoted","cells"', "tab\tand\x1b[31mred", "\u2028\u2029\x85",
-    "# ZeroClaw memories", '~~~ {"key": "x"}', "é" * 10, "👩‍💻",
-]  # fmt: skip
 ODD_ROWS: list[dict[str, Any]] = [
     {"id": "1", "key": "plain", "content": "words to find", "embedding": blob(1, 2, 3)},
     {"id": "2", "key": b"blob key", "content": b"\x00\xff", "category": b"\xfe", "importance": "text"},
@@ -52,30 +40,6 @@ async def test_jsonl_brings_every_table_row_back_exactly(generation, tmp_path):
     assert outcome.count == 5
     assert everything(target)["memories"] == everything(source)["memories"]
     assert hits(target, ["words"]) == hits(source, ["words"])
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(
-    memories=st.lists(
-        st.tuples(st.text(max_size=12), st.text(max_size=40), st.text(max_size=8).filter(bool)),
-        min_size=1,
-        max_size=5,
-        unique_by=lambda memory: memory[0],
-    ),
-    format=st.sampled_from(["jsonl", "csv"]),
-)
-def test_any_text_survives_every_format(memories, format, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("any")
-
-    async def there_and_back():
-        entries = [MemoryEntry(str(at), *memory, "2026-01-01T00:00:00+00:00") for at, memory in enumerate(memories)]
-        source, target = in_memory(InMemory(entries), folder), in_memory(InMemory(), folder)
-        await export_file(source, EVERYTHING, folder / "x", format)
-        plan = await plan_import(Target.of(target), folder / "x", format=format)
-        await import_memories(Target.of(target), plan, "skip")
-        return sorted((entry.key, entry.content, entry.category) for entry in await target.memory.list())
-
-    assert asyncio.run(there_and_back()) == sorted(memories)
 
 
 async def test_the_file_is_private_and_whole_or_not_there(tmp_path):

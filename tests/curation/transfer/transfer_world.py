@@ -8,25 +8,15 @@ from typing import Any
 
 from support.opened import opened_at
 
-from zeroclaw_tui.backends.in_memory import InMemory
-from zeroclaw_tui.config.locations import Install, OpenOptions
-from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.export import ExportFormat, export_file
-from zeroclaw_tui.curation.library import Library, ProfileChoice
+from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
 from zeroclaw_tui.curation.transfer.plan import OnClash, Target
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
-from zeroclaw_tui.scoring.profiles import ScoringSettings
 
 EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
-
-
-def in_memory(memory: InMemory, folder: Path) -> Library:
-    """The library of a store in memory, with a trash in a folder."""
-    install = Install(folder, folder / "workspace", folder / "brain.db", "workspace", "test", folder / "zeroclaw-tui")
-    choice = ProfileChoice.from_version("0.8.4", "option")
-    return Library(MemoryConfig(install), memory, choice, ScoringSettings(), None)
 
 
 def opened(path: Path, backend: str | None = None) -> AbstractAsyncContextManager[Library]:
