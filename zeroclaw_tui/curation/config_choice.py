@@ -172,8 +172,8 @@ def describe_choice(config: MemoryConfig) -> str:
 
     For example `redis: chosen by --backend; ZeroClaw itself would use sqlite.`
     """
-    source = config.sources.get(CHOSEN_HERE) or config.sources.get(_BACKEND, memory_config.DEFAULT)
-    chosen = f"chosen by {'--backend' if source == memory_config.OPTION else source.removeprefix(f'{FILE}, ')}"
+    source = _why(config)
+    chosen = f"chosen by {source.removeprefix(f'{FILE}, ')}"
     if source == FILE:
         chosen = f"memory.backend in {FILE}"
     elif source == memory_config.DEFAULT:
@@ -198,8 +198,8 @@ BADGES = (
 )  # fmt: skip
 """What a store may be able to do, in reading order."""
 _DB_URLS = (STORAGE_DB_URL, *OUR_DB_URLS, OTHERS_DB_URL)
-_NAMED_BY_ENVIRONMENT = {"lucid": "storage.binary_path", "postgres": "storage.db_url", "qdrant": "storage.url"}
-"""The backends whose store an environment variable may name, each with the setting that it replaces."""
+_ADDRESSES = {"lucid": "storage.binary_path", "postgres": "storage.db_url", "qdrant": "storage.url"}
+"""The settings that name a store, by backend: config.toml or an environment variable may have them."""
 _DEFAULT_TABLE = {"schema": "public", "table": "memories"}
 _UNCONFIRMED = "Only DATABASE_URL names it, so nothing is written until a person confirms it."
 _CLOSE_SECONDS = 2.0
@@ -292,36 +292,30 @@ def _known_stores(
 
     configured = load(None)
     yield Candidate(configured, _why(configured))
-    for name, why in _stores_in_file(config):
+    for name, why in _aliases_in_file(config):
         yield choose(load(name, without_urls), why)
+    for variables in (without_urls, environ):
+        for name, setting in _ADDRESSES.items():
+            loaded = load(name, variables)
+            source = loaded.sources.get(setting, memory_config.DEFAULT)
+            if source != memory_config.DEFAULT:
+                yield choose(loaded, f"a table of {FILE}" if source == FILE else source)
     if exists(install.database):
         yield choose(load("sqlite"), f"its {os.path.relpath(install.database, install.root)}")
     if has_markdown(install.root):
         yield choose(load("markdown"), "its Markdown notes")
-    for name, setting in _NAMED_BY_ENVIRONMENT.items():
-        loaded = load(name)
-        source = loaded.sources.get(setting, "")
-        if source.startswith("environment "):
-            yield choose(loaded, source)
     for name in factory.plugin_names():
         yield choose(load(name), "an installed plug-in")
     yield choose(load("none"), "every config")
 
 
-def _stores_in_file(config: MemoryConfig) -> Iterator[tuple[str, str]]:
-    """Each store that config.toml has settings for: the name that chooses it, and the table that names it."""
+def _aliases_in_file(config: MemoryConfig) -> Iterator[tuple[str, str]]:
+    """Each store with an alias in config.toml (schema 3): the name that chooses it, and the table that names it."""
     file = config.install.config_file
     document = (read_toml(file) if file is not None else None) or {}
     notes = memory_config.Notes()
     target = memory_config.target_of(document, config.install, notes)
     if not target.is_modern:
-        provider = notes.table(document, "storage", "provider", "config")
-        info = factory.backend_info(str(provider.get("provider") or ""))
-        if provider.get("db_url") or (info is not None and info.has_url_options):
-            yield "postgres", f"{FILE}, [storage.provider.config]"
-        for kind in ("postgres", "qdrant"):
-            if notes.table(document, "memory", kind):
-                yield kind, f"{FILE}, [memory.{kind}]"
         return
     kinds = notes.table(memory_config.to_third_schema(document, target, notes), "storage")
     for kind in kinds:
@@ -332,7 +326,8 @@ def _stores_in_file(config: MemoryConfig) -> Iterator[tuple[str, str]]:
 
 
 def _why(config: MemoryConfig) -> str:
-    source = config.sources.get(CHOSEN_HERE) or config.sources.get("memory.backend") or "opened"
+    """What names the store of a config."""
+    source = config.sources.get(CHOSEN_HERE) or config.sources.get(_BACKEND, memory_config.DEFAULT)
     return "--backend" if source == memory_config.OPTION else source
 
 

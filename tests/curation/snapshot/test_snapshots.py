@@ -84,6 +84,8 @@ async def test_a_lone_store_a_read_only_one_and_other_backends_are_refused(tmp_p
     async with install.opened(backend="markdown") as library:
         with pytest.raises(Refused, match="only for the backends sqlite and lucid"):
             await plan_snapshot(library)
+        with pytest.raises(Refused, match="hydrates only"):
+            await plan_hydrate(Target.of(library), install.root / NAME)
 
 
 async def test_too_many_vectors_are_left_out_with_a_note(library, monkeypatch):
@@ -94,13 +96,11 @@ async def test_too_many_vectors_are_left_out_with_a_note(library, monkeypatch):
     assert all(row.values.get("embedding") is None for row in load(place_of(library.config)).rows)
 
 
-@pytest.mark.parametrize("keeps_copy", [True, False])
-async def test_right_after_it_was_written_store_and_snapshot_are_the_same(library, keeps_copy):
-    """Also through ZeroClaw's format, which trims contents and makes entries of lines that look like them."""
+async def test_store_and_snapshot_are_the_same_without_the_lossless_copy(library):
+    """ZeroClaw's format trims contents and makes entries of lines that look like them."""
     await write_snapshot(library)
     file = place_of(library.config)
-    if not keeps_copy:
-        file.with_name(SIDE_CAR).unlink()
+    file.with_name(SIDE_CAR).unlink()
     found = await compare(library, load(file))
     assert {difference.where for difference in found} == {"same"}
     assert (await plan_snapshot(library)).lossy == ("hard",)
@@ -168,12 +168,6 @@ async def test_new_memories_become_core_with_the_dates_of_the_file(library, hand
     (lang,) = await entries_with_key(library.memory, "lang")
     assert lang.content == "User prefers Rust"
     assert [scored.entry.key for scored in await library.memory.recall("green tea", 3)] == ["tea"]
-
-
-async def test_a_store_that_is_not_sqlite_is_refused(tmp_path, hand_made):
-    async with make_install(tmp_path / "zc", "G2").opened(backend="markdown") as notes:
-        with pytest.raises(Refused, match="hydrates only"):
-            await plan_hydrate(Target.of(notes), hand_made)
 
 
 async def test_a_real_snapshot_becomes_a_store_of_what_zeroclaw_hydrates(tmp_path):

@@ -5,25 +5,21 @@ from __future__ import annotations
 import gzip
 import os
 import shutil
-import sqlite3
 import subprocess
 import sys
 import tomllib
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from erase_samples import ALONE, EVERYTHING, OTHERS, TEXT, bytes_left, plant, rows
 from support.left_texts import snapshot
-from support.lucid_program import write_program
 from support.opened import opened as library_of
 from support.opened import opened_at
 from support.postgres_place import PostgresPlace
 from support.postgres_server import running_postgres
 from support.qdrant_server import serving
 from support.redis_server import NO_SERVER, running_redis, server_program
-from support.small_store import make
 
 from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.config.locations import OpenOptions
@@ -241,7 +237,7 @@ async def test_in_notes_only_the_marked_line_is_erased(tmp_path):
     assert bytes_left(tmp_path, text="four") == []
 
 
-# Stores on a server, and one that another program copies
+# Stores on a server
 
 
 CONTENTS = (OTHERS[0], f"I met {TEXT.upper()}", OTHERS[1], f"{TEXT} again")
@@ -340,40 +336,3 @@ async def test_a_store_that_cannot_be_read_again_is_reported(place, opened, monk
         report = await erase_texts(library, plan)
         assert not report.is_complete
         assert library.memory.about.location in [one.place for one in report.left]
-
-
-@pytest.fixture
-def lucid(tmp_path, monkeypatch):
-    """An install that hands its memories to lucid; gives the home folder."""
-    write_program(tmp_path / "bin")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
-    folder = tmp_path / ".zeroclaw"
-    (folder / "workspace" / "memory").mkdir(parents=True)
-    (folder / "config.toml").write_text('[memory]\nbackend = "lucid"\nauto_save = true\n')
-    make(folder / "workspace" / "memory" / "brain.db", "G2", [{"content": text} for text in CONTENTS])
-    return tmp_path
-
-
-def _lucid_database(home: Path, *contents: str) -> Path:
-    """A database of lucid's own with these memories."""
-    path = home / ".lucid" / "memory.db"
-    path.parent.mkdir()
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("CREATE TABLE memories (id TEXT PRIMARY KEY, type TEXT, content TEXT, gist TEXT)")
-        connection.executemany("INSERT INTO memories VALUES (?, 'decision', ?, '')", enumerate(contents))
-    return path
-
-
-async def test_lucids_own_database_is_reported_and_left(lucid):
-    """What it was given fills a page and more, so that in its file the text is not in one piece."""
-    long = f"{'x' * 4040}{TEXT}{'y' * 4000}"
-    theirs = _lucid_database(lucid, OTHERS[0], *(f"{'-' * at}{long}" for at in range(0, 60, 6)))
-    before = theirs.read_bytes()
-    async with library_of(config_dir=lucid / ".zeroclaw") as library:
-        report = await _erase(library)
-        assert [(one.kind, one.place, one.count) for one in report.left] == [("lucid", str(theirs), 10)]
-        assert "has no delete" in report.left[0].why
-        assert await _contents(library) == sorted(OTHERS[:2])
-    assert theirs.read_bytes() == before
-    assert bytes_left(lucid / ".zeroclaw") == []
