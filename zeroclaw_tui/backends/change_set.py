@@ -131,8 +131,10 @@ class ChangeSet:
         found.tally.written += sum(change.table != AGENTS for change in others)
         if dry_run:
             return found
-        found.adopt(await writer.prepare([one.after for one in found.net_changes() if one.after is not None]))
         changes = found.net_changes()
+        if completed := await writer.prepare([one.after for one in changes if one.after is not None]):
+            found.adopt(completed)
+            changes = found.net_changes()
         agents = [change for change in (*added, *found.agents) if change is not None]
         if not writer.is_transactional:
             await self._record(writer, [*agents, *found.journal])

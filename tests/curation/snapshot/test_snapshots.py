@@ -111,7 +111,7 @@ async def test_a_contradicting_lossless_copy_is_not_used(library):
     file = place_of(library.config)
     file.write_text(file.read_text().replace("User prefers Rust", "User prefers Haskell"))
     loaded = load(file)
-    assert "has other memories and is not used" in loaded.notes[0]
+    assert "is not used: It has other memories" in loaded.notes[0]
     assert "User prefers Haskell" in [row.values["content"] for row in loaded.rows]
     file.with_name(SIDE_CAR).write_bytes(b'{"zeroclaw_memories":1}\n{"broken')
     loaded = load(file)

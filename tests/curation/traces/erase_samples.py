@@ -51,11 +51,10 @@ class Layout:
 
 
 LAYOUTS = tuple(
-    Layout(spelled, _STATES[(at + number) % 5], around, GENERATIONS[(at + 2 * number) % 5])
-    for number, around in enumerate(("everything", "store alone"))
-    for at, spelled in enumerate(_SPELLED)
+    Layout(spelled, state, "everything", generation)
+    for spelled, state, generation in zip(_SPELLED, _STATES, GENERATIONS, strict=True)
 )
-"""Each spelling, state and generation amid everything and alone."""
+"""Each spelling, state and generation amid everything."""
 EVERYTHING = Layout("as it is", "folded in", "everything", "G4")
 ALONE = Layout("as it is", "folded in", "store alone", "G4")
 

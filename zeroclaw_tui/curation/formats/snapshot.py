@@ -97,22 +97,20 @@ def load(path: Path) -> Snapshot:
     snapshot = look(_read(path))
     if snapshot.because:
         raise Refused(f"{path} is not a snapshot of ZeroClaw's. {snapshot.because}", title="Another program's file")
+    lossy = (*snapshot.notes, _ALL_LOSE)
     side_car = path.with_name(SIDE_CAR)
-    lossy = replace(snapshot, notes=(*snapshot.notes, _ALL_LOSE))
     if path.name != NAME or not side_car.exists():
-        return lossy
+        return replace(snapshot, notes=lossy)
     try:
         lines = numbered_lines(io.BytesIO(_read(side_car)))
         about = header_of_line(next(lines, (1, ""))[1])
         if about is None:
             raise UsageError("It is no export of this program.")
         rows = in_order(row_of_line(line, number, Counter()) for number, line in lines)
+        if as_zeroclaw_reads(row.entry() for row in rows if can_be_written(row)) != as_pairs(snapshot.rows):
+            raise UsageError("It has other memories, because one of the two was written later.")
     except InspectorError as error:
-        note = f"{SIDE_CAR} next to it is not used: {error.message.rstrip('.')}."
-        return replace(lossy, notes=(note, *lossy.notes))
-    if as_zeroclaw_reads(row.entry() for row in rows if can_be_written(row)) != as_pairs(snapshot.rows):
-        note = f"{SIDE_CAR} next to it has other memories and is not used: one of the two was written later."
-        return replace(lossy, notes=(note, *lossy.notes))
+        return replace(snapshot, notes=(f"{SIDE_CAR} next to it is not used: {error.message.rstrip('.')}.", *lossy))
     note = f"Everything comes from {SIDE_CAR} next to it, which says the same and loses nothing."
     return Snapshot(tuple(rows), exported=snapshot.exported, vectors_by=identity_of(about), notes=(note,))
 
