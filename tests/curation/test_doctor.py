@@ -5,10 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import sqlite3
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,7 +13,7 @@ from typing import Any
 
 import pytest
 from support import small_store
-from support.databases import HYDRATED, create_database
+from support.databases import HYDRATED, create_database, opened_elsewhere
 from support.installs import Install, make_install
 
 from zeroclaw_tui.backends.sqlite.schema import statements
@@ -356,28 +353,6 @@ async def test_it_is_repaired_to_all_that_zeroclaw_makes_and_then_written_to(mak
                               .replace("TRIGGER ", "TRIGGER IF NOT EXISTS ", 1))  # fmt: skip
 
 
-HOLD = """
-import sqlite3, sys
-connection = sqlite3.connect(sys.argv[1])
-connection.execute("SELECT count(*) FROM memories").fetchone()
-print("open", flush=True)
-sys.stdin.read()
-"""
-
-
-@contextmanager
-def left_open(database: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Another program that has the database open and does nothing."""
-    child = subprocess.Popen([sys.executable, "-c", HOLD, str(database)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    try:
-        child.stdout.readline()
-        yield child
-    finally:
-        child.stdin.close()
-        child.wait()
-        child.stdout.close()
-
-
 def make_holes(patient) -> None:
     """Rows deleted again leave free pages, and gaps between the rowids."""
     patient.run(
@@ -420,10 +395,10 @@ async def test_not_while_another_program_has_it_open(make_patient, monkeypatch, 
     monkeypatch.setattr(connections, "BUSY_SECONDS", 0.05)
     if not can_tell:
         monkeypatch.setattr(connections, "PROCESSES", Path("/nowhere"))
-    with left_open(patient.database) as child:
+    with opened_elsewhere(patient.database) as process:
         with pytest.raises(Locked) as refused:
             await compact(patient.config(), NOW)
-        assert (f"process {child.pid}" in refused.value.message) == can_tell
+        assert (f"process {process}" in refused.value.message) == can_tell
         assert patient.database.stat().st_size == size
         assert not (patient.config_dir / "zeroclaw-tui" / "backups").exists()
     await compact(patient.config(), NOW)

@@ -120,17 +120,6 @@ async def test_after_saving_the_library_scores_by_the_new_values_and_a_backup_ha
     assert [path.read_text() for path in config.install.own_dir.rglob("backups/*")] == [FIRST]
 
 
-async def test_a_file_that_changed_since_the_plan_is_not_overwritten(made):
-    config = made()
-    async with opened(config) as library:
-        change = plan_settings_change(library, trial(library, threshold=0.25))
-        file_of(config).write_text(FIRST + "# by hand\n")
-        with pytest.raises(Refused, match="changed by another program"):
-            await save_settings_change(library, change, NOW, {})
-        assert library.settings.threshold == 0.4
-    assert file_of(config).read_text() == FIRST + "# by hand\n"
-
-
 @pytest.mark.parametrize(
     ("version", "settings", "text"),
     [

@@ -1,9 +1,12 @@
-"""Empty databases, as each generation of ZeroClaw makes them and as its hydration leaves them."""
+"""Empty databases, as each generation of ZeroClaw makes them and as its hydration leaves them; and one that is open."""
 
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from zeroclaw_tui.backends.sqlite.schema import KEYWORD_INDEX, new_database
@@ -33,3 +36,26 @@ def create_database(
         connection.execute("PRAGMA journal_mode = WAL").fetchall()
         for statement in _HYDRATED:
             connection.execute(statement)
+
+
+_HOLDER = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+connection.execute(sys.argv[2])
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def opened_elsewhere(database: Path, statement: str = "SELECT 1") -> Iterator[int]:
+    """Another program that has the database open after a statement, and does nothing; gives its process id."""
+    command = [sys.executable, "-c", _HOLDER, str(database), statement]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        try:
+            yield process.pid
+        finally:
+            process.communicate()

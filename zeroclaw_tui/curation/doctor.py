@@ -32,14 +32,7 @@ from zeroclaw_tui.files.database import (
     wal_file,
     why_not_writable,
 )
-from zeroclaw_tui.files.disk import (
-    MAKE_ROOM,
-    file_size,
-    make_folder,
-    names_in,
-    sync_folder,
-    work_folder,
-)
+from zeroclaw_tui.files.disk import MAKE_ROOM, file_size, make_folder, names_in, sync_folder, work_folder
 from zeroclaw_tui.memory.errors import (
     ASKED_READ_ONLY,
     BeforeFirstStart,

@@ -23,14 +23,7 @@ from zeroclaw_tui.backends.lookup import require_database
 from zeroclaw_tui.config.schema import fits
 from zeroclaw_tui.curation import external
 from zeroclaw_tui.curation.changes import refuse_read_only, run_change
-from zeroclaw_tui.curation.hygiene_rules import (
-    ROWS_SINCE,
-    Cutoff,
-    HygieneRule,
-    HygieneRules,
-    RuleName,
-    rules_for,
-)
+from zeroclaw_tui.curation.hygiene_rules import ROWS_SINCE, Cutoff, HygieneRule, HygieneRules, RuleName, rules_for
 from zeroclaw_tui.curation.journal import RunningAction
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome

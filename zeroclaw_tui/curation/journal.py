@@ -324,7 +324,10 @@ class RunningAction(Journal):
         self._has_begun |= bool(changes)
 
     def _record(self, connection: sqlite3.Connection, changes: Sequence[RowChange]) -> None:
-        self._recorded = [*records.insert_changes(connection, self._file.codec, self.number, changes)]
+        columns = [(None, *records.columns_of_change(self._file.codec, self.number, change)) for change in changes]
+        connection.executemany(records.INSERT_CHANGE, columns)
+        last = connection.execute("SELECT last_insert_rowid()").fetchone()[0]
+        self._recorded = [*range(last - len(changes) + 1, last + 1)]
 
     def withdraw(self) -> None:
         """Delete what the last `record` saved."""

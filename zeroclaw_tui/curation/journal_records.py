@@ -129,13 +129,6 @@ class RowCodec:
         return base64.b64decode(text) if kind == _BYTES else f"{self._home or ''}{text}"
 
 
-def insert_changes(connection: sqlite3.Connection, codec: RowCodec, action: int, changes: Sequence[RowChange]) -> range:
-    """Store changes in a transaction that is open, and return their numbers."""
-    connection.executemany(INSERT_CHANGE, [(None, *columns_of_change(codec, action, one)) for one in changes])
-    last = connection.execute("SELECT last_insert_rowid()").fetchone()[0]
-    return range(last - len(changes) + 1, last + 1)
-
-
 def columns_of_change(codec: RowCodec, action: int, change: RowChange, *, undone: bool = False) -> tuple[Any, ...]:
     """Return the columns of a change, without its number.
 

@@ -231,7 +231,12 @@ def _mean(measures: Iterable[float | None]) -> float:
 
 async def run_tests(library: Library, file: str, tests: Sequence[RecallTest], trial: Trial) -> RecallTestRun:
     """Recall the message of every test by the rules of `trial`, and measure the recalls."""
-    recalls = [await recall_memories(library, _trial_of_test(trial, test)) for test in tests]
+    recalls = list[RecallResult]()
+    for test in tests:
+        request = replace(trial.request, query=test.query)
+        if test.session is not None:
+            request = replace(request, session_id=test.session, further_sessions=())
+        recalls.append(await recall_memories(library, trial._replace(request=request)))
     return RecallTestRun(
         file=file,
         results=tuple(map(RecallTestResult.of, tests, recalls)),
@@ -240,11 +245,3 @@ async def run_tests(library: Library, file: str, tests: Sequence[RecallTest], tr
         notes=tuple(dict.fromkeys(note for recall in recalls for note in recall.notes)),
         lacks_vectors=any(recall.lacks_vector_because is not None for recall in recalls),
     )
-
-
-def _trial_of_test(trial: Trial, test: RecallTest) -> Trial:
-    """The recall of a test: `trial` with the test's message, in the test's session where it names one."""
-    request = replace(trial.request, query=test.query)
-    if test.session is not None:
-        request = replace(request, session_id=test.session, further_sessions=())
-    return trial._replace(request=request)

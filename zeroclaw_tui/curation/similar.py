@@ -94,13 +94,11 @@ async def similar_memories(
         return SimilarResult(memory.name, memory.about.location, entry, query, "vector", None, *found)
     compared_text = text if entry is None else compared_text_of(entry.key, entry.content)
     results, compared = await _near(library, compared_text, entry, limit, agents) or ((), 0)
-
-    def with_shared(near: SimilarMemory) -> SimilarMemory:
-        return replace(near, shared=shared_words(compared_text, compared_text_of(near.entry.key, near.entry.content)))
-
+    texts = [compared_text_of(near.entry.key, near.entry.content) for near in results]
     # In a thread, because long texts have thousands of words.
-    shared = await asyncio.to_thread(lambda: tuple(map(with_shared, results)))
-    return SimilarResult(memory.name, memory.about.location, entry, query, "rare words", reason, shared, compared)
+    shared = await asyncio.to_thread(lambda: [shared_words(compared_text, each) for each in texts])
+    results = tuple(replace(near, shared=words) for near, words in zip(results, shared, strict=True))
+    return SimilarResult(memory.name, memory.about.location, entry, query, "rare words", reason, results, compared)
 
 
 async def _vector_of(library: Library, text: str) -> tuple[np.ndarray | None, str]:

@@ -27,8 +27,6 @@ from zeroclaw_tui.scoring.injection import RECALL_LIMIT
 from zeroclaw_tui.scoring.profiles import LANDMARKS, Trial, parse_version, profile_for
 from zeroclaw_tui.scoring.what_if import ALL_SUBJECTS, Subject, complaints
 
-Value = bool | int | float | str
-
 RULES: dict[Rule, str] = {"cli": "CLI", "channel": "channels", "cron": "cron", "library": "embedded"}
 _MOST_RECALLED = 100
 """How many memories a trial recalls at most; ZeroClaw recalls 5 for a message."""
@@ -277,7 +275,10 @@ def plan_settings_change(library: Library, trial: Trial) -> SettingChange:
             "This store was opened without an install, so there is no config.toml to change.",
             hint="Open its install with --config-dir DIR.",
         )
-    values = _new_values(library, trial)
+    unread: set[Subject] = set() if trial.profile.search_modes else {"mode"}
+    unread |= set() if trial.profile.reranks else {"rerank"}
+    changed = Tried(trial._replace(settings=library.settings), trial, 0).changed
+    values = {f"memory.{one.key}": one.get(trial) for one in changed if one.key and one.subject not in unread}
     if not values:
         raise Refused(_NOTHING_TO_WRITE, hint=f"{_CHANGE_FIRST} {_NO_SETTINGS}")
     overridden = [
@@ -311,15 +312,6 @@ def plan_settings_change(library: Library, trial: Trial) -> SettingChange:
         checked_value(name, value, max(readers, key=version_numbers))
     lines = tuple((_SIGNS[line.kind], line.text) for line in difference(before, after).lines)
     return SettingChange(raw, after.to_bytes(), lines, tuple(warnings))
-
-
-def _new_values(library: Library, trial: Trial) -> dict[str, Value]:
-    """The settings of a trial that config.toml does not have yet and that its version reads."""
-    current, profile = trial._replace(settings=library.settings), trial.profile
-    unread: set[Subject] = set() if profile.search_modes else {"mode"}
-    unread |= set() if profile.reranks else {"rerank"}
-    changed = Tried(current, trial, 0).changed
-    return {f"memory.{one.key}": one.get(trial) for one in changed if one.key and one.subject not in unread}
 
 
 async def save_settings_change(

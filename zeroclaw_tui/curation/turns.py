@@ -103,7 +103,11 @@ def trace_files(config: MemoryConfig) -> list[Path]:
 
     Raises BrokenConfig and Unreadable.
     """
-    root, file = _trace_root(config), config.install.config_file if config.location is None else None
+    root, file = config.install.root, config.install.config_file if config.location is None else None
+    if config.location is not None or config.install.layout == "lone":
+        # Of a database that was opened by itself, the directory is "memory" of a workspace, or else its own.
+        folder = config.database.parent
+        root = folder.parent if folder.name == "memory" else folder
     document = None if file is None else read_toml(file)
     table = _table((document or {}).get("observability"))
     named = [path for path in (_text(table, key) for key in _PATH_KEYS) if path]
@@ -112,14 +116,6 @@ def trace_files(config: MemoryConfig) -> list[Path]:
         archived = re.compile(f"{re.escape(active.stem)}{_ARCHIVED}{re.escape(active.suffix)}", re.ASCII)
         found += [active.parent / name for name in names_in(active.parent) if archived.fullmatch(name)] + [active]
     return [path for path in dict.fromkeys(found) if path.is_file()]
-
-
-def _trace_root(config: MemoryConfig) -> Path:
-    """The workspace or data directory; for a database that was opened by itself, the parent of its directory."""
-    if config.location is None and config.install.layout != "lone":
-        return config.install.root
-    folder = config.database.parent
-    return folder.parent if folder.name == "memory" else folder
 
 
 def _read_turn(line: bytes, inbound: dict[tuple[str, str], Mapping[str, Any]]) -> Turn | None:

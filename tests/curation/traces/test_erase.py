@@ -5,14 +5,13 @@ from __future__ import annotations
 import gzip
 import os
 import shutil
-import subprocess
-import sys
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from erase_samples import ALONE, EVERYTHING, OTHERS, TEXT, bytes_left, plant, rows
+from support.databases import opened_elsewhere
 from support.left_texts import snapshot
 from support.opened import opened as library_of
 from support.opened import opened_at
@@ -100,35 +99,14 @@ async def test_marked_memories_are_erased_whatever_their_text(alone):
     assert alone.contents() == list(OTHERS[1:])
 
 
-HOLDER = """
-import sqlite3, sys
-connection = sqlite3.connect(sys.argv[1], isolation_level=None)
-connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-if sys.argv[2] == "lock":
-    connection.execute("BEGIN IMMEDIATE")
-print("ready", flush=True)
-sys.stdin.read()
-"""
-
-
-def _holder(database: Path, what: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", HOLDER, str(database), what]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert process.stdout.readline() == "ready\n"
-    return process
-
-
 async def test_rows_are_erased_while_a_program_has_the_database_open(alone):
     """Its bytes stay until that is stopped; then erasing once more finishes."""
-    holder = _holder(alone.database, "open")
-    try:
+    with opened_elsewhere(alone.database) as process:
         async with alone.opened() as library:
             plan = await _plan(library)
             report = await erase_texts(library, plan)
-    finally:
-        holder.communicate()
     assert not report.is_complete
-    assert any(f"process {holder.pid}" in one.why for one in report.left)
+    assert any(f"process {process}" in one.why for one in report.left)
     assert alone.contents() == list(OTHERS)
     async with alone.opened() as library:
         assert (await _erase(library)).is_complete
@@ -138,13 +116,10 @@ async def test_rows_are_erased_while_a_program_has_the_database_open(alone):
 async def test_where_the_store_is_locked_nothing_is_erased(planted, monkeypatch):
     monkeypatch.setattr(connections, "BUSY_SECONDS", 0.1)
     before = bytes_left(planted.config_dir)
-    holder = _holder(planted.database, "lock")
-    try:
+    with opened_elsewhere(planted.database, "BEGIN IMMEDIATE"):
         async with planted.opened() as library:
             with pytest.raises(Locked):
                 await _erase(library)
-    finally:
-        holder.communicate()
     assert bytes_left(planted.config_dir) == before
 
 
