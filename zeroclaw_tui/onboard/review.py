@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from zeroclaw_tui.backends.factory import keeps_nothing
@@ -141,9 +142,9 @@ def after_lines(plan: Plan, backup: str | None) -> list[Line]:
             command_line(_command(situation, "zeroclaw onboard", "--restore", shell_word(backup))),
         ]
     if plan.new_key is not None:
-        key_file = situation.config_dir / KEY_FILE
+        key_file = shown_path(situation, situation.config_dir / KEY_FILE)
         advice = "Back it up, because encrypted values cannot be read without it."
-        lines.append([("", f"  Created the key file {one_line(str(key_file))}. {advice}")])
+        lines.append([("", f"  Created the key file {key_file}. {advice}")])
     lines.append([("", "  Restart ZeroClaw to apply the changes.")])
     left, new = left_store(plan), plan.answers.backend()
     if left is not None:
@@ -226,9 +227,9 @@ def difference_text(difference: Difference) -> str:
     return "\n".join(_SIGNS[line.kind] + line.text for line in difference.lines)
 
 
-def shown_path(situation: Situation) -> str:
-    """The config file as a person would type it."""
-    path, home = str(situation.config_file), situation.environ.get("HOME", "")
+def shown_path(situation: Situation, file: Path | None = None) -> str:
+    """A file, else the config file, as a person would type it."""
+    path, home = str(file or situation.config_file), situation.environ.get("HOME", "")
     below = home.rstrip(os.sep) + os.sep
     return one_line(f"~{os.sep}{path.removeprefix(below)}" if home and path.startswith(below) else path)
 
