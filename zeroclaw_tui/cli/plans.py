@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from zeroclaw_tui.cli import output
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, NOTHING, RED, YELLOW, Line, Styled
 from zeroclaw_tui.config.real_binary import runnable
+from zeroclaw_tui.curation.outcome import renamed_sentences
 from zeroclaw_tui.memory.days import date_shown
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, InspectorError, Refused, UsageError
-from zeroclaw_tui.memory.text import counted, cut, display_text, one_line, renamed_sentences, size_shown
+from zeroclaw_tui.memory.text import counted, cut, display_text, one_line, size_shown
 
 if TYPE_CHECKING:
     from types import FrameType

@@ -15,6 +15,7 @@ from zeroclaw_tui.cli.options import option
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled
 from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.config.real_binary import runnable
+from zeroclaw_tui.curation.outcome import renamed_sentences
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, InspectorError, NotReachable, Refused, UsageError
 from zeroclaw_tui.memory.text import (
     counted,
@@ -22,7 +23,6 @@ from zeroclaw_tui.memory.text import (
     first_names,
     mask_secrets,
     one_line,
-    renamed_sentences,
     size_shown,
 )
 

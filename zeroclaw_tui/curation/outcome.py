@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from zeroclaw_tui.curation.journal_records import Action, Verb
 from zeroclaw_tui.memory.change import AGENTS, EMBEDDING_CACHE, FILE, MEMORIES, OTHER_ROW, Row, RowChange
 from zeroclaw_tui.memory.secret_text import excerpt_of, masked
-from zeroclaw_tui.memory.text import counted, first_names, one_line, renamed_sentences
+from zeroclaw_tui.memory.text import counted, cut, first_names, one_line
 
 _MOST_RENAMED = 3
+_KEY_CELLS = 40
 _DONE: dict[Verb, tuple[str, str, str, str]] = {
     "store": ("Stored", "", "reverses that", "Nothing was stored."),
     "edit": ("Changed", "", "reverses that", "Nothing was changed."),
@@ -112,3 +114,14 @@ def undo_sentence(change: RowChange) -> str:
         return f"goes:  {key}"
     excerpt = one_line(excerpt_of(entry.content))
     return f'{"comes back" if change.after is None else "is again"}:  {key}  "{excerpt}"'
+
+
+def renamed_sentences(renamed: Mapping[str, str], most: int, *, is_plan: bool = False) -> list[str]:
+    """Say which keys were replaced because they are taken, a sentence for each of the first, one for the others."""
+    becomes, come = ("becomes", "come") if is_plan else ("is now", "came")
+    named = [f"{_short(old)} {becomes} {_short(new)}." for old, new in islice(renamed.items(), most)]
+    return named + ([f"{len(renamed) - most:,} more {come} under other keys."] if len(renamed) > most else [])
+
+
+def _short(key: str) -> str:
+    return cut(one_line(key), _KEY_CELLS) or "(no key)"

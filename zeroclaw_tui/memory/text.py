@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import groupby, islice
 
 WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
@@ -17,7 +17,6 @@ HIDDEN = "••••"
 _BLANKS = re.compile(r"[ \t\r\n\f\v]+")
 _CONTROLS = "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]"
 _MOST_COMBINING = 4
-_KEY_CELLS = 40
 # No combining mark is a word character: a quick way to know that no letter has too many.
 _MANY_MARKS = re.compile(r"[^\w\x00-\x7f]{5}")
 _JOINER = "\u200d"
@@ -160,13 +159,6 @@ def first_names(names: Sequence[str], count: int | None = None, *, most: int = 5
     return ", ".join(named) + (f" and {more:,} more" if more > 0 else "")
 
 
-def renamed_sentences(renamed: Mapping[str, str], most: int, *, is_plan: bool = False) -> list[str]:
-    """Say which keys were replaced because they are taken, a sentence for each of the first, one for the others."""
-    becomes, come = ("becomes", "come") if is_plan else ("is now", "came")
-    named = [f"{_short_key(old)} {becomes} {_short_key(new)}." for old, new in islice(renamed.items(), most)]
-    return named + ([f"{len(renamed) - most:,} more {come} under other keys."] if len(renamed) > most else [])
-
-
 def is_unicode(text: str) -> bool:
     """Whether a text has no lone surrogates."""
     return text.isascii() or re.search("[\ud800-\udfff]", text) is None
@@ -175,10 +167,6 @@ def is_unicode(text: str) -> bool:
 def unicode_text(text: str) -> str:
     """A text with U+FFFD for each byte that is not UTF-8, and for half of a surrogate pair."""
     return text if is_unicode(text) else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def _short_key(key: str) -> str:
-    return cut(one_line(key), _KEY_CELLS) or "(no key)"
 
 
 def _picture(control: re.Match[str]) -> str:

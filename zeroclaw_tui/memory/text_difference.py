@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from itertools import islice
 from typing import Literal, NamedTuple
 
-from zeroclaw_tui.memory.text import display_text
+from zeroclaw_tui.memory.text import counted, display_text
 
 Sign = Literal["+", "-", "~", " ", "…"]
 
@@ -38,17 +38,14 @@ def diff_lines(before: str, after: str, *, whole: bool = False) -> list[DiffLine
 
 def _diff(old: Sequence[str], new: Sequence[str], *, whole: bool) -> Iterator[DiffLine]:
     matcher = SequenceMatcher(None, old, new, autojunk=len(old) * len(new) > MOST_COMPARED)
-    at_old = at_new = 0
-    for start, new_start, length in matcher.get_matching_blocks():
-        yield from (DiffLine("-", line) for line in old[at_old:start])
-        yield from (DiffLine("+", line) for line in new[at_new:new_start])
-        at_old, at_new = start + length, new_start + length
-        before = _CONTEXT if start or new_start else 0
-        after = _CONTEXT if at_old < len(old) or at_new < len(new) else 0
-        left_out = length - before - after
-        if whole or left_out <= 1:
-            yield from (DiffLine(" ", line) for line in old[start:at_old])
-        else:
-            yield from (DiffLine(" ", line) for line in old[start : start + before])
-            yield DiffLine("…", f"{left_out:,} lines unchanged")
-            yield from (DiffLine(" ", line) for line in old[at_old - after : at_old])
+    end = 0
+    for group in [matcher.get_opcodes()] if whole else matcher.get_grouped_opcodes(_CONTEXT):
+        yield from _unchanged(group[0][1] - end)
+        for what, start, end, new_start, new_end in group:
+            yield from (DiffLine(" " if what == "equal" else "-", line) for line in old[start:end])
+            yield from (DiffLine("+", line) for line in new[new_start:new_end] if what != "equal")
+    yield from _unchanged(len(old) - end)
+
+
+def _unchanged(count: int) -> list[DiffLine]:
+    return [DiffLine("…", f"{counted(count, 'line')} unchanged")] if count else []

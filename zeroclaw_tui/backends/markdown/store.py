@@ -32,6 +32,7 @@ from zeroclaw_tui.backends.markdown.files import (
     version_of_line,
 )
 from zeroclaw_tui.backends.markdown.write import NoteChanges
+from zeroclaw_tui.backends.note_lines import in_one_line, is_line, line_of
 from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.config.locations import CORE_NAME, notes_root
 from zeroclaw_tui.config.memory_config import agent_folders
@@ -50,7 +51,6 @@ from zeroclaw_tui.memory.change import (
 from zeroclaw_tui.memory.days import moment, parse_day
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, Refused, Unreadable
-from zeroclaw_tui.memory.note_lines import in_one_line, is_line, line_of
 from zeroclaw_tui.memory.query import ENTRIES, EVERYTHING, OLDEST_STORED, MemoryFilter, Query
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE

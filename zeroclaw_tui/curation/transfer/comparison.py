@@ -15,13 +15,13 @@ from datetime import datetime
 from typing import Any, Literal
 
 from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.note_lines import in_one_line, is_line, line_place, read_line
 from zeroclaw_tui.curation.formats.source import Identity
 from zeroclaw_tui.curation.library import without_agents
 from zeroclaw_tui.memory.change import Row, Value
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import as_text
 from zeroclaw_tui.memory.errors import INTERRUPTED, InspectorError, Refused
-from zeroclaw_tui.memory.note_lines import in_one_line, is_line, line_place, read_line
 from zeroclaw_tui.memory.query import EXCERPTS, HANDLES, OLDEST_STORED, ROWS, MemoryFilter, Query
 from zeroclaw_tui.memory.text import one_line
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from zeroclaw_tui.backends.factory import backend_info, backend_of_file
+from zeroclaw_tui.backends.note_lines import is_line, line_place
 from zeroclaw_tui.curation.changes import refuse_read_only
 from zeroclaw_tui.curation.formats import csv_file, json_files, jsonl, notes, snapshot
 from zeroclaw_tui.curation.formats.rows import distinct
@@ -22,7 +23,6 @@ from zeroclaw_tui.curation.transfer.comparison import BATCH_ROWS, DEFAULT_AGENT,
 from zeroclaw_tui.curation.transfer.plan import OnClash, Plan, Target, deliver, plan_transfer
 from zeroclaw_tui.memory.change import ProgressCallback, Row
 from zeroclaw_tui.memory.errors import Refused, UsageError
-from zeroclaw_tui.memory.note_lines import is_line, line_place
 from zeroclaw_tui.memory.secret_text import look_alike_secrets, masked
 from zeroclaw_tui.memory.text import counted, cut, first_names, one_line, shell_word
 from zeroclaw_tui.scoring.scanner import THREATS, scan_all

@@ -15,6 +15,7 @@ from uuid import uuid4
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import backend_info, create_memory
 from zeroclaw_tui.backends.lookup import make_store
+from zeroclaw_tui.backends.note_lines import is_line, read_line
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import refuse_read_only, run_change
 from zeroclaw_tui.curation.journal import RunningAction
@@ -24,7 +25,6 @@ from zeroclaw_tui.curation.transfer.comparison import Compared, Comparison, Stop
 from zeroclaw_tui.files.disk import temporary_folder
 from zeroclaw_tui.memory.change import AGENTS, ApplyResult, Change, ProgressCallback, Row
 from zeroclaw_tui.memory.errors import NothingYet
-from zeroclaw_tui.memory.note_lines import is_line, read_line
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, cut, first_names, one_line
 
