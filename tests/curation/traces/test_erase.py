@@ -284,7 +284,7 @@ async def test_rows_are_erased_and_what_a_server_keeps_is_reported(store, opened
         in_trash = 1 if store.backend == "postgres" else 3
         assert {(place.kind, place.count) for place in plan.places} == {("store", 1), ("trash", in_trash)}
         report = await erase_texts(library, plan)
-        assert report.left == ()
+        assert report.left == []
         assert report.is_complete
         kept = {one.place: one.why for one in report.scan.skipped}[library.memory.about.location]
         assert KEPT[store.backend] in kept

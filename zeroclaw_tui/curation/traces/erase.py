@@ -97,16 +97,16 @@ class ErasePlan:
 
 @dataclass(frozen=True, slots=True)
 class EraseReport:
-    """What a run did, without the texts. `scan` is the second look; `left` is what it found, each with the reason."""
+    """What a run did, without the texts. `about` says when and where, `scan` is the second look, with the reasons."""
 
-    at: str
-    backend: str
-    location: str
-    texts: int
+    about: Mapping[str, Any]
     erased: tuple[TextPlace, ...]
-    left: tuple[TextPlace, ...]
     scan: Scan
     remark: str
+
+    @property
+    def left(self) -> Sequence[TextPlace]:
+        return self.scan.places
 
     @property
     def is_complete(self) -> bool:
@@ -118,13 +118,13 @@ class EraseReport:
         return "Nothing is left in the places that were searched" if self.is_complete else "Something is left"
 
     def as_json(self) -> dict[str, Any]:
-        about = {name: getattr(self, name) for name in ("at", "backend", "location", "texts")}
         erased, left = ([place.as_json() for place in places] for places in (self.erased, self.left))
-        return {**about, "complete": self.is_complete, "erased": erased, "left": left, **self.scan.as_json()}
+        return {**self.about, "complete": self.is_complete, "erased": erased, "left": left, **self.scan.as_json()}
 
     def sentences(self) -> list[str]:
+        at, backend, location, texts = self.about.values()
         lines = [
-            f"Report of {self.at} on {self.backend}, {self.location}: {counted(self.texts, 'text')}, case-insensitive.",
+            f"Report of {at} on {backend}, {location}: {counted(texts, 'text')}, case-insensitive.",
             f"Searched {counted(self.scan.files, 'file')}: {counted(self.scan.hits, 'hit')} left.",
         ]
         lines += [f"Erased: {place.kind}, {place.place} ({place.count:,})." for place in self.erased]
@@ -257,8 +257,8 @@ def _report(library: Library, plan: ErasePlan, scan: Scan, reasons: Mapping[str,
     """What became of it, by what the second look found, without the texts."""
     matcher = plan.matcher
 
-    def without(places: Iterable[TextPlace]) -> tuple[TextPlace, ...]:
-        return tuple(replace(one, place=matcher.out_of(one.place), why=matcher.out_of(one.why)) for one in places)
+    def without(places: Iterable[TextPlace]) -> list[TextPlace]:
+        return [replace(one, place=matcher.out_of(one.place), why=matcher.out_of(one.why)) for one in places]
 
     left = [
         replace(place, why=reasons.get(place.place) or (_STILL if place.can_clean else place.why))
@@ -273,17 +273,14 @@ def _report(library: Library, plan: ErasePlan, scan: Scan, reasons: Mapping[str,
         is_less = count is not None and count < (place.count or 0)
         return is_less or reasons.get(place.place, "").startswith(_PAGES)
 
-    scan.skipped = list(without(scan.skipped))
-    return EraseReport(
-        at=library.trash.now().isoformat(timespec="seconds"),
-        backend=library.memory.name,
-        location=matcher.out_of(library.memory.about.location),
-        texts=len(matcher.texts),
-        erased=without(filter(is_erased, plan.taken)),
-        left=without(left),
-        scan=scan,
-        remark=matcher.remark,
-    )
+    about = {
+        "at": library.trash.now().isoformat(timespec="seconds"),
+        "backend": library.memory.name,
+        "location": matcher.out_of(library.memory.about.location),
+        "texts": len(matcher.texts),
+    }
+    found = Scan(without(left), without(scan.skipped), scan.files)
+    return EraseReport(about, tuple(without(filter(is_erased, plan.taken))), found, matcher.remark)
 
 
 def _rewrite(file: PlacedFile, matcher: TextMatcher) -> bool:
