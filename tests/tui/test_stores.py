@@ -66,7 +66,7 @@ async def test_b_lists_every_store_and_fills_in_what_each_answers(inspector: Ins
         await screen.press("G")
         screen.shows("No server listens at db:5432.")
         screen.hides("hunter2")
-        screen.shows("postgres://db:5432/postgres · public.memories")
+        screen.shows("postgres://db:5432/postgres")
         inspector.answers.clear()
         inspector.asked.clear()
         await screen.press("r")

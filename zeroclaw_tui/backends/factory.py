@@ -37,10 +37,6 @@ class BackendInfo(NamedTuple):
     keeps_nothing: bool = False
     place: str = ""
     """Where its memories are, if neither a file nor a URL says so."""
-    within: tuple[str, ...] = ()
-    """The settings that name the part of the server that it uses."""
-    has_url_options: bool = False
-    """Whether the URL may name that part too."""
     schemes: tuple[str, ...] = ()
     """The schemes of URLs that mean this backend and no other."""
     forwards_writes: bool = False
@@ -65,15 +61,9 @@ BACKENDS: tuple[BackendInfo, ...] = (
         has_local_database=True,
         forwards_writes=True,
     ),
-    BackendInfo(
-        "postgres",
-        "PostgreSQL: a server, reached by URL",
-        within=("schema", "table"),
-        has_url_options=True,
-        schemes=("postgres", "postgresql"),
-    ),
+    BackendInfo("postgres", "PostgreSQL: a server, reached by URL", schemes=("postgres", "postgresql")),
     BackendInfo("markdown", "Markdown: plain files that people can read and edit", has_notes=True),
-    BackendInfo("qdrant", "Qdrant: a vector database, reached by URL", within=("collection",)),
+    BackendInfo("qdrant", "Qdrant: a vector database, reached by URL"),
     BackendInfo(
         "redis",
         "Redis: a server, reached by URL; ZeroClaw itself does not know it",

@@ -154,12 +154,9 @@ def _backend_by_content(install: Install, location: str | None) -> str | None:
     """The backend whose store the named file is, by its content; None for anything but a file, and for other files."""
     if locations.is_url(location):
         return None
-    if location is not None:
-        file = Path(location).expanduser()
-    elif install.layout == "lone":
+    file = Path(location or "").expanduser()
+    if location is None and install.layout == "lone":
         file = install.database
-    else:
-        return None
     # The store itself explains why a file cannot be read.
     with suppress(OSError):
         if file.is_file():
@@ -200,7 +197,6 @@ BADGES = (
 _DB_URLS = (STORAGE_DB_URL, *OUR_DB_URLS, OTHERS_DB_URL)
 _ADDRESSES = {"lucid": "storage.binary_path", "postgres": "storage.db_url", "qdrant": "storage.url"}
 """The settings that name a store, by backend: config.toml or an environment variable may have them."""
-_DEFAULT_TABLE = {"schema": "public", "table": "memories"}
 _UNCONFIRMED = "Only DATABASE_URL names it, so nothing is written until a person confirms it."
 _CLOSE_SECONDS = 2.0
 
@@ -220,19 +216,12 @@ class Candidate(NamedTuple):
     def location(self) -> str:
         """Where the store is, for people: a path, or the address of a server without user, password and options."""
         config = self.config
+        place = str(config.location or config.storage.get("url") or config.storage.get("db_url") or "")
         info = factory.backend_info(config.backend)
-        has_options = info is not None and info.has_url_options
-        if config.location and not has_options:
-            return server_address(config.location) if "://" in config.location else config.location
         if info is not None and not info.takes_url:
             is_file = info.has_local_database or info.is_foreign_file
-            return info.place or str(config.database if is_file else config.install.root)
-        from urllib.parse import parse_qsl
-
-        url = str(config.location or config.storage.get("url") or config.storage.get("db_url") or "")
-        named = {**_DEFAULT_TABLE, **config.storage, **(dict(parse_qsl(url.partition("?")[2])) if has_options else {})}
-        within = ".".join(str(named[name]) for name in (() if info is None else info.within) if named.get(name))
-        return server_address(url) + (f" · {within}" if within else "")
+            place = config.location or info.place or str(config.database if is_file else config.install.root)
+        return place if place and "://" not in place else server_address(place)
 
     @property
     def is_foreign(self) -> bool:
@@ -263,10 +252,11 @@ def candidates(
 
     `started` is the config with which the program was started. Raises BrokenConfig if config.toml cannot be read.
     """
-    found: dict[tuple[str, str], Candidate] = {}
+    found: dict[tuple[str, str, str], Candidate] = {}
     current = Candidate(config, _why(config), is_current=True)
     for candidate in (current, *_known_stores(config, os.environ if environ is None else environ, started)):
-        found.setdefault((candidate.config.backend, candidate.location), candidate)
+        chosen = candidate.config
+        found.setdefault((chosen.backend, candidate.location, str(chosen.storage)), candidate)
     return tuple(found.values())
 
 
