@@ -40,6 +40,15 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("same examples" if config.option.markexpr == "not slow" else "other examples")
 
 
+def _share_bytecode(folder: Path) -> None:
+    """Have this process and all that it starts compile each module once, also where Python is told not to write that."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = str(folder)
+    sys.dont_write_bytecode = False
+
+
+_share_bytecode(Path(__file__).parent.parent / ".pytest_cache" / "bytecode")
+
 _HOMES = count()
 
 
