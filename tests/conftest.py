@@ -41,7 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _share_bytecode(folder: Path) -> None:
-    """Have this process and all that it starts compile each module once, also where Python is told not to write that."""
+    """Have this process and all that it starts compile each module once, even where Python writes no bytecode."""
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = str(folder)
     sys.dont_write_bytecode = False

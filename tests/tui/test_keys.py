@@ -18,14 +18,7 @@ from tui.samples import DiskInstall, Inspector, SampleMemory, hostile_memories, 
 
 from zeroclaw_tui.backends.none import NoneMemory
 from zeroclaw_tui.config.settings import save_theme, saved_profile, saved_theme
-from zeroclaw_tui.memory.errors import (
-    BrokenConfig,
-    Corrupt,
-    Locked,
-    NoInstall,
-    NotFound,
-    Unreadable,
-)
+from zeroclaw_tui.memory.errors import BrokenConfig, Corrupt, Locked, NoInstall, NotFound, Unreadable
 from zeroclaw_tui.tui import external
 from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS
 from zeroclaw_tui.tui.rooms.stores import ErrorScreen

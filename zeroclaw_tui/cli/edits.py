@@ -109,7 +109,7 @@ async def edit(library: Library, given: argparse.Namespace, now: datetime) -> in
     """Change one memory in place. Its document has "fields": the names of what changed."""
     from zeroclaw_tui.backends.lookup import row_with_id
     from zeroclaw_tui.curation.changes import edit_memory
-    from zeroclaw_tui.memory.change import Conflict, Edit
+    from zeroclaw_tui.memory.change import Edit
 
     asked = _asked(given)
     if not asked:
@@ -124,12 +124,7 @@ async def edit(library: Library, given: argparse.Namespace, now: datetime) -> in
     before = await row_with_id(library.memory, address(entry))
     if before is None:
         raise not_there(given.key, given.id)
-    try:
-        outcome = await edit_memory(library, address(entry), Edit(asked), before.fingerprint)
-    except Conflict as conflict:
-        conflict.message = "Another program changed this memory at the same time; nothing was changed."
-        conflict.hint = "Check it with `zeroclaw memory get`, then repeat the edit."
-        raise
+    outcome = await edit_memory(library, address(entry), Edit(asked), before.fingerprint)
     return await _print_edit(library, given, before, outcome)
 
 

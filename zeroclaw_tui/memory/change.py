@@ -268,7 +268,8 @@ class Conflict(Refused):
     title = "Changed in the meantime"
 
     def __init__(self, theirs: Row) -> None:
-        super().__init__("This memory has changed since you opened it.", hint="Compare both versions, then choose.")
+        message = "Another program changed this memory at the same time; nothing was changed."
+        super().__init__(message, hint="Check it with `zeroclaw memory get`, then repeat the edit.")
         self.theirs = theirs
 
 

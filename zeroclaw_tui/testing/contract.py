@@ -474,7 +474,7 @@ class VerbsContract(Contract):
 
     async def test_thousands_of_memories_are_counted_listed_paged_and_found(self, memory: Memory) -> None:
         before = await memory.count()
-        many, page = 5_000, 200
+        many, page = 2_500, 200
         await self.fill(memory, numbered(many))
         assert await memory.count() == before + many
         bulk, by_key = MemoryFilter(contains="bulk content"), Sort(SortField.KEY, descending=False)

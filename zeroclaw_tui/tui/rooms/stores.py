@@ -18,14 +18,7 @@ from zeroclaw_tui.backends.factory import backend_info
 from zeroclaw_tui.curation.config_choice import Candidate, describe_choice
 from zeroclaw_tui.memory.errors import BeforeFirstStart, InspectorError, NoInstall
 from zeroclaw_tui.memory.text import counted
-from zeroclaw_tui.tui.commands import (
-    ROOM_COMMANDS,
-    Command,
-    Room,
-    common_commands,
-    inform,
-    store_options,
-)
+from zeroclaw_tui.tui.commands import ROOM_COMMANDS, Command, Room, common_commands, inform, store_options
 from zeroclaw_tui.tui.dialogs import path_form, path_typed, yes_or_no
 from zeroclaw_tui.tui.format import NO_VALUE, shorten_path, shown_words
 from zeroclaw_tui.tui.rooms.listing import About, Listing
