@@ -12,7 +12,7 @@ from textual.app import App
 from textual.pilot import Pilot
 
 from support import settling
-from support.screens import NARROW, line_with, lit_in, said, screen_lines, screen_text, screen_words
+from support.screens import NARROW, line_with, lit_in, said, screen_lines, screen_text, words_of
 from zeroclaw_tui.tui.commands import RoomCommands
 from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, ZEROCLAW_LIGHT
 from zeroclaw_tui.tui.widgets.lines import SearchBar
@@ -59,7 +59,7 @@ class Screen:
     @property
     def words(self) -> str:
         """The same with one space between words, and without frames and cursors."""
-        return screen_words(self.app)
+        return words_of(self.text)
 
     @property
     def lines(self) -> list[str]:
@@ -81,13 +81,13 @@ class Screen:
 
     def shows(self, *texts: str) -> None:
         """Fail unless each text is on the screen."""
-        text, words = self.text, self.words
+        words = words_of(text := self.text)
         for one in texts:
             assert one in text or one in words, f"{one!r} is not on the screen:\n{text}"
 
     def hides(self, *texts: str) -> None:
         """Fail if one of these texts is on the screen."""
-        text, words = self.text, self.words
+        words = words_of(text := self.text)
         for one in texts:
             assert one not in text and one not in words, f"{one!r} is on the screen:\n{text}"  # noqa: PT018
 
@@ -107,8 +107,12 @@ class Screen:
     async def until(self, *wanted: str | Callable[[], object]) -> None:
         """Wait until each text is on the screen, and each condition holds."""
         for one in wanted:
-            shown = (lambda text=one: text in self.text or text in self.words) if isinstance(one, str) else one
+            shown = (lambda text=one: self._has(text)) if isinstance(one, str) else one
             await settling.until(self.pilot, shown)
+
+    def _has(self, wanted: str) -> bool:
+        text = self.text
+        return wanted in text or wanted in words_of(text)
 
     async def click(self, text: str, within: str = "*") -> None:
         """Click the first letter of a text, inside a widget when one is named."""

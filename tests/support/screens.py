@@ -22,9 +22,14 @@ def screen_lines(app: App[Any]) -> list[str]:
     return screen_text(app).replace("│", "").split("\n")
 
 
+def words_of(text: str) -> str:
+    """A text with one space between words, and without the bar next to a row or a toast, and the sides of frames."""
+    return " ".join(text.replace("▌", " ").replace("│", " ").split())
+
+
 def screen_words(app: App[Any]) -> str:
-    """The same with one space between words, and without the bar next to a row or a toast, and the sides of frames."""
-    return " ".join(screen_text(app).replace("▌", " ").replace("│", " ").split())
+    """The words on the screen."""
+    return words_of(screen_text(app))
 
 
 def line(app: App[Any], number: int) -> str:

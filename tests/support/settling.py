@@ -7,17 +7,22 @@ import unicodedata
 from asyncio import BaseEventLoop
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 from weakref import WeakSet
 
 import pytest
 import textual.app
+import textual.css.stylesheet
 import textual.pilot
 from rich.cells import cell_len
 from textual._compositor import Compositor
 from textual._context import active_app
 from textual.app import App
 from textual.command import CommandList
+from textual.css.model import RuleSet
+from textual.css.parse import parse
+from textual.css.tokenize import Token, tokenize_values
 from textual.events import Key
 from textual.keys import _character_to_key
 from textual.notifications import Notification
@@ -36,6 +41,8 @@ _JOBS: WeakSet[asyncio.Future[Any]] = WeakSet()
 _ASKING: WeakSet[Worker[Any]] = WeakSet()
 """The workers that wait for an answer of a person."""
 
+_PARSED: dict[tuple[Any, ...], list[RuleSet]] = {}
+
 
 def still_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing blinks, nothing of this machine's desktop or terminal shows, and a pause lasts as long as it must.
@@ -49,10 +56,26 @@ def still_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(App, "push_screen_wait", _noting_questions(App.push_screen_wait))
     monkeypatch.setattr(BaseEventLoop, "run_in_executor", _noting_jobs(BaseEventLoop.run_in_executor))
     monkeypatch.setattr(Compositor, "render_update", _drawing_on_demand(Compositor.render_update))
+    # All apps have the same styles, and reading them is a fifth of a test.
+    monkeypatch.setattr(textual.css.stylesheet, "parse", _parsed_once)
+    monkeypatch.setattr(textual.css.stylesheet, "tokenize_values", lambda values: _tokens_of(tuple(values.items())))
     # What a notification said is asked after whatever time a loaded machine took.
     monkeypatch.setattr(Notification, "has_expired", False)
     for name in _DESKTOP:
         monkeypatch.delenv(name, raising=False)
+
+
+@cache
+def _tokens_of(variables: tuple[tuple[str, str], ...]) -> dict[str, list[Token]]:
+    return tokenize_values(dict(variables))
+
+
+def _parsed_once(*given: Any, variable_tokens: dict[str, list[Token]], **named: Any) -> list[RuleSet]:
+    """The rules of a style sheet, which the apps of all tests share; the tokens are one object for the same theme."""
+    key = (*given, *named.values(), id(variable_tokens))
+    if key not in _PARSED:
+        _PARSED[key] = list(parse(*given, variable_tokens=variable_tokens, **named))
+    return _PARSED[key]
 
 
 async def settled(pilot: Pilot[Any]) -> None:
