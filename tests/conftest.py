@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import socket
@@ -47,6 +48,8 @@ def _share_bytecode(folder: Path) -> None:
     sys.dont_write_bytecode = False
 
 
+# Objects of a test are few next to all modules, which the collector would look through again and again.
+gc.set_threshold(50_000, 20, 100)
 _share_bytecode(Path(__file__).parent.parent / ".pytest_cache" / "bytecode")
 
 _HOMES = count()
