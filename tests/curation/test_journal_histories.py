@@ -231,16 +231,12 @@ async def _live(store: str, steps: Sequence[Step]) -> None:
             await history.undo_all()
 
 
+@pytest.mark.parametrize("examples", [25, pytest.param(1000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("store", ["in-memory", "G4"])
-@settings(max_examples=25, deadline=None)
-@given(steps=_STEPS)
-def test_the_journal_says_what_the_store_shows(store, steps):
-    asyncio.run(_live(store, steps))
+def test_the_journal_says_what_the_store_shows(store, examples):
+    @settings(max_examples=examples, deadline=None)
+    @given(steps=_STEPS)
+    def check(steps):
+        asyncio.run(_live(store, steps))
 
-
-@pytest.mark.slow
-@pytest.mark.parametrize("store", ["in-memory", "G4"])
-@settings(max_examples=1000, deadline=None)
-@given(steps=_STEPS)
-def test_the_journal_says_what_the_store_shows_for_long(store, steps):
-    asyncio.run(_live(store, steps))
+    check()

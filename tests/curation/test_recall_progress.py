@@ -31,13 +31,6 @@ ASKING = (
 )
 
 
-@pytest.fixture(autouse=True)
-def no_proxy(monkeypatch):
-    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
-
-
 @pytest.fixture
 def service():
     return EmbeddingService()
@@ -71,8 +64,7 @@ def configured(folder: Path, base: str) -> Path:
 
 
 def ran(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    environment = {name: value for name, value in os.environ.items() if "proxy" not in name.lower()}
-    environment |= {"HOME": str(folder.parent), **variables}
+    environment = {**os.environ, "HOME": str(folder.parent), **variables}
     return run_memory(*arguments, "--config-dir", str(folder), environment=environment)
 
 

@@ -38,19 +38,15 @@ async def _there_and_back(folder: Path, steps: Sequence[Step]) -> None:
         assert after[part] == stored, part
 
 
-@settings(max_examples=8, deadline=None)
-@given(_SEQUENCES)
-def test_undoing_all_of_it_leaves_everything_as_it_was(steps):
-    with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(_there_and_back(Path(folder), steps))
+@pytest.mark.parametrize("examples", [8, pytest.param(400, marks=pytest.mark.slow)])
+def test_undoing_all_of_it_leaves_everything_as_it_was(examples):
+    @settings(max_examples=examples, deadline=None)
+    @given(_SEQUENCES)
+    def check(steps):
+        with tempfile.TemporaryDirectory() as folder:
+            asyncio.run(_there_and_back(Path(folder), steps))
 
-
-@pytest.mark.slow
-@settings(max_examples=400, deadline=None)
-@given(_SEQUENCES)
-def test_undoing_all_of_it_leaves_everything_as_it_was_for_long(steps):
-    with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(_there_and_back(Path(folder), steps))
+    check()
 
 
 def test_each_step_of_these_changes_something(tmp_path):
