@@ -36,7 +36,7 @@ TYPED = "=what is her cat called?"
 SHOTS: dict[str, tuple[tuple[int, int], Sequence[str]]] = {
     "recall": (README, ("/", TYPED, "enter")),
     "explain": (README, ("/", TYPED, "enter", "j", "j", "x")),
-    "clean-up": (WIDE, ("3", "j", "j", "j")),
+    "clean-up": (WIDE, ("3", "right", "right", "right")),
     "hygiene": (WIDE, ("3", "H")),
     "stores": (WIDE, ("6", "j")),
     "live": (README, ("5", "k")),

@@ -45,7 +45,7 @@ SHOTS: dict[str, tuple[tuple[int, int], Sequence[Sequence[str]]]] = {
             ("ctrl+b back\n ❯", URL, "enter"),
             ("Cancel without saving\n   ← back",),
         ),
-    ),
+    )
 }
 """For each picture its size and steps: what must be on the screen, then the keys to press.
 

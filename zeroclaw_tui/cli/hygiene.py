@@ -56,8 +56,7 @@ async def hygiene(library: Library, given: argparse.Namespace, now: datetime) ->
     output.notes(outcome.notes)
     names = ("count", "action", "until", "changed", "gone", "notes")
     done = {name: value for name, value in outcome.as_json().items() if name in names}
-    until = date_shown(outcome.action.until) if outcome.action is not None else ""
-    output.answer(given, planned | done, run_sentences(outcome, plan, runnable("`zeroclaw memory undo`"), until))
+    output.answer(given, planned | done, run_sentences(outcome, plan, runnable("`zeroclaw memory undo`")))
     if outcome.cancelled:
         output.note(f"zeroclaw: Stopped after {outcome.count:,} of {len(plan.items):,}. Run it again for the rest.")
         return INTERRUPTED

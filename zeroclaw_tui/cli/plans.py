@@ -362,7 +362,7 @@ async def print_done(
     if not given.json:
         output.write_lines([*([done] if outcome.count or outcome.cancelled else []), *skipped_lines(outcome)])
         if outcome.verb != "forget" and outcome.action is not None:
-            output.write_lines([outcome.trash_sentence(date_shown(outcome.action.until), undo_hint())])
+            output.write_lines([outcome.trash_sentence(undo_hint())])
         sys.stdout.flush()
     copies = NO_COPIES if texts is None else await copies_left(library, given, outcome, texts)
     if given.json:

@@ -30,7 +30,7 @@ from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.files.database import columns_of
 from zeroclaw_tui.files.disk import read_bytes, replace_bytes, retry_if_changed
 from zeroclaw_tui.memory.change import ApplyResult, Change, ProgressCallback, Row, RowChange, RowVersion
-from zeroclaw_tui.memory.days import day_of_note, day_of_session
+from zeroclaw_tui.memory.days import date_shown, day_of_note, day_of_session
 from zeroclaw_tui.memory.entry import as_text
 from zeroclaw_tui.memory.errors import InspectorError, Refused, Unreadable, UsageError
 from zeroclaw_tui.memory.text import counted, one_line
@@ -382,14 +382,14 @@ async def run_hygiene(library: Library, plan: HygienePlan, *, on_progress: Progr
     return await run_change(library, "hygiene", _summary(plan), work, on_progress)
 
 
-def run_sentences(outcome: Outcome, plan: HygienePlan, undo: str, until: str = "") -> Iterator[str]:
+def run_sentences(outcome: Outcome, plan: HygienePlan, undo: str) -> Iterator[str]:
     """What a run of a plan did, and what undoes it (`undo` is the key or command)."""
     if outcome.count == len(plan.items):
         yield f"{' · '.join(plan.sentences()) or 'Nothing to do'}."
     else:
         yield f"{outcome.count:,} of {len(plan.items):,} done."
     if outcome.count and outcome.action is not None:
-        yield f"{undo} restores all of it, including files{f', until {until}' if until else ''}."
+        yield f"{undo} restores all of it, including files, until {date_shown(outcome.action.until)}."
 
 
 @dataclass(slots=True)

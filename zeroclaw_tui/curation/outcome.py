@@ -9,6 +9,7 @@ from typing import Any
 
 from zeroclaw_tui.curation.journal_records import Action, Verb
 from zeroclaw_tui.memory.change import AGENTS, EMBEDDING_CACHE, FILE, MEMORIES, OTHER_ROW, Row, RowChange
+from zeroclaw_tui.memory.days import date_shown
 from zeroclaw_tui.memory.secret_text import excerpt_of, masked
 from zeroclaw_tui.memory.text import counted, cut, first_names, one_line
 
@@ -79,11 +80,19 @@ class Outcome:
         ending = f"{undo} {undoing}" if undo and self.action is not None else ""
         return f"{done} {what or counted(self.count)}{preposition if other else ''}{other}{ending}."
 
-    def trash_sentence(self, until: str, undo: str, what: str = "") -> str:
+    def trash_sentence(self, undo: str, what: str = "") -> str:
         """Say that the memories of a removal are in the trash, and until when; `what` names a single one."""
         are, them = ("is", "it") if self.count == 1 else ("are", "them")
-        until = f" until {until}" if until else ""
+        until = f" until {date_shown(self.action.until)}" if self.action is not None else ""
         return f"{what or counted(self.count)} {are} in the trash{until}{undo} restores {them}."
+
+    def report(self, undo: str = "", *, what: str = "", other: str = "") -> str:
+        """Say all of it in one line; the memories of a removal are in the trash, and a written one is named."""
+        if not what and self.row is not None:
+            what = cut(one_line(self.row.entry().key), _KEY_CELLS)
+        is_removal = self.verb in ("forget", "purge") and self.count > 0
+        done = self.trash_sentence(undo, what) if is_removal else self.headline(undo, other, what=what)
+        return " ".join(self.sentences(done))
 
     def sentences(self, headline: str = "") -> list[str]:
         """Say all of it: what was done, new keys, whether it was stopped, what was skipped, and notes."""

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
 from textual.app import App
 from textual.content import Content
 
-from zeroclaw_tui.memory.days import absolute_time, moment
+from zeroclaw_tui.memory.days import absolute_time, moment, time_here
 from zeroclaw_tui.memory.query import EXCERPTS, Query
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, cut, one_line
 from zeroclaw_tui.memory.text_difference import diff_lines
 from zeroclaw_tui.tui.dialogs import SIGN_LOOKS, Answer, Question, confirmation, yes_or_no
-from zeroclaw_tui.tui.format import fit, relative_age
+from zeroclaw_tui.tui.format import fit, shown_words
 from zeroclaw_tui.tui.themes import MUTED
 from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, EMPTY_KEY
 
@@ -24,9 +24,8 @@ from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, EMPTY_KEY
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.journal_records import Action
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.curation.purge_plan import PurgePlan
-    from zeroclaw_tui.memory.change import Conflicts, OnConflict, Row, RowConflict
+    from zeroclaw_tui.memory.change import Conflicts, OnConflict
     from zeroclaw_tui.memory.entry import MemoryEntry
 
 
@@ -43,12 +42,6 @@ _FIELDS = (
 _MAX_VALUE = 80
 _MAX_LINES, _SAME_SHOWN = 6, 30
 """How many lines of a difference a question shows, and how much of what stays the same."""
-_LABEL_CELLS, _DATE_CELLS, _PADDING, _MAX_CELLS = 15, 16, 8, 72
-_REASONS = {
-    "key exists": "Its key is in use again.",
-    "changed": "It has changed since then.",
-    "deleted": "It no longer exists.",
-}
 
 
 async def confirms_turn(app: App[Any], library: Library, change: Action, way: Literal["undo", "redo"]) -> bool:
@@ -56,19 +49,9 @@ async def confirms_turn(app: App[Any], library: Library, change: Action, way: Li
     now, made, is_ours = library.trash.now(), moment(change.at), library.trash.was_begun_here(change.number)
     if is_ours and made is not None and now - made < AT_ONCE_FOR:
         return True
-    title = f"{way.capitalize()}: {change.title}, {time_words(change.at, now)}?"
+    title = f"{way.capitalize()}: {change.title}, {time_here(change.at)}?"
     body = None if is_ours else Content("It was made in an earlier session, or by another program.")
     return await app.push_screen_wait(yes_or_no(title, body, way.capitalize())) is True
-
-
-def time_words(at: str, now: datetime) -> str:
-    """When something was done: "17:15", "yesterday 17:15", or with its date."""
-    then = moment(at)
-    if then is None:
-        return absolute_time(at)
-    here = then.astimezone(now.tzinfo)
-    days = (now.date() - here.date()).days
-    return {0: f"{here:%H:%M}", 1: f"yesterday {here:%H:%M}"}.get(days, f"{here:%Y-%m-%d %H:%M}")
 
 
 async def re_embed(library: Library, entry: MemoryEntry) -> tuple[bool, str]:
@@ -123,62 +106,22 @@ def _removal_content(library: Library, plan: PurgePlan, first: Sequence[MemoryEn
     return Content.assemble(*parts)
 
 
-def restore_question(conflicts: Conflicts, width: int) -> Question[OnConflict]:
-    """The memories to restore and those in the store, in a terminal of so many columns; gives the choice."""
-    cells = min(_MAX_CELLS, width * 96 // 100) - _PADDING
-    parts: list[str | tuple[str, str]] = []
+def restore_question(conflicts: Conflicts) -> Question[OnConflict]:
+    """What is in the way of the memories to restore, and what restoring would change; gives the choice."""
+    parts: list[Content] = []
     for found in conflicts.found[:_MAX_CONFLICTS]:
-        parts.append("\n\n" if parts else "")
-        parts += [*_row_parts("to restore", found.wanted, cells), "\n"]
-        parts += _row_parts("in the store", found.existing, cells)
-    more = conflicts.total - min(_MAX_CONFLICTS, len(conflicts.found))
-    parts.append((f"\n\n… and {more:,} more" if more else "", MUTED))
+        parts.append(Content(shown_words(found.words)))
+        if found.existing is not None:
+            parts.append(difference_content(found.existing.entry(), found.wanted.entry()))
+    more = conflicts.total - _MAX_CONFLICTS
+    parts += [Content.styled(f"… and {more:,} more", MUTED)] if more > 0 else []
     answers: list[Answer[OnConflict]] = [
         Answer("o", "Overwrite", "overwrite", "the current version goes to the trash"),
         Answer("b", "Keep both", "rename", "under a new key"),
     ]
-    return Question(_conflict_title(conflicts.found, conflicts.total), Content.assemble(*parts), "Cancel", answers)
-
-
-def _conflict_title(found: Sequence[RowConflict], total: int) -> str:
-    if total == 1 and found:
-        return f"{key_words(found[0].wanted.entry().key)} cannot be restored as it was. {_REASONS[found[0].reason]}"
-    return f"{total:,} memories cannot be restored as they were."
-
-
-def _row_parts(label: str, row: Row | None, cells: int) -> list[str | tuple[str, str]]:
-    """A memory on a line of so many cells."""
-    lead = (label.ljust(_LABEL_CELLS), MUTED)
-    if row is None:
-        return [lead, ("nothing", MUTED)]
-    entry, room = row.entry(), max(20, cells - _LABEL_CELLS - _DATE_CELLS - 4)
-    key, content = (one_line(text[:_MAX_TEXT]) for text in (entry.key, entry.content))
-    written = f"  {fit(absolute_time(entry.updated_at or entry.timestamp), _DATE_CELLS)}"
-    return [lead, fit(key, room * 2 // 5), "  ", fit(content, room - room * 2 // 5), (written, MUTED)]
-
-
-def removed_words(outcome: Outcome, key: str | None, now: datetime) -> str:
-    """What a removal did; `key` is that of a single memory."""
-    if outcome.count == 0:
-        return " ".join(outcome.sentences("Nothing was deleted."))
-    until = until_words(outcome.action.until, now) if outcome.action else ""
-    what = key_words(key) if key is not None and outcome.count == 1 else ""
-    return " ".join(outcome.sentences(outcome.trash_sentence(until, " · u", what)))
-
-
-def written_words(outcome: Outcome) -> str:
-    """The report on a new or edited memory."""
-    key = key_words(outcome.row.entry().key) if outcome.row else ""
-    return " ".join(outcome.sentences(outcome.headline(" · u", what=key)))
-
-
-def until_words(until: str, now: datetime) -> str:
-    """A day to come as "22 Dec", with its year when that is another one; empty when it is no moment."""
-    then = moment(until)
-    if then is None:
-        return ""
-    then = then.astimezone(now.tzinfo)
-    return f"{then.day} {then:%b}" + (f" {then.year}" if then.year != now.year else "")
+    they_were = "it was" if conflicts.total == 1 else "they were"
+    title = f"{counted(conflicts.total)} cannot be restored as {they_were}"
+    return Question(title, Content("\n").join(parts), "Cancel", answers)
 
 
 def field_changes(old: MemoryEntry, new: MemoryEntry) -> list[tuple[str, str, str]]:
@@ -218,15 +161,3 @@ def _field_words(value: object) -> str:
 def key_words(key: str) -> str:
     """A key within a sentence."""
     return cut(one_line(key[: 4 * _MAX_KEY]), _MAX_KEY) or EMPTY_KEY
-
-
-def expiry_words(until: str, now: datetime) -> str:
-    """When it leaves the trash, rounded up; this happens with the next change, perhaps a little later."""
-    then = moment(until)
-    if then is None:
-        return "?"
-    left = then - now
-    if left < timedelta(hours=1):
-        return "soon"
-    unit = timedelta(days=1) if left > timedelta(hours=23) else timedelta(hours=1)
-    return relative_age((now + -(-left // unit) * unit).isoformat(), now)

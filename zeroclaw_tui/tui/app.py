@@ -146,13 +146,6 @@ class InspectorApp(TypeAhead[int]):
         """Open what the options mean now; of several installs the first."""
         self.run_worker(self._open(), group="open", exclusive=True)
 
-    async def action_open_again(self) -> None:
-        """Open the same store again, after it was closed and could not be opened."""
-        while len(self.screen_stack) > 1:
-            await self.pop_screen()
-        self._browser = None
-        self.open_store()
-
     def action_make_store(self) -> None:
         """Create the missing database from its snapshot, once a person confirms it."""
         from zeroclaw_tui.tui.rooms.stores import ErrorScreen

@@ -110,30 +110,28 @@ class StoreRoom(Room[bool]):
     async def delete(self, library: Library, plan: PurgePlan) -> Outcome | None:
         """Move the memories of a plan to the trash, once a person confirms it; None when nothing is deleted."""
         from zeroclaw_tui.curation.changes import remove_memories
-        from zeroclaw_tui.tui.actions import confirms_removal, removed_words
+        from zeroclaw_tui.tui.actions import confirms_removal, key_words
 
         if not plan.count:
             warn(self, "No memories to delete.")
             return None
-        now = self.clock()
         if not await confirms_removal(self.app, library, plan):
             return None
         work = partial(remove_memories, library, plan, "forget" if plan.count == 1 else "purge")
         outcome = await self.run_change(f"Deleting {counted(plan.count)}", plan.count, work)
-        key = plan.stamps[0].key if plan.count == 1 else None
-        (inform if outcome.count == plan.count else warn)(self, removed_words(outcome, key, now))
+        what = key_words(plan.stamps[0].key) if plan.count == 1 else ""
+        (inform if outcome.count == plan.count else warn)(self, outcome.report(" · u", what=what))
         await self.after_change(outcome)
         return outcome
 
     async def edit(self, library: Library, id: str, *, is_outside: bool = False) -> Outcome | None:
         """Edit a memory, and say what was written; None when nothing was. Raises NotFound."""
-        from zeroclaw_tui.tui.actions import written_words
         from zeroclaw_tui.tui.rooms.editor import EditorScreen
 
         screen = EditorScreen(library, await stored_row(library, id), is_outside=is_outside)
         outcome = await self.app.push_screen_wait(screen)
         if outcome is not None:
-            inform(self, written_words(outcome))
+            inform(self, outcome.report(" · u"))
         return outcome
 
     async def re_embed(self, library: Library, entry: MemoryEntry) -> None:
@@ -168,7 +166,7 @@ class StoreRoom(Room[bool]):
         turned = partial(turn, library, expected=change.number, number=number)
         outcome = await self.settled(f"{way.capitalize()}ing {counted(count)}", count, turned)
         if outcome is not None:
-            inform(self, " ".join(outcome.sentences()))
+            inform(self, outcome.report())
             await self.after_change(outcome)
 
     async def run_change(self, sentence: str, total: int, work: Work[Outcome]) -> Outcome:
@@ -188,7 +186,7 @@ class StoreRoom(Room[bool]):
         try:
             return await self.run_change(sentence, total, partial(attempt, on_conflict="refuse"))
         except Conflicts as conflicts:
-            on_conflict = await self.app.push_screen_wait(restore_question(conflicts, self.app.size.width))
+            on_conflict = await self.app.push_screen_wait(restore_question(conflicts))
         if on_conflict is None:
             return None
         return await self.run_change(sentence, total, partial(attempt, on_conflict=on_conflict))

@@ -180,6 +180,8 @@ class SqliteMemory(SqlMemory):
         async with self._looking:
             await self._reads.stop()
             connection, self._connection = self._connection, None
+            # Where it cannot be reopened now, the next look at its version tries again.
+            self._file = None
             if connection is not None:
                 await connection.close()
             try:

@@ -236,12 +236,11 @@ class BrowserRoom(MemoriesRoom):
 
     @changing
     async def action_create(self, library: Library) -> None:
-        from zeroclaw_tui.tui.actions import written_words
         from zeroclaw_tui.tui.rooms.editor import EditorScreen
 
         outcome = await self.app.push_screen_wait(EditorScreen(library, None))
         if outcome is not None:
-            inform(self, written_words(outcome))
+            inform(self, outcome.report(" · u"))
             self._show_written(library, outcome)
 
     @changing
@@ -262,7 +261,6 @@ class BrowserRoom(MemoriesRoom):
     async def action_show_again(self, library: Library) -> None:
         from zeroclaw_tui.curation.changes import edit_memory
         from zeroclaw_tui.memory.change import SUPERSEDED_BY, Edit
-        from zeroclaw_tui.tui.actions import written_words
 
         entry = self.entry_here()
         if entry is not None and entry.superseded_by is None:
@@ -270,7 +268,7 @@ class BrowserRoom(MemoriesRoom):
         elif entry is not None:
             row = await stored_row(library, entry.id)
             outcome = await edit_memory(library, row.id, Edit({SUPERSEDED_BY: None}), row.fingerprint)
-            inform(self, written_words(outcome))
+            inform(self, outcome.report(" · u"))
             self._show_written(library, outcome)
 
     def _show_written(self, library: Library, outcome: Outcome) -> None:
@@ -332,7 +330,7 @@ class BrowserRoom(MemoriesRoom):
 
         outcome = await import_file(self.app, library, self.pace.patience)
         if outcome is not None:
-            inform(self, " ".join(outcome.sentences(outcome.headline(" · u"))))
+            inform(self, outcome.report(" · u"))
             self.look_again()
 
     def _look_for_copies(self, library: Library, action: int, *, is_edit: bool = False) -> None:

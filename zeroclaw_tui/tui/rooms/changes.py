@@ -15,12 +15,12 @@ from zeroclaw_tui.curation.changes import restore
 from zeroclaw_tui.curation.journal_records import Action, Version
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.memory.change import MEMORIES
-from zeroclaw_tui.memory.days import time_here
+from zeroclaw_tui.memory.days import date_shown, time_here
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.secret_text import excerpt_of, masked
 from zeroclaw_tui.memory.text import are, counted, mask_secrets, one_line
 from zeroclaw_tui.memory.text_difference import DiffLine, Sign, diff_lines
-from zeroclaw_tui.tui.actions import expiry_words, field_changes, key_words, time_words
+from zeroclaw_tui.tui.actions import field_changes, key_words
 from zeroclaw_tui.tui.commands import Command, changing, common_commands, inform, start_work
 from zeroclaw_tui.tui.dialogs import confirmation, yes_or_no
 from zeroclaw_tui.tui.format import relative_age
@@ -52,7 +52,6 @@ _MOST = 1000
 """How many changes or rows are shown; the shell lists all."""
 _SAMPLES = 40
 _LOOKS: dict[Sign, str] = {"+": "good", "-": "bad", "~": "muted"}
-_WORDS: dict[Sign, str] = {"+": "stored", "-": "deleted", "~": "edited"}
 
 Place = Literal["changes", "rows", "memory", "deleted"]
 """What the list shows: changes, the rows of one, those of one memory, or what was deleted."""
@@ -119,9 +118,6 @@ class ChangesRoom(Listing, StoreRoom):
     async def on_table_list_row_opened(self) -> None:
         await self.run_command(self._primary)
 
-    def action_reload(self) -> None:
-        self.reload()
-
     def action_open(self) -> None:
         """The rows of a change."""
         line = self.table.selected
@@ -138,7 +134,7 @@ class ChangesRoom(Listing, StoreRoom):
         what = key_words(line.row.entry().key)
         outcome = await self.settled(f"Restoring {what}", 1, partial(restore, library, [line.number]))
         if outcome is not None:
-            inform(self, " ".join(outcome.sentences(outcome.headline(what=what))))
+            inform(self, outcome.report(what=what))
             await self.after_change(outcome)
 
     @changing
@@ -203,7 +199,7 @@ class ChangesRoom(Listing, StoreRoom):
         if place == "rows" and self._change is not None:
             self._change = change = await trash.action(self._change.number)
             versions = await trash.versions((await trash.numbers_of(change.number))[:_MOST])
-            return versions, (change.title, time_words(change.at, self.clock()), _state_text(change))
+            return versions, (change.title, time_here(change.at), _state_text(change))
         if place == "deleted":
             numbers = await trash.numbers()
             title = f"{counted(len(numbers))} in the trash" if numbers else "No memories in the trash"
@@ -222,7 +218,7 @@ class ChangesRoom(Listing, StoreRoom):
             return
         change = await library.trash.action(_number_of(line))
         if isinstance(line, Version) and change.count > 1:
-            body = Content.styled(f"{counted(change.count)}, changed {time_words(change.at, self.clock())}.", MUTED)
+            body = Content.styled(f"{counted(change.count)}, changed {time_here(change.at)}.", MUTED)
             verb = way.capitalize()
             question = yes_or_no(f"{verb} the whole change: {change.title}?", body, verb)
             if not await self.app.push_screen_wait(question):
@@ -266,12 +262,6 @@ def _glyph(version: Version) -> Sign:
     return "+" if version.before is None else "-" if version.after is None else "~"
 
 
-def _verb_text(version: Version) -> str:
-    """What was done, and by which command where that is another one: "deleted by hygiene"."""
-    word = _WORDS[_glyph(version)]
-    return word if version.verb in ("forget", "purge", "store", "edit") else f"{word} by {version.verb}"
-
-
 def _state_text(change: Action) -> str:
     """How much of a change is undone."""
     if change.open == change.count:
@@ -303,7 +293,7 @@ def _change_content(change: Action, now: datetime) -> Content:
     facts = [
         f"{time_here(change.at)} ({relative_age(change.at, now)})",
         counted(change.count, "row"),
-        f"undo until {time_here(change.until)[:10]}",
+        f"undo until {date_shown(change.until)}",
         f"change {change.number}",
     ]
     return Content.assemble((change.title, STRONG), (f"\n{' · '.join(facts)}\n{_state_text(change)}".rstrip(), MUTED))
@@ -311,7 +301,7 @@ def _change_content(change: Action, now: datetime) -> Content:
 
 def _version_content(version: Version) -> Content:
     """When and what, then every field but the content that an edit changed."""
-    parts: list[str | tuple[str, str]] = [(_verb_text(version), STRONG), (f"  {time_here(version.at)}", MUTED)]
+    parts: list[str | tuple[str, str]] = [(version.verb, STRONG), (f"  {time_here(version.at)}", MUTED)]
     parts.append((f"\n{_key_of(version)}", MUTED))
     before, after = version.before, version.after
     if before is not None and after is not None and before.table == MEMORIES:
@@ -330,12 +320,12 @@ def _columns(place: Place, now: datetime, rows: Sequence[Any]) -> Sequence[Colum
             Column("change", lambda one: one.title, flex=True),
             Column("rows", lambda one: f"{one.count:,}", width=7, right=True, look="muted"),
             Column("", _state_text, width=state_cells, look="muted"),
-            Column("expires", lambda one: expiry_words(one.until, now), 7, right=True, hidden_below=90, look="faint"),
+            Column("expires", lambda one: date_shown(one.until), 10, hidden_below=90, look="faint"),
         )
     return (
         when,
         Column("", lambda one: Content.styled(_glyph(one), _LOOKS[_glyph(one)]), width=1),
-        Column("what", _verb_text, width=15, look="muted"),
+        Column("by", lambda one: one.verb, width=8, look="muted"),
         Column("key", _key_of, width=14, shortened=cut_key),
         Column("memory", _excerpt_of, flex=True),
     )

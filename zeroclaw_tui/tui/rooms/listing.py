@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.content import Content
 from textual.dom import DOMNode
 from textual.widget import Widget
@@ -89,19 +88,14 @@ class Listing(Loaded):
     TITLES: ClassVar[tuple[str, str]] = ("Findings", "Finding")
     """The titles of the list and of the detail."""
     table: TableList[Any]
-    """The list that has the focus first."""
 
     def compose(self) -> ComposeResult:
         yield TitleLine()
         yield Banner()
         with ListAndDetail(*self.TITLES):
-            with Vertical(classes="lists"):
-                yield from self.compose_lists()
+            yield self.table
             yield AboutPane()
         yield StatusBar()
-
-    def compose_lists(self) -> ComposeResult:
-        yield self.table
 
     def on_mount(self) -> None:
         if self.display:
@@ -128,19 +122,20 @@ class Listing(Loaded):
         self.show_loaded()
         self.screen.refresh_bindings()
 
-    def step_out(self) -> bool:
-        """From the detail to the list; False in the list."""
-        return self.go(-1)
+    def action_reload(self) -> None:
+        self.reload()
 
-    def go(self, step: int) -> bool:
-        """Go one pane further or back, from the lists to the text; False where there is none."""
-        panes = (*self.query(TableList), self.query_one(AboutPane))
-        at = step + next((at for at, pane in enumerate(panes) if pane.has_focus), 0)
-        if not self.table.rows or not 0 <= at < len(panes):
+    def step_out(self) -> bool:
+        """Go from the detail to the list; False in the list."""
+        if self.table.has_focus or not self.table.rows:
             return False
-        self.set_class(panes[at] is panes[-1], "-reading")
-        panes[at].focus()
+        self.table.focus()
         return True
+
+    def read(self) -> None:
+        """Go from the list to the detail."""
+        if self.table.rows:
+            self.query_one(AboutPane).focus()
 
 
 class RoomTab(Loaded):

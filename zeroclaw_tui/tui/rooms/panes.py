@@ -199,11 +199,6 @@ class MemoriesRoom(StoreRoom):
         for group in _LOADS:
             self.workers.cancel_group(self, group)
 
-    def start_loading(self) -> None:
-        """Ask the same store again from now on."""
-        self._is_loading = True
-        self.look_again()
-
     def look_again(self, *, go_to: Handle | None = None, edited: MemoryEntry | None = None) -> None:
         """Show the same view again, its place kept, with the cursor on the row `go_to`.
 

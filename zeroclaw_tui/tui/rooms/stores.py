@@ -10,7 +10,6 @@ from shlex import quote
 from typing import TYPE_CHECKING, Literal
 
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
@@ -118,9 +117,6 @@ class StoresRoom(Listing, Room["Candidate | None"]):
         if candidate is not None:
             self.dismiss(None if candidate.is_current and self._library is not None else candidate)
 
-    def action_reload(self) -> None:
-        self.reload()
-
     def action_copy_here(self) -> None:
         self.ask("copy-write", self._copy, exclusive=False)
 
@@ -202,9 +198,9 @@ class StoresRoom(Listing, Room["Candidate | None"]):
 
     async def about(self) -> About:
         """Where the store is, what names it, its status, what it can do, and what it cannot do and why."""
-        return Content("") if self.table.selected is None else self._describe(self.table.selected), (), ""
-
-    def _describe(self, candidate: Candidate) -> Content:
+        candidate = self.table.selected
+        if candidate is None:
+            return Content(""), (), ""
         status = self._statuses.get(_key_of(candidate))
         parts: list[str | tuple[str, str]] = [
             (clean(candidate.name), STRONG),
@@ -214,12 +210,16 @@ class StoresRoom(Listing, Room["Candidate | None"]):
             (f"\n! {_FOREIGN}" if candidate.is_foreign else "", WARNING),
         ]
         if status is None:
-            return Content.assemble(*parts, ("\nchecking …", MUTED))
-        if status.problem is not None:
-            return Content.assemble(*parts, f"\n{clean(status.problem)}")
-        can = ", ".join(_NAMES.get(name, name) for name in status.badges)
-        cannot = "".join(f"\nno {_NAMES.get(name, name)}: {clean(why)}" for name, why in status.limitations.items())
-        return Content.assemble(*parts, f"\nsupports {can}" if can else "", (cannot, MUTED))
+            parts.append(("\nchecking …", MUTED))
+        elif status.problem is not None:
+            parts.append(f"\n{clean(status.problem)}")
+        else:
+            can = ", ".join(_NAMES.get(name, name) for name in status.badges)
+            parts.append(f"\nsupports {can}" if can else "")
+            parts += [
+                (f"\nno {_NAMES.get(name, name)}: {clean(why)}", MUTED) for name, why in status.limitations.items()
+            ]
+        return Content.assemble(*parts), (), ""
 
 
 def _key_of(candidate: Candidate) -> tuple[str, str]:
@@ -255,15 +255,17 @@ class ErrorScreen(Room["WayOn | Path"]):
         self._snapshot = snapshot
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="error"):
-            mark = "" if isinstance(self._error, BeforeFirstStart) else "✗ "
-            yield Static(Content(f"{mark}{shown_words(self._error.title)}"), id="title")
-            yield Static(Content(shown_words(self._error.message)), id="sentence")
-            if self._error.hint:
-                yield Static(Content(shown_words(self._error.hint)), id="hint")
-            if self._snapshot is not None:
-                words = f"{shown_words(str(self._snapshot))} has memories. Press S to create the database from it."
-                yield Static(Content(words), id="snapshot")
+        mark = "" if isinstance(self._error, BeforeFirstStart) else "✗ "
+        parts = [
+            Content.styled(f"{mark}{shown_words(self._error.title)}", "bold $text-error"),
+            Content(shown_words(self._error.message)),
+            Content.styled(shown_words(self._error.hint), MUTED),
+        ]
+        if self._snapshot is not None:
+            parts.append(
+                Content(f"{shown_words(str(self._snapshot))} has memories. Press S to create the database from it.")
+            )
+        yield Static(Content("\n\n").join(part for part in parts if part), id="error")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Another store can only be chosen where one is known, a database only be made from a snapshot, and

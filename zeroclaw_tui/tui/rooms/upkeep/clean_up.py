@@ -1,4 +1,4 @@
-"""Clean up: the kinds of findings, their memories, and one plan for all that is marked."""
+"""Clean up: the memories of every kind of finding in one list, and one plan for all that is marked."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.content import Content
-from textual.widgets import Static
 
 from zeroclaw_tui.backends.lookup import whole_entry
 from zeroclaw_tui.curation.clean_up import (
@@ -38,124 +36,116 @@ from zeroclaw_tui.tui.rooms.listing import About
 from zeroclaw_tui.tui.rooms.upkeep.tab import UpkeepTab
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.widgets.detail import MAX_SHOWN, origin_parts
-from zeroclaw_tui.tui.widgets.lines import DOT, GrowingText, TabName, TitleLine
+from zeroclaw_tui.tui.widgets.lines import DOT, TabName, TitleLine
 from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, EMPTY_KEY, Column, TableList, cut_key
 
 _MASKED_CHARACTERS = 4 * MAX_SHOWN
 _MAX_MERGE_ROWS = 12
-_LINES_BELOW = 12
-"""What the tab needs for all but the kinds, so that the lower list shows some memories."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
     """A memory of a finding; similar ones share a bracket."""
 
+    finding: Finding
     sample: Sample
     bracket: str = ""
 
+    @property
+    def key(self) -> tuple[FindingKind, Handle]:
+        """What the row has alone: a memory may be in several findings."""
+        return self.finding.kind, self.sample.version.handle
+
 
 class CleanUp(UpkeepTab):
-    """Checks the memories, shows the findings, and deletes or merges.
+    """Checks the memories, shows those with a problem kind by kind, and deletes or merges.
 
     What is safe to delete is marked after the first check; a mark counts in every kind the memory is in.
     """
 
     NAME = TabName("clean_up", "A", "Clean up")
+    TITLES = ("Findings", "Memory")
     KEYS: ClassVar[Sequence[Command]] = (
-        Command("open", "enter", "open", "Merge duplicates, or open the memories", True, shell="audit --merge"),
-        *mark_commands("the kind or the memory", "Mark all memories of this kind"),
+        Command("open", "enter", "open", "Merge duplicates, or read the memory", True, shell="audit --merge"),
+        *mark_commands("the memory", "Mark all memories of this kind, of duplicates all but one of each group"),
+        Command("next_kind", "right", "next kind", "Go to the next kind of finding", True),
+        Command("previous_kind", "left", "previous kind", "Go to the previous kind of finding"),
         Command("delete", "d", "delete marked", "Move the marked memories, or this one, to the trash", True,
                 writes=True, synonyms="purge remove forget", shell="audit --purge --only {kind}"),
     )  # fmt: skip
 
     def __init__(self) -> None:
         columns = (
-            Column[Finding]("finding", lambda one: one.kind, width=18),
-            Column[Finding]("memories", lambda one: f"{one.count:,}", width=8, right=True),
-            Column[Finding]("marked", lambda one: f"{self._marked.get(one.kind) or ''}", 6, right=True, look="final"),
-            Column[Finding]("size", lambda one: size_shown(one.size), width=7, right=True, look="muted"),
+            Column[_Row]("", lambda row: row.bracket, width=1, look="faint"),
+            Column[_Row]("key", lambda row: row.sample.version.key or EMPTY_KEY, shortened=cut_key),
+            Column[_Row]("memory", lambda row: row.sample.excerpt or EMPTY_CONTENT, flex=True),
+            Column[_Row]("found", lambda row: row.sample.remark, look="keyword", hidden_below=64),
+            Column[_Row]("age", lambda row: relative_age(row.sample.version.when, self.room.clock()), 6, right=True),
         )
-        self.kinds = TableList(columns, key=lambda one: one.kind, mark=lambda one: one.kind, id="kinds")
-        self.memories = TableList[_Row]((), mark=lambda row: row.sample.version.handle, id="memories")
-        """The memories of the kind under the cursor."""
-        super().__init__(self.kinds)
+        self.memories = TableList(
+            columns,
+            key=lambda row: row.key,
+            mark=lambda row: row.sample.version.handle,
+            heading=lambda row: self._headings.get(row.key),
+        )
+        super().__init__(self.memories)
         self.report: CleanUpReport | None = None
         self._versions: Mapping[Handle, RowVersion] = {}
         """Every memory of a finding, in the version that was checked."""
-        self._marked: Mapping[FindingKind, int] = {}
-        """How many of each kind are marked."""
-        self._shown: Finding | None = None
-        """The kind whose memories are shown."""
-
-    def compose_lists(self) -> ComposeResult:
-        yield self.kinds
-        yield GrowingText(id="remark")
-        yield self.memories
-
-    def on_resize(self) -> None:
-        """Give the kinds as many lines as they need, at most two fifths of the tab."""
-        count = len(self.kinds.rows)
-        most = max(1, min(self.size.height * 2 // 5, self.size.height - _LINES_BELOW))
-        self.kinds.styles.height = 1 + min(count, most) if count else "1fr"
+        self._headings: Mapping[tuple[FindingKind, Handle], str] = {}
+        """What is above the first row of each kind."""
 
     def shell_facts(self) -> dict[str, str]:
-        """The kind under the cursor."""
-        finding = self.kinds.selected
-        return {} if finding is None else {"kind": finding.kind.replace(" ", "-")}
-
-    def on_table_list_row_highlighted(self, event: TableList.RowHighlighted) -> None:
-        """A kind shows its memories; Textual calls the handler of every tab as well, which shows the detail."""
-        finding = self.kinds.selected
-        if event.table is self.kinds and finding is not self._shown:
-            self._show_memories(finding)
+        """The kind of the row under the cursor."""
+        row = self.memories.selected
+        return {} if row is None else {"kind": row.finding.kind.replace(" ", "-")}
 
     def action_open(self) -> None:
-        """Merge the duplicates of a kind; else go one pane further."""
-        finding = self.kinds.selected
-        if self.kinds.has_focus and finding is not None and finding.groups and not self.library.read_only_because:
-            self.begin(partial(self._merge, finding))
+        """Merge the duplicates of a kind; else go to the detail."""
+        row = self.memories.selected
+        if row is not None and row.finding.groups and not self.library.read_only_because:
+            self.begin(partial(self._merge, row.finding))
         else:
-            self.go(1)
-
-    def action_mark(self) -> None:
-        """On a kind mark all of it, of duplicates all but the one of each group that stays; else the memory."""
-        finding, memories = self.kinds.selected, self.memories
-        if not self.kinds.has_focus:
-            memories.toggle_mark()
-        elif finding is not None:
-            versions = plan_merge([finding]).to_delete.stamps if finding.groups else finding.versions
-            wanted = dict.fromkeys(version.handle for version in versions)
-            if wanted.keys() <= memories.marks:
-                kind = {version.handle for version in finding.versions}
-                memories.set_marks(one for one in memories.marks if one not in kind)
-            else:
-                memories.set_marks((*memories.marks, *wanted))
-            self.kinds.cursor += 1
+            self.read()
 
     def action_mark_all(self) -> None:
-        self.memories.mark_all()
+        """Mark all of this kind, of duplicates all but the one of each group that stays; again: none of it."""
+        row, marks = self.memories.selected, self.memories.marks
+        if row is None:
+            return
+        finding = row.finding
+        versions = plan_merge([finding]).to_delete.stamps if finding.groups else finding.versions
+        wanted = dict.fromkeys(version.handle for version in versions)
+        kind = {version.handle for version in finding.versions}
+        is_marked = wanted.keys() <= marks
+        self.memories.set_marks([one for one in marks if one not in kind] if is_marked else (*marks, *wanted))
+
+    def action_next_kind(self) -> None:
+        self._go_to_kind(1)
+
+    def action_previous_kind(self) -> None:
+        self._go_to_kind(-1)
+
+    def _go_to_kind(self, step: int) -> None:
+        """Put the cursor on the first memory of the next kind, or of the one before."""
+        rows, row = self.memories.rows, self.memories.selected
+        kinds = list(dict.fromkeys(one.finding.kind for one in rows))
+        at = kinds.index(row.finding.kind) + step if row is not None else -1
+        if 0 <= at < len(kinds):
+            self.memories.cursor = next(place for place, one in enumerate(rows) if one.finding.kind == kinds[at])
 
     def on_table_list_marks_changed(self, event: TableList.MarksChanged) -> None:
         """Count the marks of each kind."""
-        if event.table is self.memories and self.report is not None:
-            marks = self.memories.marks
-            self._marked = {
-                one.kind: sum(version.handle in marks for version in one.versions) for one in self.report.findings
-            }
-            self.kinds.set_marks(kind for kind, count in self._marked.items() if count)
+        self._show_headings()
+        self.show_loaded()
 
     @changing
     async def action_delete(self, library: Library) -> None:
         """Move all that is marked, else the memory under the cursor, to the trash, by one plan."""
         row = self.memories.selected
-        versions = [self._versions[one] for one in self.memories.marks]
-        if not versions and row is not None and not self.kinds.has_focus:
-            versions = [row.sample.version]
-        if versions:
-            await self.room.delete(library, await asyncio.to_thread(plan_of, versions))
-        else:
-            warn(self, "Nothing is marked. Press space to mark all of this kind, or tab to choose memories.")
+        here = [] if row is None else [row.sample.version.handle]
+        versions = [self._versions[handle] for handle in self.memories.marks or here]
+        await self.room.delete(library, await asyncio.to_thread(plan_of, versions))
 
     async def _merge(self, finding: Finding, library: Library) -> None:
         plan = await asyncio.to_thread(plan_merge, [finding])
@@ -165,7 +155,7 @@ class CleanUp(UpkeepTab):
         elif await self.app.push_screen_wait(merge_question(finding, plan)):
 
             def report(outcome: Outcome) -> str:
-                return " ".join(outcome.sentences(outcome.headline(" · u", counted(len(plan.groups)))))
+                return outcome.report(" · u", other=counted(len(plan.groups)))
 
             await self.carry_out(f"Merging {counted(count)}", count, partial(merge, library, plan), report)
 
@@ -178,37 +168,33 @@ class CleanUp(UpkeepTab):
         self._versions = {version.handle: version for finding in report.findings for version in finding.versions}
         safe = (sample for one in report.findings if one.kind in SAFE_TO_REMOVE for sample in one.samples)
         first = (sample.version.handle for sample in safe if not sample.version.pinned)
-        self.memories.set_marks(first if is_first else [one for one in self.memories.marks if one in self._versions])
-        self.kinds.say_empty(
+        self.memories.say_empty(
             f"No findings in {counted(report.rows)}." if report.rows else "This store has no memories yet."
         )
-        self.kinds.set_rows(report.findings)
-        self.set_class(not report.findings, "-empty")
-        self._show_memories(self.kinds.selected)
-        self.on_resize()
+        self.memories.set_rows([row for finding in report.findings for row in _rows(finding)])
+        self.memories.set_marks(first if is_first else [one for one in self.memories.marks if one in self._versions])
         kinds = f"{counted(len(report.findings), 'kind')} of findings in {len(self._versions):,} of them"
         title.say(f"{report.headline()}: {kinds if report.findings else 'no findings'}")
 
-    def _show_memories(self, finding: Finding | None) -> None:
-        is_same_kind = finding is not None and self._shown is not None and finding.kind == self._shown.kind
-        self._shown = finding
-        self.memories.set_columns(self._memory_columns(finding))
-        self.memories.set_rows(_rows(finding), cursor=None if is_same_kind else 0)
-        more = ""
-        if finding is not None and finding.groups:
-            more = f"{counted(len(finding.groups), 'group')}: ⏎ keeps one of each"
-        elif finding is not None and finding.kind in SAFE_TO_REMOVE:
-            more = "Safe to delete."
-        remark = "" if finding is None else f"{shown_line(finding.remark)}  {more}"
-        self.query_one("#remark", Static).update(Content.styled(remark, MUTED))
-
-    def status(self) -> Sequence[str]:
-        """How many memories are marked."""
-        marked, kinds = self.memories.marks_words, sum(1 for count in self._marked.values() if count)
-        return (f"{marked} in {counted(kinds, 'kind')}: d deletes" if marked else "", *super().status()[1:])
+    def _show_headings(self) -> None:
+        """Say above the first memory of each kind how many there are and how many are marked."""
+        self._headings, marks = {}, self.memories.marks
+        for finding in self.report.findings if self.report is not None else ():
+            marked = sum(version.handle in marks for version in finding.versions)
+            facts = [
+                f"{finding.kind} {finding.count:,}",
+                size_shown(finding.size),
+                f"{marked:,} marked" if marked else "",
+            ]
+            if finding.groups:
+                facts.append(f"{counted(len(finding.groups), 'group')}: ⏎ keeps one of each")
+            elif finding.kind in SAFE_TO_REMOVE:
+                facts.append("safe to delete")
+            self._headings[_rows(finding)[0].key] = DOT.join(filter(None, facts))
+        self.memories.redraw()
 
     async def about(self) -> About:
-        """The whole memory under the cursor."""
+        """What is wrong with the memory under the cursor, and all of it."""
         row = self.memories.selected
         if row is None:
             return Content(""), (), ""
@@ -216,30 +202,16 @@ class CleanUp(UpkeepTab):
         text = await asyncio.to_thread(masked, entry.content[:_MASKED_CHARACTERS])
         key = one_line(masked(entry.key)) or EMPTY_KEY
         facts = DOT.join(map(masked, origin_parts(entry, self.room.clock())))
-        return Content.assemble((key, STRONG), "\n", (facts, MUTED)), (), text or EMPTY_CONTENT
-
-    def _memory_columns(self, finding: Finding | None) -> Sequence[Column[_Row]]:
-        now = self.room.clock()
-        columns = [
-            Column[_Row]("key", lambda row: row.sample.version.key or EMPTY_KEY, shortened=cut_key),
-            Column[_Row]("memory", lambda row: row.sample.excerpt or EMPTY_CONTENT, flex=True),
-            Column[_Row]("age", lambda row: relative_age(row.sample.version.when, now), 6, right=True, look="muted"),
-        ]
-        if finding is not None and any(sample.remark for sample in finding.samples[:200]):
-            columns.insert(2, Column("found", lambda row: row.sample.remark, look="keyword", hidden_below=64))
-        if finding is not None and finding.groups:
-            columns.insert(0, Column("", lambda row: row.bracket, width=1, look="faint"))
-        return columns
+        problem = shown_line(row.finding.remark)
+        return Content.assemble((key, STRONG), (f"\n{facts}\n{problem}", MUTED)), (), text or EMPTY_CONTENT
 
 
-def _rows(finding: Finding | None) -> Sequence[_Row]:
+def _rows(finding: Finding) -> Sequence[_Row]:
     """The memories of a finding in the order of storing, or group by group."""
-    if finding is None:
-        return ()
     if not finding.groups:
-        return [_Row(sample) for sample in finding.samples]
+        return [_Row(finding, sample) for sample in finding.samples]
     return [
-        _Row(finding.samples[at], "└" if at == group[-1] else "┌" if at == group[0] else "│")
+        _Row(finding, finding.samples[at], "└" if at == group[-1] else "┌" if at == group[0] else "│")
         for group in finding.groups
         for at in group
     ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from functools import partial
 from shlex import quote
 from typing import ClassVar
@@ -11,16 +10,14 @@ from typing import ClassVar
 from textual.content import Content
 
 from zeroclaw_tui.curation import doctor, reindex
-from zeroclaw_tui.curation.doctor import GLYPHS, DoctorFinding, DoctorReport, RepairOutcome
+from zeroclaw_tui.curation.doctor import GLYPHS, DoctorFinding, DoctorReport
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.stats import StoreStats, store_stats
 from zeroclaw_tui.files.database import why_not_writable
-from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import counted, one_line, size_shown, with_tilde
-from zeroclaw_tui.tui.commands import Command, inform, show_failure, warn
+from zeroclaw_tui.tui.commands import Command, inform, warn
 from zeroclaw_tui.tui.dialogs import with_progress, yes_or_no
 from zeroclaw_tui.tui.format import shown_line, shown_words
-from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 from zeroclaw_tui.tui.rooms.listing import About
 from zeroclaw_tui.tui.rooms.upkeep.tab import UpkeepTab
 from zeroclaw_tui.tui.themes import MUTED, STRONG, Look
@@ -129,43 +126,9 @@ class Health(UpkeepTab):
             self.app.push_screen(question, lambda yes: self.room.begin(repair, group="doctor-write") if yes else None)
 
     async def _repair(self, library: Library, finding: DoctorFinding) -> None:
-        now = self.room.clock()
-        if finding.repair == "compact":
-            done = await self._compact(library, now)
-            if done is None:
-                return
-        else:
-            done = await doctor.repair_finding(library.config, library, finding, now)
+        done = await doctor.repair_finding(library.config, library, finding, self.room.clock())
         inform(self, " ".join(map(one_line, done.sentences())))
         await self.room.after_change(None)
-
-    async def _compact(self, library: Library, now: datetime) -> RepairOutcome | None:
-        """Compact while the database is closed here, and open it again in any case.
-
-        None where that fails: then there is nothing to load from any more, and the app shows why.
-        """
-        database = library.memory.upkeep.database
-        assert database is not None
-        # The lists below ask the store by themselves now and then.
-        lists = [screen for screen in self.app.screen_stack if isinstance(screen, BrowserRoom)]
-        for browser in lists:
-            browser.stop_loading()
-        done: RepairOutcome | InspectorError
-        try:
-            async with database.disconnected():
-                try:
-                    done = await doctor.compact(library.config, now)
-                except InspectorError as error:
-                    done = error
-        except InspectorError as error:
-            show_failure(self, error)
-            self.app.call_later(self.app.run_action, "open_again")
-            return None
-        for browser in lists:
-            browser.start_loading()
-        if isinstance(done, InspectorError):
-            raise done
-        return done
 
     async def _fill_vectors(self, library: Library) -> None:
         plan = await reindex.plan_reindex(library)

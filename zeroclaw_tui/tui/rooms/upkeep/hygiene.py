@@ -22,7 +22,6 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.text import counted, one_line, size_shown
-from zeroclaw_tui.tui.actions import until_words
 from zeroclaw_tui.tui.commands import Command, changing, warn
 from zeroclaw_tui.tui.dialogs import yes_or_no
 from zeroclaw_tui.tui.format import shown_line
@@ -173,8 +172,7 @@ class Hygiene(UpkeepTab):
         if await self.app.push_screen_wait(yes_or_no("Run hygiene now?", body, "Run")):
 
             def report(outcome: Outcome) -> str:
-                until = until_words(outcome.action.until, self.room.clock().astimezone()) if outcome.action else ""
-                return " ".join([*run_sentences(outcome, included, "u", until), *map(one_line, outcome.notes[:1])])
+                return " ".join([*run_sentences(outcome, included, "u"), *map(one_line, outcome.notes[:1])])
 
             run = partial(run_hygiene, library, included)
             await self.carry_out("Running hygiene", len(included.items), run, report)

@@ -130,7 +130,7 @@ class SnapshotTab(UpkeepTab):
         outcome = await import_planned(self.app, target, plan, self.room.pace.patience)
         if isinstance(outcome, Outcome):
             self.differences.set_marks(())
-            inform(self, " ".join(outcome.sentences(outcome.headline(" · u"))))
+            inform(self, outcome.report(" · u"))
             await self.room.after_change(outcome)
 
 

@@ -59,7 +59,7 @@ class UpkeepTab(Listing, RoomTab, Vertical):
 
     def on_table_list_row_opened(self, event: TableList.RowOpened) -> None:
         event.stop()
-        self.go(1)
+        self.read()
 
     def on_table_list_marks_changed(self, event: TableList.MarksChanged) -> None:
         self.show_loaded()
