@@ -18,6 +18,8 @@ from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, ZEROCLAW_LIGHT
 from zeroclaw_tui.tui.widgets.lines import SearchBar
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
+Words = str | tuple[str, ...]
+
 
 class Screen:
     """What is on the screen of a running app, and the hand at its keys."""
@@ -96,9 +98,12 @@ class Screen:
         for one in texts:
             assert one in self.said, f"{one!r} was not said, but:\n{self.said}\n{self.text}"
 
-    async def press(self, *keys: str) -> None:
-        """Press keys as `settling.press` does."""
+    async def press(self, *keys: str, shows: Words = (), hides: Words = (), says: Words = ()) -> None:
+        """Press keys as `settling.press` does. Then the screen shows and hides these texts, and says them."""
         await settling.press(self.pilot, *keys)
+        for check, texts in ((self.shows, shows), (self.hides, hides), (self.says, says)):
+            if texts:
+                check(*([texts] if isinstance(texts, str) else texts))
 
     async def settle(self) -> None:
         """Wait until everything that was asked is answered and painted."""

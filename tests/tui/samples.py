@@ -124,10 +124,7 @@ class SampleMemory(InMemory):
 
     name = "sqlite"
     about = About(location="/srv/zeroclaw/.zeroclaw/workspace/memory/brain.db", rule=None)
-    why_not: Mapping[str, str] = {
-        "agents": "All of these are one agent's.",
-        "namespaces": "These have no namespace.",
-    }
+    why_not: Mapping[str, str] = {"agents": "All of these are one agent's.", "namespaces": "These have no namespace."}
 
     def __init__(self, entries: Iterable[MemoryEntry] = ()) -> None:
         super().__init__(entries, clock=lambda: NOW)
@@ -295,7 +292,22 @@ class Inspector:
 
     def app(self, *, pace: Pace | None = None, **options: Any) -> InspectorApp:
         """The inspector with these options of a command line."""
-        return SampleApp(self, OpenOptions(**options), pace or self.pace)
+        inspector = self
+
+        class SampleApp(InspectorApp):
+            def find_configs(self, options: OpenOptions) -> tuple[MemoryConfig, ...]:
+                return tuple(inspector.configs)
+
+            async def open_library(self, config: MemoryConfig) -> Library:
+                return await inspector.open(config)
+
+            def find_stores(self, current: MemoryConfig, started: MemoryConfig) -> Sequence[Candidate]:
+                return inspector.candidates(current)
+
+            async def check_store(self, candidate: Candidate) -> StoreStatus:
+                return await inspector.check(candidate)
+
+        return SampleApp(OpenOptions(**options), clock=lambda: NOW, pace=pace or self.pace)
 
     def config(self, name: str) -> MemoryConfig:
         """The config of one of the stores."""
@@ -311,18 +323,14 @@ class Inspector:
             await self.may_open.wait()
         if config.backend in self.refusals:
             raise self.refusals[config.backend]
-        closed = self.closed
+        self.library = sample_library(self.stores[config.backend], config, **self.library_parts)
+        close = self.library.close
 
-        class Closing(Library):
-            async def close(self) -> None:
-                closed.append(config.backend)
-                await super().close()
+        async def noting_close() -> None:
+            self.closed.append(config.backend)
+            await close()
 
-        made = sample_library(self.stores[config.backend], config, **self.library_parts)
-        self.library = Closing(
-            config, made.memory, made.profile, made.settings, made.embedder, made.no_embedder_because
-        )
-        self.library.trash = made.trash
+        self.library.close = noting_close
         return self.library  # type: ignore[no-any-return]
 
     def candidates(self, config: MemoryConfig) -> Sequence[Candidate]:
@@ -342,26 +350,6 @@ class Inspector:
             await asyncio.Event().wait()
         assert answer is not None
         return answer
-
-
-class SampleApp(InspectorApp):
-    """An inspector on the stores of an `Inspector`."""
-
-    def __init__(self, inspector: Inspector, options: OpenOptions, pace: Pace) -> None:
-        super().__init__(options, clock=lambda: NOW, pace=pace)
-        self._inspector = inspector
-
-    def find_configs(self, options: OpenOptions) -> tuple[MemoryConfig, ...]:
-        return tuple(self._inspector.configs)
-
-    async def open_library(self, config: MemoryConfig) -> Library:
-        return await self._inspector.open(config)
-
-    def find_stores(self, current: MemoryConfig, started: MemoryConfig) -> Sequence[Candidate]:
-        return self._inspector.candidates(current)
-
-    async def check_store(self, candidate: Candidate) -> StoreStatus:
-        return await self._inspector.check(candidate)
 
 
 def row(number: int, key: str, content: str, category: str = "core", **more: Any) -> Row:

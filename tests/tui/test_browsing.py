@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -15,7 +15,7 @@ from support.inspector import running
 from support.screens import WIDE
 from support.settling import burst
 from textual.color import Color
-from tui.samples import NOW, STILL, Inspector, SampleMemory, entries_in, memory, sample_config, sample_library
+from tui.samples import NOW, STILL, Inspector, SampleMemory, entries_in, keys_in, memory, sample_config, sample_library
 
 from zeroclaw_tui.backends.about import Notice
 from zeroclaw_tui.backends.in_memory import InMemory
@@ -61,7 +61,10 @@ async def test_a_facet_narrows_by_click_and_by_key_and_its_chip_widens(inspector
         screen.shows("● core")
         # The other categories stay there to be chosen, with the counts they had.
         screen.shows("conversation 180")
+        # Another filter unmarks all that was marked by the filter before.
+        await screen.press("1", "asterisk", shows="● 4 marked")
         await screen.click("core ✕")
+        screen.hides("● 4 marked")
         assert screen.rows.row_count == 245
         assert "✕" not in screen.line(2)
         await screen.press("1", "shift+tab", "g", "j", "enter")
@@ -144,10 +147,8 @@ async def test_what_the_agent_does_not_get_is_marked_with_its_kind(inspector: In
     async with running(inspector.app(), WIDE) as screen:
         screen.shows("✗ withheld: exfil_curl", "✗ withheld from the agent:")
         screen.app.animation_level = "full"
-        await screen.press("r")
-        screen.hides("•")
-        await screen.press(":scoring", "home", "enter")
-        screen.hides("withheld")
+        await screen.press("r", hides="•")
+        await screen.press(":scoring", "home", "enter", hides="withheld")
 
 
 async def test_another_install_is_named_with_how_to_open_it(inspector: Inspector, tmp_path: Path) -> None:
@@ -181,8 +182,7 @@ async def test_notices_are_counted_and_shown_in_full_and_an_agent_asked_for_is_a
         screen.shows("of_b")
         screen.hides("of_a")
         assert "1 notice (: notices)" in screen.line(1)
-        await screen.press(":notices")
-        screen.shows("picture of one moment")
+        await screen.press(":notices", shows="picture of one moment")
         await screen.press("escape")
         assert screen.top is screen.browser
 
@@ -197,35 +197,20 @@ async def test_star_marks_before_anything_is_read_and_d_right_behind_it_means_al
         assert len(entries_in(inspector.store)) == 3
         await screen.press("u")
         assert screen.rows.row_count == 245
+        # Space takes one row out of all.
+        await screen.press("g", "asterisk", "space", "d", shows="Delete 244 memories?")
+        await screen.press("=244", "enter", hides="marked")
+        assert screen.rows.row_count == 1
+        assert "recipe" in keys_in(inspector.store)
 
 
-async def test_another_filter_unmarks_all_of_the_filter_before(inspector: Inspector) -> None:
+async def test_a_full_stop_shows_one_session_and_all_again_with_the_cursor_where_it_was(inspector: Inspector) -> None:
     async with running(inspector.app(), WIDE) as screen:
-        await screen.click("core", "#facets")
-        await screen.press("1", "asterisk")
-        screen.shows("● 4 marked")
-        await screen.click("core ✕")
-        screen.hides("marked")
-
-
-async def test_space_takes_one_row_out_of_all(inspector: Inspector) -> None:
-    """A full stop before shows one session, and all again, with the cursor where it was."""
-    async with running(inspector.app(), WIDE) as screen:
-        await screen.press("G", "full_stop")
-        assert "✕" in screen.line(2)
+        await screen.press("G", "full_stop", shows="✕")
         place = screen.rows.selected_entry
-        await screen.press("full_stop")
-        assert "✕" not in screen.line(2)
+        await screen.press("full_stop", hides="✕")
         assert screen.rows.row_count == 245
         assert screen.rows.selected_entry == place
-        await screen.press("g", "asterisk", "space")
-        assert "● 244 memories marked" in screen.text or "● 244 marked" in screen.text
-        await screen.press("d")
-        screen.shows("Delete 244 memories?")
-        await screen.press("=244", "enter")
-        assert screen.rows.row_count == 1
-        assert "recipe" in {entry.key for entry in entries_in(inspector.store)}
-        assert "● " not in screen.text.splitlines()[-6]
 
 
 LETTERS = "peanuts " + "".join(f"{number:03}" for number in range(100))
@@ -234,21 +219,13 @@ WIDTHS = sorted({*range(80, 237, 6), 99, 100, 101, 219, 220, 221})
 """Where the layout breaks, and between."""
 
 
-def seen(shown: str) -> int:
-    """How many letters of the text are on the screen, from its beginning on; the ellipsis counts."""
-    for length in range(len(LETTERS), 0, -1):
-        if LETTERS[:length] in shown:
-            return length + 1
-    return 0
-
-
-def seen_in_lines(lines: Sequence[str]) -> int:
-    """The same where the text goes on in the lines below."""
+def seen(*lines: str) -> int:
+    """How many letters of the text are on these lines, which go on from each other; an ellipsis counts as one."""
     found = 0
     for shown in lines:
         rest = LETTERS[found:].lstrip()
         found += max((length for length in range(len(rest) + 1) if rest[:length] in shown), default=0)
-    return found
+    return found + ("…" in lines[-1])
 
 
 @pytest.fixture
@@ -276,30 +253,28 @@ async def test_forty_letters_are_shown_at_each_width_in_a_recall_with_both_score
 
         for width in WIDTHS:
             _, *lines = await shown_at(width)
-            assert min(map(seen, lines[:4])) >= (80 if width >= 160 else 55 if width >= 120 else 40), (
-                f"{width} columns:\n{lines}"
-            )
+            wanted = 80 if width >= 160 else 55 if width >= 120 else 40
+            assert min(map(seen, lines[:4])) >= wanted, f"{width} columns:\n{lines}"
         await screen.press("slash", "=peanuts", "enter")
         for width in WIDTHS:
             heading, *lines = await shown_at(width)
             assert heading.split()[-3:] == ["final", "vector", "keyword"]
             assert "0.78" in lines[0]
-            assert seen_in_lines(lines[:3]) >= 40, f"{width} columns:\n{lines}"
+            assert seen(*lines[:3]) >= 40, f"{width} columns:\n{lines}"
 
 
 async def test_keys_are_cut_where_they_differ(tmp_path: Path) -> None:
-    keys = (
-        "telegram_12345_499",
-        "telegram_12345_498",
-        "what_she_likes_to_eat_in_summer",
-        "what_she_likes_to_eat_in_winter",
-        "0f8fad5b-d9cb-469f-a165-70867728950e",
-        "a_long_key_like_no_other_one",
-    )
-    memories = SampleMemory([memory(key, "x", "core", 1, at) for at, key in enumerate(keys)])
+    ends = {
+        "telegram_12345_499": "_499 ",
+        "telegram_12345_498": "_498 ",
+        "what_she_likes_to_eat_in_summer": "summer",
+        "what_she_likes_to_eat_in_winter": "winter",
+        "0f8fad5b-d9cb-469f-a165-70867728950e": "8950e ",
+        "a_long_key_like_no_other_one": "a_long_key_like",
+    }
+    memories = SampleMemory([memory(key, "x", "core", 1, at) for at, key in enumerate(ends)])
     async with running(Inspector(tmp_path, memories).app()) as screen:
-        for part in ("_499 ", "_498 ", "summer", "winter", "8950e ", "a_long_key_like"):
-            screen.shows(part)
+        screen.shows(*ends.values())
 
 
 def luminance(colour: Color) -> float:
@@ -317,8 +292,7 @@ def contrast(one: Color, other: Color) -> float:
 async def test_everything_has_contrast_in_both_themes_and_sixteen_colours_have_no_red(inspector: Inspector) -> None:
     """Also rows below the threshold, titles and numbers."""
     async with running(inspector.app(), WIDE) as screen:
-        await screen.press("slash", "=what to eat", "enter", "G")
-        screen.shows("shows how it was made")
+        await screen.press("slash", "=what to eat", "enter", "G", shows="shows how it was made")
         for theme in ("zeroclaw-dark", "zeroclaw-light"):
             screen.app.theme = theme
             await screen.settle()
@@ -431,16 +405,3 @@ async def test_any_width_keeps_every_line_within_it_and_the_footer_whole(inspect
             await screen.pilot.resize_terminal(width, height)
             await screen.settle()
             screen.shows(words)
-
-
-async def test_many_values_of_a_facet_are_counted_and_all_on_the_panel(tmp_path: Path) -> None:
-    entries = [memory(f"k{number}", "x", "core", 1, number, session_id=f"chat_{number:02}") for number in range(40)]
-    async with running(Inspector(tmp_path, SampleMemory(entries)).app(), (140, 60)) as screen:
-        screen.shows("28 more in F")
-        assert "chat_39" not in screen.line(30)
-        await screen.press("F", "=chat_39")
-        await screen.until("chat_39")
-        await screen.press("enter")
-        assert screen.browser.view.values("session") == ("chat_39",)
-        # A value that narrows is always among those shown, however rare.
-        screen.shows("● chat_39 1")

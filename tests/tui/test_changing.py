@@ -15,8 +15,6 @@ from tui.samples import NOW, DiskInstall, Inspector, keys_in, paced
 from zeroclaw_tui.backends.lookup import entries_with_key
 from zeroclaw_tui.curation.changes import edit_memory, undo
 from zeroclaw_tui.curation.journal import Trash
-from zeroclaw_tui.curation.traces import copies
-from zeroclaw_tui.curation.traces.search import TextPlace
 from zeroclaw_tui.memory.change import Edit, Row
 from zeroclaw_tui.memory.errors import Locked
 from zeroclaw_tui.tui.dialogs import Form, ProgressScreen, Question
@@ -28,31 +26,24 @@ async def test_d_asks_with_no_first_and_u_brings_it_back(inspector: Inspector) -
     """Enter at the question keeps the memory; y moves it to the trash; u puts the very row back, U deletes it again."""
     async with running(inspector.app()) as screen:
         before = await entries_with_key(inspector.store, "recipe")
-        await screen.press("u")
-        screen.says("Nothing to undo")
-        await screen.press("d")
-        screen.shows("Delete recipe?", "Deleted memories go to the trash. Press u to undo.")
+        await screen.press("u", says="Nothing to undo")
+        await screen.press("d", shows=("Delete recipe?", "Deleted memories go to the trash. Press u to undo."))
         await screen.press("enter")
         assert "recipe" in keys_in(inspector.store)
         await screen.press("d", "y")
         assert "recipe" not in keys_in(inspector.store)
         screen.shows("244 memories")
-        screen.says("recipe is in the trash until 20 Dec · u restores it.")
+        screen.says("recipe is in the trash until 2026-12-20 · u restores it.")
         await screen.press("u")
         assert await entries_with_key(inspector.store, "recipe") == before
         screen.shows("245 memories")
         screen.says("Undid: deleted recipe.")
-        await screen.press("U")
-        screen.says("Redid: deleted recipe.")
+        await screen.press("U", says="Redid: deleted recipe.")
         assert "recipe" not in keys_in(inspector.store)
-        await screen.press("U")
-        screen.says("Nothing to redo.")
-
-
-async def test_the_smallest_window_has_room_for_the_whole_question(inspector: Inspector) -> None:
-    async with running(inspector.app(), (40, 12)) as screen:
-        await screen.press("d")
-        screen.shows("Delete recipe?", "Deleted memories go to the trash. Press u to undo.")
+        await screen.press("U", says="Nothing to redo.")
+        # The smallest window has room for the whole question.
+        await screen.pilot.resize_terminal(40, 12)
+        await screen.press("d", shows=("Delete 语言?", "Deleted memories go to the trash. Press u to undo."))
         screen.shows("n Cancel", "y Delete", "esc cancel")
 
 
@@ -66,17 +57,14 @@ async def test_marks_outlive_filter_order_and_recall_and_d_takes_them(inspector:
         await screen.press("asterisk", "asterisk")
         assert len(screen.rows.marked) == 0
         screen.hides("marked")
-        await screen.press("g", "space", "j", "space")
-        screen.shows("● 2 marked ·")
+        await screen.press("g", "space", "j", "space", shows="● 2 marked ·")
         screen.browser.look(screen.browser.view.toggled("category", "notes"))
         await screen.settle()
         screen.shows("● 2 marked")
-        await screen.press("slash", "=ramen", "enter")
-        screen.shows("● 2 marked")
+        await screen.press("slash", "=ramen", "enter", shows="● 2 marked")
         await screen.press("escape")
         screen.browser.look(screen.browser.view.cleared())
-        await screen.press("r", "d")
-        screen.shows("Delete 2 memories?", "recipe")
+        await screen.press("r", "d", shows=("Delete 2 memories?", "recipe"))
         await screen.press("y")
         assert not {"recipe", "cutlery"} & keys_in(inspector.store)
         screen.hides("● ")
@@ -94,14 +82,13 @@ async def test_from_eleven_on_the_number_is_typed(inspector: Inspector) -> None:
         await screen.press("space", *["j"] * 10, "v")
         count = len(screen.rows.marked)
         assert count == 12
-        await screen.press("d")
-        screen.shows("Delete 12 memories?")
+        await screen.press("d", shows="Delete 12 memories?")
         await screen.pilot.press("y", "1", "3", "enter")
         assert isinstance(screen.top, Form)
         screen.shows("The number does not match.")
         await screen.press(*["backspace"] * 3, "1", "2", "enter")
         assert len(keys_in(inspector.store)) == 236
-        screen.says("12 memories are in the trash until 20 Dec · u restores them.")
+        screen.says("12 memories are in the trash until 2026-12-20 · u restores them.")
         await screen.press("u")
         assert len(keys_in(inspector.store)) == 248
 
@@ -111,8 +98,7 @@ async def test_what_keeps_a_deletion_back_is_a_sentence_and_the_marks_stay(inspe
     async with running(inspector.app(), WIDE) as screen:
         await screen.press("space", "space")
         inspector.store.refusal = Locked("Another program holds the database.", hint="Wait until it is done.")
-        await screen.press("d", "y")
-        screen.says("Another program holds the database. Wait until it is done.")
+        await screen.press("d", "y", says="Another program holds the database. Wait until it is done.")
         screen.shows("● 2 marked")
         assert len(keys_in(inspector.store)) == 248
         inspector.store.refusal = None
@@ -122,8 +108,7 @@ async def test_what_keeps_a_deletion_back_is_a_sentence_and_the_marks_stay(inspe
         assert "recipe" in keys_in(inspector.store)
         screen.says("1 memory skipped because of a newer change.")
         screen.shows("● 1 marked")
-        await screen.press("d")
-        screen.shows("Something quite different.")
+        await screen.press("d", shows="Something quite different.")
         await screen.press("y")
         assert "recipe" not in keys_in(inspector.store)
         assert len(keys_in(inspector.store)) == 246
@@ -154,35 +139,18 @@ async def test_progress_shows_how_far_it_is_and_esc_stops_after_the_batch(inspec
         assert allowed == [False]
 
 
-async def test_a_new_memory_is_under_the_cursor_at_once_and_an_edit_is_seen_where_it_was(inspector: Inspector) -> None:
+async def test_a_new_memory_is_under_the_cursor_and_an_edit_stays_in_sight_of_a_recall(inspector: Inspector) -> None:
+    """An edit is seen where it was, also where a recall no longer finds it."""
     async with running(inspector.app(), WIDE) as screen:
         await screen.press("G", "n", "=fresh_key")
         screen.top.query_one("#content").focus()
-        await screen.press("=Just typed.", "ctrl+s")
+        await screen.press("=Just typed.", "ctrl+s", says="Stored fresh_key · u reverses that.")
         assert screen.rows.selected_entry.key == "fresh_key"
-        screen.says("Stored fresh_key · u reverses that.")
-        await screen.press("e", "ctrl+u", "=Typed over.", "ctrl+s")
+        await screen.press("e", "ctrl+u", "=Typed over.", "ctrl+s", shows="Typed over.")
         assert screen.rows.selected_entry.key == "fresh_key"
-        screen.shows("Typed over.")
-
-
-async def test_an_edited_memory_stays_in_sight_of_a_recall_that_no_longer_finds_it(inspector: Inspector) -> None:
-    async with running(inspector.app(), WIDE) as screen:
         await screen.press("slash", "=ramen", "enter", "e", "ctrl+u", "=Likes soba.", "ctrl+s")
         screen.shows("edited: no longer in this list")
-        entry = screen.rows.selected_entry
-        assert entry.content == "Likes soba."
-
-
-def copies_are(monkeypatch: pytest.MonkeyPatch, *found: TextPlace) -> None:
-    async def find(*_: Any) -> list[TextPlace]:
-        return list(found)
-
-    monkeypatch.setattr(copies, "find_copies", find)
-
-
-SNAPSHOT = TextPlace("snapshot", "/srv/MEMORY_SNAPSHOT.md", 1, True, "An export for people.")
-LUCID = TextPlace("lucid", "lucid", None, False, "It has no delete.")
+        assert screen.rows.selected_entry.content == "Likes soba."
 
 
 async def changed(inspector: Inspector, key: str, content: str) -> None:
@@ -206,7 +174,6 @@ async def test_capital_e_saves_what_the_persons_editor_left(
         return Edited("Written outside.", tmp_path / "outside" / "memory.md")
 
     monkeypatch.setattr("zeroclaw_tui.tui.rooms.editor.edit_text", edits)
-    copies_are(monkeypatch)
     async with running(inspector.app()) as screen:
         before = await content_of(inspector, "recipe")
         await screen.press("E")
@@ -224,8 +191,7 @@ async def test_quitting_discards_what_the_persons_editor_left_only_after_a_yes(
     file.write_text("Written outside.")
     monkeypatch.setattr("zeroclaw_tui.tui.rooms.editor.edit_text", lambda *_: Edited("Written outside.", file))
     async with running(inspector.app()) as screen:
-        await screen.press("e", "ctrl+e", "ctrl+q", "n")
-        screen.shows("Written outside.")
+        await screen.press("e", "ctrl+e", "ctrl+q", "n", shows="Written outside.")
         assert file.read_text() == "Written outside."
         await screen.press("ctrl+q")
         await screen.pilot.press("y")
@@ -233,39 +199,20 @@ async def test_quitting_discards_what_the_persons_editor_left_only_after_a_yes(
         assert not file.parent.exists()
 
 
-async def test_the_palette_shows_other_copies_and_erases_the_marked_memories(
-    inspector: Inspector, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A way out changes nothing."""
-    copies_are(monkeypatch, SNAPSHOT, LUCID)
-    async with running(inspector.app()) as screen:
-        await screen.top.run_action("copies")
-        await screen.until(lambda: isinstance(screen.top, Question))
-        screen.shows("The text is still in 2 places")
-        await screen.press("escape", "space", "j", "space")
-        await screen.top.run_action("erase")
-        await screen.until("Erase 2 memories and their text from the whole install")
-        await screen.press("escape")
-        screen.shows("245 memories")
-
-
 async def test_quitting_asks_for_what_was_typed(inspector: Inspector) -> None:
     """No has the focus and goes on typing, in a comparison too; yes quits with the memory as it was."""
     question = "Quit without saving your changes?"
     async with running(inspector.app()) as screen:
-        await screen.press("e", "X", "ctrl+q", "ctrl+q")
-        screen.shows(question)
+        await screen.press("e", "X", "ctrl+q", "ctrl+q", shows=question)
         await screen.press("enter")
         assert isinstance(screen.top, EditorScreen)
         await changed(inspector, "recipe", "Theirs.")
         await screen.press("ctrl+s")
         assert isinstance(screen.top, Question)
-        await screen.press("ctrl+q")
-        screen.shows(question)
+        await screen.press("ctrl+q", shows=question)
         await screen.press("n")
         assert isinstance(screen.top, Question)
-        await screen.press("ctrl+q")
-        screen.shows(question)
+        await screen.press("ctrl+q", shows=question)
         await screen.pilot.press("y")
         await screen.until(lambda: screen.app._exit)
     assert await content_of(inspector, "recipe") == "Theirs."
@@ -360,8 +307,7 @@ CONFIG = '[memory]\nbackend = "sqlite"\nembedding_provider = "local"\nembedding_
 )
 async def test_r_makes_the_vector_or_says_why_none(tmp_path: Path, content: str, sentence: str, has_one: bool) -> None:
     async with running(DiskInstall(tmp_path, [{"content": content}], config=CONFIG).app()) as screen:
-        await screen.press(":re-embed")
-        screen.says(sentence)
+        await screen.press(":re-embed", says=sentence)
         library = screen.browser.library
         (entry,) = await entries_with_key(library.memory, "key0")
         assert (entry.embedding_dimensions is not None) == has_one
@@ -387,7 +333,7 @@ async def test_what_was_done_long_ago_or_in_another_session_is_asked_about(inspe
             library.trash = elsewhere(inspector)
         await screen.press("u")
         words = screen.words
-        when = "yesterday 18:00" if is_old else "12:00"
+        when = "2026-11-19 18:00" if is_old else "2026-11-20 12:00"
         assert f"Undo: deleted recipe, {when}?" in words
         assert ("It was made in an earlier session" in words) is not is_old
         await screen.press("n")

@@ -220,35 +220,23 @@ def test_nothing_hostile_reaches_the_terminal(tmp_path: Path, kind: str, size: t
     assert [sent for sent in (*STEERING, *HIDING) if sent in screen.raw] == []
 
 
-@contextmanager
-def asked_by_the_editor(folder: Path, code: str) -> Iterator[Terminal]:
-    """The editor screen in a terminal, with an editor started from it that waits for a line of a person."""
-    arguments = [sys.executable, SCRIPT, "editor", str(folder)]
-    with Terminal(arguments, env={**os.environ, "VISUAL": editor_program(folder, code)}) as screen:
+def test_the_editor_gets_the_terminal_and_ctrl_c_ends_the_editor_alone(tmp_path: Path) -> None:
+    """It reads what a person types; its failure is reported, and what was on the screen is still there."""
+    editor = editor_program(tmp_path, "path.write_text(input('Your turn: '))")
+    with Terminal([sys.executable, SCRIPT, "editor", str(tmp_path)], env={**os.environ, "VISUAL": editor}) as screen:
         screen.wait_for("ctrl+s save")
         screen.press("\x05")
         screen.wait_for("Your turn:")
-        yield screen
-
-
-def test_the_editor_gets_the_terminal_and_the_screen_returns(tmp_path: Path) -> None:
-    """The editor reads a line from the same terminal as a person types it; the screen comes back with the text."""
-    with asked_by_the_editor(tmp_path, "path.write_text(input('Your turn: '))") as screen:
+        screen.press("ctrl+c")
+        screen.wait_for("was ended by signal 2", "EVIL")
+        screen.press("\x05")
+        screen.wait_for("Your turn:")
         screen.press("Written outside.", "enter")
         screen.wait_for("ctrl+s save", "Written outside.")
         screen.wait_until_absent("Your turn:")
         screen.press("escape")
         screen.wait_for("Discard your changes?")
         screen.press("y")
-        assert screen.wait_exit() == 0
-
-
-def test_ctrl_c_in_the_editor_does_not_end_the_program(tmp_path: Path) -> None:
-    """Ctrl+c ends the editor, whose failure is reported; what was on the screen is still there."""
-    with asked_by_the_editor(tmp_path, "input('Your turn: ')") as screen:
-        screen.press("ctrl+c")
-        screen.wait_for("was ended by signal 2", "EVIL")
-        screen.press("escape")
         assert screen.wait_exit() == 0
 
 

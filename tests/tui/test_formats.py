@@ -13,11 +13,7 @@ from zeroclaw_tui.tui.format import bar, fit, relative_age
 
 NOW = datetime(2026, 11, 21, 22, 0, tzinfo=UTC)
 AWKWARD = st.text(
-    st.one_of(
-        st.characters(),
-        st.sampled_from("a 今日é\u0301\u200d\ufe0f👩👧☕🇫🇷ﷺ\u200b\u1100\u0e33"),
-    ),
-    max_size=60,
+    st.one_of(st.characters(), st.sampled_from("a 今日é\u0301\u200d\ufe0f👩👧☕🇫🇷ﷺ\u200b\u1100\u0e33")), max_size=60
 )
 
 

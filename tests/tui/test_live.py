@@ -56,15 +56,13 @@ async def test_every_turn_is_a_line_with_its_mark_and_the_newest_is_at_the_end(p
         screen.shows("4 turns · 3 as predicted · 1 not as predicted")
         # The cursor is on the newest, before which nothing was sent.
         screen.shows("Nothing was sent before it, as predicted.")
-        await screen.press("k")
-        screen.shows("≠ Not as predicted: 1 sent and not predicted, 0 predicted and not sent.")
+        await screen.press("k", shows="≠ Not as predicted: 1 sent and not predicted, 0 predicted and not sent.")
         screen.shows("+ - dentist: Dentist appointments only in the morning.")
-        await screen.press("k")
-        screen.shows("= Sent as predicted: 1 memory (")
-        await screen.pilot.click("#list", offset=(20, 2))
+        await screen.press("k", shows="= Sent as predicted: 1 memory (")
+        await screen.pilot.click("#list", offset=(20, 3))
         await screen.settle()
         assert "What does she like to eat?" in detail(screen.app)
-        await screen.pilot.click("#list", offset=(20, 2), times=2)
+        await screen.pilot.click("#list", offset=(20, 3), times=2)
         await screen.settle()
         assert isinstance(screen.top, WhyRoom)
 
@@ -107,8 +105,7 @@ async def test_enter_asks_why_as_of_then_and_says_what_changed_since(place: Reco
         assert isinstance(screen.top, WhyRoom)
         screen.shows("As of 2026-08-22 17:40:00, without what was stored since then")
         screen.shows("“dentist” is not in the prompt for “When does the ferry to the island go?”")
-        await screen.press("P")
-        screen.hides("At nine")
+        await screen.press("P", hides="At nine")
         await screen.press("escape")
         assert isinstance(screen.top, LiveRoom)
 
@@ -152,6 +149,5 @@ async def test_a_memory_shows_the_conversation_it_came_from(place: Recorded) -> 
 
 async def test_without_a_chat_file_the_command_says_so(place: Recorded) -> None:
     async with running(place.app(), WIDE) as screen:
-        await screen.press(":conversation")
-        screen.says("There are no conversations")
+        await screen.press(":conversation", says="There are no conversations")
         assert isinstance(screen.top, BrowserRoom)

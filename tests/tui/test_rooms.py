@@ -6,11 +6,10 @@ import html
 import re
 from pathlib import Path
 
-import pytest
 from support.inspector import Screen, running
 from support.screens import WIDE
-from tui.installs import MESSAGE, Kitchen
-from tui.samples import Inspector, SampleMemory
+from tui.installs import MESSAGE, SECRET, Kitchen, Workspace, chat, meal
+from tui.samples import HOSTILE, Inspector, SampleMemory
 
 NAMES = "1 Memories 2 Why 3 Upkeep 4 Changes 5 Live 6 Stores"
 RECALLED = ("slash", "=eat", "enter")
@@ -31,13 +30,13 @@ SCREENS = {
 }
 """The keys that open it, the name that is lit, and what it says of an empty store."""
 DIALOGS = {
-    "reader": ("enter",),
-    "a question": ("d",),
-    "a choice": ("o",),
-    "the filters": ("F",),
-    "a typed confirmation": ("asterisk", "d"),
-    "the keys": ("question_mark",),
-    "the palette": ("colon",),
+    "reader": (("enter",), "1 Memories"),
+    "a question": (("d",), "1 Memories"),
+    "a choice": (("o",), "1 Memories"),
+    "the filters": (("F",), "1 Memories"),
+    "a typed confirmation": (("asterisk", "d"), "1 Memories"),
+    "the keys": (("question_mark",), "1 Memories"),
+    "the palette": (("colon",), "1 Memories"),
 }
 
 
@@ -47,31 +46,35 @@ def top_line(screen: Screen) -> str:
     return "".join("".join(html.unescape(words) for _, words in pieces).split())
 
 
-@pytest.mark.parametrize("name", [*SCREENS, *DIALOGS])
-async def test_every_screen_shows_the_store_and_the_six_rooms(inspector: Inspector, name: str) -> None:
+async def back(screen: Screen) -> None:
+    """Leave what is open for the list, as it was at the start."""
+    await screen.press(*["escape"] * 4)
+    assert screen.top is screen.browser
+
+
+async def test_every_screen_shows_the_store_and_the_six_rooms(inspector: Inspector) -> None:
     """A narrow one shows the numbers, and the name of the current room."""
-    keys, lit, _ = SCREENS[name] if name in SCREENS else (DIALOGS[name], "1 Memories", "")
     async with running(inspector.app()) as screen:
-        await screen.press(*keys)
-        shown = top_line(screen)
-        assert shown.startswith("…/memory/brain.db")
-        assert shown.endswith(NAMES.replace(" ", ""))
-        await screen.pilot.resize_terminal(40, 24)
-        await screen.settle()
-        shown = top_line(screen)
-        assert "brain.db" in shown
-        assert shown.endswith("".join(lit.replace(" ", "") if at == lit[0] else at for at in "123456"))
+        for keys, lit in [*((keys, lit) for keys, lit, _ in SCREENS.values()), *DIALOGS.values()]:
+            await screen.press(*keys)
+            shown = top_line(screen)
+            assert shown.startswith("…/memory/brain.db")
+            assert shown.endswith(NAMES.replace(" ", ""))
+            await screen.pilot.resize_terminal(40, 24)
+            await screen.settle()
+            shown = top_line(screen)
+            assert "brain.db" in shown
+            assert shown.endswith("".join(lit.replace(" ", "") if at == lit[0] else at for at in "123456"))
+            await screen.pilot.resize_terminal(80, 24)
+            await back(screen)
 
 
-@pytest.mark.parametrize("name", SCREENS)
-async def test_every_room_says_that_a_store_is_empty_and_escape_leads_back(tmp_path: Path, name: str) -> None:
-    keys, _, sentence = SCREENS[name]
+async def test_every_room_says_that_a_store_is_empty_and_escape_leads_back(tmp_path: Path) -> None:
     async with running(Inspector(tmp_path, SampleMemory()).app(), WIDE) as screen:
-        await screen.press(*keys)
-        screen.shows(sentence)
-        await screen.press("escape", "escape", "escape")
-        assert screen.top is screen.browser
-        screen.shows("No memories here.", "ZeroClaw writes memories while you talk with it")
+        for keys, _, sentence in SCREENS.values():
+            await screen.press(*keys, shows=sentence)
+            await back(screen)
+            screen.shows("No memories here.", "ZeroClaw writes memories while you talk with it")
 
 
 READ_ONLY = {
@@ -84,17 +87,43 @@ READ_ONLY = {
 }
 
 
-@pytest.mark.parametrize("name", READ_ONLY)
-async def test_where_a_store_is_only_read_each_key_that_writes_says_so(tmp_path: Path, name: str) -> None:
-    opening, keys = READ_ONLY[name]
+async def test_where_a_store_is_only_read_each_key_that_writes_says_so(tmp_path: Path) -> None:
     kitchen = Kitchen.of_meals(tmp_path)
     before, config = kitchen.rows(), kitchen.config_file.read_text()
     async with running(kitchen.app(read_only=True), WIDE) as screen:
-        await screen.press(*opening)
-        room = screen.top
-        for key in keys:
-            screen.app.clear_notifications()
-            await screen.press(key)
-            screen.says("read-only")
-            assert screen.top is room
+        for opening, keys in READ_ONLY.values():
+            await screen.press(*opening)
+            room = screen.top
+            for key in keys:
+                screen.app.clear_notifications()
+                await screen.press(key, says="read-only")
+                assert screen.top is room
+            await back(screen)
     assert (kitchen.rows(), kitchen.config_file.read_text()) == (before, config)
+
+
+HOSTILE_NAMES = (HOSTILE[1][1], "宽字符" * 9, "k" * 3000, "line\nfeed\ttab", "")
+
+
+async def test_nothing_hostile_reaches_the_terminal_in_any_room(clean_environment: Path) -> None:
+    """Neither of memories, files, a snapshot or a change: with the cursor on each row, and in its detail."""
+    texts = [(key, content) for key, content, *_ in HOSTILE if "\udc80" not in key]
+    texts += [(f"{name}{at}", HOSTILE[1][1]) for name in HOSTILE_NAMES for at in "ab"]
+    rows = [meal(key, content, category=key) for key, content in texts]
+    rows += [
+        meal("secret", f"The key is {SECRET}"),
+        *(chat(at, 40, key=f"{name}c") for at, name in enumerate(HOSTILE_NAMES)),
+    ]
+    files = {f"memory/2026-11-01_{at}{name[:50]}.md": "x" for at, name in enumerate(HOSTILE_NAMES) if "\0" not in name}
+    install = Workspace.with_files(clean_environment, rows, files)
+    install.write_snapshot({f"{name}{at}": name for at, name in enumerate(HOSTILE_NAMES)} | {"secret": f"{SECRET}!"})
+    rooms = [keys for name, (keys, *_) in SCREENS.items() if name != "editor"]
+    async with running(install.app(), WIDE) as screen:
+        # Two changes with hostile rows, of one and of many.
+        await screen.press("d", "y", "j", "space", "j", "space", "d", "y")
+        for keys in (*rooms, (":snapshot",), ("4", "j", "enter")):
+            await screen.press(*keys)
+            for key in ("j", "tab", "j", "shift+tab", "j", "j", "j", "y"):
+                await screen.press(key, hides=SECRET[8:])
+                assert not {"\x1b", "\x07", "\x9b", "\r", "\u202e"} & {*screen.text}
+            await back(screen)

@@ -83,8 +83,7 @@ async def test_every_search_begins_as_a_recall(inspector: Inspector) -> None:
         assert screen.mode == "regex"
         await screen.press("slash")
         assert screen.mode == "recall"
-        await screen.press("=what to eat", "enter")
-        screen.shows("1 lunch_2026_11")
+        await screen.press("=what to eat", "enter", shows="1 lunch_2026_11")
         await screen.press("slash", "tab", "escape", "escape", "escape", "slash")
         assert screen.mode == "recall"
 
@@ -116,8 +115,7 @@ async def test_a_superseded_search_is_called_off_and_never_paints(tmp_path: Path
 
 async def test_tab_changes_the_mode_for_the_same_text(inspector: Inspector) -> None:
     async with running(inspector.app(), WIDE) as screen:
-        await screen.press("slash", "=topic")
-        screen.shows("contains finds 237 (/ tab)")
+        await screen.press("slash", "=topic", shows="contains finds 237 (/ tab)")
         await screen.press("ctrl+u", "=rame")
         screen.shows("The agent recalls nothing for “rame”.", "Contains finds 2.", "tab search in another way")
         await screen.press("tab")
@@ -141,8 +139,7 @@ async def test_tab_changes_the_mode_for_the_same_text(inspector: Inspector) -> N
 async def test_recall_takes_the_session_and_reports_which_filters_it_ignores(inspector: Inspector) -> None:
     """Nothing is counted by a filter that it ignores."""
     async with running(inspector.app(), WIDE) as screen:
-        await screen.press("slash", "=eat", "enter")
-        screen.shows("shown of 245")
+        await screen.press("slash", "=eat", "enter", shows="shown of 245")
         await screen.press("escape")
         await screen.click("telegram_12345", "#facets")
         await screen.click("core", "#facets")
@@ -152,8 +149,7 @@ async def test_recall_takes_the_session_and_reports_which_filters_it_ignores(ins
         assert "core" not in screen.line(2)
         await screen.press("tab")
         assert "core" in screen.line(2)
-        await screen.press("enter", "slash")
-        screen.hides("shown of")
+        await screen.press("enter", "slash", hides="shown of")
         screen.browser.look(screen.browser.view.toggled("age", "older"))
         await screen.press("slash", "=rame")
         screen.shows("Contains finds ", "Recall ignores the filters core, older than 30 d.")
@@ -326,8 +322,7 @@ async def test_a_half_typed_pattern_leaves_the_list_as_it_is_and_deletes_nothing
         await look_for(screen, "tea_(h)")
         assert "1 found" in screen.line(2)
         await look_for(screen, "tea(")
-        await screen.press("enter", "asterisk", "d")
-        screen.says("cannot be read")
+        await screen.press("enter", "asterisk", "d", says="cannot be read")
         assert len(await finds.store.list()) == len(TEXTS)
 
 

@@ -45,10 +45,8 @@ async def test_it_begins_with_the_recall_as_it_is_and_names_who_enters_and_who_l
         assert "0.40 → 0.25" in chosen(screen)
         screen.shows("injected 3 → 4, 1 enters")
         assert "+ enters" in screen.line_with("Ordered sushi")
-        await screen.press("backspace")
-        screen.shows("settings not modified")
-        await screen.press(*["right"] * 3)
-        screen.shows("1 leaves")
+        await screen.press("backspace", shows="settings not modified")
+        await screen.press(*["right"] * 3, shows="1 leaves")
         assert "soup" in screen.line_with("− leaves")
         assert "0.73 → 0.54" in screen.line_with("− leaves")
         await screen.press("backspace")
@@ -72,8 +70,7 @@ async def test_numbers_are_stepped_and_typed(aged: Kitchen) -> None:
         await screen.press("enter", "=0.33", "enter")
         assert "0.70 → 0.33" in screen.line_with("vector weight")
         await choose(screen, "limit")
-        await screen.press("enter", "=999", "enter")
-        screen.shows("The limit is a number from 1 to 100.")
+        await screen.press("enter", "=999", "enter", shows="The limit is a number from 1 to 100.")
         await screen.press("escape")
         assert "→" not in chosen(screen)
         await screen.press("escape")
@@ -91,21 +88,17 @@ async def test_words_go_through_their_choices_and_all_is_reset_at_once(aged: Kit
             await choose(screen, name)
             await screen.press("right")
             assert change in chosen(screen)
-        await screen.press("backslash")
-        screen.shows("settings not modified")
+        await screen.press("backslash", shows="settings not modified")
         await choose(screen, "injection rule")
-        await screen.press("right")
-        screen.shows("CLI → channels")
+        await screen.press("right", shows="CLI → channels")
 
 
 async def test_a_session_and_a_profile_are_chosen_from_all(aged: Kitchen) -> None:
     """The profile is only modified: the library scores as before."""
     async with running(aged.why("what_if"), WIDE) as screen:
         await choose(screen, "session")
-        await screen.press("enter", "j", "j", "enter")
-        screen.shows("any → cli", "no longer recalled")
-        await screen.press("backspace", "up", "enter", "end", "enter")
-        screen.shows("0.7.5 → 0.8.4", "scoring 0.8.4 (tried)")
+        await screen.press("enter", "j", "j", "enter", shows=("any → cli", "no longer recalled"))
+        await screen.press("backspace", "up", "enter", "end", "enter", shows=("0.7.5 → 0.8.4", "scoring 0.8.4 (tried)"))
         assert screen.app.library.profile.profile.version == "0.7.5"
         await choose(screen, "rerank ")
         await screen.press("right")
@@ -118,19 +111,15 @@ async def test_settings_that_do_nothing_say_so(tmp_path: Path) -> None:
         screen.shows("▲ The weights do nothing while only keywords are searched.")
         assert not any("final" in line and "vector" in line and "keyword" in line for line in screen.lines)
         await choose(screen, "rerank ")
-        await screen.press("right")
-        screen.shows("has no rerank stage, so it changes nothing before 0.8.4.")
+        await screen.press("right", shows="has no rerank stage, so it changes nothing before 0.8.4.")
 
 
 async def test_the_list_has_its_own_cursor_and_leads_to_the_stages(aged: Kitchen) -> None:
     """Tab goes there and back; the settings still follow the keys that change them, and the threshold is no row."""
     async with running(aged.why("what_if"), WIDE) as screen:
-        await screen.press("tab", "j", "j")
-        screen.shows("▌✓ stays  3  food_allergy")
-        await screen.press("minus")
-        screen.shows("0.70 → 0.65")
-        await screen.press("G", "enter")
-        screen.shows("“lunch_2026_03” is not in the prompt")
+        await screen.press("tab", "j", "j", shows="▌✓ stays  3  food_allergy")
+        await screen.press("minus", shows="0.70 → 0.65")
+        await screen.press("G", "enter", shows="“lunch_2026_03” is not in the prompt")
         await screen.press("escape")
     assert screen.app.given == [False]
 
@@ -161,8 +150,7 @@ async def test_a_version_that_searches_otherwise_is_asked_for(tmp_path: Path) ->
     kitchen = Kitchen.of_aged(tmp_path, vectors=False, profile="0.7.4")
     async with running(kitchen.why("what_if", message='a "ramen" plate'), WIDE) as screen:
         await choose(screen, "scoring profile")
-        await screen.press("enter", "end", "enter")
-        screen.shows("0.7.4 → 0.8.4", "She does like ramen")
+        await screen.press("enter", "end", "enter", shows=("0.7.4 → 0.8.4", "She does like ramen"))
 
 
 async def test_a_store_of_its_own_rule(tmp_path: Path) -> None:
@@ -184,8 +172,7 @@ async def test_the_difference_is_shown_and_written(aged: Kitchen) -> None:
     async with running(aged.why("what_if"), WIDE) as screen:
         await screen.press("down", "down", *["left"] * 3, "down", "down", "right")
         for answer in ("n", "escape"):
-            await screen.press("W")
-            screen.shows("- min_relevance_score = 0.4", "+ min_relevance_score = 0.25")
+            await screen.press("W", shows=("- min_relevance_score = 0.4", "+ min_relevance_score = 0.25"))
             screen.shows("For this message, with the modified settings: injected 3 → ")
             screen.shows("Limit, session, moment, rule and version of a what-if are not written")
             await screen.press(answer)
@@ -204,13 +191,10 @@ async def test_the_difference_is_shown_and_written(aged: Kitchen) -> None:
 async def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:
     kitchen = Kitchen.of_aged(tmp_path, profile="0.8.4")
     async with running(kitchen.why("what_if"), WIDE) as screen:
-        await screen.press("W")
-        screen.says("There is nothing to write")
+        await screen.press("W", says="There is nothing to write")
         await choose(screen, "threshold")
-        await screen.press("enter", "=3", "enter", "W")
-        screen.says("must be a number from 0 to 1")
+        await screen.press("enter", "=3", "enter", "W", says="must be a number from 0 to 1")
         await screen.press("backspace", "left", "W")
         kitchen.config_file.write_text(CONFIG + "# another hand\n")
-        await screen.press("y")
-        screen.says("changed")
+        await screen.press("y", says="changed")
     assert kitchen.config_file.read_text() == CONFIG + "# another hand\n"

@@ -23,11 +23,7 @@ def kitchen(tmp_path: Path) -> Kitchen:
     return Kitchen.of_meals(tmp_path)
 
 
-TABS = {
-    "x": "“cutlery” is not in the prompt",
-    "w": "settings not modified",
-    "P": "3 memories are put before",
-}
+TABS = {"x": "“cutlery” is not in the prompt", "w": "settings not modified", "P": "3 memories are put before"}
 
 
 async def test_each_tab_is_a_key_and_a_click_away_with_message_and_memory(kitchen: Kitchen) -> None:
@@ -35,18 +31,14 @@ async def test_each_tab_is_a_key_and_a_click_away_with_message_and_memory(kitche
     async with running(kitchen.why("prompt", "cutlery")) as screen:
         for key, words in TABS.items():
             # From the stages what-if would try the advice.
-            await screen.press("P", key)
-            screen.shows(words)
+            await screen.press("P", key, shows=words)
             assert MESSAGE in screen.line(1)
         await screen.press("P")
         await screen.click("x stages")
         assert TABS["x"] in screen.text
-        await screen.press("slash", "=eat xwps", "enter")
-        screen.shows("for “eat xwps”")
-        await screen.press("P")
-        screen.shows("put before “eat xwps”")
-        await screen.press("slash", "right", "s", "down", "w")
-        screen.shows(" ❯ eat xwpss")
+        await screen.press("slash", "=eat xwps", "enter", shows="for “eat xwps”")
+        await screen.press("P", shows="put before “eat xwps”")
+        await screen.press("slash", "right", "s", "down", "w", shows=" ❯ eat xwpss")
         assert "settings not modified" in screen.text or "Nothing is recalled" in screen.text
         await screen.press("slash", "escape")
         assert screen.app.given == []
@@ -57,8 +49,7 @@ async def test_each_tab_is_a_key_and_a_click_away_with_message_and_memory(kitche
 async def test_the_list_opens_each_tab_with_its_message_and_follows_another_scoring_version(kitchen: Kitchen) -> None:
     """And what the room is left for."""
     async with running(kitchen.app(), WIDE) as screen:
-        await screen.press("slash", "=eat", "enter")
-        screen.shows("scoring 0.7.5")
+        await screen.press("slash", "=eat", "enter", shows="scoring 0.7.5")
         for key, words in {
             "x": "for “eat”",
             "w": "recalled · settings not modified",
@@ -81,8 +72,7 @@ async def test_s_lists_what_is_similar(kitchen: Kitchen) -> None:
         assert screen.mode == "similar"
         assert "Bought new chopsticks." in screen.line(2)
         screen.shows("compared by rare words · This memory has no vector.")
-        await screen.press("d", "escape", "x")
-        screen.shows("For which message?")
+        await screen.press("d", "escape", "x", shows="For which message?")
 
 
 async def test_what_begins_like_an_option_is_none_in_the_line_for_a_shell(kitchen: Kitchen) -> None:
@@ -127,8 +117,7 @@ async def test_a_failure_leaves_the_answer_on_the_screen_and_r_tries_again(
         before = screen.text
         with monkeypatch.context() as away:
             go_away(away, screen.app)
-            await screen.press("r")
-            screen.shows("✗ The store went away. Is it running? r to retry")
+            await screen.press("r", shows="✗ The store went away. Is it running? r to retry")
             assert before.splitlines()[3] in screen.text
         await screen.press("r")
         assert screen.text == before
@@ -147,17 +136,13 @@ async def test_a_failure_at_first_says_what_to_do(kitchen: Kitchen, monkeypatch:
     async with running(kitchen.why("explain", "cutlery", "")) as screen:
         with monkeypatch.context() as away:
             go_away(away, screen.app)
-            await screen.press("e", "a", "t", "enter")
-            screen.shows("The store did not answer.")
-        await screen.press("r")
-        screen.shows("for “eat”")
+            await screen.press("e", "a", "t", "enter", shows="The store did not answer.")
+        await screen.press("r", shows="for “eat”")
 
 
 async def test_another_scoring_version_applies_in_all_tabs_and_afterwards(kitchen: Kitchen) -> None:
     async with running(kitchen.why("prompt", "cutlery"), WIDE) as screen:
-        await screen.press("p", "home", "enter")
-        screen.shows("scoring 0.1.7")
-        screen.hides("[/Memory context]")
+        await screen.press("p", "home", "enter", shows="scoring 0.1.7", hides="[/Memory context]")
         await screen.press("w")
         assert "0.1.7" in screen.line_with("scoring profile")
         screen.shows("settings not modified")
@@ -193,37 +178,28 @@ async def test_the_title_is_the_answer_and_every_stage_has_its_line(kitchen: Kit
         await screen.press("w")
         assert "0.70 → 0.00" in screen.line_with("vector weight")
         assert "+ enters" in screen.line_with("Bought new chopsticks")
-        await screen.press("x")
-        screen.shows("“cutlery” is in the prompt")
-        screen.hides("✗")
+        await screen.press("x", shows="“cutlery” is in the prompt", hides="✗")
         screen.shows("modified: vector weight 0.00, keyword weight 1.00")
-        await screen.press("backslash")
-        screen.shows("“cutlery” is not in the prompt")
-        screen.hides("tried")
+        await screen.press("backslash", shows="“cutlery” is not in the prompt", hides="tried")
 
 
 async def test_the_newer_memory_is_explained_from_the_one_it_replaced(kitchen: Kitchen) -> None:
     async with running(kitchen.why("explain", "old_diet"), WIDE) as screen:
         screen.shows("✗ superseded", "x look at the newer one")
-        await screen.press("x")
-        screen.shows("“fav_food” is in the prompt")
+        await screen.press("x", shows="“fav_food” is in the prompt")
 
 
 async def test_without_a_message_the_line_waits_for_one(kitchen: Kitchen) -> None:
     async with running(kitchen.why("explain", "cutlery", "")) as screen:
         screen.shows("Why “cutlery” is recalled, or not", "For which message?")
-        await screen.press("=eat/ xwq?", "enter")
-        screen.shows("“cutlery” is not in the prompt for “eat/ xwq?”")
-        await screen.press("slash", "backspace")
-        screen.shows("For which message?")
-        screen.hides("keyword")
+        await screen.press("=eat/ xwq?", "enter", shows="“cutlery” is not in the prompt for “eat/ xwq?”")
+        await screen.press("slash", "backspace", shows="For which message?", hides="keyword")
 
 
 async def test_without_a_memory_it_says_where_one_is_chosen(kitchen: Kitchen) -> None:
     async with running(kitchen.why("explain")) as screen:
         screen.shows("Which memory?")
-        await screen.press("w", "x")
-        screen.shows("“assistant_resp_9f3c” is not in the prompt")
+        await screen.press("w", "x", shows="“assistant_resp_9f3c” is not in the prompt")
 
 
 async def test_after_an_embedding_or_an_edit_the_stages_are_shown_again(kitchen: Kitchen) -> None:
@@ -231,11 +207,9 @@ async def test_after_an_embedding_or_an_edit_the_stages_are_shown_again(kitchen:
     kitchen.embedder.vectors[content] = (0.0, 0.0, 1.0, 0.0)
     async with running(kitchen.why("explain", "cutlery", SHOPPING), WIDE) as screen:
         screen.shows("this memory has no vector")
-        await screen.press("R")
-        screen.says("Its embedding now matches its content.")
+        await screen.press("R", says="Its embedding now matches its content.")
         assert "cosine 1.00" in screen.line_with("✓ vector")
-        await screen.press("slash", "=peanuts", "enter")
-        screen.shows("“cutlery” is not in the prompt")
+        await screen.press("slash", "=peanuts", "enter", shows="“cutlery” is not in the prompt")
         await screen.press("e", "=peanuts ", "ctrl+s")
         assert screen.top is screen.app.room
         screen.shows("matches “peanuts”")
@@ -277,8 +251,7 @@ async def test_an_empty_prompt_says_why_and_what_helps(kitchen: Kitchen) -> None
         screen.shows("Without the message's vector ZeroClaw's own recall fails, and the agent gets nothing.")
         screen.shows("w try other weights and thresholds")
         screen.shows("The endpoint does not know this message. Keyword hits only.")
-        await screen.press("y")
-        screen.says("Nothing to copy here yet.")
+        await screen.press("y", says="Nothing to copy here yet.")
 
 
 async def test_what_hides_is_made_visible_and_copied_as_it_is(kitchen: Kitchen) -> None:

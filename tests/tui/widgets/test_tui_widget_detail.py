@@ -22,44 +22,27 @@ def _painted(app: WidgetApp) -> str:
 async def test_all_a_memory_has_is_shown_and_what_it_lacks_is_absent() -> None:
     detail = MemoryDetail()
     app = WidgetApp(detail)
+    parts = {"session_id": "telegram_12345", "agent": "main", "namespace": "home", "kind": "semantic:fact"}
+    numbers = {"importance": 0.7, "pinned": True, "embedding_dimensions": 1536, "superseded_by": "id-9"}
+    text = "Allergic to peanuts.\n\n  - satay\n  - mole"
+    facts = (
+        "key_1 core · created 2026-03-02 09:14 (8 mo)", "updated 2026-04-01 10:00", "session telegram_12345",
+        "agent main", "1536-d vector · 40 B", "◆ pinned", "importance 0.70", "kind semantic:fact",
+        "→ superseded by id-9", "id id-1",
+    )  # fmt: skip
     async with app.run_test(size=(60, 24)) as pilot:
         detail.now = NOW
-        entry = memory(
-            1,
-            "Allergic to peanuts.\n\n  - satay\n  - mole",
-            session_id="telegram_12345",
-            agent="main",
-            namespace="home",
-            updated_at="2026-04-01T10:00:00Z",
-            importance=0.7,
-            kind="semantic:fact",
-            pinned=True,
-            superseded_by="id-9",
-            embedding_dimensions=1536,
-        )
-        detail.show(entry, None, None)
+        detail.show(memory(1, text, updated_at="2026-04-01T10:00:00Z", **parts, **numbers), None, None)
         await pilot.pause()
-        text = _painted(app)
-        for words in (
-            "key_1",
-            "core · created 2026-03-02 09:14 (8 mo)",
-            "updated 2026-04-01 10:00",
-            "session telegram_12345",
-            "agent main",
-            "1536-d vector · 40 B",
-            "◆ pinned",
-            "importance 0.70",
-            "kind semantic:fact",
-            "→ superseded by id-9",
-            "id id-1",
-        ):
-            assert words in " ".join(text.split())
-        assert "Allergic to peanuts.\n\n   - satay\n   - mole" in text
+        painted = _painted(app)
+        for words in facts:
+            assert words in " ".join(painted.split())
+        assert text.replace("  -", "   -") in painted
         detail.show(memory(2, "plain"), None, None)
         await pilot.pause()
-        text = _painted(app)
+        painted = _painted(app)
         for word in ("vector", "session", "agent", "pinned", "importance", "kind", "superseded", "final"):
-            assert word not in text
+            assert word not in painted
 
 
 async def test_the_whole_of_an_excerpt_keeps_the_place_of_reading() -> None:

@@ -1,20 +1,108 @@
-"""The list of memories as the answer to a recall."""
+"""The list of memories: pages of any length, and the ranked answer to a recall, driven by keys and mouse."""
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tui_widget_samples import HOSTILE, WidgetApp, hybrid_recall, memories, memory, recalled, scored, shown
+from textual.pilot import Pilot
+from tui_widget_samples import HOSTILE, NOW, WidgetApp, hybrid_recall, memories, memory, recalled, scored, shown
 
+from zeroclaw_tui.memory.query import NEWEST_STORED, Sort, SortField
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, Stop
+from zeroclaw_tui.tui.format import NO_HIGHLIGHTS
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList, threshold_line
+
+MILLION = array("q", range(1_000_000))
+
+
+@asynccontextmanager
+async def listing(width: int = 80, height: int = 24) -> AsyncIterator[tuple[MemoryList, WidgetApp, Pilot[None]]]:
+    """A focused list that shows nothing yet."""
+    widget = MemoryList()
+    app = WidgetApp(widget)
+    async with app.run_test(size=(width, height)) as pilot:
+        widget.set_look(NEWEST_STORED, NOW, False, NO_HIGHLIGHTS)
+        widget.focus()
+        await pilot.pause()
+        yield widget, app, pilot
+
+
+async def test_a_wide_window_shows_category_key_first_line_size_and_age_in_columns() -> None:
+    async with listing(140) as (widget, _, pilot):
+        widget.show_page(
+            [
+                memory(1, "Allergic to peanuts,\ncareful with satay", pinned=True, size=86),
+                memory(2, "x", superseded_by="id-1", category="conversation", timestamp="bad", size=1229),
+                memory(3, "", key="", timestamp="2026-11-21T21:59:59Z"),
+            ]
+        )
+        await pilot.pause()
+        lines = shown(widget)
+        assert [" ".join(line.split()) for line in lines[:4]] == [
+            "category key memory size age",
+            "▌core key_1 ◆ Allergic to peanuts, careful with satay 86 B 8 mo",
+            "conversation key_2 → x 1.2 KB ?",
+            "core (empty key) (empty) 0 B now",
+        ]
+        assert lines[0].index("memory") == lines[1].index("Allergic") == lines[2].index("x ")
+
+
+@pytest.mark.parametrize("width", [40, 60, 76, 80, 100, 140, 200])
+async def test_every_line_is_as_wide_as_the_list_at_any_width(width: int) -> None:
+    async with listing(width) as (widget, _, pilot):
+        widget.set_look(Sort(SortField.CATEGORY), NOW, True, NO_HIGHLIGHTS)
+        widget.show_page([memory(1, "今日は寿司を食べました。" * 9, key="k" * 300, agent="助手" * 20)])
+        await pilot.pause()
+        assert {widget.render_line(y).cell_length for y in range(widget.size.height)} == {width}
+        assert "memory" in shown(widget)[0]
+
+
+async def test_the_cursor_stays_on_its_memory_or_else_on_its_place() -> None:
+    async with listing() as (widget, _, pilot):
+        widget.show_page(memories(200))
+        widget.show_order(array("q", range(200)))
+        widget.action_move(50)
+        await pilot.pause()
+        line = widget.cursor - widget.scroll_offset.y
+        widget.show_order(array("q", [500, 501, 502, *range(200)]))
+        await pilot.pause()
+        assert (widget.selected_entry, widget.cursor) == (memory(50), 53)
+        assert widget.cursor - widget.scroll_offset.y == line
+        widget.show_order(list(range(5)))
+        await pilot.pause()
+        assert widget.cursor == 4
+        widget.show_page(())
+        await pilot.pause()
+        assert (widget.row_count, widget.selected_entry) == (0, None)
+        assert not "".join(shown(widget)).strip()
+
+
+async def test_the_end_of_a_million_rows_is_one_key_away_and_the_scrollbar_reaches_its_middle() -> None:
+    async with listing() as (widget, app, pilot):
+        widget.show_order(MILLION)
+        await pilot.pause()
+        await pilot.press("G")
+        await pilot.pause()
+        assert widget.cursor == 999_999
+        assert 999_999 in app.saw(MemoryList.RowsWanted)[-1].handles
+        bar = widget.vertical_scrollbar
+        await pilot.mouse_down(bar, offset=(0, 23))
+        await pilot.pause()
+        await pilot.hover(bar, offset=(0, 12))
+        await pilot.mouse_up(bar, offset=(0, 12))
+        await pilot.pause()
+        assert 300_000 < widget.scroll_offset.y < 700_000
+        assert widget.scroll_offset.y in app.saw(MemoryList.RowsWanted)[-1].handles
 
 
 async def _lines(recall: RecallResult, width: int) -> list[str]:
-    widget = MemoryList()
-    async with WidgetApp(widget).run_test(size=(width, 12)) as pilot:
+    async with listing(width, 12) as (widget, _, pilot):
         widget.show_results(recall)
         await pilot.pause()
         return [line.rstrip() for line in shown(widget)]
@@ -59,26 +147,20 @@ async def test_the_bold_number_is_the_one_that_is_compared_with_the_threshold() 
         scored(3, 0.53, decayed=0.39996, stop=Stop("threshold", "decay", 0.39996, 0.40, 0.53)),
         scored(4, 0.5, reranked=0.2, stop=Stop("threshold", "", 0.20, 0.40)),
     ]
-    widget = MemoryList()
-    async with WidgetApp(widget).run_test(size=(95, 16)) as pilot:
+    async with listing(95, 16) as (widget, _, pilot):
         widget.show_results(recalled(results))
         await pilot.pause()
         lines = [line.rstrip() for line in shown(widget)]
-        bold = [segment.text for y in range(12) for segment in widget.render_line(y) if segment.text in NUMBERS
-                and segment.style and segment.style.bold]  # fmt: skip
+        segments = [segment for y in range(12) for segment in widget.render_line(y)]
+        bold = [one.text for one in segments if one.text[:2] == "0." and one.style and one.style.bold]
     ends = [line for line in lines if line.strip("▌ ")[:1] in ("1", "2", "3", "4")]
     assert [line[-13:].strip() for line in ends] == ["0.90", "0.70 → 0.60", "0.53 → 0.3999", "0.50 → 0.20"]
     assert bold == ["0.90", "0.60"]
     assert not any("decayed to" in line for line in lines)
 
 
-NUMBERS = ("0.90", "0.60", "0.70", "0.53", "0.3999", "0.20", "0.50")
-
-
 async def test_the_same_query_again_keeps_the_cursor_and_another_starts_at_the_top() -> None:
-    widget = MemoryList()
-    async with WidgetApp(widget).run_test(size=(95, 12)) as pilot:
-        widget.focus()
+    async with listing(95, 12) as (widget, _, pilot):
         widget.show_results(hybrid_recall())
         await pilot.press("j", "j")
         turned = hybrid_recall()
