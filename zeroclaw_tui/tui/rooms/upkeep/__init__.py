@@ -2,60 +2,99 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
 from textual.app import ComposeResult
+from textual.dom import DOMNode
 
 from zeroclaw_tui.backends.factory import has_database
-from zeroclaw_tui.tui.commands import common_commands
+from zeroclaw_tui.tui.commands import Command, common_commands
 from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS, NO_SNAPSHOT
-from zeroclaw_tui.tui.rooms.listing import TabbedRoom
 from zeroclaw_tui.tui.rooms.upkeep.clean_up import CleanUp
 from zeroclaw_tui.tui.rooms.upkeep.health import Health
 from zeroclaw_tui.tui.rooms.upkeep.hygiene import Hygiene
 from zeroclaw_tui.tui.rooms.upkeep.snapshot import SnapshotTab
 from zeroclaw_tui.tui.rooms.upkeep.tab import UpkeepTab
+from zeroclaw_tui.tui.store_room import StoreRoom
 from zeroclaw_tui.tui.view import Pace
+from zeroclaw_tui.tui.widgets.lines import TabLine
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.outcome import Outcome
 
 Tab = Literal["clean_up", "hygiene", "health", "snapshot"]
-_TABS: tuple[type[UpkeepTab], ...] = (CleanUp, Hygiene, Health, SnapshotTab)
+_NAMES = [tab.NAME for tab in (CleanUp, Hygiene, Health, SnapshotTab)]
 _IN_LIST = {command.id: command for command in BROWSER_COMMANDS}
 _NEEDS_MEMORIES = frozenset({"clean_up", "snapshot"})
 """The commands that do nothing where nothing is ever stored."""
 
 
-class UpkeepRoom(TabbedRoom):
-    """Four tabs that look after one store."""
+class UpkeepRoom(StoreRoom):
+    """Four tabs that look after one store. `chosen` is the id of the one that is shown."""
 
     CSS_PATH = "upkeep.tcss"
+    AUTO_FOCUS = ""
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-low"), (34, "-high")]  # noqa: RUF012
     PLACE = "upkeep"
-    TABS = _TABS
     KEYS = (
         _IN_LIST["undo"],
         _IN_LIST["redo"],
         replace(_IN_LIST["reload"], footer=True),
-        *(replace(_IN_LIST[tab.NAME.id], key=tab.NAME.key) for tab in _TABS),
+        *(replace(_IN_LIST[name.id], key=name.key) for name in _NAMES),
         *common_commands(out="Cancel a check, one pane back, or back to the list"),
     )
 
     def __init__(self, library: Library, tab: Tab, clock: Callable[[], datetime], pace: Pace) -> None:
-        self._parts: list[UpkeepTab] = [CleanUp(), Hygiene(), Health(), SnapshotTab()]
-        super().__init__(library, clock, pace, self._parts, tab)
+        super().__init__(library, clock, pace)
+        self.chosen: str = tab
+        tabs: list[UpkeepTab] = [CleanUp(), Hygiene(), Health(), SnapshotTab()]
+        self.tabs = {one.NAME.id: one for one in tabs}
+        self.tab_line = TabLine(_NAMES)
+        self._show_chosen()
 
     def compose(self) -> ComposeResult:
         yield self.tab_line
         yield from self.tabs.values()
 
-    def action_open_tab(self, tab: Tab) -> None:
-        self.show_tab(tab)
+    def on_mount(self) -> None:
+        self.action_open_tab(self.chosen)
+
+    @property
+    def tab(self) -> UpkeepTab:
+        """The tab that is shown."""
+        return self.tabs[self.chosen]
+
+    def action_open_tab(self, tab: str) -> None:
+        """Show another tab, as it was left."""
+        self.chosen = tab
+        self._show_chosen()
+        if self.tab.is_stale:
+            self.tab.reload()
+        self.set_focus(self.tab.table)
+        self.refresh_bindings()
+
+    def _show_chosen(self) -> None:
+        self.tab_line.chosen = self.chosen
+        for tab in self.tabs.values():
+            tab.display = tab is self.tab
+
+    async def action_click_tab(self, key: str) -> None:
+        """A click does what the key of the tab does."""
+        await self.run_command(next(command.id for command in self.KEYS if command.key == key))
+
+    @property
+    def commands(self) -> Sequence[Command]:
+        """The commands of the tab that is shown, then those of every tab."""
+        return (*self.tab.KEYS, *self.KEYS)
+
+    def node_of(self, command: Command) -> DOMNode:
+        """The tab that is shown, for its own commands."""
+        return self.tab if command in self.tab.KEYS else self
 
     def why_dimmed(self, action: str) -> str | None:
         """Why a command cannot be done now, in a sentence; None when it can."""
@@ -64,14 +103,29 @@ class UpkeepRoom(TabbedRoom):
             return self.library.read_only_because
         if action == "snapshot" and not has_database(memory.name):
             return NO_SNAPSHOT
-        return super().why_dimmed(action)
+        return self.tab.why_dimmed(action) if self.is_mounted else None
+
+    def shell_facts(self) -> dict[str, str]:
+        """What is under the cursor of the tab as well, for the lines of a shell."""
+        return super().shell_facts() | self.tab.shell_facts()
+
+    def step_out(self) -> bool:
+        """Go one step back in the tab; False where there is none."""
+        return self.tab.step_out()
+
+    def stop(self) -> None:
+        """Cancel what loads in any tab."""
+        for tab in self.tabs.values():
+            tab.stop_loading()
 
     def action_reload(self) -> None:
         if not self.is_changing:
             self.tab.reload()
 
-    def reload_all(self) -> None:
-        """Load the tab that is shown again, and the others when they are shown."""
-        for tab in self._parts:
+    async def after_change(self, outcome: Outcome | None) -> None:
+        """Something was changed, or nobody knows what: None. Every tab loads again when it is shown."""
+        if outcome is None or outcome.count or outcome.turned is not None:
+            self.has_changed = True
+        for tab in self.tabs.values():
             tab.is_stale = True
         self.tab.reload()

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.containers import Vertical
-from textual.widget import Widget
 
-from zeroclaw_tui.tui.commands import inform, warn
-from zeroclaw_tui.tui.rooms.listing import Listing, RoomTab
-from zeroclaw_tui.tui.widgets.lines import TitleLine
+from zeroclaw_tui.tui.commands import Command, bindings, inform, warn
+from zeroclaw_tui.tui.rooms.listing import Listing
+from zeroclaw_tui.tui.widgets.lines import TabName, TitleLine
 from zeroclaw_tui.tui.widgets.table_list import TableList
 
 if TYPE_CHECKING:
+    from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.tui.commands import Change
     from zeroclaw_tui.tui.dialogs import Work
 
 
-class UpkeepTab(Listing, RoomTab, Vertical):
-    """One tab. It loads when it is first shown."""
+class UpkeepTab(Listing, Vertical):
+    """One tab. It loads when it is first shown, and its keys work while the focus is in it."""
+
+    NAME: ClassVar[TabName]
+    KEYS: ClassVar[Sequence[Command]] = ()
+
+    def __init_subclass__(cls) -> None:
+        """Its bindings are those of its commands."""
+        cls.BINDINGS = bindings(cls.KEYS)
+        super().__init_subclass__()
 
     def __init__(self, table: TableList[Any]) -> None:
         super().__init__(id=self.NAME.id)
@@ -29,16 +37,31 @@ class UpkeepTab(Listing, RoomTab, Vertical):
         """Whether it has to load when it is shown: never loaded, or memories have changed since."""
 
     @property
-    def reader(self) -> Widget:
-        return self.table
+    def room(self) -> Any:
+        """The room it is a tab of."""
+        return self.screen
 
-    def open(self) -> None:
-        if self.is_stale:
-            self.reload()
+    @property
+    def library(self) -> Library:
+        """The store of the room."""
+        library: Library = self.room.library
+        return library
 
     def reload(self) -> None:
         self.is_stale = False
         super().reload()
+
+    def why_dimmed(self, action: str) -> str | None:
+        """Why an action cannot be done now, in a sentence; None when it can."""
+        writes = any(command.id == action and command.writes for command in self.KEYS)
+        return self.library.read_only_because if writes else None
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return None if self.is_mounted and self.why_dimmed(action) is not None else True
+
+    def shell_facts(self) -> dict[str, str]:
+        """What is under the cursor, for the lines of a shell."""
+        return {}
 
     def status(self) -> Sequence[str]:
         """The line below the list."""
@@ -49,7 +72,7 @@ class UpkeepTab(Listing, RoomTab, Vertical):
         if self.is_loading:
             warn(self, "Wait: a check is still running.")
         else:
-            super().begin(change)
+            self.room.begin(change)
 
     async def carry_out(self, sentence: str, total: int, work: Work[Outcome], report: Callable[[Outcome], str]) -> None:
         """Do what a person has agreed to, say what was done, and reload."""
