@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 from textual.app import App
 from textual.content import Content
 
-from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.traces.copies import clean_copies, cleaned_sentence, matcher_for
-from zeroclaw_tui.curation.traces.erase import ErasePlan, EraseReport, erase_texts, plan_erase
+from zeroclaw_tui.curation.traces.erase import EraseReport, erase_texts, plan_erase
 from zeroclaw_tui.curation.traces.search import TextPlace
-from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import counted, with_tilde
@@ -40,10 +38,7 @@ async def clean(app: App[Any], library: Library, copies: Sequence[TextPlace], pa
     if not await app.push_screen_wait(yes_or_no(title, body, f"Clean {counted(len(chosen), 'place')}")):
         return None
 
-    async def work(on_progress: ProgressCallback) -> Outcome:
-        return await clean_copies(library, chosen)
-
-    outcome = await with_progress(app, "Cleaning …", 0, patience, work)
+    outcome = await with_progress(app, "Cleaning …", 0, patience, lambda on_progress: clean_copies(library, chosen))
     done = f"✓ {cleaned_sentence(outcome)} · u reverses that." if outcome.count else cleaned_sentence(outcome)
     return " ".join([done, *outcome.notes])
 
@@ -79,12 +74,12 @@ async def erase(
     entries = chosen(typed["text"])
     matcher = matcher_for([entry.content for entry in entries], typed["text"])
     ids = frozenset(entry.id for entry in entries)
-
-    async def search(on_progress: ProgressCallback) -> ErasePlan:
-        return await plan_erase(library, matcher, ids)
-
-    plan = await with_progress(app, "Searching every file …", 0, patience, search)
-    body = _plan_content(plan)
+    search = partial(plan_erase, library, matcher, ids)
+    plan = await with_progress(app, "Searching every file …", 0, patience, lambda on_progress: search())
+    parts: list[str | tuple[str, str]] = [f"{shown_line(sentence)}\n" for sentence in plan.sentences()]
+    if plan.taken:
+        parts.append("This cannot be undone: it also deletes these rows from the trash.\n")
+    body = Content.assemble(*parts, *_places(plan.places))
     if not plan.taken:
         await app.push_screen_wait(Page(plan.title, body))
         return None
@@ -99,14 +94,6 @@ async def erase(
     head = f"✓ {report.outcome}" if report.is_complete else report.outcome
     await app.push_screen_wait(Page(head, Content("\n".join(lines))))
     return report
-
-
-def _plan_content(plan: ErasePlan) -> Content:
-    """The memories that go; of each place its kind, its path and how often the text is there, then what that means."""
-    parts: list[str | tuple[str, str]] = [f"{shown_line(sentence)}\n" for sentence in plan.sentences()]
-    if plan.taken:
-        parts.append("This cannot be undone: it also deletes these rows from the trash.\n")
-    return Content.assemble(*parts, *_places(plan.places))
 
 
 def _places(places: Sequence[TextPlace]) -> Iterator[str | tuple[str, str]]:
