@@ -57,40 +57,12 @@ def sample(folder: Path) -> App[Any]:
     return Inspector(SRV).app()
 
 
-def hostile(folder: Path) -> App[Any]:
-    return Inspector(SRV, SampleMemory(hostile_memories())).app()
-
-
 def no_install(folder: Path) -> App[Any]:
     inspector = Inspector(SRV)
     sentence = "There is no ZeroClaw install in ~/.zeroclaw, and none of its variables is set."
     hint = "Give the path of a config dir, a workspace or a brain.db, or look around with --demo."
     inspector.refusals["sqlite"] = NoInstall(sentence, hint=hint)
     return inspector.app()
-
-
-def stages(folder: Path) -> App[Any]:
-    return Kitchen.of_meals(folder).why("explain", "lunch_2026_03")
-
-
-def what_if(folder: Path) -> App[Any]:
-    return Kitchen.of_aged(folder).why("what_if", "lunch_2026_03")
-
-
-def prompt(folder: Path) -> App[Any]:
-    return Kitchen.of_meals(folder).why("prompt")
-
-
-def polluted(folder: Path) -> App[Any]:
-    return at_srv(Workspace(folder, polluted_rows(), generation="G4"))
-
-
-def hygiene(folder: Path) -> App[Any]:
-    return at_srv(Workspace.with_files(folder))
-
-
-def snapshot(folder: Path) -> App[Any]:
-    return at_srv(Workspace.with_snapshot(folder))
 
 
 def at_srv(install: DiskInstall) -> App[Any]:
@@ -115,10 +87,6 @@ def changes(folder: Path) -> App[Any]:
     return sample.room()
 
 
-def live(folder: Path) -> App[Any]:
-    return Recorded(folder, some_turns()).live()
-
-
 def stores(folder: Path) -> App[Any]:
     inspector = Inspector(SRV, SampleMemory(), notes(), NoneMemory())
     every = ("keyword", "vectors", "sessions", "superseded", "pinned", "importance", "write")
@@ -136,22 +104,30 @@ Make = Callable[[Path], App[Any]]
 PICTURES: dict[str, tuple[Make, tuple[str, ...], tuple[tuple[int, int], ...]]] = {
     "memories": (sample, (), (USUAL, SMALL)),
     "recall": (sample, ("slash", QUESTION), (USUAL, SMALL)),
-    "hostile": (hostile, ("j",) * 8, (USUAL,)),
+    "hostile": (lambda folder: Inspector(SRV, SampleMemory(hostile_memories())).app(), ("j",) * 8, (USUAL,)),
     "filters": (sample, ("F",), (USUAL,)),
     "keys": (sample, ("question_mark",), (USUAL,)),
     "palette": (sample, ("colon",), (USUAL,)),
     "no-install": (no_install, (), (USUAL,)),
     "reader": (sample, ("slash", "=ramen", "enter", "enter"), (USUAL,)),
     "editor": (sample, ("e", "= And tea."), (USUAL, LOW)),
-    "stages": (stages, (), (USUAL, SMALL)),
-    "what-if": (what_if, ("down", "down", "left", "left", "left", "down", "down", "left"), (USUAL, SMALL)),
-    "prompt": (prompt, (), (USUAL,)),
-    "clean-up": (polluted, ("3",), (USUAL, SMALL)),
-    "hygiene": (hygiene, (":hygiene", "space"), (USUAL,)),
-    "health": (polluted, (":health",), (USUAL,)),
-    "snapshot": (snapshot, (":snapshot", "j", "j", "space", "space", "k"), (USUAL,)),
+    "stages": (lambda folder: Kitchen.of_meals(folder).why("explain", "lunch_2026_03"), (), (USUAL, SMALL)),
+    "what-if": (
+        lambda folder: Kitchen.of_aged(folder).why("what_if", "lunch_2026_03"),
+        ("down", "down", "left", "left", "left", "down", "down", "left"),
+        (USUAL, SMALL),
+    ),
+    "prompt": (lambda folder: Kitchen.of_meals(folder).why("prompt"), (), (USUAL,)),
+    "clean-up": (lambda folder: at_srv(Workspace(folder, polluted_rows(), generation="G4")), ("3",), (USUAL, SMALL)),
+    "hygiene": (lambda folder: at_srv(Workspace.with_files(folder)), (":hygiene", "space"), (USUAL,)),
+    "health": (lambda folder: at_srv(Workspace(folder, polluted_rows(), generation="G4")), (":health",), (USUAL,)),
+    "snapshot": (
+        lambda folder: at_srv(Workspace.with_snapshot(folder)),
+        (":snapshot", "j", "j", "space", "space", "k"),
+        (USUAL,),
+    ),
     "changes": (changes, (), (USUAL, SMALL)),
-    "live": (live, ("k",), (USUAL, SMALL)),
+    "live": (lambda folder: Recorded(folder, some_turns()).live(), ("k",), (USUAL, SMALL)),
     "stores": (stores, ("6", "j"), (USUAL,)),
 }
 
