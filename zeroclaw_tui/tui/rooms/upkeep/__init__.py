@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.outcome import Outcome
 
 Tab = Literal["clean_up", "hygiene", "health", "snapshot"]
-_NAMES = [tab.NAME for tab in (CleanUp, Hygiene, Health, SnapshotTab)]
+_TABS: tuple[type[UpkeepTab], ...] = (CleanUp, Hygiene, Health, SnapshotTab)
 _IN_LIST = {command.id: command for command in BROWSER_COMMANDS}
 _NEEDS_MEMORIES = frozenset({"clean_up", "snapshot"})
 """The commands that do nothing where nothing is ever stored."""
@@ -41,11 +41,12 @@ class UpkeepRoom(StoreRoom):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-low"), (34, "-high")]  # noqa: RUF012
     PLACE = "upkeep"
+    TABS = _TABS
     KEYS = (
         _IN_LIST["undo"],
         _IN_LIST["redo"],
         replace(_IN_LIST["reload"], footer=True),
-        *(replace(_IN_LIST[name.id], key=name.key) for name in _NAMES),
+        *(replace(_IN_LIST[tab.NAME.id], key=tab.NAME.key) for tab in _TABS),
         *common_commands(out="Cancel a check, one pane back, or back to the list"),
     )
 
@@ -54,7 +55,7 @@ class UpkeepRoom(StoreRoom):
         self.chosen: str = tab
         tabs: list[UpkeepTab] = [CleanUp(), Hygiene(), Health(), SnapshotTab()]
         self.tabs = {one.NAME.id: one for one in tabs}
-        self.tab_line = TabLine(_NAMES)
+        self.tab_line = TabLine([one.NAME for one in _TABS])
         self._show_chosen()
 
     def compose(self) -> ComposeResult:
