@@ -27,8 +27,8 @@ async def open_rows(tmp_path):
         yield opened
 
 
-@pytest.fixture(params=["G4"])
-async def world(request, tmp_path):
-    """A library to change: a database of the newest generation, unless a test names another store."""
-    async with opened_world(tmp_path, request.param) as world:
+@pytest.fixture
+async def world(tmp_path):
+    """A library to change: a database of the newest generation."""
+    async with opened_world(tmp_path, "G4") as world:
         yield world

@@ -66,10 +66,8 @@ class DuplicateFinder:
 
         Only memories of one owner are compared with each other.
         """
-        vector = _unit_vector(embedding)
-        if vector is not None:
-            self._vector_count += 1
-            vector = vector if self._vector_count <= MAX_VECTORS else None
+        vector = _unit_vector(embedding) if self._vector_count < MAX_VECTORS else None
+        self._vector_count += vector is not None
         self._texts[number] = _Text(owner, _word_pairs(content), vector)
         # The content may be many megabytes, so it is not joined to the owner.
         hashed = hashlib.blake2b(f"{owner}\0".encode("utf-8", "surrogatepass"), digest_size=16)
