@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import gzip
-import json
 import sqlite3
-import tempfile
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -28,23 +26,15 @@ PIECES = (
 def real_snapshot(version: str) -> str:
     """MEMORY_SNAPSHOT.md as that version exported it from its brain.db."""
     source = golden.FOLDER / version / "MEMORY_SNAPSHOT.md"
-    if source.exists():
-        return source.read_bytes().decode()
-    return gzip.decompress(source.with_name("MEMORY_SNAPSHOT.md.gz").read_bytes()).decode()
+    return (source.read_bytes() if source.exists() else gzip.decompress(Path(f"{source}.gz").read_bytes())).decode()
 
 
-def really_hydrated(version: str) -> list[tuple[str, str]]:
+def really_hydrated(version: str, folder: Path) -> list[tuple[str, str]]:
     """Keys and contents in the database that version's hydration made of that snapshot, in the order of storing."""
-    source = golden.FOLDER / version / "hydrated.json.gz"
-    if source.exists():
-        return [(key, content) for key, content in json.loads(gzip.decompress(source.read_bytes()))]
-    whole = golden.FOLDER / version / "hydrated_brain.db"
-    with tempfile.TemporaryDirectory() as folder:
-        database = Path(folder) / "hydrated.db"
-        packed = whole.with_name("hydrated_brain.db.gz")
-        database.write_bytes(whole.read_bytes() if whole.exists() else gzip.decompress(packed.read_bytes()))
-        with closing(sqlite3.connect(database)) as connection:
-            return connection.execute("SELECT key, content FROM memories ORDER BY rowid").fetchall()
+    if golden.has(version, "hydrated.json"):
+        return [(key, content) for key, content in golden.runs(version, "hydrated")]
+    with closing(sqlite3.connect(golden.database(version, "hydrated_brain.db", folder))) as connection:
+        return connection.execute("SELECT key, content FROM memories ORDER BY rowid").fetchall()
 
 
 def rows_in(database: Path, columns: Sequence[str] = ("*",)) -> list[tuple[Any, ...]]:

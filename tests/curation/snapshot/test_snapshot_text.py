@@ -44,10 +44,10 @@ def test_a_store_gives_the_very_file_its_zeroclaw_exported(version, tmp_path):
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_real_snapshot_is_read_as_its_zeroclaw_hydrated_it(version):
+def test_a_real_snapshot_is_read_as_its_zeroclaw_hydrated_it(version, tmp_path):
     """The same keys and contents in the same order, and the dates that ZeroClaw itself lets go of."""
     read = read_snapshot(real_snapshot(version))
-    assert [(found.key, found.values["content"]) for found in read.rows] == really_hydrated(version)
+    assert [(found.key, found.values["content"]) for found in read.rows] == really_hydrated(version, tmp_path)
     assert not read.because
     assert all(found.values["created_at"] and found.values["updated_at"] for found in read.rows)
 

@@ -175,7 +175,7 @@ async def test_a_real_snapshot_becomes_a_store_of_what_zeroclaw_hydrates(tmp_pat
     install = make_install(tmp_path / "zc", None)
     file = install.write(NAME, real_snapshot("0.1.7"))
     assert (await _made(install, "0.1.7")).count == 679
-    assert sorted(rows_in(install.database, ("key", "content"))) == sorted(really_hydrated("0.1.7"))
+    assert sorted(rows_in(install.database, ("key", "content"))) == sorted(really_hydrated("0.1.7", tmp_path))
     dates = {(found.key, found.values["created_at"], found.values["updated_at"]) for found in load(file).rows}
     assert set(rows_in(install.database, ("key", "created_at", "updated_at"))) == dates
     async with install.opened() as library:
