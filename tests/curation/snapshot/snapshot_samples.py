@@ -23,17 +23,23 @@ PIECES = (
 )  # fmt: skip
 
 
+def _recorded(version: str, name: str) -> bytes:
+    source = golden.FOLDER / version / name
+    return source.read_bytes() if source.exists() else gzip.decompress(Path(f"{source}.gz").read_bytes())
+
+
 def real_snapshot(version: str) -> str:
     """MEMORY_SNAPSHOT.md as that version exported it from its brain.db."""
-    source = golden.FOLDER / version / "MEMORY_SNAPSHOT.md"
-    return (source.read_bytes() if source.exists() else gzip.decompress(Path(f"{source}.gz").read_bytes())).decode()
+    return _recorded(version, "MEMORY_SNAPSHOT.md").decode()
 
 
 def really_hydrated(version: str, folder: Path) -> list[tuple[str, str]]:
     """Keys and contents in the database that version's hydration made of that snapshot, in the order of storing."""
     if golden.has(version, "hydrated.json"):
         return [(key, content) for key, content in golden.runs(version, "hydrated")]
-    with closing(sqlite3.connect(golden.database(version, "hydrated_brain.db", folder))) as connection:
+    database = folder / "hydrated.db"
+    database.write_bytes(_recorded(version, "hydrated_brain.db"))
+    with closing(sqlite3.connect(database)) as connection:
         return connection.execute("SELECT key, content FROM memories ORDER BY rowid").fetchall()
 
 

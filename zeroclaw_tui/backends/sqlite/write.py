@@ -46,7 +46,7 @@ _PAUSE_SECONDS = 0.015
 """How long the lock is free between two batches: a program that waits for it asks at least ten times a second."""
 _FIRST_ROWS = 60
 _MOST_ROWS = 1000
-_ROWS_ALONE = 500
+_ROWS_ALONE = 1000
 """How many rows a batch takes while no other program can be waiting: each batch costs two syncs of the disk."""
 _LOOK_SECONDS = 5.0
 """How old the knowledge of who else has a database open may be; another program waits that long for a lock."""
