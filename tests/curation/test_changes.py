@@ -140,10 +140,6 @@ def test_a_plan_names_the_largest_categories_the_ages_and_the_size():
     assert facts == "oldest 2026-03-02 · newest 2026-03-01 · 9.0 KB"
 
 
-def test_from_eleven_memories_on_the_number_is_typed():
-    assert [plan_of([version(0, "core")] * count).is_typed for count in (10, 11)] == [False, True]
-
-
 # Markdown's ids are places in a file: the trash must never take one line for another that stood there before.
 
 
