@@ -36,6 +36,7 @@ _DESKTOP = ("DISPLAY", "WAYLAND_DISPLAY", "SSH_CONNECTION", "SSH_TTY", "NO_MOTIO
 _SECONDS = 60
 _MOMENT = 0.001
 """Seconds left to sockets, timers and other processes before it is looked again whether they did anything."""
+_MOST_PAUSE = 0.05
 _JOBS: WeakSet[asyncio.Future[Any]] = WeakSet()
 """What threads are at work on, of every loop."""
 _ASKING: WeakSet[Worker[Any]] = WeakSet()
@@ -93,8 +94,12 @@ async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
     """Let the app run until something holds."""
     with _limited(pilot.app):
         async with asyncio.timeout(_SECONDS):
+            pause = _MOMENT
             while not condition():
                 await _wait_for_idle()
+                # What is waited for may be seconds away, and looking at a screen draws all of it.
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, _MOST_PAUSE)
     await _wait_for_idle()
 
 
