@@ -274,7 +274,9 @@ async def test_it_comes_back_by_itself_when_a_poll_is_answered(inspector: Inspec
 
 async def test_a_listing_that_never_came_says_so_and_comes_later(inspector: Inspector) -> None:
     inspector.store.failure = GONE
-    async with running(inspector.app(), WIDE, rests=False) as screen:
+    # A key waits so long for the first rows, which do not come.
+    app = inspector.app(pace=paced(overdue=0.1))
+    async with running(app, WIDE, rests=False) as screen:
         await screen.until("The store does not answer.")
         screen.hides("Opening")
         inspector.store.failure = None
