@@ -162,7 +162,7 @@ real = plans.Progress.advance
 # A signal that comes right before the loop waits is only heard once something else wakes it.
 signal.signal(signal.SIGUSR1, lambda *_: None)
 def advance(self, done):
-    if 0 < done < 1200 and not self.stopped:
+    if 0 < done < 2400 and not self.stopped:
         os.kill(os.getpid(), signal.SIGINT)
         while not self.stopped: signal.pthread_kill(threading.main_thread().ident, signal.SIGUSR1)
     return real(self, done)
@@ -176,7 +176,7 @@ sys.exit(zeroclaw())
 def test_ctrl_c_stops_a_purge_and_an_undo_in_the_middle_and_undo_goes_on(
     memory: Command, install: Path, brain: Brain
 ) -> None:
-    brain.add_noise(1200)
+    brain.add_noise(2400)
     before = brain.rows()
 
     def interrupted(*arguments: str) -> dict[str, Any]:
@@ -191,8 +191,8 @@ def test_ctrl_c_stops_a_purge_and_an_undo_in_the_middle_and_undo_goes_on(
     assert len(brain.rows()) == len(before) - purged
     assert memory("purge", "--category", "noise", "--yes").code == 0
     undone = interrupted("undo")["count"]
-    assert 0 < undone < 1200 - purged
-    assert memory("undo", "--yes", "--json").json["count"] == 1200 - purged - undone
+    assert 0 < undone < 2400 - purged
+    assert memory("undo", "--yes", "--json").json["count"] == 2400 - purged - undone
     assert memory("undo", "--yes", "--json").json["count"] == purged
     assert brain.rows() == before
 
