@@ -245,10 +245,6 @@ class Room(Screen[Result], Generic[Result]):
         # The actions of rooms that are given something are given the id of their command.
         return None if self.why_dimmed(str(parameters[0]) if parameters else action) is not None else True
 
-    def is_offered(self, command: Command) -> bool:
-        """Whether the palette has a command now."""
-        return command.listed and self.check_action(command.id, ()) is not False
-
     async def run_command(self, id: str) -> None:
         """Do a command, or say why it cannot be done."""
         command = next(one for one in self.commands if one.id == id)
@@ -279,15 +275,7 @@ class Room(Screen[Result], Generic[Result]):
 
     def ask(self, group: str, work: Callable[..., Awaitable[None]], *given: object, exclusive: bool = True) -> None:
         """Do something in the background; a failure is reported, and an interruption is ignored."""
-        start_work(self, group, self._ask, work, *given, exclusive=exclusive)
-
-    async def _ask(self, work: Callable[..., Awaitable[None]], *given: object) -> None:
-        try:
-            await work(*given)
-        except SearchInterrupted:
-            return
-        except InspectorError as error:
-            self.say_failure(error)
+        start_work(self, group, work, *given, exclusive=exclusive, failed=self.say_failure)
 
     def say_failure(self, error: InspectorError) -> None:
         """One sentence and what to do next; nothing on the screen changes."""
@@ -325,11 +313,29 @@ def changing(work: Callable[[Any, Library], Awaitable[object]]) -> Callable[[Any
 
 
 def start_work(
-    node: DOMNode, group: str, work: Callable[..., Awaitable[None]], *given: object, exclusive: bool = True
+    node: DOMNode,
+    group: str,
+    work: Callable[..., Awaitable[None]],
+    *given: object,
+    exclusive: bool = True,
+    failed: Callable[[InspectorError], None] | None = None,
 ) -> Worker[None]:
-    """Do something in the background; if `exclusive`, it replaces what already runs in that group."""
+    """Do something in the background; if `exclusive`, it replaces what already runs in that group.
+
+    With `failed` a failure is given to that, and an interruption, as of a store that is being closed, is ignored.
+    """
+
+    async def run() -> None:
+        try:
+            await work(*given)
+        except InspectorError as error:
+            if failed is None:
+                raise
+            if not isinstance(error, SearchInterrupted):
+                failed(error)
+
     # Not a coroutine: a worker that is cancelled before its first step would leave that behind, never awaited.
-    worker: Worker[None] = Worker(node, partial(work, *given), group=group)
+    worker: Worker[None] = Worker(node, run, group=group)
     node.workers.add_worker(worker, start=True, exclusive=exclusive)
     return worker
 
@@ -450,7 +456,8 @@ class RoomCommands(Provider):
         room = self.screen
         if not isinstance(room, Room):
             return []
-        return [PaletteCommand(room, command) for command in room.commands if room.is_offered(command)]
+        offered = (one for one in room.commands if one.listed and room.check_action(one.id, ()) is not False)
+        return [PaletteCommand(room, command) for command in offered]
 
     def _line(self, found: PaletteCommand) -> Content:
         """The keys of a command and what it does; below it why it cannot be done, else what `_more` knows."""

@@ -126,20 +126,10 @@ class BrowserRoom(MemoriesRoom):
     async def after_change(self, outcome: Outcome | None) -> None:
         self.look_again()
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What cannot be done here is dimmed; what there is nothing of has no key either."""
-        if action == "search" and self.is_typing:
-            return False
-        if action == "search_mode":
-            return self.is_choosing_mode
-        if action in ("next", "previous"):
-            return self.is_reading
-        return super().check_action(action, parameters)
-
     def why_dimmed(self, action: str) -> str | None:
         """Why a command cannot be done now, in a sentence; None when it can."""
         takes_marks = action in ("delete", "erase") and self._takes_marks
-        return why_dimmed(action, self.library, self.view, None if takes_marks else self.rows.selected_result)
+        return why_dimmed(action, self.library, None if takes_marks else self.rows.selected_result)
 
     def shell_facts(self) -> dict[str, str]:
         """The store, the query, the filter and the memory under the cursor."""
@@ -399,10 +389,10 @@ class BrowserRoom(MemoriesRoom):
     @property
     def _takes_marks(self) -> bool:
         """Whether a command takes the marked memories: there are some, and no other memory is being read."""
-        return len(self.rows.marked) > 0 and not self.is_reading
+        return len(self.rows.marked) > 0 and not self.has_class("-reading")
 
 
-def why_dimmed(action: str, library: Library, view: View, under_cursor: ScoredEntry | None = None) -> str | None:
+def why_dimmed(action: str, library: Library, under_cursor: ScoredEntry | None = None) -> str | None:
     """Why a command cannot be done, in a sentence; None where it can.
 
     `under_cursor` is the result that the action would take, None where it takes marked memories or a listed one.

@@ -18,8 +18,8 @@ from textual.worker import get_current_worker
 from zeroclaw_tui.backends.lookup import count_facets, versions_at, whole_entry
 from zeroclaw_tui.curation.recall import recall_steps
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import InspectorError, Locked, NotReachable, SearchInterrupted, UsageError
-from zeroclaw_tui.memory.query import EXCERPTS, HANDLES, Query, SortField
+from zeroclaw_tui.memory.errors import InspectorError, Locked, NotReachable, UsageError
+from zeroclaw_tui.memory.query import EXCERPTS, HANDLES, Query
 from zeroclaw_tui.memory.recall import SIMILAR, RecallRequest, RecallResult, ScoredEntry
 from zeroclaw_tui.memory.statistics import Counts
 from zeroclaw_tui.memory.text import one_line
@@ -105,25 +105,17 @@ class MemoriesRoom(StoreRoom):
         """What is looked at: the filter, the order and the search."""
         return self.page.view
 
-    @property
-    def is_searching(self) -> bool:
-        """Whether the search line is shown instead of the facts."""
-        return self.has_class("-searching")
-
-    @property
-    def is_reading(self) -> bool:
-        """Whether one memory has the whole screen."""
-        return self.has_class("-reading")
-
-    @property
-    def is_typing(self) -> bool:
-        """Whether what is typed goes into the search line."""
-        return self._search_bar.input.has_focus
-
-    @property
-    def is_choosing_mode(self) -> bool:
-        """Whether tab means the next search mode: while one types, and where nothing was found to go to."""
-        return self.is_typing or (self.is_searching and self.has_class("-empty"))
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What cannot be done here is dimmed; what there is nothing of has no key either."""
+        is_typing = self._search_bar.input.has_focus
+        if action == "search" and is_typing:
+            return False
+        if action == "search_mode":
+            # While one types, and where nothing was found to go to.
+            return is_typing or (self.has_class("-searching") and self.has_class("-empty"))
+        if action in ("next", "previous"):
+            return self.has_class("-reading")
+        return super().check_action(action, parameters)
 
     # What is shown.
 
@@ -155,7 +147,7 @@ class MemoriesRoom(StoreRoom):
     def _show_entry(self, entry: MemoryEntry, result: ScoredEntry | None) -> None:
         """Show a memory in the detail, an excerpt until the whole is here, with its part in a recall."""
         title = "Memory"
-        if self.is_reading:
+        if self.has_class("-reading"):
             marked = " ● marked" if entry.id in self.rows.marked else ""
             title = f"Memory {self.rows.cursor + 1:,} of {self.rows.row_count:,}{marked}"
         self.detail.border_title = title
@@ -290,7 +282,7 @@ class MemoriesRoom(StoreRoom):
         Never out of the program.
         """
         is_in_list = self.rows.has_focus or self.has_class("-empty") or not self.view.query
-        if self.is_searching and is_in_list and not self.is_reading:
+        if self.has_class("-searching") and is_in_list and not self.has_class("-reading"):
             self._search_bar.put("")
             self.remove_class("-searching")
             self.look(replace(self.view, query="", similar_to=None))
@@ -303,7 +295,7 @@ class MemoriesRoom(StoreRoom):
 
     def on_prompt_line_asked(self, event: SearchBar.Asked) -> None:
         # What was typed last may come when the line is closed already.
-        if self.is_searching and not self._waits_for_enter:
+        if self.has_class("-searching") and not self._waits_for_enter:
             self._search(event.text)
         else:
             self._show()
@@ -342,11 +334,8 @@ class MemoriesRoom(StoreRoom):
         choices = [Answer("", order_words(view.sorted_by(sort.field).sort), sort.field) for sort, *_ in ORDERS]
         at = [sort.field for sort, *_ in ORDERS].index(view.sort.field)
         choices[at] = replace(choices[at], words=order_words(view.sort), remark="again: reversed")
-        self.app.push_screen(choice("Sort by?", choices, view.sort.field), self._order_by)
-
-    def _order_by(self, field: SortField | None) -> None:
-        if field is not None:
-            self.look(self.view.sorted_by(field))
+        question = choice("Sort by?", choices, view.sort.field)
+        self.app.push_screen(question, lambda field: None if field is None else self.look(self.view.sorted_by(field)))
 
     def action_reload(self) -> None:
         self.look_again()
@@ -413,21 +402,14 @@ class MemoriesRoom(StoreRoom):
     # How it is loaded.
 
     def _load(self, group: str, work: Callable[..., Awaitable[None]], *args: object, exclusive: bool = True) -> None:
-        start_work(self, group, self._guarded, work, *args, exclusive=exclusive)
+        start_work(self, group, work, *args, exclusive=exclusive, failed=self._show_failure)
 
-    async def _guarded(self, work: Callable[..., Awaitable[None]], *args: object) -> None:
-        """Load something; the screen stays when that fails, and a banner says what is wrong."""
-        try:
-            await work(*args)
-        except SearchInterrupted:
-            # The store is being closed.
-            return
-        except InspectorError as error:
-            if isinstance(error, UsageError) and self.view.mode is Mode.REGEX:
-                # Half typed, most patterns cannot be read: the list stays as it is.
-                self._show(bad_pattern=error)
-            else:
-                self.show_error(error)
+    def _show_failure(self, error: InspectorError) -> None:
+        """The screen stays, and a banner says what is wrong; half typed, most patterns cannot be read."""
+        if isinstance(error, UsageError) and self.view.mode is Mode.REGEX:
+            self._show(bad_pattern=error)
+        else:
+            self.show_error(error)
 
     async def _list(
         self,

@@ -53,6 +53,12 @@ class GrowingText(Static):
         return super().refresh(*regions, layout=layout, **options)
 
 
+def update(static: Static, content: Content) -> None:
+    """Show another content; the same again costs no layout."""
+    if not isinstance(static.content, Content) or not static.content.is_same(content):
+        static.update(content)
+
+
 class PromptInput(LineInput):
     """A line to type in, which the room leaves for the results."""
 
@@ -154,8 +160,8 @@ class PromptLine(Horizontal):
         room = self.size.width - _LEAST_TO_TYPE_IN - prompt.cell_length
         while facts and cell_len(_TAB_GAP.join(facts)) > room:
             facts.pop()
-        self.query_one(".prompt", Static).update(prompt)
-        self.query_one(".facts", Static).update(Content(_TAB_GAP.join(facts)))
+        update(self.query_one(".prompt", Static), prompt)
+        update(self.query_one(".facts", Static), Content(_TAB_GAP.join(facts)))
 
 
 class SearchBar(PromptLine):
@@ -246,7 +252,7 @@ class StatusBar(GrowingText):
     def say(self, *facts: str) -> None:
         """Show the facts that are not empty, the weightiest first; none hides the line."""
         shown_facts = [one_line(mask_secrets(fact)) for fact in facts if fact]
-        self.update(Content(DOT.join(shown_facts)))
+        update(self, Content(DOT.join(shown_facts)))
         self.set_class(bool(shown_facts), "-said")
 
 

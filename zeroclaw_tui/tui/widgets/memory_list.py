@@ -266,7 +266,7 @@ class MemoryList(TableList[ListedRow]):
         others = sum((row.threshold is not None) + (row.reason is not None) for row in rows)
         free = (self.lines_in_sight - others) // max(1, len(rows))
         self._text_lines = max(_LEAST_TEXT_LINES, min(_MOST_TEXT_LINES, free))
-        return [len(self.row_lines(row)) + (row.threshold is not None) for row in rows]
+        return [len(self._texts(row)) + (row.reason is not None) + (row.threshold is not None) for row in rows]
 
     def _post_highlight(self) -> None:
         entry = self.selected_entry

@@ -41,7 +41,7 @@ from zeroclaw_tui.tui.rooms.why.answers import (
 )
 from zeroclaw_tui.tui.store_room import StoreRoom
 from zeroclaw_tui.tui.themes import MUTED, WARNING
-from zeroclaw_tui.tui.view import Pace, View
+from zeroclaw_tui.tui.view import Pace
 from zeroclaw_tui.tui.widgets.detail import PlainContent, ReadingPane
 from zeroclaw_tui.tui.widgets.header import Empty
 from zeroclaw_tui.tui.widgets.lines import DOT, Banner, GrowingText, PromptLine, StatusBar, TabLine, TabName, TitleLine
@@ -197,7 +197,7 @@ class WhyRoom(Loaded, StoreRoom):
         if action == "write":
             # config.toml may be written although the store is only read.
             return self.library.read_only_because if self.library.config.read_only else None
-        return why_dimmed(action, self.library, View()) if action in _OF_TABS else None
+        return why_dimmed(action, self.library) if action in _OF_TABS else None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """While the message is typed, a slash is a letter; only modified settings can be reset or written."""
