@@ -10,6 +10,7 @@ from textual.widgets import Static
 
 from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line, with_tilde
 from zeroclaw_tui.tui.themes import MUTED, STRONG, STRONG_ACCENT, WARNING
+from zeroclaw_tui.tui.widgets.lines import GrowingText
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
@@ -17,15 +18,12 @@ if TYPE_CHECKING:
 KeyHint = tuple[str, str]
 
 
-class Empty(Static):
+class Empty(GrowingText):
     """A fact, a sentence, and the keys that help."""
 
     DEFAULT_CSS = """
     Empty { padding: 1 3; height: 1fr; width: 1fr; }
     """
-
-    def __init__(self, id: str | None = None) -> None:
-        super().__init__("", id=id, markup=False)
 
     def show(self, fact: str, sentence: str = "", keys: Sequence[KeyHint] = ()) -> None:
         """Say why nothing is here: a fact in bold, a sentence, and a line for each key."""

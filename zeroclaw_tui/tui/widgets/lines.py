@@ -14,6 +14,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
 from textual.timer import Timer
+from textual.visual import VisualType
 from textual.widgets import Input, Static
 
 from zeroclaw_tui.memory.errors import InspectorError
@@ -47,16 +48,16 @@ class GrowingText(Static):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__("", id=id, classes=classes, markup=False)
 
+    def update(self, content: VisualType = "", *, layout: bool = True) -> None:
+        """Show another content; the same again costs no layout."""
+        before = self.content
+        if not (isinstance(before, Content) and isinstance(content, Content) and before.is_same(content)):
+            super().update(content, layout=layout)
+
     def refresh(self, *regions: Any, layout: bool = False, **options: Any) -> Self:
         if layout and self._layout_required:
             self._layout_updates += 1
         return super().refresh(*regions, layout=layout, **options)
-
-
-def update(static: Static, content: Content) -> None:
-    """Show another content; the same again costs no layout."""
-    if not isinstance(static.content, Content) or not static.content.is_same(content):
-        static.update(content)
 
 
 class PromptInput(LineInput):
@@ -104,9 +105,9 @@ class PromptLine(Horizontal):
         self.input.select_on_focus = False
 
     def compose(self) -> ComposeResult:
-        yield Static(self._prompt(), classes="prompt", markup=False)
+        yield GrowingText(classes="prompt")
         yield self.input
-        yield Static("", classes="facts", markup=False)
+        yield GrowingText(classes="facts")
 
     def focus_to_replace(self) -> None:
         """Take the focus; what is typed next replaces the text."""
@@ -160,8 +161,8 @@ class PromptLine(Horizontal):
         room = self.size.width - _LEAST_TO_TYPE_IN - prompt.cell_length
         while facts and cell_len(_TAB_GAP.join(facts)) > room:
             facts.pop()
-        update(self.query_one(".prompt", Static), prompt)
-        update(self.query_one(".facts", Static), Content(_TAB_GAP.join(facts)))
+        self.query_one(".prompt", Static).update(prompt)
+        self.query_one(".facts", Static).update(Content(_TAB_GAP.join(facts)))
 
 
 class SearchBar(PromptLine):
@@ -172,9 +173,7 @@ class SearchBar(PromptLine):
     SearchBar > .prompt { padding: 0 2 0 0; }
     """
 
-    def __init__(self, debounce: float, *, id: str | None = None) -> None:
-        self._mode = Mode.RECALL
-        super().__init__(debounce, id=id)
+    _mode = Mode.RECALL
 
     def show_mode(self, mode: Mode, facts: tuple[str, ...]) -> None:
         """Light up the mode, and show its numbers from the weightiest to the least."""
@@ -189,13 +188,10 @@ class SearchBar(PromptLine):
         return "❯ " + Content.styled(DOT, MUTED).join(names)
 
 
-class TitleLine(Static):
+class TitleLine(GrowingText):
     """What a room or a pane shows, in one line."""
 
     DEFAULT_CSS = "TitleLine { height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }"
-
-    def __init__(self, content: Content | str = "", *, id: str | None = None) -> None:
-        super().__init__(content, id=id, markup=False)
 
     def say(self, head: str, *facts: str) -> None:
         """A heading, and behind it the facts that are not empty."""
@@ -252,7 +248,7 @@ class StatusBar(GrowingText):
     def say(self, *facts: str) -> None:
         """Show the facts that are not empty, the weightiest first; none hides the line."""
         shown_facts = [one_line(mask_secrets(fact)) for fact in facts if fact]
-        update(self, Content(DOT.join(shown_facts)))
+        self.update(Content(DOT.join(shown_facts)))
         self.set_class(bool(shown_facts), "-said")
 
 
