@@ -205,7 +205,7 @@ class WhyRoom(Loaded, StoreRoom):
             return not self._is_typing
         if action in ("write", "reset_all") and self.chosen != "what_if" and not self.tried.changed:
             return False
-        if _OF_TABS.get(action, self.chosen) != self.chosen:
+        if action in _OF_TABS and (self._is_typing or _OF_TABS[action] != self.chosen):
             return False
         return super().check_action(action, parameters)
 
