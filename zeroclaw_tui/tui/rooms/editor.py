@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from textual import on
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
@@ -13,13 +14,14 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.types import CSSPathType
 from textual.widget import Widget
-from textual.widgets import Static
+from textual.widgets import Input, Static, TextArea
 
 from zeroclaw_tui.backends.lookup import why_fixed
 from zeroclaw_tui.curation.changes import edit_memory, store_memory
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.memory.change import Conflict, Draft, Edit, Row, Value
 from zeroclaw_tui.memory.days import absolute_time
+from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.text import cut, display_text, one_line
 from zeroclaw_tui.tui.actions import difference_content
@@ -69,10 +71,8 @@ class EditorScreen(Dialog[Outcome]):
         super().__init__("A new memory" if row is None else f"Edit {key}", None)
         self.add_class("-whole")
         self._library, self._row = library, row
-        self._before = {**dict.fromkeys(FIELDS, ""), "category": "core", "pinned": _NO_YES[0], "content": ""}
-        if row is not None:
-            entry = row.entry()
-            self._before = {name: _as_typed(name, getattr(entry, name)) for name in (*FIELDS, "content")}
+        entry = MemoryEntry("", "", "", "core", "") if row is None else row.entry()
+        self._before = {name: _as_typed(name, getattr(entry, name)) for name in (*FIELDS, "content")}
         self._content = ContentArea(self._before["content"], why_fixed=self._why_not("content"), id="content")
         self._is_outside = is_outside
         self._edited: Edited | None = None
@@ -115,7 +115,7 @@ class EditorScreen(Dialog[Outcome]):
             if not self._content.read_only:
                 self._content.move_cursor(self._content.document.end)
         if self._is_outside:
-            self.call_after_refresh(self._write_outside, then_save=True)
+            self.call_after_refresh(self.action_write_outside, then_save=True)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if self._is_saving and action in ("save", "write_outside", "step_out"):
@@ -125,16 +125,14 @@ class EditorScreen(Dialog[Outcome]):
     def on_input_submitted(self) -> None:
         self.focus_next()
 
-    def on_input_changed(self) -> None:
+    @on(Input.Changed)
+    @on(TextArea.Changed)
+    @on(OneOf.Changed)
+    def hide_problem(self) -> None:
+        """Say nothing more about values that are no longer those that were tried."""
         # Messages of what was typed before ctrl+s may come after the answer to it.
         if self._values() != self._tried:
             self._say("")
-
-    def on_text_area_changed(self) -> None:
-        self.on_input_changed()
-
-    def on_one_of_changed(self) -> None:
-        self.on_input_changed()
 
     def changed(self) -> dict[str, str]:
         """The fields that differ from what was opened, as they are typed."""
@@ -157,12 +155,8 @@ class EditorScreen(Dialog[Outcome]):
         # Never exclusive: the next write must not stop this one.
         self.run_worker(self._save(), group="editor-save")
 
-    def action_write_outside(self) -> None:
-        """Open the content in the person's editor, and take over what it left."""
-        self.run_worker(self._write_outside(), group="editor-take-over")
-
-    async def _write_outside(self, *, then_save: bool = False) -> None:
-        """Take over what the person's editor left, and save it, or leave where nothing was changed there."""
+    def action_write_outside(self, *, then_save: bool = False) -> None:
+        """Take over what the person's editor left, and `then_save` it, or leave where nothing was changed there."""
         try:
             edited = edit_text(self.app, self._content.content)
         except InspectorError as error:
