@@ -130,6 +130,11 @@ class MemoryList(TableList[ListedRow]):
         return self._rows.handles if isinstance(self._rows, ListedMemories) else super().keys
 
     @property
+    def key_here(self) -> Any:
+        keys = self.keys
+        return keys[self.cursor] if self.cursor < len(keys) else None
+
+    @property
     def selected_entry(self) -> MemoryEntry | None:
         """The memory under the cursor; None when there is none or it is not loaded yet."""
         return _entry_of(self.selected)

@@ -222,8 +222,8 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
     @property
     def key_here(self) -> Any:
         """The key of the row under the cursor; None where there is none."""
-        keys = self.keys
-        return keys[self.cursor] if self.cursor < len(keys) else None
+        row = self.selected
+        return None if row is None or self._key is None else self._key(row)
 
     @property
     def lines_in_sight(self) -> int:
