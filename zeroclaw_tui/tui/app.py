@@ -299,11 +299,14 @@ class InspectorApp(TypeAhead[int]):
 
     async def _take_over(self, library: Library, view: View) -> None:
         """Show this store from now on; the one before is closed."""
+        from zeroclaw_tui.config.settings import saved_theme
         from zeroclaw_tui.tui.rooms import browser
 
         self._exit_code = DONE
         before, self._library = self._library, library
-        self._use_saved_theme(self._configs[0])
+        theme = saved_theme(self._configs[0].install)
+        if theme in self.available_themes:
+            self._own_theme = self.theme = theme
         while self.screen not in (self._browser, self.screen_stack[0]):
             await self.pop_screen()
         made = browser.BrowserRoom(library, view, self._clock, self._pace)
@@ -380,13 +383,6 @@ class InspectorApp(TypeAhead[int]):
             self.exit(DEMO_WANTED)
         else:
             self.open_store()
-
-    def _use_saved_theme(self, config: MemoryConfig) -> None:
-        from zeroclaw_tui.config.settings import saved_theme
-
-        name = saved_theme(config.install)
-        if name in self.available_themes:
-            self._own_theme = self.theme = name
 
     def _keep_theme(self, theme: Theme) -> None:
         from zeroclaw_tui.config.settings import save_theme

@@ -201,10 +201,6 @@ class View:
             superseded=self.superseded,
         )
 
-    def finding_filter(self, now: datetime) -> MemoryFilter:
-        """The filter that the mode "contains" would have for the same query."""
-        return replace(self, mode=Mode.CONTAINS).listing_filter(now)
-
     def facet_filters(self, now: datetime) -> dict[Part, MemoryFilter]:
         """For each part that narrows: the filter without it, so that its other values keep their counts."""
         parts = dict.fromkeys(part for part, _ in self.narrowed if part != "superseded")

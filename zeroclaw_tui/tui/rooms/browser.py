@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -233,19 +234,14 @@ class BrowserRoom(MemoriesRoom):
             inform(self, outcome.report(" · u"))
             self._show_written(library, outcome)
 
-    @changing
-    async def action_edit(self, library: Library) -> None:
-        await self._edit(library)
-
-    @changing
-    async def action_edit_in_editor(self, library: Library) -> None:
-        await self._edit(library, is_outside=True)
-
     async def _edit(self, library: Library, *, is_outside: bool = False) -> None:
         entry = self.entry_here()
         outcome = None if entry is None else await self.edit(library, entry.id, is_outside=is_outside)
         if outcome is not None:
             self._show_written(library, outcome)
+
+    action_edit = changing(_edit)
+    action_edit_in_editor = changing(partial(_edit, is_outside=True))
 
     @changing
     async def action_show_again(self, library: Library) -> None:
@@ -271,7 +267,7 @@ class BrowserRoom(MemoriesRoom):
             self.rows.put_rows([entry])
             self.look_again(go_to=entry.handle, edited=None if is_new else entry)
         if outcome.action is not None and not is_new:
-            self._look_for_copies(library, outcome.action.number, is_edit=True)
+            self.ask("copies", self._show_copies_left, library, outcome.action.number, True)
 
     @changing
     async def action_delete(self, library: Library) -> None:
@@ -285,7 +281,7 @@ class BrowserRoom(MemoriesRoom):
             deleted = {stamp.id for stamp in plan.stamps} - {*outcome.changed}
             self.rows.set_marks(one for one in self.rows.marks if one not in deleted)
         if outcome.action is not None:
-            self._look_for_copies(library, outcome.action.number)
+            self.ask("copies", self._show_copies_left, library, outcome.action.number)
 
     @changing
     async def action_erase(self, library: Library) -> None:
@@ -323,10 +319,7 @@ class BrowserRoom(MemoriesRoom):
             inform(self, outcome.report(" · u"))
             self.look_again()
 
-    def _look_for_copies(self, library: Library, action: int, *, is_edit: bool = False) -> None:
-        self.ask("copies", self._show_copies_left, library, action, is_edit)
-
-    async def _show_copies_left(self, library: Library, action: int, is_edit: bool) -> None:
+    async def _show_copies_left(self, library: Library, action: int, is_edit: bool = False) -> None:
         from zeroclaw_tui.curation.traces.copies import contents_of, find_copies, found_sentence
 
         self._copies = await find_copies(library, await contents_of(library, action))

@@ -470,7 +470,8 @@ class MemoriesRoom(StoreRoom):
             await self._count(view, now)
         if not view.is_similar:
             self._has_recalled = True
-            containing = await count_facets(library.memory, view.finding_filter(now), now.isoformat())
+            finding = replace(view, mode=Mode.CONTAINS).listing_filter(now)
+            containing = await count_facets(library.memory, finding, now.isoformat())
             self._show(found=containing.total)
 
     def _vector_words(self, recall: RecallResult) -> str:
