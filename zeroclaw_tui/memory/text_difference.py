@@ -39,7 +39,7 @@ def diff_lines(before: str, after: str, *, whole: bool = False) -> list[DiffLine
 def _diff(old: Sequence[str], new: Sequence[str], *, whole: bool) -> Iterator[DiffLine]:
     matcher = SequenceMatcher(None, old, new, autojunk=len(old) * len(new) > MOST_COMPARED)
     end = 0
-    for group in [matcher.get_opcodes()] if whole else matcher.get_grouped_opcodes(_CONTEXT):
+    for group in [matcher.get_opcodes()] if whole and (old or new) else matcher.get_grouped_opcodes(_CONTEXT):
         yield from _unchanged(group[0][1] - end)
         for what, start, end, new_start, new_end in group:
             yield from (DiffLine(" " if what == "equal" else "-", line) for line in old[start:end])
