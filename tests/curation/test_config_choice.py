@@ -115,7 +115,7 @@ def test_tables_of_the_config_and_the_environment_name_each_store_once(folder):
         ("none", "every config"),
     ]
     places = [candidate.location for candidate in found]
-    assert places[2:4] == ["postgres://db:5432/own", "http://localhost:6333"]
+    assert places[2:4] == ["postgres://db:5432/own · public.memories", "http://localhost:6333 · mine"]
     choices = [describe_choice(candidate.config) for candidate in found]
     assert choices[5].startswith("markdown: chosen by its Markdown notes;")
     assert SECRET not in repr(places + choices)

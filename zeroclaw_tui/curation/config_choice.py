@@ -214,14 +214,19 @@ class Candidate(NamedTuple):
 
     @property
     def location(self) -> str:
-        """Where the store is, for people: a path, or the address of a server without user, password and options."""
+        """Where the store is, for people: a path, or the address of a server without user, password and options, with
+        the schema, table or collection that the config names."""
         config = self.config
         place = str(config.location or config.storage.get("url") or config.storage.get("db_url") or "")
         info = factory.backend_info(config.backend)
         if info is not None and not info.takes_url:
             is_file = info.has_local_database or info.is_foreign_file
             place = config.location or info.place or str(config.database if is_file else config.install.root)
-        return place if place and "://" not in place else server_address(place)
+        if place and "://" not in place:
+            return place
+        # One server may have several stores.
+        names = [str(config.storage[name]) for name in ("schema", "table", "collection") if config.storage.get(name)]
+        return server_address(place) + (f" · {'.'.join(names)}" if names else "")
 
     @property
     def is_foreign(self) -> bool:

@@ -165,6 +165,14 @@ async def test_unreadable_places_are_reported(place):
         assert copy.why
 
 
+async def test_a_folder_that_cannot_be_listed_is_reported(place):
+    (place.root / "memory" / "archive").symlink_to("archive")
+    (folder,) = (await _found(place))["folder"]
+    assert Path(folder.place).name == "archive"
+    assert (folder.count, folder.can_clean) == (None, False)
+    assert "cannot be read" in folder.why
+
+
 async def test_an_unindexed_log_is_not_read(place):
     """Reading it would make a file next to a database of another program; that it was not read is said."""
     backup = small_store.make(place.root / "memory" / "discord.db", "G2", [])
