@@ -59,12 +59,10 @@ async def refused(text: str, editor: str, app: App[Any] | None = None) -> str:
     return str(failure.value)
 
 
-def test_visual_wins_over_editor_and_both_may_have_arguments() -> None:
+def test_the_editor_is_the_one_that_is_set_or_one_on_the_path(tmp_path: Path) -> None:
+    """VISUAL wins over EDITOR, and both may have arguments."""
     assert chosen_program({"VISUAL": "code --wait 'a b'", "EDITOR": "vi"}) == ("code", "--wait", "a b")
     assert chosen_program({"VISUAL": " ", "EDITOR": "vi"}) == ("vi",)
-
-
-def test_without_a_setting_an_editor_on_the_path_is_used(tmp_path: Path) -> None:
     program = tmp_path / "nano"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)

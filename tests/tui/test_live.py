@@ -134,20 +134,16 @@ def detail(app: RoomApp) -> str:
 
 
 async def test_a_memory_shows_the_conversation_it_came_from(place: Recorded) -> None:
+    """Without a chat file the command says so."""
     place.record(some_turns())
     talk = [
         ("user", "I see the dentist in the morning only", minutes_ago(10)),
         ("assistant", "Noted.", minutes_ago(30_000)),
     ]
-    write_chat(place.root, SESSION, talk)
-    async with running(place.app(), WIDE) as screen:
-        await screen.press(":conversation")
-        screen.shows("The conversation that dentist came from", "▶ agent", "I see the dentist in the morning only")
-        await screen.press("escape")
-        assert isinstance(screen.top, BrowserRoom)
-
-
-async def test_without_a_chat_file_the_command_says_so(place: Recorded) -> None:
     async with running(place.app(), WIDE) as screen:
         await screen.press(":conversation", says="There are no conversations")
+        write_chat(place.root, SESSION, talk)
+        await screen.press(":conversation", shows="The conversation that dentist came from")
+        screen.shows("▶ agent", "I see the dentist in the morning only")
+        await screen.press("escape")
         assert isinstance(screen.top, BrowserRoom)

@@ -330,24 +330,18 @@ async def test_numbers_are_stepped_and_typed(aged: Kitchen) -> None:
     assert aged.config_file.read_text() == CONFIG
 
 
-async def test_words_go_through_their_choices_and_all_is_reset_at_once(aged: Kitchen) -> None:
+async def test_words_go_through_their_choices_or_are_chosen_from_all(aged: Kitchen) -> None:
+    """All are reset at once. A profile is only modified: the library scores as before."""
+    changes = {"search mode": "hybrid → bm25", "scoring profile": "0.7.5 → 0.8.3", "session": "any → telegram_12345"}
     async with running(aged.why("what_if"), WIDE) as screen:
-        for name, change in {
-            "search mode": "hybrid → bm25",
-            "scoring profile": "0.7.5 → 0.8.3",
-            "session": "any → telegram_12345",
-        }.items():
+        for name, change in changes.items():
             await choose(screen, name)
             await screen.press("right")
             assert change in chosen(screen)
         await screen.press("backslash", shows="settings not modified")
         await choose(screen, "injection rule")
         await screen.press("right", shows="CLI → channels")
-
-
-async def test_a_session_and_a_profile_are_chosen_from_all(aged: Kitchen) -> None:
-    """The profile is only modified: the library scores as before."""
-    async with running(aged.why("what_if"), WIDE) as screen:
+        await screen.press("backslash")
         await choose(screen, "session")
         await screen.press("enter", "j", "j", "enter", shows=("any → cli", "no longer recalled"))
         await screen.press("backspace", "up", "enter", "end", "enter", shows=("0.7.5 → 0.8.4", "scoring 0.8.4 (tried)"))
