@@ -41,6 +41,8 @@ DIALOG_CSS = Path(__file__).with_name("dialogs.tcss")
 FEW_LINES = 16
 """In a window of fewer lines a dialog has no blank ones."""
 SIGN_LOOKS = {"+": "$success", "-": "$error", " ": MUTED}
+_MAX_HEIGHT = 95
+"""Per cent of the window's height."""
 _FOLLOWED_SECONDS = 0.1
 _BAR = 36
 Value = TypeVar("Value")
@@ -72,7 +74,7 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
         with Vertical(id="dialog"):
             yield Static(Content(self._title), id="title")
             if self._body is not None:
-                yield self._body
+                yield self._body.add_class("body")
             yield from self.compose_answers()
             yield Static(Content(self.keys), id="keys")
 
@@ -83,12 +85,24 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
         """Remove what was written of the typed text, because a person discards it."""
 
     def on_resize(self) -> None:
-        # Whether all of the body is in sight is known once it is laid out.
-        self.call_after_refresh(self._show_keys)
+        self.call_after_refresh(self._make_room)
 
-    def _show_keys(self) -> None:
-        if self._body is not None and self.is_attached:
+    def _make_room(self) -> None:
+        """What it is about scrolls where it would take the room of the answers."""
+        body = self._body
+        if body is None or not self.is_attached:
+            return
+        panel = self.query_one("#dialog")
+        rows = sum(child.outer_size.height + child.styles.margin.height for child in panel.children if child.display)
+        needed = rows - body.outer_size.height + body.virtual_size.height + panel.gutter.height
+        needed += panel.styles.margin.height
+        is_long = needed > self.size.height * _MAX_HEIGHT // 100
+        if is_long != self.has_class("-long"):
+            self.set_class(is_long, "-long")
             self.say("")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return self.has_class("-long") if action == "page" else True
 
     def action_page(self, way: str) -> None:
         """Move through what it is about; the answers keep the focus."""
@@ -101,8 +115,7 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
 
     def say(self, words: str) -> None:
         """Say something before the keys, until the next time."""
-        is_cut = self._body is not None and self._body.max_scroll_y > 0
-        keys = f"pgdn more   {self.keys}" if is_cut else self.keys
+        keys = f"pgdn more   {self.keys}" if self.has_class("-long") else self.keys
         self.query_one("#keys", Static).update(Content(f"{words}   {keys}" if words else keys))
 
 
