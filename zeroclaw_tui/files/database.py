@@ -270,11 +270,6 @@ def has_tables(path: Path, *names: str) -> bool:
         return False
 
 
-def any_text(value: bytes) -> str:
-    """Decode text of a database; invalid UTF-8 becomes lone surrogates, which encode back unchanged."""
-    return value.decode("utf-8", "surrogateescape")
-
-
 def _opened(path: Path, mode: str) -> ReadOnlyConnection:
     # Views and triggers of a database from elsewhere must not call functions with side effects. SQLite opens lazily:
     # only the first read finds what is wrong with the file.
@@ -291,7 +286,8 @@ def _connect(path: Path, mode: str, *statements: str) -> ReadOnlyConnection:
         check_same_thread=False,
         factory=ReadOnlyConnection,
     )
-    connection.text_factory = any_text
+    # Invalid UTF-8 becomes lone surrogates, which encode back unchanged.
+    connection.text_factory = as_text
     try:
         # If another program truncates a file that SQLite has mapped into memory, the system kills this process.
         for statement in ("PRAGMA mmap_size = 0", *statements):

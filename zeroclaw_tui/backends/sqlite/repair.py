@@ -17,7 +17,6 @@ from zeroclaw_tui.backends.sqlite.table import fold_in, missing_of_index
 from zeroclaw_tui.backends.sqlite.write import SqliteWriter
 from zeroclaw_tui.backends.tables import DEFAULT_AGENT, utc_now
 from zeroclaw_tui.files.database import (
-    any_text,
     back_up,
     bound,
     check_room,
@@ -50,7 +49,7 @@ _COMPARE = "INSERT INTO memories_fts(memories_fts, rank) VALUES ('integrity-chec
 def _private_copy(path: Path, source: sqlite3.Connection, task: CancellableTask) -> Iterator[sqlite3.Connection]:
     """Copy a database into a temporary one, which SQLite deletes when it is closed, and nobody else can open."""
     with closing(sqlite3.connect("", isolation_level=None, check_same_thread=False)) as copy:
-        copy.text_factory = any_text
+        copy.text_factory = as_text
         back_up(path, source, copy, task.check)
         with task.interrupting(copy):
             yield copy

@@ -27,7 +27,7 @@ _INDEX = "memories_fts"
 
 
 class RawTable:
-    """The table of memories on an open connection; `connection` must give text through `any_text`.
+    """The table of memories on an open connection; `connection` must give text through `as_text`.
 
     `columns` are their names in order, ZeroClaw's own in lower case, without those that SQLite generates. `aliases` are
     those of the agents by id.
