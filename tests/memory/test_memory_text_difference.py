@@ -39,6 +39,8 @@ def test_three_lines_around_a_change_are_shown_and_the_others_counted() -> None:
 
 def test_an_empty_side_is_all_removed_or_all_new() -> None:
     assert signs("", "one\ntwo") == "++"
+    assert signs("", "") == ""
+    assert diff_lines("", "", whole=True) == []
     assert signs("one\ntwo", "") == "--"
 
 

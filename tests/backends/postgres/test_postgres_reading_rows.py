@@ -109,6 +109,7 @@ async def test_equal_values_are_paged_by_their_ids_in_both_directions(place, ope
     memory, sort = await opens(), Sort(field, descending)
     expected = sorted(IDS, reverse=descending)
     assert list(await handles_of(memory, wanted, sort)) == expected
+    assert list(await memory.rows(Query(HANDLES, wanted, sort, prefix="key "))) == sorted(IDS, reverse=True)
     for offset in range(0, len(IDS), 5):
         part = await memory.rows(Query(HANDLES, wanted, sort, offset=offset, limit=5))
         assert (list(part), await count_matching(memory, wanted)) == (expected[offset : offset + 5], len(IDS))
