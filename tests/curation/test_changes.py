@@ -26,7 +26,7 @@ from zeroclaw_tui.memory.change import Conflicts, Draft, Edit, Row, RowChange, R
 from zeroclaw_tui.memory.errors import NotReachable
 from zeroclaw_tui.memory.query import MemoryFilter
 
-MANY = 1700
+MANY = 700
 
 
 async def stored(world: World, key: str, content: str = "text") -> Row:

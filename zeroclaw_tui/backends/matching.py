@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import SearchInterrupted, Unreadable, UsageError
 from zeroclaw_tui.memory.query import AGE_GROUPS, EVERYTHING, NO_DATE, MemoryFilter, Sort, SortField, Superseded
-from zeroclaw_tui.memory.statistics import QUARTER_SECONDS, SIZE_GROUPS, SIZE_LIMITS, CountField, Counts, by_count
+from zeroclaw_tui.memory.statistics import QUARTER_SECONDS, SIZE_GROUPS, SIZE_LIMITS, CountField, Counts
 from zeroclaw_tui.memory.text import is_unicode, one_line
 
 if TYPE_CHECKING:
@@ -265,6 +265,11 @@ def age_group(created: datetime | None, now: datetime) -> str:
         return NO_DATE
     limits = (timedelta(days=1), timedelta(days=7), timedelta(days=30))
     return next((name for name, most in zip(AGE_GROUPS, limits, strict=False) if now - created < most), AGE_GROUPS[3])
+
+
+def by_count(counts: Mapping[str, int]) -> dict[str, int]:
+    """Counts, most first, then by name; values that do not occur are left out."""
+    return dict(sorted(((name, n) for name, n in counts.items() if n), key=lambda item: (-item[1], item[0])))
 
 
 def count_entries(

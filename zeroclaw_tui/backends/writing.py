@@ -23,6 +23,8 @@ BATCH_ROWS = 250
 """How many rows a batch has at most, unless the store says otherwise."""
 BATCH_BYTES = 4_000_000
 """How many bytes of values a batch has at most, unless one row alone has more."""
+UNCONFIRMED = "The last step is not confirmed. Check with `zeroclaw memory list`."
+"""What to say of a change if nobody can know whether it was written."""
 Reason = Literal["key exists", "changed", "deleted"]
 OwnedKey = tuple[str | None, str]
 """The owner of a memory, as the store names it (None where there are no owners), and its key."""

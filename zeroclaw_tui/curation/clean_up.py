@@ -13,7 +13,7 @@ from typing import Any
 from zeroclaw_tui.backends.lookup import versions_at
 from zeroclaw_tui.curation.changes import refuse_read_only, remove_memories
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.outcome import Outcome
+from zeroclaw_tui.curation.outcome import Outcome, excerpt_of
 from zeroclaw_tui.curation.purge_plan import PurgePlan, plan_of
 from zeroclaw_tui.memory.change import ProgressCallback, Row, RowVersion
 from zeroclaw_tui.memory.days import moment
@@ -21,7 +21,7 @@ from zeroclaw_tui.memory.entry import Handle, as_text
 from zeroclaw_tui.memory.errors import Refused, SearchInterrupted
 from zeroclaw_tui.memory.hidden_text import suspicious_runs
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
-from zeroclaw_tui.memory.secret_text import excerpt_of, look_alike_secrets
+from zeroclaw_tui.memory.secret_text import look_alike_secrets
 from zeroclaw_tui.memory.text import WHITE_SPACE, counted, first_names, size_shown
 
 FindingKind = str

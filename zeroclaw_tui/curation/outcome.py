@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import islice
@@ -10,10 +11,15 @@ from typing import Any
 from zeroclaw_tui.curation.journal_records import Action, Verb
 from zeroclaw_tui.memory.change import AGENTS, EMBEDDING_CACHE, FILE, MEMORIES, OTHER_ROW, Row, RowChange
 from zeroclaw_tui.memory.days import date_shown
-from zeroclaw_tui.memory.secret_text import excerpt_of, masked
+from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, cut, first_names, one_line
 
 _MOST_RENAMED = 3
+_EXCERPT_CHARACTERS = 120
+_MASKED_CHARACTERS = 4000
+"""Excerpts are cut from so much of a content, after its secrets are masked."""
+_LAST_TOKEN = re.compile(r"[A-Za-z0-9_\-./+=:@%~]+\Z")
+_LAST_TOKEN_CHARACTERS = 12
 _KEY_CELLS = 40
 _DONE: dict[Verb, tuple[str, str, str, str]] = {
     "store": ("Stored", "", "reverses that", "Nothing was stored."),
@@ -134,3 +140,14 @@ def renamed_sentences(renamed: Mapping[str, str], most: int, *, is_plan: bool = 
 
 def _short(key: str) -> str:
     return cut(one_line(key), _KEY_CELLS) or "(no key)"
+
+
+def excerpt_of(content: str, *, is_cut: bool = False) -> str:
+    """Return the beginning of a content on one line, secrets masked, not cleaned for a screen. `is_cut`: it is no whole
+    content."""
+    head = masked(content[:_MASKED_CHARACTERS])
+    if is_cut or len(content) > _MASKED_CHARACTERS:
+        # The last word may be the beginning of a secret.
+        head = _LAST_TOKEN.sub(lambda last: last[0][:_LAST_TOKEN_CHARACTERS], head) + "…"
+    line = re.sub(r"[ \t\r\n\f\v]+", " ", head).strip(" ")
+    return line if len(line) <= _EXCERPT_CHARACTERS else line[: _EXCERPT_CHARACTERS - 1].rstrip() + "…"

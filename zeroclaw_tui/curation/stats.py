@@ -10,8 +10,9 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Any
 
 from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.matching import by_count
 from zeroclaw_tui.memory.query import EVERYTHING, EXCERPTS, MemoryFilter, Query, Sort, SortField
-from zeroclaw_tui.memory.statistics import COUNT_FIELDS, QUARTER_SECONDS, SIZE_GROUPS, Counts, by_count
+from zeroclaw_tui.memory.statistics import COUNT_FIELDS, QUARTER_SECONDS, SIZE_GROUPS, Counts
 
 _BIGGEST = 10
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -16,8 +16,6 @@ MAKES_STORE = "`zeroclaw memory store KEY TEXT` creates it now."
 """What fills a store that is not there yet."""
 ASKED_READ_ONLY = "The store was opened read-only."
 """Why a store takes no changes that --read-only was given for."""
-UNCONFIRMED = "The last step is not confirmed. Check with `zeroclaw memory list`."
-"""What to say of a change if nobody can know whether it was written."""
 
 
 class InspectorError(Exception):

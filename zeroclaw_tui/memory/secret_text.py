@@ -10,11 +10,6 @@ from itertools import islice
 from zeroclaw_tui.memory.text import HIDDEN, mask_secrets
 
 _MOST_PLACES = 50
-_EXCERPT_CHARACTERS = 120
-_MASKED_CHARACTERS = 4000
-"""Excerpts are cut from so much of a content, after its secrets are masked."""
-_LAST_TOKEN = re.compile(r"[A-Za-z0-9_\-./+=:@%~]+\Z")
-_LAST_TOKEN_CHARACTERS = 12
 _SYMBOL_OR_HUMP = re.compile(r"[!@#$%^&*~?]|[a-z][A-Z]")
 _PLACEHOLDER = re.compile(
     r"(?i)\A(?:your|my|the|some|example|sample|test|dummy|change_?me|replace|insert|placeholder|redacted|hidden|secret"
@@ -79,17 +74,6 @@ def masked(text: str) -> str:
             shown += [text[end:start], HIDDEN]
         end = max(end, stop)
     return mask_secrets("".join([*shown, text[end:]]))
-
-
-def excerpt_of(content: str, *, is_cut: bool = False) -> str:
-    """Return the beginning of a content on one line, secrets masked, not cleaned for a screen. `is_cut`: it is no whole
-    content."""
-    head = masked(content[:_MASKED_CHARACTERS])
-    if is_cut or len(content) > _MASKED_CHARACTERS:
-        # The last word may be the beginning of a secret.
-        head = _LAST_TOKEN.sub(lambda last: last[0][:_LAST_TOKEN_CHARACTERS], head) + "…"
-    line = re.sub(r"[ \t\r\n\f\v]+", " ", head).strip(" ")
-    return line if len(line) <= _EXCERPT_CHARACTERS else line[: _EXCERPT_CHARACTERS - 1].rstrip() + "…"
 
 
 def _is_random(secret: str) -> bool:

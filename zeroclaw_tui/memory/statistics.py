@@ -47,8 +47,3 @@ class Counts:
     def not_embedded(self) -> int:
         """How many memories have no vector; 0 where the store has none at all."""
         return self.total - sum(self.by["embedded"].values()) if "embedded" in self.by else 0
-
-
-def by_count(counts: Mapping[str, int]) -> dict[str, int]:
-    """The same, most first, then by name; values that do not occur are left out."""
-    return dict(sorted(((name, n) for name, n in counts.items() if n), key=lambda item: (-item[1], item[0])))

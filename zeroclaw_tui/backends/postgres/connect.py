@@ -15,9 +15,9 @@ import asyncpg  # type: ignore[import-untyped]
 
 from zeroclaw_tui.backends.cancellation import wait_until_done
 from zeroclaw_tui.backends.postgres.address import CERTIFICATE_OPTIONS, PostgresAddress
+from zeroclaw_tui.backends.writing import UNCONFIRMED
 from zeroclaw_tui.config.memory_config import shown
 from zeroclaw_tui.memory.errors import (
-    UNCONFIRMED,
     InspectorError,
     Locked,
     NotReachable,

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from zeroclaw_tui.backends.matching import by_count
 from zeroclaw_tui.backends.sql.select import Select
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import as_text
 from zeroclaw_tui.memory.query import AGE_GROUPS
-from zeroclaw_tui.memory.statistics import SIZE_GROUPS, SIZE_LIMITS, CountField, Counts, by_count
+from zeroclaw_tui.memory.statistics import SIZE_GROUPS, SIZE_LIMITS, CountField, Counts
 
 _COLUMNS: Mapping[CountField, str] = {
     "category": "category",

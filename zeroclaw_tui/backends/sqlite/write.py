@@ -27,11 +27,11 @@ from zeroclaw_tui.backends.sqlite.table import (
     in_parts,
 )
 from zeroclaw_tui.backends.tables import TableWriter, local_now
-from zeroclaw_tui.backends.writing import OwnedKey
+from zeroclaw_tui.backends.writing import UNCONFIRMED, OwnedKey
 from zeroclaw_tui.files.database import assignments, bound, processes_using, quoted
 from zeroclaw_tui.memory.change import AGENTS, Row, RowChange, RowVersion, Value, Vector
 from zeroclaw_tui.memory.entry import as_text
-from zeroclaw_tui.memory.errors import UNCONFIRMED, Refused, SearchInterrupted
+from zeroclaw_tui.memory.errors import Refused, SearchInterrupted
 from zeroclaw_tui.scoring.profiles import USUAL
 
 RESET = ("kind", "tenant_id")
@@ -46,7 +46,7 @@ _PAUSE_SECONDS = 0.015
 """How long the lock is free between two batches: a program that waits for it asks at least ten times a second."""
 _FIRST_ROWS = 60
 _MOST_ROWS = 1000
-_ROWS_ALONE = 1000
+_ROWS_ALONE = 500
 """How many rows a batch takes while no other program can be waiting: each batch costs two syncs of the disk."""
 _LOOK_SECONDS = 5.0
 """How old the knowledge of who else has a database open may be; another program waits that long for a lock."""

@@ -13,11 +13,11 @@ from textual.content import Content
 from zeroclaw_tui.backends.lookup import entry_with_id
 from zeroclaw_tui.curation.changes import restore
 from zeroclaw_tui.curation.journal_records import Action, Version
-from zeroclaw_tui.curation.outcome import Outcome
+from zeroclaw_tui.curation.outcome import Outcome, excerpt_of
 from zeroclaw_tui.memory.change import MEMORIES
 from zeroclaw_tui.memory.days import date_shown, time_here
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.secret_text import excerpt_of, masked
+from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import are, counted, mask_secrets, one_line
 from zeroclaw_tui.memory.text_difference import DiffLine, Sign, diff_lines
 from zeroclaw_tui.tui.actions import field_changes, key_words
