@@ -80,7 +80,9 @@ async def take(memory: Memory, step: Step, journal: JournalRecorder) -> None:
             await create(memory, draft, journal, replace=step.replace)
         case Alter() if rows:
             values = {name: value for name, value in step.values.items() if not why_fixed(memory, name)}
-            await edit(memory, rows[step.which % len(rows)], values, journal, vector=step.vector)
+            # Without values an edit fills in a vector, which is not undone.
+            if values:
+                await edit(memory, rows[step.which % len(rows)], values, journal, vector=step.vector)
         case Remove():
             chosen = [row for at, row in enumerate(rows) if at in step.which]
             removal = await delete(memory, chosen, journal)

@@ -31,6 +31,8 @@ AgentKey = tuple[str | None, str]
 
 BATCH_ROWS = 2_000
 """How many memories come at once; the store itself writes fewer in one transaction."""
+_ROWS_OF_STORE = 500
+"""How many are read from a store at once: their contents may be long."""
 DEFAULT_AGENT = "default"
 VECTOR = "embedding"
 OF_THE_STORE = frozenset({"id", "agent_id", "embedding_dimensions"})
@@ -126,8 +128,8 @@ async def store_supply(memory: Memory, filter: MemoryFilter) -> Supply:
     async def rows(to_notes: bool) -> AsyncIterator[Sequence[Row]]:
         """Rows in the order of storing."""
         handles = await memory.rows(Query(HANDLES, filter, OLDEST_STORED))
-        for start in range(0, len(handles), BATCH_ROWS):
-            yield await memory.rows(Query(ROWS, handles=handles[start : start + BATCH_ROWS]))
+        for start in range(0, len(handles), _ROWS_OF_STORE):
+            yield await memory.rows(Query(ROWS, handles=handles[start : start + _ROWS_OF_STORE]))
 
     if memory.about.keeps_lines:
         return Supply(lines, is_file=False, has_own_times=False)

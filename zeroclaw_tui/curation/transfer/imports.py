@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -28,6 +27,7 @@ from zeroclaw_tui.memory.text import counted, cut, first_names, one_line, shell_
 from zeroclaw_tui.scoring.scanner import THREATS, scan_all
 
 _KEY_CELLS, _FORMAT_CELLS, _LONGEST_FILE, _KEYS_NAMED = 60, 40, 400, 4
+_BATCH_CHARACTERS = 8_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class _Reading:
         rows = self._each()
         if to_notes:
             rows = iter(await asyncio.to_thread(sorted, rows, key=_place_in_notes))
-        while batch := await asyncio.to_thread(lambda: list(islice(rows, BATCH_ROWS))):
+        while batch := await asyncio.to_thread(_batch, rows):
             yield batch
 
     def _each(self) -> Iterator[Row]:
@@ -139,6 +139,17 @@ class _Reading:
         if self.source.unread:
             named = [f"{name} ({reason.rstrip('.')})" for name, reason in self.source.unread.items()]
             yield f"Not read: {first_names(named, longest=_LONGEST_FILE)}."
+
+
+def _batch(rows: Iterator[Row]) -> list[Row]:
+    """The next rows, as many as are compared at once, or fewer where they are long."""
+    batch, characters = list[Row](), 0
+    for row in rows:
+        batch.append(row)
+        characters += len(str(row.values["content"]))
+        if len(batch) == BATCH_ROWS or characters > _BATCH_CHARACTERS:
+            break
+    return batch
 
 
 def _flags_in(content: str) -> list[str]:
