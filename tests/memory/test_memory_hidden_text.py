@@ -122,3 +122,9 @@ def test_a_suspicious_run_reports_where_and_what_it_is() -> None:
         ("\u200b", ("U+200B",)),
         ("\u00ad", ("U+00AD",)),
     ]
+
+
+@pytest.mark.parametrize("before", ["\uab30", "a\u1ab0", "\u1c80", "a\ufe20"])
+def test_a_joiner_after_a_letter_that_joins_nothing_is_hidden_text(before: str) -> None:
+    """Latin and Cyrillic letters from blocks between those of scripts that join, and accents of any script."""
+    assert [run.kinds for run in hidden_runs(f"{before}\u200db")] == [("U+200D",)]

@@ -40,9 +40,17 @@ _PICTURES = (
     "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2194-\u21aa\u231a-\u23ff\u24c2\u25aa-\u25fe\u2600-\u27bf\u2934\u2935"
     "\u2b05-\u2b55\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
 )
-_JOINED = "\u0600-\u109f\u1700-\u1cff\ua800-\uabff\ufb50-\ufefc\U00010a00-\U00011fff\U0001e900-\U0001e95f"
+_JOINED = (
+    "\u0600-\u061b\u061d-\u074f\u0750-\u077f\u07c0-\u07ff\u0840-\u08ff\u0900-\u0dff\u1000-\u109f\u1700-\u17b3\u17b6-\u180a"
+    "\u1810-\u18af\u1900-\u1aaf\u1b00-\u1c4f\u1cd0-\u1cff\ua800-\ua87f\ua880-\ua8ff\ua930-\ua9ff\uaa00-\uaaff\uabc0-\uabff"
+    "\ufb50-\ufdcf\ufdf0-\ufdff\ufe70-\ufefc\U00010a00-\U00010a5f\U00010ac0-\U00010baf\U00010d00-\U00010d3f"
+    "\U00010ec0-\U00010fff\U00011000-\U00011fff\U0001e900-\U0001e95f"
+)
 """Scripts whose letters join or stack: there a joiner or non-joiner is spelling."""
-_UNSPACED = "\u0e00-\u109f\u1780-\u17ff\u1950-\u19ff\u1a20-\u1aaf\u1b00-\u1bff\ua980-\uaadf"
+_UNSPACED = (
+    "\u0e00-\u0fff\u1000-\u109f\u1780-\u17b3\u17b6-\u17ff\u1950-\u19ff\u1a20-\u1aaf\u1b00-\u1bff"
+    "\ua980-\ua9ff\uaa60-\uaadf"
+)
 """Scripts without blanks between words, where U+200B says where a line may end."""
 _FLAGS = "|".join("".join(chr(0xE0000 + ord(letter)) for letter in name) for name in ("gbeng", "gbsct", "gbwls"))
 """The flags of tags that Unicode recommends; any other is drawn as a bare black flag, which hides its tags."""
@@ -55,8 +63,8 @@ _PLAIN = (
     rf"[{_VARIED}][\ufe00-\ufe0f](?![{_SELECTORS}])",
     rf"[{_IDEOGRAPHS}][\U000e0100-\U000e01ef](?![{_SELECTORS}])",
     r"[\u1800-\u180a\u1810-\u18aa](?:[\u180b-\u180d\u180f]\u180e?|\u180e)(?![\u180b-\u180f])",
-    rf"(?![{_SUSPECT}])[{_JOINED}][\u200c\u200d](?![{_JOINERS}])",
-    rf"(?![{_SUSPECT}])[{_UNSPACED}]\u200b(?![{_JOINERS}])",
+    rf"[{_JOINED}][\u200c\u200d](?![{_JOINERS}])",
+    rf"[{_UNSPACED}]\u200b(?![{_JOINERS}])",
     r"\u2800*[\u2801-\u28ff][\u2800-\u28ff]*",
 )
 _HIDDEN = (

@@ -135,7 +135,7 @@ class StoreRoom(Room[bool]):
         return outcome
 
     async def re_embed(self, library: Library, entry: MemoryEntry) -> None:
-        """Make the vector of a memory anew, and say what was sent where."""
+        """Make the vector of a memory again, and say what was sent where."""
         from zeroclaw_tui.tui.actions import re_embed
 
         words = f"Re-embedding {one_line(entry.key)} …"

@@ -228,7 +228,7 @@ def _file_row(path: str, data: bytes | None) -> Row | None:
 
 
 def _bytes_of(change: Change | None, version: str) -> bytes | None:
-    """What a journaled notes file held before a change, or after it."""
+    """What a journaled notes file contained before a change, or after it."""
     row = getattr(change, version)
     data = row.values["bytes"] if isinstance(row, Row) else None
     return data if isinstance(data, bytes) else None

@@ -322,8 +322,8 @@ class WhyRoom(Loaded, StoreRoom):
         version, choice = tried.now.profile.version, self.library.profile
         source = choice.source if tried.now.profile == choice.profile else "tried"
         self._line.show_facts(f"scoring {version} ({source})")
-        modified = f"modified: {tried.changed_words}" if tried.changed else ""
-        self._tab_line.note = "not saved. Press W to save" if is_what_if else modified
+        modified = "not saved. Press W to save" if is_what_if else f"modified: {tried.changed_words}"
+        self._tab_line.note = modified if tried.changed else ""
 
     def on_resize(self) -> None:
         self._show_stages()
@@ -472,7 +472,7 @@ class WhyRoom(Loaded, StoreRoom):
         else:
             inform(self, await copy_text(self.app, self._answer.text))
 
-    # The settings of what-if, and the list of memories beside them.
+    # The settings of what-if, and the list of memories next to them.
 
     @property
     def setting(self) -> Setting:
