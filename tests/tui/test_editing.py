@@ -107,6 +107,7 @@ async def test_an_invalid_value_is_reported_and_stays_in_its_field(library: Libr
             line = screen.top.query_one(f"#{field}", Input)
             before, line.value = line.value, typed
             line.focus()
+            await screen.settle()
             await screen.press("ctrl+s", shows=sentence)
             assert (line.value, line.has_focus) == (typed, True)
             await screen.press("x", hides=sentence)

@@ -250,6 +250,7 @@ async def test_what_is_typed_in_the_editor_stays_and_saves_later(inspector: Insp
         area = screen.top.query_one(TextArea)
         area.focus()
         area.text = "Typed with care."
+        await screen.settle()
         inspector.store.failure = GONE
         await screen.press("ctrl+s", shows="went away")
         assert isinstance(screen.top, EditorScreen)

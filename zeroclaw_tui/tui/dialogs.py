@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from rich.cells import cell_len
 from textual.app import App, ComposeResult
@@ -23,24 +24,30 @@ from textual.widget import AwaitMount
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.trial_settings import SettingChange
 from zeroclaw_tui.memory.change import ProgressCallback
+from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
-from zeroclaw_tui.memory.text import display_text
+from zeroclaw_tui.memory.text import counted, cut, display_text, one_line
+from zeroclaw_tui.memory.text_difference import diff_lines
 from zeroclaw_tui.tui.commands import show_failure
 from zeroclaw_tui.tui.format import bar
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, WARNING
 from zeroclaw_tui.tui.widgets.lines import GrowingText
 from zeroclaw_tui.tui.widgets.text_fields import LineInput, OneOf, field_values
 
-if TYPE_CHECKING:
-    from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.trial_settings import SettingChange
-
 DIALOG_CSS = Path(__file__).with_name("dialogs.tcss")
 """How every dialog looks, wherever its class is."""
 FEW_LINES = 16
 """In a window of fewer lines a dialog has no blank ones."""
 SIGN_LOOKS = {"+": "$success", "-": "$error", " ": MUTED}
+_FIELDS = (
+    "key", "category", "session_id", "namespace", "importance", "pinned", "kind", "superseded_by", "agent",
+)  # fmt: skip
+_MAX_VALUE = 80
+_MAX_LINES, _SAME_SHOWN = 6, 30
+"""How many lines of a difference a question shows, and how much of what stays the same."""
 _MAX_HEIGHT = 95
 """Per cent of the window's height."""
 _FOLLOWED_SECONDS = 0.1
@@ -254,6 +261,40 @@ def review_question(change: SettingChange, effect: str = "") -> Question[bool]:
     body = Content.assemble(*parts, f"\n{display_text(effect)}" if effect else "")
     answer = Answer("y", "Save", True, "a backup of the file is kept")
     return Question("Save to config.toml?", body, "Cancel", [answer])
+
+
+def field_changes(old: MemoryEntry, new: MemoryEntry) -> list[tuple[str, str, str]]:
+    """Every field but the content that differs: its name, its old value and its new value."""
+    return [
+        (name.removesuffix("_id").replace("_", " "), _field_words(getattr(old, name)), _field_words(getattr(new, name)))
+        for name in _FIELDS
+        if getattr(old, name) != getattr(new, name)
+    ]
+
+
+def difference_content(old: MemoryEntry, new: MemoryEntry) -> Content:
+    """The first lines and all fields in which two versions of a memory differ."""
+    lines = [line for line in diff_lines(old.content, new.content) if line.sign in ("+", "-")]
+    # Of a long line that changed near its end the beginning would say nothing.
+    texts = zip(*(line.text for line in lines), strict=False) if len(lines) == 2 else ()
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], texts))
+    start = max(0, same - _SAME_SHOWN)
+    parts = [
+        Content.styled(f"{line.sign} {'…' if start else ''}{cut(line.text[start:], 120)}", SIGN_LOOKS[line.sign])
+        for line in lines[:_MAX_LINES]
+    ]
+    if len(lines) > _MAX_LINES:
+        parts.append(Content.styled(f"… {counted(len(lines) - _MAX_LINES, 'more line')}", MUTED))
+    parts += [Content.styled(f"{name}  {before} → {after}", MUTED) for name, before, after in field_changes(old, new)]
+    return Content("\n").join(parts)
+
+
+def _field_words(value: object) -> str:
+    if value is None or value == "":
+        return "(none)"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return cut(one_line(f"{value:g}" if isinstance(value, float) else str(value)[: 4 * _MAX_VALUE]), _MAX_VALUE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,29 +1,45 @@
-"""Rooms of a store, in which its memories are changed."""
+"""Rooms of a store, in which its memories are changed: what is asked before, and what is reported afterwards."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from zeroclaw_tui.backends.lookup import row_with_id
-from zeroclaw_tui.memory.errors import InspectorError, NotFound
-from zeroclaw_tui.memory.text import counted, one_line
-from zeroclaw_tui.tui.commands import Change, Room, inform, saying, store_options, warn
-from zeroclaw_tui.tui.typeahead import TypeAhead
+from textual.content import Content
 
-# What a change needs is imported when one is made: none of it must delay the first list of memories.
+from zeroclaw_tui.backends.lookup import row_with_id
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.memory.change import Conflicts, OnConflict, Row
+from zeroclaw_tui.memory.days import absolute_time, moment, time_here
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.errors import InspectorError, NotFound
+from zeroclaw_tui.memory.query import EXCERPTS, Query
+from zeroclaw_tui.memory.secret_text import masked
+from zeroclaw_tui.memory.text import counted, cut, one_line
+from zeroclaw_tui.tui.commands import Change, Room, inform, saying, store_options, warn
+from zeroclaw_tui.tui.dialogs import Answer, Question, Work, confirmation, difference_content, with_progress, yes_or_no
+from zeroclaw_tui.tui.format import fit, shown_words
+from zeroclaw_tui.tui.themes import MUTED
+from zeroclaw_tui.tui.typeahead import TypeAhead
+from zeroclaw_tui.tui.view import Pace
+from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, EMPTY_KEY
+
+# What makes a change is imported when one is made: none of it must delay the first list of memories.
 if TYPE_CHECKING:
-    from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.journal_records import Action
     from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.curation.purge_plan import PurgePlan
-    from zeroclaw_tui.memory.change import Row
-    from zeroclaw_tui.memory.entry import MemoryEntry
-    from zeroclaw_tui.tui.dialogs import Work
-    from zeroclaw_tui.tui.view import Pace
 
+AT_ONCE_FOR = timedelta(minutes=10)
+"""For so long a change of this session is undone and redone without a question."""
+_OTHER_LINES, _LEAST_ROWS, _MAX_ROWS = 20, 3, 12
+"""What the question before a deletion needs for all that is no memory, and how many memories it shows."""
+_KEY_CELLS, _TEXT_CELLS = 20, 34
+_MAX_CONFLICTS = 2
+_MAX_KEY, _MAX_LINE, _MAX_TEXT = 60, 160, 2000
 Turn = Literal["undo", "redo"]
 
 
@@ -110,40 +126,55 @@ class StoreRoom(Room[bool]):
     async def delete(self, library: Library, plan: PurgePlan) -> Outcome | None:
         """Move the memories of a plan to the trash, once a person confirms it; None when nothing is deleted."""
         from zeroclaw_tui.curation.changes import remove_memories
-        from zeroclaw_tui.tui.actions import confirms_removal, key_words
 
         if not plan.count:
             warn(self, "No memories to delete.")
             return None
-        if not await confirms_removal(self.app, library, plan):
+        shown = max(_LEAST_ROWS, min(_MAX_ROWS, self.app.size.height - _OTHER_LINES))
+        handles = [stamp.handle for stamp in plan.stamps[:shown]]
+        first = await library.memory.rows(Query(EXCERPTS, handles=handles))
+        what = key_words(masked(first[0].key)) if plan.count == len(first) == 1 else counted(plan.count)
+        question = confirmation(f"Delete {what}?", _removal_content(library, plan, first), plan.count, "delete")
+        if not await self.app.push_screen_wait(question):
             return None
         work = partial(remove_memories, library, plan, "forget" if plan.count == 1 else "purge")
-        outcome = await self.run_change(f"Deleting {counted(plan.count)}", plan.count, work)
-        what = key_words(plan.stamps[0].key) if plan.count == 1 else ""
-        (inform if outcome.count == plan.count else warn)(self, outcome.report(" · u", what=what))
-        await self.after_change(outcome)
-        return outcome
+        key = key_words(plan.stamps[0].key) if plan.count == 1 else ""
+        sentence = f"Deleting {counted(plan.count)}"
+        return await self.carry_out(sentence, plan.count, work, lambda outcome: outcome.report(" · u", what=key))
 
-    async def edit(self, library: Library, id: str, *, is_outside: bool = False) -> Outcome | None:
-        """Edit a memory, and say what was written; None when nothing was. Raises NotFound."""
+    async def edit(self, library: Library, id: str | None, *, is_outside: bool = False) -> Outcome | None:
+        """Edit a memory, or write a new one without an `id`, and say what was written; None when nothing was.
+
+        Raises NotFound.
+        """
         from zeroclaw_tui.tui.rooms.editor import EditorScreen
 
-        screen = EditorScreen(library, await stored_row(library, id), is_outside=is_outside)
-        outcome = await self.app.push_screen_wait(screen)
+        row = None if id is None else await stored_row(library, id)
+        outcome = await self.app.push_screen_wait(EditorScreen(library, row, is_outside=is_outside))
         if outcome is not None:
             inform(self, outcome.report(" · u"))
         return outcome
 
     async def re_embed(self, library: Library, entry: MemoryEntry) -> None:
         """Make the vector of a memory again, and say what was sent where."""
-        from zeroclaw_tui.tui.actions import re_embed
+        from zeroclaw_tui.curation.reindex import announce, plan_reindex, reindex
+        from zeroclaw_tui.embeddings.endpoint import INTERACTIVE
 
         words = f"Re-embedding {one_line(entry.key)} …"
         with saying(self, self.pace.patience, lambda: inform(self, words)):
-            is_done, result_line = await re_embed(library, entry)
-        (inform if is_done else warn)(self, result_line)
-        if is_done:
+            plan = await plan_reindex(library, ids=(entry.id,))
+            if not plan.count:
+                warn(self, "This memory has no text to embed.")
+                return
+            announce(library, plan)
+            done = await reindex(library, plan, retries=INTERACTIVE)
+        if done.filled:
+            sent = f" Sent to {library.embedding_host}." if plan.is_remote else ""
+            inform(self, f"Its embedding now matches its content.{sent}")
             await self.after_change(None)
+        else:
+            nothing = "Nothing was updated, because the memory has changed. Press r to reload."
+            warn(self, " ".join(done.failed) or nothing)
 
     async def turn(self, library: Library, way: Turn, number: int | None = None) -> None:
         """Undo or redo the change of a number, or the last one.
@@ -151,7 +182,6 @@ class StoreRoom(Room[bool]):
         The last one is asked about where it was made in another session, or longer ago than AT_ONCE_FOR.
         """
         from zeroclaw_tui.curation import changes
-        from zeroclaw_tui.tui.actions import confirms_turn
 
         await library.trash.recover(library.memory)
         try:
@@ -159,7 +189,7 @@ class StoreRoom(Room[bool]):
         except NotFound as nothing:
             inform(self, nothing.message)
             return
-        if number is None and not await confirms_turn(self.app, library, change, way):
+        if number is None and not await self._confirms_turn(change, way):
             return
         count = change.open if way == "undo" else change.count - change.open
         turn = changes.undo if way == "undo" else changes.redo
@@ -169,20 +199,33 @@ class StoreRoom(Room[bool]):
             inform(self, outcome.report())
             await self.after_change(outcome)
 
+    async def _confirms_turn(self, change: Action, way: Turn) -> bool:
+        trash, made = self.library.trash, moment(change.at)
+        is_ours = trash.was_begun_here(change.number)
+        if is_ours and made is not None and trash.now() - made < AT_ONCE_FOR:
+            return True
+        title = f"{way.capitalize()}: {change.title}, {time_here(change.at)}?"
+        body = None if is_ours else Content("It was made in an earlier session, or by another program.")
+        return await self.app.push_screen_wait(yes_or_no(title, body, way.capitalize())) is True
+
     async def run_change(self, sentence: str, total: int, work: Work[Outcome]) -> Outcome:
         """Do what a person has agreed to, with a bar where it takes its time; `total` is in rows, 0 where unknown."""
-        from zeroclaw_tui.tui.dialogs import with_progress
-
         return await with_progress(self.app, sentence, total, self.pace.patience, work)
 
+    async def carry_out(
+        self, sentence: str, total: int, work: Work[Outcome], report: Callable[[Outcome], str]
+    ) -> Outcome:
+        """The same, and say what was done, as a warning where that is not all; what is there is shown again."""
+        outcome = await self.run_change(sentence, total, work)
+        (inform if outcome.count == total else warn)(self, report(outcome))
+        await self.after_change(outcome)
+        return outcome
+
     async def settled(self, sentence: str, total: int, attempt: Callable[..., Awaitable[Outcome]]) -> Outcome | None:
-        """The same for a change that may conflict: then a person chooses the `on_conflict` rule.
+        """The same as `run_change` for a change that may conflict: then a person chooses the `on_conflict` rule.
 
         None when nothing changes.
         """
-        from zeroclaw_tui.memory.change import Conflicts
-        from zeroclaw_tui.tui.actions import restore_question
-
         try:
             return await self.run_change(sentence, total, partial(attempt, on_conflict="refuse"))
         except Conflicts as conflicts:
@@ -190,3 +233,49 @@ class StoreRoom(Room[bool]):
         if on_conflict is None:
             return None
         return await self.run_change(sentence, total, partial(attempt, on_conflict=on_conflict))
+
+
+def _removal_content(library: Library, plan: PurgePlan, first: Sequence[MemoryEntry]) -> Content:
+    """Categories and extent of what is deleted, where it goes, and the first memories."""
+    remarks = [
+        plan.superseded_sentence("“superseded” in the facets takes"),
+        "Deleted memories go to the trash. Press u to undo.",
+        library.memory.why_not.get("zeroclaw_forget"),
+    ]
+    parts: list[str | tuple[str, str]] = [
+        ("\n".join([*plan.sentences(), " ".join(filter(None, remarks))]), MUTED),
+        "\n",
+    ]
+    for entry in first:
+        key, text = key_words(masked(entry.key)), one_line(masked(entry.content[:_MAX_TEXT])) or EMPTY_CONTENT
+        if plan.count == 1:
+            parts.append(f"\n{cut(text, _MAX_LINE)}")
+        else:
+            date = (f"  {absolute_time(entry.when)[:10]}", MUTED)
+            parts += [f"\n{fit(key, _KEY_CELLS)}  {fit(text, _TEXT_CELLS)}", date]
+    more = plan.count - len(first)
+    parts.append((f"\n… {more:,} more" if more > 0 else "", MUTED))
+    return Content.assemble(*parts)
+
+
+def restore_question(conflicts: Conflicts) -> Question[OnConflict]:
+    """What is in the way of the memories to restore, and what restoring would change; gives the choice."""
+    parts: list[Content] = []
+    for found in conflicts.found[:_MAX_CONFLICTS]:
+        parts.append(Content(shown_words(found.words)))
+        if found.existing is not None:
+            parts.append(difference_content(found.existing.entry(), found.wanted.entry()))
+    more = conflicts.total - _MAX_CONFLICTS
+    parts += [Content.styled(f"… and {more:,} more", MUTED)] if more > 0 else []
+    answers: list[Answer[OnConflict]] = [
+        Answer("o", "Overwrite", "overwrite", "the current version goes to the trash"),
+        Answer("b", "Keep both", "rename", "under a new key"),
+    ]
+    they_were = "it was" if conflicts.total == 1 else "they were"
+    title = f"{counted(conflicts.total)} cannot be restored as {they_were}"
+    return Question(title, Content("\n").join(parts), "Cancel", answers)
+
+
+def key_words(key: str) -> str:
+    """A key within a sentence."""
+    return cut(one_line(key[: 4 * _MAX_KEY]), _MAX_KEY) or EMPTY_KEY

@@ -10,31 +10,28 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from textual.app import App
 from textual.content import Content
 
 from zeroclaw_tui.backends.lookup import count_matching
 from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation.config_choice import Candidate
 from zeroclaw_tui.curation.export import SUFFIXES, ExportFormat, export_file, superseded_sentence
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
-from zeroclaw_tui.curation.transfer.plan import Target
+from zeroclaw_tui.curation.transfer.plan import OnClash, Plan, Target
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.text import counted, cut, first_names, one_line, size_shown
-from zeroclaw_tui.tui.actions import key_words
 from zeroclaw_tui.tui.commands import show_failure
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, path_form, path_typed, with_progress, yes_or_no
 from zeroclaw_tui.tui.format import shown_words
+from zeroclaw_tui.tui.store_room import key_words
 from zeroclaw_tui.tui.themes import MUTED, WARNING
 from zeroclaw_tui.tui.view import FINDS, Mode, View
-
-if TYPE_CHECKING:
-    from zeroclaw_tui.curation.config_choice import Candidate
-    from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.outcome import Outcome
-    from zeroclaw_tui.curation.transfer.plan import OnClash, Plan
 
 _FLAGGED: Final = "flagged"
 _FORMATS: dict[ExportFormat, str] = {

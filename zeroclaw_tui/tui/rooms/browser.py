@@ -12,12 +12,18 @@ from typing import TYPE_CHECKING, Any
 from textual.content import Content
 from textual.screen import Screen
 
+from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.backends.lookup import versions, versions_at, whole_entry, why_fixed
-from zeroclaw_tui.memory.change import RowVersion
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.memory.change import SUPERSEDED_BY, Edit, RowVersion
+from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotReachable
 from zeroclaw_tui.memory.query import VERSIONS, Query
+from zeroclaw_tui.memory.recall import ScoredEntry
 from zeroclaw_tui.memory.text import are, shell_word
 from zeroclaw_tui.tui.commands import Command, changing, common_commands, inform, saying, warn
+from zeroclaw_tui.tui.dialogs import Page, choose_profile
 from zeroclaw_tui.tui.format import shown_words
 from zeroclaw_tui.tui.rooms.panes import MemoriesRoom
 from zeroclaw_tui.tui.store_room import stored_row
@@ -27,13 +33,9 @@ from zeroclaw_tui.tui.widgets.memory_list import is_from_lucid
 
 # What a change needs is imported when one is made.
 if TYPE_CHECKING:
-    from zeroclaw_tui.backends.base import Memory
-    from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.curation.purge_plan import PurgePlan
     from zeroclaw_tui.curation.traces.search import TextPlace
-    from zeroclaw_tui.memory.entry import MemoryEntry
-    from zeroclaw_tui.memory.recall import ScoredEntry
 
 BROWSER_COMMANDS = (
     # With priority it is done before the next key is looked at, so that fast typing goes where it is meant to.
@@ -154,8 +156,6 @@ class BrowserRoom(MemoriesRoom):
 
     @changing
     async def action_scoring(self, library: Library) -> None:
-        from zeroclaw_tui.tui.dialogs import choose_profile
-
         if await choose_profile(self.app, library):
             self.look_again()
 
@@ -165,7 +165,6 @@ class BrowserRoom(MemoriesRoom):
     def action_notices(self) -> None:
         """The notices of this store."""
         from zeroclaw_tui.curation.config_choice import describe_choice
-        from zeroclaw_tui.tui.dialogs import Page
 
         notices = (describe_choice(self.library.config), *notices_of(self.library))
         self.app.push_screen(Page("Notices about this store", Content("\n\n".join(map(shown_words, notices)))))
@@ -227,11 +226,8 @@ class BrowserRoom(MemoriesRoom):
 
     @changing
     async def action_create(self, library: Library) -> None:
-        from zeroclaw_tui.tui.rooms.editor import EditorScreen
-
-        outcome = await self.app.push_screen_wait(EditorScreen(library, None))
+        outcome = await self.edit(library, None)
         if outcome is not None:
-            inform(self, outcome.report(" · u"))
             self._show_written(library, outcome)
 
     async def _edit(self, library: Library, *, is_outside: bool = False) -> None:
@@ -246,7 +242,6 @@ class BrowserRoom(MemoriesRoom):
     @changing
     async def action_show_again(self, library: Library) -> None:
         from zeroclaw_tui.curation.changes import edit_memory
-        from zeroclaw_tui.memory.change import SUPERSEDED_BY, Edit
 
         entry = self.entry_here()
         if entry is not None and entry.superseded_by is None:
@@ -405,7 +400,5 @@ def why_dimmed(action: str, library: Library, under_cursor: ScoredEntry | None =
         case "re_embed":
             return library.why_no_vectors
         case "snapshot":
-            from zeroclaw_tui.backends.factory import has_database
-
             return None if has_database(memory.name) else NO_SNAPSHOT
     return None

@@ -6,13 +6,14 @@ import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from textual.content import Content
 
 from zeroclaw_tui.backends.lookup import entry_with_id
 from zeroclaw_tui.curation.changes import restore
 from zeroclaw_tui.curation.journal_records import Action, Version
+from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome, excerpt_of
 from zeroclaw_tui.memory.change import MEMORIES
 from zeroclaw_tui.memory.days import date_shown, time_here
@@ -20,19 +21,15 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import are, counted, mask_secrets, one_line
 from zeroclaw_tui.memory.text_difference import DiffLine, Sign, diff_lines
-from zeroclaw_tui.tui.actions import field_changes, key_words
 from zeroclaw_tui.tui.commands import Command, changing, common_commands, inform, start_work
-from zeroclaw_tui.tui.dialogs import confirmation, yes_or_no
+from zeroclaw_tui.tui.dialogs import confirmation, field_changes, yes_or_no
 from zeroclaw_tui.tui.format import relative_age
 from zeroclaw_tui.tui.rooms.listing import About, Listing
-from zeroclaw_tui.tui.store_room import StoreRoom, Turn
+from zeroclaw_tui.tui.store_room import StoreRoom, Turn, key_words
 from zeroclaw_tui.tui.themes import MUTED, STRONG
+from zeroclaw_tui.tui.view import Pace
 from zeroclaw_tui.tui.widgets.lines import TitleLine
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList, cut_key
-
-if TYPE_CHECKING:
-    from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.tui.view import Pace
 
 COMMANDS = (
     Command("open", "enter", "open", "The rows of this change", True),

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from zeroclaw_tui.curation.conversations import MAX_MESSAGE_LENGTH
+from zeroclaw_tui.curation.conversations import MAX_MESSAGE_LENGTH, Conversation, Message
 from zeroclaw_tui.memory.days import absolute_time, moment
 from zeroclaw_tui.memory.text import display_text, mask_secrets
 from zeroclaw_tui.tui.dialogs import Page
 from zeroclaw_tui.tui.format import shown_line
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG, STRONG_ACCENT
-
-if TYPE_CHECKING:
-    from zeroclaw_tui.curation.conversations import Conversation, Message
 
 _ROLES = {"assistant": "agent"}
 _LONGEST_ROLE, _LONGEST_FACT = 12, 80

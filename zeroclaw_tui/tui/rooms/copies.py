@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from textual.app import App
 from textual.content import Content
 
+from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.traces.copies import clean_copies, cleaned_sentence, matcher_for
 from zeroclaw_tui.curation.traces.erase import EraseReport, erase_texts, plan_erase
 from zeroclaw_tui.curation.traces.search import TextPlace
@@ -19,9 +20,6 @@ from zeroclaw_tui.tui.dialogs import Field, Form, Page, typed_confirmation, with
 from zeroclaw_tui.tui.format import NO_VALUE, shown_line
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
 from zeroclaw_tui.tui.widgets.table_list import MARKED
-
-if TYPE_CHECKING:
-    from zeroclaw_tui.curation.library import Library
 
 _KEY_CELLS = 30
 

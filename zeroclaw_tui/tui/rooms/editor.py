@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from textual import on
 from textual.app import ComposeResult
@@ -13,26 +13,22 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.types import CSSPathType
-from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
 from zeroclaw_tui.backends.lookup import why_fixed
 from zeroclaw_tui.curation.changes import edit_memory, store_memory
+from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.memory.change import Conflict, Draft, Edit, Row, Value
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.text import cut, display_text, one_line
-from zeroclaw_tui.tui.actions import difference_content
-from zeroclaw_tui.tui.dialogs import DIALOG_CSS, Answer, Dialog, Question, yes_or_no
+from zeroclaw_tui.tui.dialogs import DIALOG_CSS, Answer, Dialog, Question, difference_content, yes_or_no
 from zeroclaw_tui.tui.external import NOTHING_CHANGED, Edited, edit_text
 from zeroclaw_tui.tui.themes import MUTED
 from zeroclaw_tui.tui.widgets.lines import GrowingText
 from zeroclaw_tui.tui.widgets.text_fields import ContentArea, LineInput, OneOf, can_edit_in_line, field_values
-
-if TYPE_CHECKING:
-    from zeroclaw_tui.curation.library import Library
 
 _KEY_CELLS = 48
 FIELDS = {
@@ -78,9 +74,6 @@ class EditorScreen(Dialog[Outcome]):
         self._edited: Edited | None = None
         """What came back from the person's editor and is not saved yet."""
         self._is_saving = False
-        self._tried: Mapping[str, str] = {}
-        """All values that were tried to be saved last."""
-        self._focus_before: Widget | None = None
 
     def compose_answers(self) -> ComposeResult:
         with Vertical(id="form"):
@@ -130,13 +123,12 @@ class EditorScreen(Dialog[Outcome]):
     @on(OneOf.Changed)
     def hide_problem(self) -> None:
         """Say nothing more about values that are no longer those that were tried."""
-        # Messages of what was typed before ctrl+s may come after the answer to it.
-        if self._values() != self._tried:
-            self._say("")
+        self._say("")
 
     def changed(self) -> dict[str, str]:
         """The fields that differ from what was opened, as they are typed."""
-        return {name: typed for name, typed in self._values().items() if typed != self._before[name]}
+        typed = self._before | field_values(self) | {"content": self._content.content}
+        return {name: typed[name] for name, before in self._before.items() if typed[name] != before}
 
     @property
     def holds_text(self) -> bool:
@@ -149,9 +141,8 @@ class EditorScreen(Dialog[Outcome]):
         if self._row is not None and not self.changed():
             self.dismiss(None)
             return
-        self._tried = self._values()
-        self._focus_before = self.focused
-        self._set_saving(True)
+        self._is_saving = True
+        self._say("Saving …")
         # Never exclusive: the next write must not stop this one.
         self.run_worker(self._save(), group="editor-save")
 
@@ -198,55 +189,43 @@ class EditorScreen(Dialog[Outcome]):
             self.dismiss(None)
 
     async def _save(self) -> None:
-        try:
-            values = {name: _stored(name, typed) for name, typed in self.changed().items()}
-            if self._row is None:
-                # What is empty is left to the store's default.
-                stated: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
-                if "pinned" in stated:
-                    stated["pinned"] = bool(stated["pinned"])
-                stated = {"key": "", "content": "", "agent": field_values(self).get("agent")} | stated
-                self.dismiss(await store_memory(self._library, Draft(**stated)))
-            else:
-                await self._save_edit(self._row, values)
-        except InspectorError as error:
-            self._set_saving(False)
-            self._say(str(error))
-
-    async def _save_edit(self, base: Row, values: Mapping[str, Value]) -> None:
-        """Change these fields of a row as it was opened, and leave; or type on. Raises InspectorError kinds.
+        """Write what was typed, and leave; a failure is shown, and one types on.
 
         A row that changed in the meantime is shown next to the typed text, each time it changes.
         """
-        while True:
-            try:
-                self.dismiss(await edit_memory(self._library, base.id, Edit(dict(values)), base.fingerprint))
-                return
-            except Conflict as conflict:
-                theirs = conflict.theirs
-            answer = await self.app.push_screen_wait(await asyncio.to_thread(conflict_question, base, theirs))
-            if answer is None:
-                self._set_saving(False)
-                return
+        base, problem = self._row, ""
+        answer: Literal["mine", "theirs"] | None = "mine"
+        try:
+            values = {name: _stored(name, typed) for name, typed in self.changed().items()}
+            while answer == "mine":
+                try:
+                    self.dismiss(await self._write(base, values))
+                    return
+                except Conflict as conflict:
+                    before, base = base or conflict.theirs, conflict.theirs
+                question = await asyncio.to_thread(conflict_question, before, base)
+                answer = await self.app.push_screen_wait(question)
             if answer == "theirs":
                 self.dismiss(None)
                 return
-            base = theirs
+        except InspectorError as error:
+            problem = str(error)
+        self._is_saving = False
+        self._say(problem)
 
-    def _set_saving(self, is_saving: bool) -> None:
-        self._is_saving = self.query_one("#form").disabled = is_saving
-        self._say("Saving …" if is_saving else "")
-        if not is_saving and self._focus_before is not None:
-            # As when the terminal comes back: one types on where one was, and nothing is selected.
-            self.set_focus(self._focus_before, from_app_focus=True)
+    async def _write(self, base: Row | None, values: Mapping[str, Value]) -> Outcome:
+        """Change these fields of a row as it is in `base`, or store a new memory. Raises InspectorError kinds."""
+        if base is not None:
+            return await edit_memory(self._library, base.id, Edit(dict(values)), base.fingerprint)
+        # What is empty is left to the store's default.
+        stated: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
+        if "pinned" in stated:
+            stated["pinned"] = bool(stated["pinned"])
+        stated = {"key": "", "content": "", "agent": field_values(self).get("agent")} | stated
+        return await store_memory(self._library, Draft(**stated))
 
     def _say(self, sentence: str) -> None:
         self.query_one("#problem", Static).update(display_text(sentence))
-
-    def _values(self) -> dict[str, str]:
-        """The text of every field."""
-        typed = {**self._before, **field_values(self), "content": self._content.content}
-        return {name: typed[name] for name in self._before}
 
     def _why_not(self, name: str) -> str | None:
         """Why a field cannot be changed, as a sentence; None when it can."""

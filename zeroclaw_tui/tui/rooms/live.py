@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from textual.content import Content
 
 from zeroclaw_tui.backends.lookup import entries_with_key
-from zeroclaw_tui.curation.library import ProfileChoice
+from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.curation.turns import ComparedTurn, Turn, TurnLog, compare, follow, keys_of_block, recorded
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -24,15 +24,12 @@ from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_line
 from zeroclaw_tui.tui.rooms.conversation import local_time
 from zeroclaw_tui.tui.rooms.listing import About, Listing
+from zeroclaw_tui.tui.rooms.why.answers import Tab
 from zeroclaw_tui.tui.store_room import StoreRoom
 from zeroclaw_tui.tui.themes import LOOKS, MUTED, STRONG, Look
+from zeroclaw_tui.tui.view import Pace
 from zeroclaw_tui.tui.widgets.lines import Banner, TitleLine
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
-
-if TYPE_CHECKING:
-    from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.tui.rooms.why.answers import Tab
-    from zeroclaw_tui.tui.view import Pace
 
 _MAX_TURNS = 500
 """How many turns are shown, the newest; `zeroclaw memory tail` prints all."""

@@ -15,7 +15,9 @@ from textual.containers import Container, Horizontal, Vertical
 from textual.reactive import var
 from textual.worker import get_current_worker
 
+from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.lookup import count_facets, versions_at, whole_entry
+from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.recall import recall_steps
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, Locked, NotReachable, UsageError
@@ -24,6 +26,7 @@ from zeroclaw_tui.memory.recall import SIMILAR, RecallRequest, RecallResult, Sco
 from zeroclaw_tui.memory.statistics import Counts
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.commands import Palette, start_work, warn
+from zeroclaw_tui.tui.dialogs import Answer, choice
 from zeroclaw_tui.tui.format import NO_HIGHLIGHTS, highlights_of_filter, highlights_of_message
 from zeroclaw_tui.tui.store_room import StoreRoom
 from zeroclaw_tui.tui.view import ORDERS, Mode, Pace, Page, Part, View, order_words
@@ -35,8 +38,6 @@ from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 from zeroclaw_tui.tui.widgets.table_list import Marks
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.backends.base import Memory
-    from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.similar import SimilarResult
 
 GOES_BY = (NotReachable, Locked)
@@ -328,8 +329,6 @@ class MemoriesRoom(StoreRoom):
 
     def action_sort(self) -> None:
         """Order the list by another column, or turn its present order round."""
-        from zeroclaw_tui.tui.dialogs import Answer, choice
-
         view = self.view
         choices = [Answer("", order_words(view.sorted_by(sort.field).sort), sort.field) for sort, *_ in ORDERS]
         at = [sort.field for sort, *_ in ORDERS].index(view.sort.field)

@@ -7,14 +7,15 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Static
 
 from zeroclaw_tui.backends.factory import backend_info
-from zeroclaw_tui.curation.config_choice import Candidate, describe_choice
+from zeroclaw_tui.curation.config_choice import Candidate, StoreStatus, describe_choice
+from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.errors import BeforeFirstStart, InspectorError, NoInstall
 from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.tui.commands import ROOM_COMMANDS, Command, Room, common_commands, inform, store_options
@@ -25,10 +26,6 @@ from zeroclaw_tui.tui.themes import MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.transfer import clean, copy_to
 from zeroclaw_tui.tui.widgets.lines import TitleLine
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
-
-if TYPE_CHECKING:
-    from zeroclaw_tui.curation.config_choice import StoreStatus
-    from zeroclaw_tui.curation.library import Library
 
 COMMANDS = (
     Command("open", "enter", "open", "Open the store under the cursor", True, shell="health"),

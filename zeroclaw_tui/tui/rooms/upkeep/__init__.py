@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from textual.app import ComposeResult
 from textual.dom import DOMNode
 
 from zeroclaw_tui.backends.factory import has_database
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.tui.commands import Command, common_commands
 from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS, NO_SNAPSHOT
 from zeroclaw_tui.tui.rooms.upkeep.clean_up import CleanUp
@@ -21,10 +23,6 @@ from zeroclaw_tui.tui.rooms.upkeep.tab import UpkeepTab
 from zeroclaw_tui.tui.store_room import StoreRoom
 from zeroclaw_tui.tui.view import Pace
 from zeroclaw_tui.tui.widgets.lines import TabLine
-
-if TYPE_CHECKING:
-    from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.outcome import Outcome
 
 Tab = Literal["clean_up", "hygiene", "health", "snapshot"]
 _TABS: tuple[type[UpkeepTab], ...] = (CleanUp, Hygiene, Health, SnapshotTab)

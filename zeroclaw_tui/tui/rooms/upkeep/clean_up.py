@@ -157,7 +157,7 @@ class CleanUp(UpkeepTab):
             def report(outcome: Outcome) -> str:
                 return outcome.report(" · u", other=counted(len(plan.groups)))
 
-            await self.carry_out(f"Merging {counted(count)}", count, partial(merge, library, plan), report)
+            await self.room.carry_out(f"Merging {counted(count)}", count, partial(merge, library, plan), report)
 
     async def load(self) -> None:
         """Check all memories; the findings stay on the screen until it is done."""

@@ -175,7 +175,7 @@ class Hygiene(UpkeepTab):
                 return " ".join([*run_sentences(outcome, included, "u"), *map(one_line, outcome.notes[:1])])
 
             run = partial(run_hygiene, library, included)
-            await self.carry_out("Running hygiene", len(included.items), run, report)
+            await self.room.carry_out("Running hygiene", len(included.items), run, report)
 
 
 def _due_text(included: HygienePlan) -> str:

@@ -20,12 +20,12 @@ from zeroclaw_tui.curation.transfer.plan import Target
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
 from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
-from zeroclaw_tui.tui.actions import key_words
 from zeroclaw_tui.tui.commands import Command, changing, inform, mark_commands
 from zeroclaw_tui.tui.dialogs import Answer, Question
 from zeroclaw_tui.tui.format import shown_line, shown_words
 from zeroclaw_tui.tui.rooms.listing import About
 from zeroclaw_tui.tui.rooms.upkeep.tab import UpkeepTab
+from zeroclaw_tui.tui.store_room import key_words
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.transfer import import_planned
 from zeroclaw_tui.tui.widgets.lines import TabName, TitleLine
@@ -117,7 +117,7 @@ class SnapshotTab(UpkeepTab):
         def report(outcome: Outcome) -> str:
             return " ".join(outcome.sentences(plan.done_sentence(outcome, " · u")))
 
-        await self.carry_out("Writing the snapshot", plan.count, lambda on_progress: write(), report)
+        await self.room.carry_out("Writing the snapshot", plan.count, lambda on_progress: write(), report)
 
     @changing
     async def action_hydrate(self, library: Library) -> None:

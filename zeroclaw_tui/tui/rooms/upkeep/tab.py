@@ -1,22 +1,17 @@
-"""What the four tabs of upkeep share: marks, and one way to act on what is found."""
+"""What the four tabs of upkeep share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 from textual.containers import Vertical
 
-from zeroclaw_tui.tui.commands import Command, bindings, inform, warn
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.tui.commands import Change, Command, bindings, warn
 from zeroclaw_tui.tui.rooms.listing import Listing
 from zeroclaw_tui.tui.widgets.lines import TabName, TitleLine
 from zeroclaw_tui.tui.widgets.table_list import TableList
-
-if TYPE_CHECKING:
-    from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.outcome import Outcome
-    from zeroclaw_tui.tui.commands import Change
-    from zeroclaw_tui.tui.dialogs import Work
 
 
 class UpkeepTab(Listing, Vertical):
@@ -73,12 +68,6 @@ class UpkeepTab(Listing, Vertical):
             warn(self, "Wait: a check is still running.")
         else:
             self.room.begin(change)
-
-    async def carry_out(self, sentence: str, total: int, work: Work[Outcome], report: Callable[[Outcome], str]) -> None:
-        """Do what a person has agreed to, say what was done, and reload."""
-        outcome = await self.room.run_change(sentence, total, work)
-        (inform if outcome.count == total else warn)(self, report(outcome))
-        await self.room.after_change(outcome)
 
     def on_table_list_row_opened(self, event: TableList.RowOpened) -> None:
         event.stop()

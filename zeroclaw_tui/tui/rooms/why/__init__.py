@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
@@ -15,6 +15,8 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from zeroclaw_tui.backends.lookup import whole_entry
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.recall import Prompt, explain, prompt_for, turn_limit, with_as_of
 from zeroclaw_tui.curation.trial_settings import SETTINGS, Setting, Tried, complaints_of
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
@@ -47,10 +49,6 @@ from zeroclaw_tui.tui.widgets.header import Empty
 from zeroclaw_tui.tui.widgets.lines import DOT, Banner, GrowingText, PromptLine, StatusBar, TabLine, TabName, TitleLine
 from zeroclaw_tui.tui.widgets.memory_list import RankedRow, threshold_words
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
-
-if TYPE_CHECKING:
-    from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.outcome import Outcome
 
 WHY_COMMANDS = (
     # With priority they are done before the next key is looked at, so that fast typing goes where it is meant to.
