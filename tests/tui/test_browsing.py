@@ -29,7 +29,7 @@ from zeroclaw_tui.tui.themes import first_theme
 from zeroclaw_tui.tui.view import AGES, View
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
 from zeroclaw_tui.tui.widgets.facets import FacetList
-from zeroclaw_tui.tui.widgets.header import scoring_words
+from zeroclaw_tui.tui.widgets.lines import scoring_words
 
 
 async def test_first_look_shows_newest_rows_counts_and_where_it_is(inspector: Inspector) -> None:

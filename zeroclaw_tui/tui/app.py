@@ -27,7 +27,7 @@ from zeroclaw_tui.tui.format import shown_words
 from zeroclaw_tui.tui.themes import ANSI_DARK, ZEROCLAW_DARK, ZEROCLAW_LIGHT, first_theme, own_variables
 from zeroclaw_tui.tui.typeahead import TypeAhead
 from zeroclaw_tui.tui.view import Pace, View
-from zeroclaw_tui.tui.widgets.header import Empty
+from zeroclaw_tui.tui.widgets.lines import Empty
 
 if TYPE_CHECKING:
     from zeroclaw_tui.config.locations import OpenOptions

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from rich.cells import cell_len, split_graphemes
 from textual.content import Content
 
-from zeroclaw_tui.memory.days import moment
+from zeroclaw_tui.memory.days import absolute_time, moment
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import cut, display_text, mask_secrets, one_line, with_tilde
 from zeroclaw_tui.tui.themes import LIT
@@ -50,6 +50,12 @@ def relative_age(timestamp: str, now: datetime) -> str:
     size, unit = next(pair for pair in _UNITS if abs(seconds) >= pair[0])
     age = f"{int(abs(seconds) // size)} {unit}"
     return f"in {age}" if seconds < 0 else age
+
+
+def local_time(at: str, now: datetime) -> str:
+    """A moment by the clock of `now`, with its seconds; what is no moment is shown as it is."""
+    then = moment(at)
+    return absolute_time(at) if then is None else then.astimezone(now.tzinfo).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def score_text(score: float | None) -> str:

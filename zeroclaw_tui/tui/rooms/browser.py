@@ -28,7 +28,7 @@ from zeroclaw_tui.tui.format import shown_words
 from zeroclaw_tui.tui.rooms.panes import MemoriesRoom
 from zeroclaw_tui.tui.store_room import stored_row
 from zeroclaw_tui.tui.view import Pace, View
-from zeroclaw_tui.tui.widgets.header import notices_of
+from zeroclaw_tui.tui.widgets.lines import notices_of
 from zeroclaw_tui.tui.widgets.memory_list import is_from_lucid
 
 # What a change needs is imported when one is made.
@@ -208,7 +208,7 @@ class BrowserRoom(MemoriesRoom):
 
     async def _show_conversation(self, entry: MemoryEntry) -> None:
         from zeroclaw_tui.curation.conversations import around
-        from zeroclaw_tui.tui.rooms.conversation import conversation_page
+        from zeroclaw_tui.tui.rooms.copies import conversation_page
 
         found = await around(self.library, entry)
         self.app.push_screen(conversation_page(found, entry.key, self.clock()))

@@ -21,8 +21,7 @@ from zeroclaw_tui.memory.text import counted, display_text, mask_secrets
 from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
 from zeroclaw_tui.tui.commands import Command, common_commands, inform, start_work, warn
 from zeroclaw_tui.tui.external import copy_text
-from zeroclaw_tui.tui.format import shown_line
-from zeroclaw_tui.tui.rooms.conversation import local_time
+from zeroclaw_tui.tui.format import local_time, shown_line
 from zeroclaw_tui.tui.rooms.listing import About, Listing
 from zeroclaw_tui.tui.rooms.why.answers import Tab
 from zeroclaw_tui.tui.store_room import StoreRoom

@@ -32,8 +32,7 @@ from zeroclaw_tui.tui.store_room import StoreRoom
 from zeroclaw_tui.tui.view import ORDERS, Mode, Pace, Page, Part, View, order_words
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
 from zeroclaw_tui.tui.widgets.facets import FacetList, FilterValues
-from zeroclaw_tui.tui.widgets.header import Empty, StoreFacts, location_words
-from zeroclaw_tui.tui.widgets.lines import Banner, FactLine, SearchBar, StatusBar
+from zeroclaw_tui.tui.widgets.lines import Banner, Empty, FactLine, SearchBar, StatusBar, StoreFacts, location_words
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 from zeroclaw_tui.tui.widgets.table_list import Marks
 

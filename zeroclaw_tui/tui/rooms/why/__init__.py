@@ -45,8 +45,17 @@ from zeroclaw_tui.tui.store_room import StoreRoom
 from zeroclaw_tui.tui.themes import MUTED, WARNING
 from zeroclaw_tui.tui.view import Pace
 from zeroclaw_tui.tui.widgets.detail import PlainContent, ReadingPane
-from zeroclaw_tui.tui.widgets.header import Empty
-from zeroclaw_tui.tui.widgets.lines import DOT, Banner, GrowingText, PromptLine, StatusBar, TabLine, TabName, TitleLine
+from zeroclaw_tui.tui.widgets.lines import (
+    DOT,
+    Banner,
+    Empty,
+    GrowingText,
+    PromptLine,
+    StatusBar,
+    TabLine,
+    TabName,
+    TitleLine,
+)
 from zeroclaw_tui.tui.widgets.memory_list import RankedRow, threshold_words
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
