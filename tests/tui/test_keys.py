@@ -19,8 +19,8 @@ from tui.samples import DiskInstall, Inspector, SampleMemory, hostile_memories, 
 from zeroclaw_tui.config.settings import save_theme, saved_profile, saved_theme
 from zeroclaw_tui.memory.errors import BrokenConfig, Corrupt, Locked, NoInstall, Unreadable
 from zeroclaw_tui.tui import external
+from zeroclaw_tui.tui.app import StartRoom
 from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS
-from zeroclaw_tui.tui.rooms.stores import ErrorScreen
 
 INSPECTOR = [sys.executable, "-m", "zeroclaw_tui"]
 
@@ -280,7 +280,7 @@ async def test_a_store_that_does_not_open_is_a_screen_until_r_opens_it(inspector
             inspector.refusals["sqlite"] = error
             await screen.press("r", shows=(error.title, error.message, error.hint, "r retry"))
             await screen.press("escape")
-            assert isinstance(screen.top, ErrorScreen)
+            assert isinstance(screen.top, StartRoom)
         await screen.press("question_mark", shows="Open the store again")
         await screen.press("escape")
         inspector.refusals.clear()

@@ -38,10 +38,10 @@ from zeroclaw_tui.memory.errors import Corrupt, NotFound
 from zeroclaw_tui.memory.recall import ScoredEntry
 from zeroclaw_tui.scoring.evidence import OwnEvidence
 from zeroclaw_tui.scoring.profiles import Trial
-from zeroclaw_tui.tui.app import InspectorApp
+from zeroclaw_tui.tui.app import InspectorApp, StartRoom
 from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
-from zeroclaw_tui.tui.rooms.stores import ErrorScreen, StoresRoom
+from zeroclaw_tui.tui.rooms.stores import StoresRoom
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ async def test_a_store_that_never_answers_delays_no_other(inspector: Inspector) 
 async def test_the_stores_help_where_the_first_store_does_not_open(inspector: Inspector) -> None:
     inspector.refusals = {"sqlite": GONE}
     async with running(inspector.app()) as screen:
-        assert isinstance(screen.top, ErrorScreen)
+        assert isinstance(screen.top, StartRoom)
         await screen.press("6", "j", "enter", shows="4 memories")
         await screen.pilot.press("q")
     assert screen.app.return_value == 0

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -20,7 +21,7 @@ from textual.screen import Screen
 from textual.theme import Theme
 from textual.worker import WorkerError, WorkerFailed
 
-from zeroclaw_tui.memory.errors import DONE, REFUSED, BeforeFirstStart, InspectorError, NothingYet
+from zeroclaw_tui.memory.errors import DONE, REFUSED, BeforeFirstStart, InspectorError, NoInstall, NothingYet
 from zeroclaw_tui.memory.text import mask_secrets, one_line, with_tilde
 from zeroclaw_tui.tui.commands import ROOM_COMMANDS, Command, Palette, Room, RoomCommands, saying, show_failure
 from zeroclaw_tui.tui.format import shown_words
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.config_choice import Candidate, StoreStatus
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.tui.rooms.browser import BrowserRoom
-    from zeroclaw_tui.tui.rooms.stores import WayOn
 
 DEMO_WANTED = -1
 """What the inspector ends with when a person without an install wants to look at the demo."""
@@ -54,20 +54,58 @@ def run_inspector(options: OpenOptions, *, clock: Callable[[], datetime] | None 
     return DONE if code is None else code
 
 
-class OpeningRoom(Room[None]):
-    """Is shown until the first store is open; another one can be chosen."""
+class StartRoom(Room[None]):
+    """Is shown until a store is open: that it is being opened, or why it does not open, and the ways on."""
 
     KEYS = (
-        *(command for command in ROOM_COMMANDS if command.id == "stores"),
+        Command("retry", "r", "retry", "Open the store again", True, target="app"),
+        Command("demo", "enter", "demo", "Open sample memories", True, target="app"),
+        Command("open_path", "O", "open", "Open a file or directory", True, target="app"),
+        Command("make_store", "S", "from snapshot", "Create the database from the snapshot", True, target="app"),
+        Command("make_empty_store", "n", "create", "Create an empty store", True, target="app"),
+        replace(ROOM_COMMANDS[-1], footer=True),
+        Command("keys", "question_mark,f1", "keys", "The keys that work here", True),
         Command("command_palette", "colon,ctrl+p", "commands", "Find a command", listed=False, target="app"),
-        Command("quit", "q", "quit", "Quit", synonyms="exit leave close", target="app"),
+        Command("quit", "q", "quit", "Quit", True, synonyms="exit leave close", target="app"),
     )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._offered: Mapping[str, bool] = {}
 
     def compose(self) -> ComposeResult:
         yield Empty()
 
     def on_mount(self) -> None:
-        self.query_one(Empty).show("Opening …")
+        self.show(None)
+
+    def show(self, error: InspectorError | None, snapshot: Path | None = None, *, knows_stores: bool = True) -> None:
+        """Say that a store is being opened, or why it does not open and what can be done about it.
+
+        `snapshot` is a file of which the missing database can be made; `knows_stores`: a config may name other stores.
+        """
+        is_first_start = isinstance(error, BeforeFirstStart)
+        self._offered = {
+            "retry": error is not None,
+            "open_path": error is not None,
+            "demo": isinstance(error, NoInstall),
+            "make_store": snapshot is not None,
+            "make_empty_store": is_first_start and snapshot is None,
+            "stores": knows_stores,
+        }
+        if error is None:
+            self.query_one(Empty).show("Opening …")
+        else:
+            title = f"{'' if is_first_start else '✗ '}{shown_words(error.title)}"
+            sentences = [shown_words(error.message), shown_words(error.hint)]
+            if snapshot is not None:
+                has_memories = f"{shown_words(str(snapshot))} has memories. Press S to create the database from it."
+                sentences.append(has_memories)
+            self.query_one(Empty).show(title, "\n\n".join(filter(None, sentences)))
+        self.refresh_bindings()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return self._offered.get(str(parameters[0]) if parameters else action, True)
 
 
 class InspectorApp(TypeAhead[int]):
@@ -93,6 +131,7 @@ class InspectorApp(TypeAhead[int]):
         self._configs: tuple[MemoryConfig, ...] = ()
         self._library: Library | None = None
         self._exit_code = DONE
+        self._start = StartRoom()
         self._is_leaving = False
         self._messages = set[str]()
         self.has_failed = False
@@ -106,7 +145,7 @@ class InspectorApp(TypeAhead[int]):
 
     def get_default_screen(self) -> Screen[Any]:
         """What is shown until a store is open."""
-        return OpeningRoom()
+        return self._start
 
     def on_ready(self) -> None:
         self.theme_changed_signal.subscribe(self, self._keep_theme)
@@ -146,24 +185,38 @@ class InspectorApp(TypeAhead[int]):
         """Open what the options mean now; of several installs the first."""
         self.run_worker(self._open(), group="open", exclusive=True)
 
+    def action_retry(self) -> None:
+        self.open_store()
+
+    def action_demo(self) -> None:
+        self.exit(DEMO_WANTED)
+
+    def action_open_path(self) -> None:
+        """Ask for a path, and open it in place of what was meant before."""
+        from zeroclaw_tui.tui.dialogs import path_form, path_typed
+
+        def take(values: Mapping[str, str] | None) -> None:
+            if values is not None:
+                path = path_typed(values["path"])
+                self._options = self._options._replace(path=path, config_dir=None, workspace=None, location=None)
+                self.open_store()
+
+        about = "A config directory or workspace of ZeroClaw, a database, a directory of notes, or another tool's data."
+        self.push_screen(path_form("Open which file or directory?", about), take)
+
     def action_make_store(self) -> None:
         """Create the missing database from its snapshot, once a person confirms it."""
-        from zeroclaw_tui.tui.rooms.stores import ErrorScreen
         from zeroclaw_tui.tui.transfer import make_from_snapshot
 
-        screen = self.screen
-        if isinstance(screen, ErrorScreen):
-            again = partial(screen.dismiss, "again")
-            asking = make_from_snapshot(self, self._configs[0], self._options.profile, again)
-            self.run_worker(asking, group="make-ask", exclusive=True)
+        asking = make_from_snapshot(self, self._configs[0], self._options.profile, self.open_store)
+        self.run_worker(asking, group="make-ask", exclusive=True)
 
     def action_make_empty_store(self) -> None:
-        """Create the store that ZeroClaw creates at its first start, once a person confirms it."""
+        """Create the store that ZeroClaw creates at its first start."""
         self.run_worker(self._make_empty(), group="open", exclusive=True)
 
     async def _make_empty(self) -> None:
         from zeroclaw_tui.curation.transfer.plan import Target
-        from zeroclaw_tui.tui.rooms.stores import ErrorScreen
 
         try:
             target = await Target.at(self._configs[0], self._options.profile)
@@ -173,9 +226,8 @@ class InspectorApp(TypeAhead[int]):
                 await target.close()
         except InspectorError as error:
             show_failure(self, error)
-            return
-        if isinstance(self.screen, ErrorScreen):
-            self.screen.dismiss("again")
+        else:
+            await self._open()
 
     async def action_enter_room(self, room: str) -> None:
         """Leave the rooms above the memories, unless something is being written there, and enter this one."""
@@ -265,6 +317,7 @@ class InspectorApp(TypeAhead[int]):
         )
 
     async def _open(self) -> None:
+        self._start.show(None)
         try:
             self._configs = await asyncio.to_thread(self.find_configs, self._options)
             self.sub_title = place_of(self._configs[0])
@@ -278,10 +331,7 @@ class InspectorApp(TypeAhead[int]):
                     from zeroclaw_tui.curation.snapshot import snapshot_to_make_from
 
                     snapshot = await asyncio.to_thread(snapshot_to_make_from, self._configs[0])
-            from zeroclaw_tui.tui.rooms.stores import ErrorScreen
-
-            screen = ErrorScreen(error, knows_stores=bool(self._configs), snapshot=snapshot)
-            self.push_screen(screen, self._after_error)
+            self._start.show(error, snapshot, knows_stores=bool(self._configs))
             return
         agent = self._options.agent
         await self._take_over(library, View((("agent", agent),) if agent else ()))
@@ -307,14 +357,14 @@ class InspectorApp(TypeAhead[int]):
         theme = saved_theme(self._configs[0].install)
         if theme in self.available_themes:
             self._own_theme = self.theme = theme
-        while self.screen not in (self._browser, self.screen_stack[0]):
+        while self.screen not in (self._browser, self._start):
             await self.pop_screen()
         made = browser.BrowserRoom(library, view, self._clock, self._pace)
-        if self.screen is self._browser:
+        if self._browser is None:
+            await self.push_screen(made)
+        else:
             self._browser.stop_loading()
             await self.switch_screen(made)
-        else:
-            await self.push_screen(made)
         self._browser = made
         if before is not None:
             await before.close()
@@ -328,8 +378,6 @@ class InspectorApp(TypeAhead[int]):
             self.run_worker(self._switch(candidate), group="open", exclusive=True)
 
     async def _switch(self, candidate: Candidate) -> None:
-        from zeroclaw_tui.tui.rooms.stores import ErrorScreen
-
         words = f"Opening {one_line(candidate.name)} …"
         try:
             with saying(self, self._pace.patience, lambda: self.notify(words, markup=False)):
@@ -340,10 +388,8 @@ class InspectorApp(TypeAhead[int]):
             words = f"{shown_words(str(error))}{still_open}"
             self.notify(words, title=error.title, severity="error", markup=False)
             return
-        if isinstance(self.screen, ErrorScreen):
-            await self.pop_screen()
         browser = self._browser
-        if self.screen not in (browser, self.screen_stack[0]) or (browser is not None and browser.is_changing):
+        if self.screen not in (browser, self._start) or (browser is not None and browser.is_changing):
             # Work begun in the meantime uses the previous store, so that store must stay open.
             await library.close()
             words = f"{one_line(candidate.name)} is available now, but you started something else. Press 6 to open it."
@@ -374,15 +420,6 @@ class InspectorApp(TypeAhead[int]):
     def clear_notifications(self) -> None:
         self._messages.clear()
         super().clear_notifications()
-
-    def _after_error(self, way_on: WayOn | Path | None) -> None:
-        if isinstance(way_on, Path):
-            self._options = self._options._replace(path=way_on, config_dir=None, workspace=None, location=None)
-            self.open_store()
-        elif way_on == "demo":
-            self.exit(DEMO_WANTED)
-        else:
-            self.open_store()
 
     def _keep_theme(self, theme: Theme) -> None:
         from zeroclaw_tui.config.settings import save_theme

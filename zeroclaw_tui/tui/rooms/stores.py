@@ -1,26 +1,20 @@
-"""Stores: what the config knows, the status of each, files of other tools, and the ways on when one does not open."""
+"""Stores: what the config knows, the status of each, and files of other tools."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
 from shlex import quote
-from typing import Literal
 
-from textual.app import ComposeResult
 from textual.content import Content
-from textual.widgets import Static
 
 from zeroclaw_tui.backends.factory import backend_info
 from zeroclaw_tui.curation.config_choice import Candidate, StoreStatus, describe_choice
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.memory.errors import BeforeFirstStart, InspectorError, NoInstall
 from zeroclaw_tui.memory.text import counted
-from zeroclaw_tui.tui.commands import ROOM_COMMANDS, Command, Room, common_commands, inform, store_options
+from zeroclaw_tui.tui.commands import Command, Room, common_commands, inform, store_options
 from zeroclaw_tui.tui.dialogs import path_form, path_typed, yes_or_no
-from zeroclaw_tui.tui.format import NO_VALUE, shorten_path, shown_words
+from zeroclaw_tui.tui.format import NO_VALUE, shorten_path
 from zeroclaw_tui.tui.rooms.listing import About, Listing
 from zeroclaw_tui.tui.themes import MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.transfer import clean, copy_to
@@ -45,7 +39,6 @@ _NAMES = {
     "pinned": "pins",
     "write": "writing",
 }
-WayOn = Literal["again", "demo"]
 
 
 class StoresRoom(Listing, Room["Candidate | None"]):
@@ -221,72 +214,3 @@ class StoresRoom(Listing, Room["Candidate | None"]):
 
 def _key_of(candidate: Candidate) -> tuple[str, str]:
     return candidate.name, candidate.location
-
-
-ERROR_COMMANDS = (
-    Command("retry", "r", "retry", "Open the store again", True),
-    Command("demo", "enter", "demo", "Open sample memories", True),
-    Command("open_path", "O", "open", "Open a file or directory", True),
-    Command("make_store", "S", "from snapshot", "Create the database from the snapshot", True, target="app"),
-    Command("make_empty_store", "n", "create", "Create an empty store", True, target="app"),
-    replace(next(command for command in ROOM_COMMANDS if command.id == "stores"), footer=True),
-    Command("keys", "question_mark,f1", "keys", "The keys that work here", True),
-    Command("quit", "q", "quit", "Quit", True, target="app"),
-)
-
-
-class ErrorScreen(Room["WayOn | Path"]):
-    """Says what is wrong, and gives the way on: try again, the demo, or a path to open.
-
-    `knows_stores` says that there is a config, which may know another store; `snapshot` is a file of which the database
-    that is not there can be made.
-    """
-
-    CSS_PATH = "stores.tcss"
-    KEYS = ERROR_COMMANDS
-
-    def __init__(self, error: InspectorError, *, knows_stores: bool = False, snapshot: Path | None = None) -> None:
-        super().__init__()
-        self._knows_stores = knows_stores
-        self._error = error
-        self._snapshot = snapshot
-
-    def compose(self) -> ComposeResult:
-        mark = "" if isinstance(self._error, BeforeFirstStart) else "✗ "
-        parts = [
-            Content.styled(f"{mark}{shown_words(self._error.title)}", "bold $text-error"),
-            Content(shown_words(self._error.message)),
-            Content.styled(shown_words(self._error.hint), MUTED),
-        ]
-        if self._snapshot is not None:
-            parts.append(
-                Content(f"{shown_words(str(self._snapshot))} has memories. Press S to create the database from it.")
-            )
-        yield Static(Content("\n\n").join(part for part in parts if part), id="error")
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Another store can only be chosen where one is known, a database only be made from a snapshot, and
-        an empty store only before ZeroClaw's first start."""
-        offered = {
-            "stores": self._knows_stores,
-            "make_store": self._snapshot is not None,
-            "make_empty_store": isinstance(self._error, BeforeFirstStart) and self._snapshot is None,
-            "demo": isinstance(self._error, NoInstall),
-        }
-        return offered.get(action, True)
-
-    def action_retry(self) -> None:
-        self.dismiss("again")
-
-    def action_demo(self) -> None:
-        self.dismiss("demo")
-
-    def action_open_path(self) -> None:
-        """Ask for a path and open it."""
-
-        def take(values: Mapping[str, str] | None) -> None:
-            if values is not None:
-                self.dismiss(path_typed(values["path"]))
-
-        about = "A config directory or workspace of ZeroClaw, a database, a directory of notes, or another tool's data."
-        self.app.push_screen(path_form("Open which file or directory?", about), take)
