@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.inspector import RoomApp, Screen, running
+from support.inspector import Screen, running
 from support.screens import WIDE
 from support.settling import burst
 from support.small_store import add
@@ -21,6 +21,11 @@ from zeroclaw_tui.tui.rooms.why import WhyRoom
 @pytest.fixture
 def kitchen(tmp_path: Path) -> Kitchen:
     return Kitchen.of_meals(tmp_path)
+
+
+@pytest.fixture
+def aged(tmp_path: Path) -> Kitchen:
+    return Kitchen.of_aged(tmp_path)
 
 
 TABS = {"x": "“cutlery” is not in the prompt", "w": "settings not modified", "P": "3 memories are put before"}
@@ -42,130 +47,92 @@ async def test_each_tab_is_a_key_and_a_click_away_with_message_and_memory(kitche
         assert "settings not modified" in screen.text or "Nothing is recalled" in screen.text
         await screen.press("slash", "escape")
         assert screen.app.given == []
+        # Keys that come in one burst go where they were meant to.
+        burst(screen.app, "/allergic\rP")
+        await screen.until("put before “allergic”")
+        await screen.settle()
+        screen.shows(" ❯ allergic ")
         await screen.press("escape")
     assert screen.app.given == [False]
 
 
 async def test_the_list_opens_each_tab_with_its_message_and_follows_another_scoring_version(kitchen: Kitchen) -> None:
-    """And what the room is left for."""
+    add(kitchen.database, [meal("-v  x", "--eat", (1.0, 0.0, 0.0, 0.0))], 90)
+    tabs = {"x": "for “--eat”", "w": "recalled · settings not modified", ":prompt": "before “--eat”"}
     async with running(kitchen.app(), WIDE) as screen:
-        await screen.press("slash", "=eat", "enter", shows="scoring 0.7.5")
-        for key, words in {
-            "x": "for “eat”",
-            "w": "recalled · settings not modified",
-            ":prompt": "before “eat”",
-        }.items():
+        await screen.press("slash", "=--eat", "enter", shows="scoring 0.7.5")
+        for key, words in tabs.items():
             await screen.press(key)
             assert isinstance(screen.top, WhyRoom)
-            screen.shows(words, "❯ eat")
+            screen.shows(words, "❯ --eat")
             await screen.press("escape")
             assert screen.top is screen.browser
-        await screen.press("x", "p", "end", "enter", "escape")
-        assert "scoring 0.8.4" in screen.line(1)
-    assert not screen.said.startswith("Not here")
-
-
-async def test_s_lists_what_is_similar(kitchen: Kitchen) -> None:
-    """A message that is typed next is a recall again."""
-    async with running(kitchen.app(), WIDE) as screen:
-        await screen.press("slash", "=cutlery", "tab", "enter", "s")
+        # What begins like an option is none in the line for a shell.
+        await screen.press("x", "question_mark", "=why this memory", "ctrl+y", "escape")
+        assert re.fullmatch(r"zeroclaw memory explain --query=--eat --config-dir \S+ -- '-v  x'", screen.app.clipboard)
+        await screen.press("P", "p", "home", "enter", shows="scoring 0.1.7", hides="[/Memory context]")
+        await screen.press("w", shows="settings not modified")
+        assert "0.1.7" in screen.line_with("scoring profile")
+        await screen.press("escape")
+        assert "scoring 0.1.7" in screen.line(1)
+        # What is similar; a message that is typed next is a recall again.
+        await screen.press("slash", "ctrl+u", "=cutlery", "tab", "enter", "s")
         assert screen.mode == "similar"
         assert "Bought new chopsticks." in screen.line(2)
         screen.shows("compared by rare words · This memory has no vector.")
         await screen.press("d", "escape", "x", shows="For which message?")
+    assert not screen.said.startswith("Not here")
 
 
-async def test_what_begins_like_an_option_is_none_in_the_line_for_a_shell(kitchen: Kitchen) -> None:
-    add(kitchen.database, [meal("-v  x", "--eat", (1.0, 0.0, 0.0, 0.0))], 90)
-    async with running(kitchen.app(), WIDE) as screen:
-        await screen.press("slash", "=--eat", "enter", "x", "question_mark", "=why this memory", "ctrl+y")
-        assert re.fullmatch(r"zeroclaw memory explain --query=--eat --config-dir \S+ -- '-v  x'", screen.app.clipboard)
-
-
-async def test_keys_that_come_in_one_burst_go_where_they_were_meant_to(kitchen: Kitchen) -> None:
+async def test_a_late_answer_is_dropped_and_leaving_waits_for_none(
+    kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with running(kitchen.why("explain", "cutlery")) as screen:
-        burst(screen.app, "/allergic\rP")
-        await screen.until("put before “allergic”")
-        await screen.settle()
-        screen.shows(" ❯ allergic ")
-
-
-async def test_a_late_answer_is_dropped(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with running(kitchen.why("explain", "cutlery")) as screen:
-        waits, evidence = asyncio.Event(), screen.app.library.memory.search
+        waits, asked, search = asyncio.Event(), asyncio.Event(), screen.app.library.memory.search
 
         async def slowly(trial: Any, *more: Any, **named: Any) -> Any:
             if trial.request.query == "wok":
+                asked.set()
                 await waits.wait()
-            return await evidence(trial, *more, **named)
+            return await search(trial, *more, **named)
 
         monkeypatch.setattr(screen.app.library.memory, "search", slowly)
-        await screen.pilot.press("slash", "w", "o", "k", "enter")
+        await screen.pilot.press("slash", *"wok", "enter")
         await screen.until("❯ wok")
         await screen.pilot.press("slash", *"chopsticks", "enter")
         await screen.until("for “chopsticks”")
         waits.set()
         await screen.settle()
         screen.shows("for “chopsticks”")
-
-
-@pytest.mark.parametrize("tab", ["explain", "what_if", "prompt"])
-async def test_a_failure_leaves_the_answer_on_the_screen_and_r_tries_again(
-    kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch, tab: Any
-) -> None:
-    async with running(kitchen.why(tab, "cutlery")) as screen:
-        before = screen.text
-        with monkeypatch.context() as away:
-            go_away(away, screen.app)
-            await screen.press("r", shows="✗ The store went away. Is it running? r to retry")
-            assert before.splitlines()[3] in screen.text
-        await screen.press("r")
-        assert screen.text == before
-
-
-def go_away(monkeypatch: pytest.MonkeyPatch, app: RoomApp) -> None:
-    """From now on the store answers nothing."""
-
-    async def fail(*_: Any, **__: Any) -> Any:
-        raise NotReachable("The store went away.", hint="Is it running?")
-
-    monkeypatch.setattr(app.library.memory, "search", fail)
-
-
-async def test_a_failure_at_first_says_what_to_do(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with running(kitchen.why("explain", "cutlery", "")) as screen:
-        with monkeypatch.context() as away:
-            go_away(away, screen.app)
-            await screen.press("e", "a", "t", "enter", shows="The store did not answer.")
-        await screen.press("r", shows="for “eat”")
-
-
-async def test_another_scoring_version_applies_in_all_tabs_and_afterwards(kitchen: Kitchen) -> None:
-    async with running(kitchen.why("prompt", "cutlery"), WIDE) as screen:
-        await screen.press("p", "home", "enter", shows="scoring 0.1.7", hides="[/Memory context]")
-        await screen.press("w")
-        assert "0.1.7" in screen.line_with("scoring profile")
-        screen.shows("settings not modified")
-        await screen.press("escape")
-    assert screen.app.given == [True]
-
-
-async def test_leaving_while_it_is_asked_leaves_nothing_behind(
-    kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with running(kitchen.why("explain", "cutlery")) as screen:
-        asked = asyncio.Event()
-
-        async def never(*_: Any, **__: Any) -> Any:
-            asked.set()
-            await asyncio.Event().wait()
-
-        monkeypatch.setattr(screen.app.library.memory, "search", never)
-        await screen.pilot.press("r")
+        waits.clear()
+        asked.clear()
+        await screen.pilot.press("slash", *"wok", "enter")
         await screen.until(asked.is_set)
         await screen.pilot.press("q")
         await screen.until(lambda: screen.app.given == [False])
         await screen.settle()
+
+
+async def test_a_failure_leaves_the_answer_on_the_screen_and_r_tries_again(
+    kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*_: Any, **__: Any) -> Any:
+        raise NotReachable("The store went away.", hint="Is it running?")
+
+    async with running(kitchen.why("explain", "cutlery", "")) as screen:
+        with monkeypatch.context() as away:
+            away.setattr(screen.app.library.memory, "search", fail)
+            await screen.press("=eat", "enter", shows="The store did not answer.")
+        await screen.press("r", shows="for “eat”")
+        for tab in ("x", "P", "w"):
+            await screen.press(tab)
+            before = screen.text
+            with monkeypatch.context() as away:
+                away.setattr(screen.app.library.memory, "search", fail)
+                await screen.press("r", shows="✗ The store went away. Is it running? r to retry")
+                assert before.splitlines()[3] in screen.text
+            await screen.press("r")
+            assert screen.text == before
 
 
 async def test_the_title_is_the_answer_and_every_stage_has_its_line(kitchen: Kitchen) -> None:
@@ -183,23 +150,18 @@ async def test_the_title_is_the_answer_and_every_stage_has_its_line(kitchen: Kit
         await screen.press("backslash", shows="“cutlery” is not in the prompt", hides="tried")
 
 
-async def test_the_newer_memory_is_explained_from_the_one_it_replaced(kitchen: Kitchen) -> None:
-    async with running(kitchen.why("explain", "old_diet"), WIDE) as screen:
-        screen.shows("✗ superseded", "x look at the newer one")
-        await screen.press("x", shows="“fav_food” is in the prompt")
-
-
-async def test_without_a_message_the_line_waits_for_one(kitchen: Kitchen) -> None:
+async def test_it_waits_for_a_message_and_says_where_a_memory_is_chosen(kitchen: Kitchen) -> None:
     async with running(kitchen.why("explain", "cutlery", "")) as screen:
         screen.shows("Why “cutlery” is recalled, or not", "For which message?")
         await screen.press("=eat/ xwq?", "enter", shows="“cutlery” is not in the prompt for “eat/ xwq?”")
         await screen.press("slash", "backspace", shows="For which message?", hides="keyword")
-
-
-async def test_without_a_memory_it_says_where_one_is_chosen(kitchen: Kitchen) -> None:
     async with running(kitchen.why("explain")) as screen:
         screen.shows("Which memory?")
         await screen.press("w", "x", shows="“assistant_resp_9f3c” is not in the prompt")
+    # From a memory that was replaced it leads to the newer one.
+    async with running(kitchen.why("explain", "old_diet"), WIDE) as screen:
+        screen.shows("✗ superseded", "x look at the newer one")
+        await screen.press("x", shows="“fav_food” is in the prompt")
 
 
 async def test_after_an_embedding_or_an_edit_the_stages_are_shown_again(kitchen: Kitchen) -> None:
@@ -217,58 +179,39 @@ async def test_after_an_embedding_or_an_edit_the_stages_are_shown_again(kitchen:
     assert screen.app.given == [True]
 
 
-async def test_nothing_hostile_reaches_the_terminal(kitchen: Kitchen) -> None:
-    async with running(kitchen.why("explain", HOSTILE_KEY, HOSTILE_MESSAGE), WIDE) as screen:
+async def test_what_hides_is_made_visible_in_every_tab_and_copied_as_it_is(kitchen: Kitchen) -> None:
+    app = kitchen.why("explain", HOSTILE_KEY, HOSTILE_MESSAGE, session="s \x1b[31m\u202e")
+    async with running(app, WIDE) as screen:
         screen.shows("[/foo]")
-        for key in ("y", "w", "P", "x"):
+        for key in ("y", "w", "x", "P"):
             await screen.press(key)
-            everything = screen.text + screen.app.clipboard
-            assert not [letter for letter in everything if ord(letter) < 32 and letter != "\n"]
-            assert "\u202e" not in everything
+            assert not [letter for letter in screen.text if ord(letter) < 32 and letter != "\n"]
+            assert "\u202e" not in screen.text
+        screen.shows("␛[2J␇")
+        await screen.press("y")
+        assert "\x1b[2J\x07" in screen.app.clipboard
 
 
 FIRST = "- dinner_plans: What does she like to eat on Friday? Dumplings."
 
 
 async def test_the_prompt_is_shown_as_it_is_sent_and_copied_exactly(kitchen: Kitchen) -> None:
-    """As many characters as the screen says, and the empty line at its end too."""
-    async with running(kitchen.why("prompt")) as screen:
+    """As many characters as the screen says, and the empty line at its end too; an empty one says what helps."""
+    async with running(kitchen.why("prompt"), WIDE) as screen:
         lines = [line.rstrip() for line in screen.text.splitlines()]
         assert " 3 memories are put before “what does she like to eat?”" in lines
-        at = lines.index(" [Memory context]")
-        assert lines[at + 1] == f" {FIRST}"
+        assert lines[lines.index(" [Memory context]") + 1] == f" {FIRST}"
         assert " [/Memory context]" in lines
         screen.shows("3 entries · 243 characters · about 61 tokens · rule: CLI")
         await screen.press("y")
-    assert screen.app.clipboard.startswith(f"[Memory context]\n{FIRST}\n")
-    assert screen.app.clipboard.endswith("[/Memory context]\n\n")
-    assert len(screen.app.clipboard) == 243
-
-
-async def test_an_empty_prompt_says_why_and_what_helps(kitchen: Kitchen) -> None:
-    async with running(kitchen.why("prompt", message="zebra")) as screen:
-        screen.shows("Nothing is put before “zebra”")
+        assert screen.app.clipboard.startswith(f"[Memory context]\n{FIRST}\n")
+        assert screen.app.clipboard.endswith("[/Memory context]\n\n")
+        assert len(screen.app.clipboard) == 243
+        await screen.press("slash", "=zebra", "enter", shows="Nothing is put before “zebra”")
         screen.shows("Without the message's vector ZeroClaw's own recall fails, and the agent gets nothing.")
         screen.shows("w try other weights and thresholds")
         screen.shows("The endpoint does not know this message. Keyword hits only.")
         await screen.press("y", says="Nothing to copy here yet.")
-
-
-async def test_what_hides_is_made_visible_and_copied_as_it_is(kitchen: Kitchen) -> None:
-    app = kitchen.why("prompt", message=HOSTILE_MESSAGE, session="s \x1b[31m\u202e")
-    async with running(app) as screen:
-        screen.shows("␛[2J␇")
-        assert not {"\x1b", "\u202e"} & {*screen.text}
-        await screen.press("y")
-        assert "\x1b[2J\x07" in screen.app.clipboard
-
-
-@pytest.fixture
-def aged(tmp_path: Path) -> Kitchen:
-    return Kitchen.of_aged(tmp_path)
-
-
-MARKDOWN = "# Memory\n\n- She does like to eat ramen.\n- The market opens at eight.\n- Her cat likes sushi.\n"
 
 
 async def choose(screen: Screen, name: str) -> None:
@@ -286,7 +229,7 @@ def chosen(screen: Screen) -> str:
     return next((line[1:40] for line in screen.text.split("\n") if line.startswith("▌")), "")
 
 
-async def test_it_begins_with_the_recall_as_it_is_and_names_who_enters_and_who_leaves(aged: Kitchen) -> None:
+async def test_what_if_begins_with_the_recall_as_it_is_and_names_who_enters_and_who_leaves(aged: Kitchen) -> None:
     """Headline, the mark with its word, what the setting was, and the line that moved."""
     async with running(aged.why("what_if"), WIDE) as screen:
         screen.shows("injected 3 · 5 recalled · settings not modified")
@@ -303,30 +246,24 @@ async def test_it_begins_with_the_recall_as_it_is_and_names_who_enters_and_who_l
         assert "0.73 → 0.54" in screen.line_with("− leaves")
         await screen.press("backspace")
         await choose(screen, "limit")
+        await screen.press("enter", "=999", "enter", shows="The limit is a number from 1 to 100.")
+        await screen.press("escape")
+        assert "→" not in chosen(screen)
         await screen.press("enter", "=1", "enter")
         assert "5 → 1" in chosen(screen)
         assert "no longer recalled" in screen.line_with("fav_food")
         assert "sp_9f" in screen.line_with("○ gone")
-
-
-async def test_numbers_are_stepped_and_typed(aged: Kitchen) -> None:
-    steps = {"left": "0.65", "plus": "0.75"}
-    async with running(aged.why("what_if")) as screen:
-        for key, value in steps.items():
-            await screen.press(key)
-            assert f"0.70 → {value}" in screen.line_with("vector weight")
-            await screen.press("backspace")
-            assert "→" not in screen.line_with("vector weight")
-        await screen.press(*["left"] * 16)
-        assert "0.70 → 0.00" in screen.line_with("vector weight")
-        await screen.press("enter", "=0.33", "enter")
-        assert "0.70 → 0.33" in screen.line_with("vector weight")
-        await choose(screen, "limit")
-        await screen.press("enter", "=999", "enter", shows="The limit is a number from 1 to 100.")
-        await screen.press("escape")
-        assert "→" not in chosen(screen)
-        await screen.press("escape")
-    assert screen.app.given == [False]
+        # Numbers are stepped to their ends, and typed.
+        await choose(screen, "vector weight")
+        for keys, value in ((["left"], "0.65"), (["plus"] * 2, "0.75"), (["left"] * 16, "0.00")):
+            await screen.press(*keys, shows=f"0.70 → {value}")
+        await screen.press("enter", "=0.33", "enter", shows="0.70 → 0.33")
+        # In a small terminal settings and list are both in sight.
+        await screen.press("backslash")
+        await screen.pilot.resize_terminal(40, 15)
+        for name in ("vector weight", "threshold", "limit", "injection rule"):
+            await choose(screen, name)
+            screen.shows("✓")
     assert aged.config_file.read_text() == CONFIG
 
 
@@ -351,44 +288,40 @@ async def test_words_go_through_their_choices_or_are_chosen_from_all(aged: Kitch
         assert "off → on" in chosen(screen)
 
 
-async def test_settings_that_do_nothing_say_so(tmp_path: Path) -> None:
-    """Nine in ten installs have no vectors: no vector column, and weights that change nothing."""
-    async with running(Kitchen.of_aged(tmp_path, vectors=False).why("what_if"), WIDE) as screen:
-        screen.shows("▲ The weights do nothing while only keywords are searched.")
-        assert not any("final" in line and "vector" in line and "keyword" in line for line in screen.lines)
-        await choose(screen, "rerank ")
-        await screen.press("right", shows="has no rerank stage, so it changes nothing before 0.8.4.")
-
-
-async def test_the_list_has_its_own_cursor_and_leads_to_the_stages(aged: Kitchen) -> None:
-    """Tab goes there and back; the settings still follow the keys that change them, and the threshold is no row."""
+async def test_the_list_has_its_own_cursor_and_of_many_keys_the_last_counts(
+    aged: Kitchen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The settings still follow the keys that change them, the threshold is no row, and the store is asked once."""
+    asked: list[Any] = []
     async with running(aged.why("what_if"), WIDE) as screen:
-        await screen.press("tab", "j", "j", shows="▌✓ stays  3  food_allergy")
+        with monkeypatch.context() as noting:
+            noting.setattr(screen.app.library.memory, "search", lambda *given, **named: asked.append(given))
+            await screen.press("down", "down", *["right"] * 8, *["left"] * 11)
+            screen.shows("0.40 → 0.25", "injected 3 → 4, 1 enters")
+            for _ in range(6):
+                await screen.press("down", "right")
+            assert asked == []
+        await screen.press("backslash", "home", "tab", "j", "j", shows="▌✓ stays  3  food_allergy")
         await screen.press("minus", shows="0.70 → 0.65")
-        await screen.press("G", "enter", shows="“lunch_2026_03” is not in the prompt")
+        await screen.press("backslash", "G", "enter", shows="“lunch_2026_03” is not in the prompt")
         await screen.press("escape")
     assert screen.app.given == [False]
 
 
-async def test_in_a_small_terminal_settings_and_list_are_both_in_sight(aged: Kitchen) -> None:
-    async with running(aged.why("what_if"), (40, 15)) as screen:
-        for name in ("vector weight", "threshold", "limit", "injection rule"):
-            await choose(screen, name)
-            screen.shows("✓")
-
-
-async def test_of_many_keys_the_last_counts_and_the_store_is_asked_once(
-    aged: Kitchen, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each is decided in a thread; what was wanted before is not shown after it."""
-    asked: list[Any] = []
-    async with running(aged.why("what_if"), WIDE) as screen:
-        monkeypatch.setattr(screen.app.library.memory, "search", lambda *given, **named: asked.append(given))
-        await screen.press("down", "down", *["right"] * 8, *["left"] * 11)
-        screen.shows("0.40 → 0.25", "injected 3 → 4, 1 enters")
-        for _ in range(6):
-            await screen.press("down", "right")
-        assert asked == []
+async def test_settings_that_do_nothing_say_so(tmp_path: Path) -> None:
+    """Nine in ten installs have no vectors: no vector column, and weights that change nothing."""
+    kitchen = Kitchen.of_aged(tmp_path, vectors=False)
+    async with running(kitchen.why("what_if"), WIDE) as screen:
+        screen.shows("▲ The weights do nothing while only keywords are searched.")
+        assert not any("final" in line and "vector" in line and "keyword" in line for line in screen.lines)
+        await choose(screen, "rerank ")
+        await screen.press("right", shows="has no rerank stage, so it changes nothing before 0.8.4.")
+    kitchen.write("MEMORY.md", "# Memory\n\n- She does like to eat ramen.\n- Her cat likes sushi.\n")
+    async with running(kitchen.why("what_if", backend="markdown"), WIDE) as screen:
+        screen.shows("The weights do nothing here: this backend ranks by a rule of its own.")
+        await choose(screen, "threshold")
+        await screen.press("enter", "=0.9", "enter")
+        assert "− leaves" in screen.line_with("eat ramen")
 
 
 async def test_a_version_that_searches_otherwise_is_asked_for(tmp_path: Path) -> None:
@@ -399,48 +332,34 @@ async def test_a_version_that_searches_otherwise_is_asked_for(tmp_path: Path) ->
         await screen.press("enter", "end", "enter", shows=("0.7.4 → 0.8.4", "She does like ramen"))
 
 
-async def test_a_store_of_its_own_rule(tmp_path: Path) -> None:
-    """Weights do nothing and say so; threshold and limit work."""
-    kitchen = Kitchen.of_aged(tmp_path, vectors=False)
-    kitchen.write("MEMORY.md", MARKDOWN)
-    async with running(kitchen.why("what_if", backend="markdown"), WIDE) as screen:
-        screen.shows("The weights do nothing here: this backend ranks by a rule of its own.")
-        await choose(screen, "threshold")
-        await screen.press("enter", "=0.9", "enter")
-        assert "− leaves" in screen.line_with("eat ramen")
-
-
-async def test_the_difference_is_shown_and_written(aged: Kitchen) -> None:
+async def test_the_difference_is_shown_and_written(tmp_path: Path) -> None:
     """Comments stay, the backup is the file of before, and the library scores by what was written.
 
     Leaving the question writes nothing; what the config does not hold is named, and stays a trial.
     """
+    aged = Kitchen.of_aged(tmp_path, profile="0.8.4")
     async with running(aged.why("what_if"), WIDE) as screen:
-        await screen.press("down", "down", *["left"] * 3, "down", "down", "right")
+        await screen.press("W", says="There is nothing to write")
+        await screen.press("down", "down", "enter", "=3", "enter", "W", says="must be a number from 0 to 1")
+        await screen.press("backspace", *["left"] * 3, "down", "down", "right")
         for answer in ("n", "escape"):
             await screen.press("W", shows=("- min_relevance_score = 0.4", "+ min_relevance_score = 0.25"))
-            screen.shows("For this message, with the modified settings: injected 3 → ")
+            screen.shows("For this message, with the modified settings: injected 4 → ")
             screen.shows("Limit, session, moment, rule and version of a what-if are not written")
             await screen.press(answer)
             assert screen.top is screen.app.room
         assert aged.config_file.read_text() == CONFIG
         await screen.press("W", "y")
-        assert aged.config_file.read_text() == CONFIG.replace("score = 0.4", "score = 0.25")
+        written = aged.config_file.read_text()
+        assert written == CONFIG.replace("score = 0.4", "score = 0.25")
         assert screen.app.library.settings.threshold == 0.25
         screen.shows("5 → 6")
         screen.says(f"`zeroclaw onboard --config-dir {aged.config_dir} --restore` restores the previous one.")
+        # A config that another hand changes while it is asked about is not written over.
+        await screen.press("up", "up", "left", "W")
+        aged.config_file.write_text(written + "# another hand\n")
+        await screen.press("y", says="changed")
         await screen.press("escape")
     assert screen.app.given == [True]
+    assert aged.config_file.read_text() == written + "# another hand\n"
     assert [path.read_text() for path in aged.config_dir.rglob("backups/*")] == [CONFIG]
-
-
-async def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:
-    kitchen = Kitchen.of_aged(tmp_path, profile="0.8.4")
-    async with running(kitchen.why("what_if"), WIDE) as screen:
-        await screen.press("W", says="There is nothing to write")
-        await choose(screen, "threshold")
-        await screen.press("enter", "=3", "enter", "W", says="must be a number from 0 to 1")
-        await screen.press("backspace", "left", "W")
-        kitchen.config_file.write_text(CONFIG + "# another hand\n")
-        await screen.press("y", says="changed")
-    assert kitchen.config_file.read_text() == CONFIG + "# another hand\n"
