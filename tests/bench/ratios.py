@@ -119,8 +119,8 @@ def added(*ways: Way) -> Way:
 
 
 def warm_recall(folder: Path) -> Way:
-    """One of 36 more questions in a process that has answered six."""
-    questions = [{"query": query, "limit": 5} for query in ("ra20 lo33", "mi7", "tan1 ver40 sol9")] * 14
+    """One of 204 more questions in a process that has answered six."""
+    questions = [{"query": query, "limit": 5} for query in ("ra20 lo33", "mi7", "tan1 ver40 sol9")] * 70
     counts = (6, len(questions))
     files = [folder / f"questions-{count}.jsonl" for count in counts]
     for file, count in zip(files, counts, strict=True):
@@ -220,7 +220,7 @@ def all_cases(folder: Path, rows: int) -> Iterator[list[Case]]:
     """Everything that is measured, with the server that it needs."""
     small, big = make_install(folder / "vectors-10000", 10_000), make_install(folder / "vectors-100000", 100_000)
     database = make_big_store(folder, rows)
-    few = make_store(folder / "rows-1000.db", 1000)
+    small_store = ("--backend", "sqlite", "--location", str(make_store(folder / "rows-1000.db", 1000)))
     bare_start = python("pass")
     with running_postgres(is_small=False) as server:
         place = PostgresPlace(server, "bench")
@@ -229,7 +229,9 @@ def all_cases(folder: Path, rows: int) -> Iterator[list[Case]]:
             place.run_as_superuser(statement)
         yield [
             Case("start: --help", python(COMMAND, "--help"), bare_start),
-            Case("start: memory list", memory("list", "--backend", "sqlite", "--location", str(few)), bare_start),
+            Case("start: memory list", memory("list", *small_store), bare_start),
+            Case("start: memory get", memory("get", "memory_0000007", *small_store), bare_start),
+            Case("start: memory recall", memory("recall", "memory", *small_store), bare_start),
             Case("recall: cold, 10,000 vectors", cold_recall(small)),
             Case("recall: cold, 100,000 vectors", cold_recall(big)),
             Case("recall: warm, 10,000 vectors", warm_recall(small)),

@@ -26,13 +26,13 @@ def path_of(*folders: Path | str) -> dict[str, str]:
 def test_first_real_one_is_taken(tmp_path: Path) -> None:
     first = put(tmp_path / "a", "\x7fELF zeroclaw_tui is not looked for in a program")
     put(tmp_path / "b", "#!/bin/sh\n")
-    assert real_zeroclaw(path_of(tmp_path / "none", tmp_path / "a", tmp_path / "b")) == first
+    assert real_zeroclaw(path_of(tmp_path / "none", tmp_path / "a", tmp_path / "b")) == str(first)
 
 
 def test_our_script_of_another_environment_is_passed_over(tmp_path: Path) -> None:
     put(tmp_path / "a", "#!/usr/bin/python3\nfrom zeroclaw_tui.cli.main import zeroclaw\n")
     real = put(tmp_path / "b", "#!/bin/sh\n")
-    assert real_zeroclaw(path_of(tmp_path / "a", tmp_path / "b")) == real
+    assert real_zeroclaw(path_of(tmp_path / "a", tmp_path / "b")) == str(real)
 
 
 def test_running_script_is_passed_over_by_its_real_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,8 +106,8 @@ def test_commands_in_a_text_are_spelled_so_that_they_run(installed: Path, monkey
     ids=["a version", "a beta", "no version", "no answer in time"],
 )
 def test_the_installed_version_is_what_the_binary_prints(tmp_path: Path, script: str, version: str | None) -> None:
-    assert zeroclaw_version(put(tmp_path / "bin", f"#!/bin/sh\n{script}\n"), seconds=2) == version
+    assert zeroclaw_version(str(put(tmp_path / "bin", f"#!/bin/sh\n{script}\n")), seconds=2) == version
 
 
 def test_a_binary_that_cannot_be_started_has_no_version(tmp_path: Path) -> None:
-    assert zeroclaw_version(tmp_path / "zeroclaw") is None
+    assert zeroclaw_version(str(tmp_path / "zeroclaw")) is None

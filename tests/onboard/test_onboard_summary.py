@@ -100,7 +100,7 @@ def test_commands_name_a_place_that_they_would_not_find(variable: str) -> None:
     place = "/srv/claw" if not variable else f"{HOME}/.zeroclaw"
     there = situation(None, environ={"HOME": str(HOME), "ZEROCLAW_CONFIG_DIR": variable})
     install = there.install._replace(config_dir=Path(place))
-    named = replace(there, install=install, config_file=Path(place, "config.toml"), binary=Path("/usr/bin/zeroclaw"))
+    named = replace(there, install=install, config_file=Path(place, "config.toml"), binary="/usr/bin/zeroclaw")
     shown = rows(after_lines(plan(named), "backup-1"))
     assert f"    zeroclaw onboard --config-dir {place} --restore backup-1" in shown
     assert f"    ZEROCLAW_CONFIG_DIR={place} zeroclaw --real onboard" in shown

@@ -345,7 +345,7 @@ class Inspector:
     async def check(self, candidate: Candidate) -> StoreStatus:
         """What the test says that a store answers."""
         self.asked.append(candidate.name)
-        answer = self.answers.get(candidate.name, StoreStatus(count=12, badges=("keyword", "sessions", "write")))
+        answer = self.answers.get(candidate.name, StoreStatus(memories=12, badges=("keyword", "sessions", "write")))
         if answer is None:
             await asyncio.Event().wait()
         assert answer is not None

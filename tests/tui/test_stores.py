@@ -52,8 +52,8 @@ def inspector(tmp_path: Path) -> Inspector:
 async def test_b_lists_every_store_and_fills_in_what_each_answers(inspector: Inspector) -> None:
     """And `r` asks every store again."""
     inspector.answers = {
-        "sqlite": StoreStatus(count=248, badges=("keyword", "vectors", "sessions", "write")),
-        "markdown": StoreStatus(count=4, badges=("keyword", "write"), limitations={"sessions": NO_SESSION}),
+        "sqlite": StoreStatus(memories=248, badges=("keyword", "vectors", "sessions", "write")),
+        "markdown": StoreStatus(memories=4, badges=("keyword", "write"), limitations={"sessions": NO_SESSION}),
         "none": StoreStatus("not created yet", is_missing=True),
         "postgres": StoreStatus("No server listens at db:5432."),
     }

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,8 +47,7 @@ class StoreMaker(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class Upkeep:
+class Upkeep(NamedTuple):
     """The abilities that only some stores have; each is None for a store without it."""
 
     database: DatabaseUpkeep | None = None

@@ -51,7 +51,7 @@ def hand_over(arguments: Sequence[str], without: tuple[str, str] | None = None) 
         raise NoRealBinary(message, hint=hint)
     sys.stdout.flush()
     try:
-        os.execve(binary, [str(binary), *arguments], {**os.environ, PASS_THROUGH_MARKER: str(times + 1)})
+        os.execve(binary, [binary, *arguments], {**os.environ, PASS_THROUGH_MARKER: str(times + 1)})
     except OSError as error:
         raise NoRealBinary(
             f"Cannot start {binary}: {error.strerror}.", hint="Check that it is built for this machine."

@@ -164,6 +164,8 @@ def _inspect_demo(read_only: bool) -> int:
 def _answer(arguments: Sequence[str]) -> int:
     if arguments[:1] == ["--real"]:
         return hand_over(arguments[1:])
+    for name in _RARELY_USED:
+        _import_at_use(name)
     from zeroclaw_tui.cli.options import first_word
 
     at = first_word(arguments)
@@ -179,19 +181,6 @@ def _answer(arguments: Sequence[str]) -> int:
 
 
 def _answer_memory(own: Sequence[str]) -> int:
-    # asyncio and pathlib import these, a third of their own cost, and few commands ever need one of them.
-    for name in (
-        "ssl",
-        "asyncio.sslproto",
-        "inspect",
-        "ipaddress",
-        "linecache",
-        "textwrap",
-        "tokenize",
-        "platform",
-        "pickle",
-    ):
-        _import_at_use(name)
     from zeroclaw_tui.cli.verbs import answer, memory_arguments, memory_parser, split_verb
 
     if split_verb(own)[0] is None:

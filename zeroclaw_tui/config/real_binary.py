@@ -6,7 +6,6 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 from zeroclaw_tui.memory.text import shell_word
 
@@ -20,25 +19,25 @@ _OUR_COMMAND = r"(?<=`)([A-Z_]+=\S* )?(zeroclaw(?= (?:memory|onboard|--real)\b)|
 """One of our commands in backquotes, which may set a variable first."""
 
 
-def real_zeroclaw(environ: Mapping[str, str] | None = None) -> Path | None:
-    """The first `zeroclaw` on PATH that is not this program's own script, or None.
+def real_zeroclaw(environ: Mapping[str, str] | None = None) -> str | None:
+    """The path of the first `zeroclaw` on PATH that is not this program's own script, or None.
 
     Ours are the running script, the one next to this Python, and every script whose text names this package.
     """
-    ours = {os.path.realpath(Path(sys.executable).with_name("zeroclaw"))}
+    ours = {os.path.realpath(_own_script("zeroclaw"))}
     if os.path.basename(sys.argv[0]) == "zeroclaw":
         ours.add(os.path.realpath(sys.argv[0]))
     for candidate in _on_path("zeroclaw", os.environ if environ is None else environ):
         if os.path.realpath(candidate) not in ours and not _names_us(candidate):
-            return candidate.absolute()
+            return os.path.abspath(candidate)
     return None
 
 
-def zeroclaw_version(binary: Path, seconds: float = 2.0) -> str | None:
+def zeroclaw_version(binary: str, seconds: float = 2.0) -> str | None:
     """The version that `zeroclaw --version` prints, such as "0.7.5"; None if it prints none in time. Blocks."""
     import subprocess
 
-    command = [str(binary), "--version"]
+    command = [binary, "--version"]
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False)
     except (OSError, subprocess.TimeoutExpired):
@@ -47,22 +46,26 @@ def zeroclaw_version(binary: Path, seconds: float = 2.0) -> str | None:
     return None if found is None else found.group()
 
 
-def _on_path(name: str, environ: Mapping[str, str]) -> Iterator[Path]:
-    """The programs of this name in the order of PATH."""
+def _own_script(name: str) -> str:
+    return os.path.join(os.path.dirname(sys.executable), name)
+
+
+def _on_path(name: str, environ: Mapping[str, str]) -> Iterator[str]:
+    """The paths of the programs of this name in the order of PATH."""
     for folder in environ.get("PATH", "").split(os.pathsep):
-        candidate = Path(folder or ".", name)
+        candidate = os.path.join(folder or ".", name)
         if _can_run(candidate):
             yield candidate
 
 
-def _can_run(candidate: Path) -> bool:
+def _can_run(candidate: str) -> bool:
     return os.path.isfile(candidate) and os.access(candidate, os.X_OK)
 
 
-def _names_us(candidate: Path) -> bool:
+def _names_us(candidate: str) -> bool:
     """True for a console script of this package in another environment. A program that cannot be read is not ours."""
     try:
-        with candidate.open("rb") as file:
+        with open(candidate, "rb") as file:
             head = file.read(_SCRIPT_HEAD)
     except OSError:
         return False
@@ -74,10 +77,10 @@ def our_command(name: str) -> str:
 
     The bare name where PATH leads to this package, else the path of the script.
     """
-    script = Path(sys.executable).with_name(name)
+    script = _own_script(name)
     found = next(_on_path(name, os.environ), None)
     is_ours = found is not None and (os.path.realpath(found) == os.path.realpath(script) or _names_us(found))
-    return name if is_ours or not _can_run(script) else shell_word(str(script))
+    return name if is_ours or not _can_run(script) else shell_word(script)
 
 
 def runnable(text: str) -> str:

@@ -7,9 +7,9 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from zeroclaw_tui.backends import factory
@@ -326,16 +326,15 @@ def _why(config: MemoryConfig) -> str:
     return "--backend" if source == memory_config.OPTION else source
 
 
-@dataclass(frozen=True, slots=True)
-class StoreStatus:
+class StoreStatus(NamedTuple):
     """The result of opening a store for a look."""
 
     problem: str | None = None
     """Why the store did not open, in a sentence; None if it did."""
-    count: int | None = None
+    memories: int | None = None
     badges: tuple[str, ...] = ()
     """What the store can do, of BADGES."""
-    limitations: Mapping[str, str] = field(default_factory=dict)
+    limitations: Mapping[str, str] = MappingProxyType({})
     """What it cannot do, of BADGES, each with the reason."""
     is_missing: bool = False
     """Whether ZeroClaw creates the store at its first start."""

@@ -89,8 +89,7 @@ EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Reading(Generic[T]):
+class Reading(NamedTuple, Generic[T]):
     """How much of each row a query reads."""
 
     name: Literal["excerpt", "entry", "row", "version", "handle"]
@@ -108,8 +107,7 @@ HANDLES: Reading[Handle] = Reading("handle")
 """Positions only: a few bytes for each row."""
 
 
-@dataclass(frozen=True, slots=True)
-class Query(Generic[T]):
+class Query(NamedTuple, Generic[T]):
     """Which rows to read, in which order, and how much of each.
 
     Rows named by `handles`, `ids` or `keys` come in the order of these names (several rows of one key: the oldest

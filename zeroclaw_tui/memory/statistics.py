@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, get_args
 
 QUARTER_SECONDS = 900
 """Moments are counted by quarter hours since 1970 in UTC: no time zone's day begins in the middle of one."""
@@ -20,8 +20,7 @@ COUNT_FIELDS: tuple[CountField, ...] = get_args(CountField)
 FACET_FIELDS = COUNT_FIELDS[:-2]
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(NamedTuple):
     """How many memories a filter selects, in all and by the values of each field.
 
     `by` has one mapping from value to count, most first, for each field that was asked for; a field that the store or
@@ -35,7 +34,7 @@ class Counts:
     """
 
     total: int
-    by: Mapping[CountField, Mapping[Any, int]] = field(default_factory=dict)
+    by: Mapping[CountField, Mapping[Any, int]] = MappingProxyType({})
     content: int = 0
 
     @property

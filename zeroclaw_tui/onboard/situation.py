@@ -46,7 +46,7 @@ class Situation:
     """The bytes of the file, None where there is none yet."""
     document: ConfigDocument
     target: Target
-    binary: Path | None = None
+    binary: str | None = None
     """The real zeroclaw on PATH."""
     backend: str = "sqlite"
     """The kind that counts today, overrides included."""

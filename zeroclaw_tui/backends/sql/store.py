@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.base import RowMemory, SearchedMemory
@@ -62,7 +61,7 @@ class SqlMemory(RowMemory, SearchedMemory):
         """The handles of a query's rows; given handles are taken as they are where no filter narrows them."""
         if query.handles is not None and query.filter == EVERYTHING:
             return list(dict.fromkeys(query.handles))
-        return await self.rows(replace(query, read=HANDLES))
+        return await self.rows(query._replace(read=HANDLES))
 
     async def _page(self, query: Query[Any]) -> Sequence[Any]:
         """The rows of a filter in their order, by one statement."""

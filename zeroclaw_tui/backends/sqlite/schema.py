@@ -6,8 +6,8 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import aiosqlite
 
@@ -79,8 +79,7 @@ _FIRST_COLUMN = {"G4": "pinned", "G3": "agent_id", "G2": "namespace", "G1": "key
 """The column that tells a generation from those after it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Schema:
+class Schema(NamedTuple):
     """What a database has. `generation` is "G1" to "G4".
 
     `hydrate_made` is a database ZeroClaw rebuilt from its snapshot file, which no ZeroClaw opens again.

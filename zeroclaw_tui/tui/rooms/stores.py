@@ -176,7 +176,7 @@ class StoresRoom(Listing, Room["Candidate | None"]):
 
         def count(one: Candidate) -> str:
             status = self._statuses.get(_key_of(one))
-            return "…" if status is None else NO_VALUE if status.count is None else f"{status.count:,}"
+            return "…" if status is None else NO_VALUE if status.memories is None else f"{status.memories:,}"
 
         return (
             Column("", lambda one: "●" if one.is_current else "", width=1, look="final"),
