@@ -177,7 +177,7 @@ async def test_an_unknown_agent_is_reported_with_the_known_ones(tmp_path: Path) 
 async def test_notices_are_counted_and_shown_in_full_and_an_agent_asked_for_is_a_chip(tmp_path: Path) -> None:
     inspector = Inspector(tmp_path, OfAgents())
     notice = Notice("The folder is read-only, so it was opened as a picture of one moment.")
-    inspector.store.about = replace(inspector.store.about, notices=(notice,))
+    inspector.store.about = inspector.store.about._replace(notices=(notice,))
     async with running(inspector.app(agent="b")) as screen:
         assert "b ✕" in screen.line(2)
         screen.shows("of_b")

@@ -179,7 +179,7 @@ async def test_resting_fingers_start_the_search_once(inspector: Inspector) -> No
 class BigMemory(SampleMemory):
     """Holds so many memories that recall takes seconds."""
 
-    about = replace(SampleMemory.about, rule=OwnRule("keyword only"), slow_recall_above=50_000)
+    about = SampleMemory.about._replace(rule=OwnRule("keyword only"), slow_recall_above=50_000)
 
     async def count_up(self, filter: MemoryFilter, now: str, by: Sequence[CountField] = ()) -> Counts:
         return replace(await super().count_up(filter, now, by), total=60_000)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,8 +21,7 @@ def sentences(notices: Iterable[Notice]) -> tuple[str, ...]:
     return tuple(notice.sentence for notice in notices)
 
 
-@dataclass(frozen=True, slots=True)
-class About:
+class About(NamedTuple):
     """The facts of one store, as far as the constructor knows them; `open` completes them."""
 
     location: str = ""
@@ -42,7 +40,7 @@ class About:
     """Why no agent reads it as memory, in a sentence; None for an agent's memory."""
     program: str | None = None
     """The other program whose store it is ("R-Mem"), and whose rule recall follows."""
-    rule: OwnRule | None = field(default_factory=OwnRule)
+    rule: OwnRule | None = OwnRule()
     """How it ranks; None for ZeroClaw's hybrid search."""
     embeds_itself: bool = False
     """Whether it makes the vectors of memories and queries itself."""

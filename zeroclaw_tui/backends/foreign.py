@@ -8,7 +8,6 @@ import os
 import re
 from abc import abstractmethod
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -34,7 +33,7 @@ class ForeignFile(SearchedMemory, ReloadedMemory[Contents]):
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.about = replace(self.about, location=str(path), program=self.program)
+        self.about = self.about._replace(location=str(path), program=self.program)
 
     @abstractmethod
     def read(self) -> Contents:
@@ -67,7 +66,7 @@ class ForeignFile(SearchedMemory, ReloadedMemory[Contents]):
     async def _load(self) -> Contents:
         contents = await asyncio.to_thread(self.read)
         notices = tuple(Notice(sentence, is_minor=True) for sentence in self.describe(contents))
-        self.about = replace(self.about, notices=notices)
+        self.about = self.about._replace(notices=notices)
         return contents
 
 

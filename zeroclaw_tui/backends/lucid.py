@@ -217,7 +217,7 @@ class LucidMemory(SqliteMemory):
     async def open(self) -> None:
         await super().open()
         sentence = f"{_RUNS} {_STORES}" if "write" not in self.why_not else _RUNS
-        self.about = replace(self.about, notices=(*self.about.notices, Notice(sentence, is_minor=True)))
+        self.about = self.about._replace(notices=(*self.about.notices, Notice(sentence, is_minor=True)))
         self.why_not = {**self.why_not, "zeroclaw_forget": NO_DELETE}
 
     async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> Evidence:

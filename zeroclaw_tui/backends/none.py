@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.about import About, Notice, sentences
@@ -40,12 +39,12 @@ class NoneMemory(RowMemory):
             place = one_line(theirs.location)
             nothing = f", nor a place for them in {place}" if is_url(place) else f": {place} is not there"
             notice = Notice(f"No memories yet{nothing}. ZeroClaw makes it at its first start; {MAKES_STORE}")
-            self.about = replace(self.about, location=theirs.location, identity=theirs.identity, notices=(notice,))
+            self.about = self.about._replace(location=theirs.location, identity=theirs.identity, notices=(notice,))
             return
         nothing = 'Nothing is stored: the backend "none" keeps nothing.'
         more = _TURN_ON if in_use == "none" else f"ZeroClaw itself uses {in_use} here."
         self.why_not = dict.fromkeys(_PARTS, nothing)
-        self.about = replace(self.about, notices=(Notice(f"{nothing} {more}"),))
+        self.about = self.about._replace(notices=(Notice(f"{nothing} {more}"),))
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> NoneMemory:

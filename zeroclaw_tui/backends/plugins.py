@@ -41,16 +41,13 @@ class Plugin(NamedTuple):
 
     def create(self, config: MemoryConfig) -> Memory:
         """Create the store of a config without opening it. Raises Refused if the plug-in is broken."""
-        # Imported here, because a page of help, which names the plug-ins, shall not take longer for it.
-        from dataclasses import replace
-
         backend = self._load()
         try:
             memory = backend.from_config(config)
             # A plug-in need not write more than the verbs of ZeroClaw's trait.
             memory.name = memory.name or self.name
             location = memory.about.location or mask_secrets(config.location or f"package {self.package}")
-            memory.about = replace(memory.about, location=location)
+            memory.about = memory.about._replace(location=location)
         except InspectorError:
             raise
         except Exception as error:

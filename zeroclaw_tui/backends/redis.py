@@ -13,7 +13,7 @@ import json
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -192,7 +192,7 @@ class RedisMemory(ReloadedMemory[Loaded]):
             host = f"[{options['host']}]" if ":" in options["host"] else options["host"]
             self._server = f"{host}:{options['port']}"
             location = f"{urlsplit(url.strip()).scheme}://{self._server}/{options['db']}"
-        self.about = replace(self.about, location=location)
+        self.about = self.about._replace(location=location)
         self._clock = clock
         self._client: Redis | None = None
         self.why_not = {**WHY_NOT, "write": ASKED_READ_ONLY} if read_only else WHY_NOT
@@ -271,7 +271,7 @@ class RedisMemory(ReloadedMemory[Loaded]):
             for start in range(0, len(names), 500):
                 values += await client.mget(names[start : start + 500])
         entries, findings = await asyncio.to_thread(_read, names, values)
-        self.about = replace(self.about, notices=tuple(Notice(sentence, is_minor=True) for sentence in findings))
+        self.about = self.about._replace(notices=tuple(Notice(sentence, is_minor=True) for sentence in findings))
         return Loaded(tuple(entries), order_value=order_by_time)
 
     async def recall(

@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 
 DEBUG_VARIABLE = "ZEROCLAW_TUI_DEBUG"
 _RARELY_USED = (
-    "ssl", "asyncio.sslproto", "inspect", "ipaddress", "linecache", "textwrap", "tokenize", "platform", "pickle",
+    "ssl", "asyncio.sslproto", "inspect", "ipaddress", "linecache", "textwrap", "tokenize", "tomllib", "platform",
+    "pickle",
 )  # fmt: skip
-"""What asyncio, pathlib and NumPy import, a third of their own cost, and few commands ever need."""
+"""What asyncio, pathlib, NumPy and our own modules import, a third of their cost, and few commands ever need."""
 _OBJECTS_BETWEEN_COLLECTIONS = 50_000
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _CANNOT_BE_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)

@@ -6,7 +6,6 @@ import asyncio
 import inspect
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -63,7 +62,7 @@ def _run_by_itself(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[[
         memory = await contract.new_memory(folder)
         # Both are known where a plug-in is opened by its name.
         memory.name = memory.name or "plug-in"
-        memory.about = replace(memory.about, location=memory.about.location or str(folder))
+        memory.about = memory.about._replace(location=memory.about.location or str(folder))
         await memory.open()
         try:
             await contract.prepare(memory)

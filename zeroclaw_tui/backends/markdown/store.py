@@ -98,7 +98,7 @@ class MarkdownMemory(SearchedMemory, ReloadedMemory[Notes]):
         is_makeable: bool = False,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self.about = replace(self.about, location=str(root))
+        self.about = self.about._replace(location=str(root))
         self._root, self._is_makeable, self._clock = root, is_makeable, clock
         agents = agents or {}
         self._folders = (NoteFolder(root), *(NoteFolder(folder, alias) for alias, folder in agents.items()))
@@ -119,7 +119,7 @@ class MarkdownMemory(SearchedMemory, ReloadedMemory[Notes]):
             raise kind(f"There is no directory {self._root}.", hint="ZeroClaw makes its own at its first start.")
         if "write" not in self.why_not and (because := await asyncio.to_thread(self._not_writable)) is not None:
             self.why_not = {**self.why_not, "write": because}
-        self.about = replace(self.about, notices=tuple(map(Notice, self._findings(await self._loaded()))))
+        self.about = self.about._replace(notices=tuple(map(Notice, self._findings(await self._loaded()))))
 
     @property
     def upkeep(self) -> Upkeep:

@@ -95,7 +95,7 @@ class PostgresMemory(SqlMemory):
         self.schema_name = checked_name("schema", address.options.get("schema") or schema)
         self.table_name = checked_name("table", address.options.get("table") or table)
         self.address = address
-        self.about = replace(self.about, location=address.location(self.schema_name, self.table_name))
+        self.about = self.about._replace(location=address.location(self.schema_name, self.table_name))
         self._asked_read_only = {"write": ASKED_READ_ONLY} if read_only else {}
         self.why_not = {**Memory.why_not, **self._asked_read_only}
         self._table: Table | None = None
@@ -159,7 +159,7 @@ class PostgresMemory(SqlMemory):
             rule = OwnRule("cosine only", finds_words=False)
         else:
             rule = OwnRule("no recall without pgvector", takes_vector=False, finds_words=False)
-        self.about = replace(self.about, rule=rule._replace(crosses_sessions=False))
+        self.about = self.about._replace(rule=rule._replace(crosses_sessions=False))
 
     async def close(self) -> None:
         """Stop what runs and let go of every connection."""

@@ -379,7 +379,7 @@ class QdrantMemory(SearchedMemory, ReloadedMemory[Loaded]):
         self._embedder = embedder
         reason = (no_embedder_reason or "set memory.embedding_provider.").removeprefix("keyword only: ")
         self._no_embedder = f"{NO_EMBEDDER}: {reason}"
-        self.about = replace(self.about, location=address.location)
+        self.about = self.about._replace(location=address.location)
         self._clock = clock
         self._dimensions, self._distance = 0, _COSINE
         self._write_count = 0
@@ -417,7 +417,7 @@ class QdrantMemory(SearchedMemory, ReloadedMemory[Loaded]):
             notices.append(Notice(TooManyPoints(self._client.address.collection, points).message))
         assert self.about.rule is not None
         rule = self.about.rule._replace(name=f"{self._scale} only")
-        self.about = replace(self.about, rule=rule, notices=tuple(notices))
+        self.about = self.about._replace(rule=rule, notices=tuple(notices))
 
     async def close(self) -> None:
         self._contents = None

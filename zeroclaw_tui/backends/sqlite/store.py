@@ -6,7 +6,6 @@ import asyncio
 from array import array
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from sqlite3 import Connection
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -69,7 +68,7 @@ class SqliteMemory(SqlMemory):
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
-        self.about = replace(self.about, location=str(path), path=path)
+        self.about = self.about._replace(location=str(path), path=path)
         self._asked_read_only = read_only
         self._connection: aiosqlite.Connection | None = None
         self._file: FileIdentity | None = None
@@ -126,8 +125,7 @@ class SqliteMemory(SqlMemory):
         earlier, self._connection = self._connection, connection
         self._schema = schema
         self._file = file
-        self.about = replace(
-            self.about,
+        self.about = self.about._replace(
             generation=schema.generation,
             newest_version=schema.newest_version,
             not_opened_because=schema.read_only_because if schema.hydrate_made else None,

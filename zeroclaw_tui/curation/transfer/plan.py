@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -103,7 +103,7 @@ class Target:
                     # A database elsewhere shows what the new one will store.
                     sample = self.config._replace(location=str(folder / "brain.db"), read_only=False)
                     memory = create_memory(sample)
-                    memory.about = replace(memory.about, location=self.location)
+                    memory.about = memory.about._replace(location=self.location)
                     await make_store(memory, profile)
                     await memory.open()
                 yield memory
