@@ -181,8 +181,8 @@ async def _has_replaced(library: Library, outcome: Outcome) -> bool:
     """Return whether a memory was stored over another one, which is in the trash then."""
     if outcome.action is None:
         return False
-    numbers = await library.trash.numbers_of(outcome.action.number)
-    return any(version.before is not None for version in await library.trash.versions(numbers))
+    (version,) = await library.trash.versions_of(outcome.action.number, 1)
+    return version.before is not None
 
 
 def _row_document(library: Library, outcome: Outcome, **more: Any) -> dict[str, Any]:

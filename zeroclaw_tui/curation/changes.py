@@ -9,13 +9,13 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Literal, TypeVar
+from typing import Literal
 
 from zeroclaw_tui.backends.base import check_writable
 from zeroclaw_tui.backends.cancellation import cancellable_progress, wait_until_done
 from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.curation import external
-from zeroclaw_tui.curation.journal import RunningAction, Turn
+from zeroclaw_tui.curation.journal import RunningAction
 from zeroclaw_tui.curation.journal_records import Action, Verb
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
@@ -45,7 +45,6 @@ _HYGIENE_RUNS_AGAIN = (
     "ZeroClaw runs the same hygiene when it is due again, unless you change its rules in [memory] of config.toml."
 )
 _SCAN_MODES: Mapping[str, ScanMode] = {"off": "off", "on": "on", "strict": "strict"}
-Running = TypeVar("Running", bound=RunningAction)
 
 
 # Storing, editing and deleting
@@ -58,7 +57,7 @@ async def store_memory(library: Library, draft: Draft, *, replace: bool = False)
     refuse or blank out is noted. Raises UsageError, Refused (without `replace` also for a key in use), Locked,
     Unreadable.
     """
-    refuse_read_only(library)
+    check_writable(library.memory)
     draft = draft.checked()
     if draft.agent is not None:
         await library.check_agents([draft.agent])
@@ -74,7 +73,7 @@ async def edit_memory(library: Library, id: str, edit: Edit, expected: str) -> O
 
     An edit that changes nothing gives a count of 0 and leaves no action.
     """
-    refuse_read_only(library)
+    check_writable(library.memory)
     checked = edit.checked()
     if SUPERSEDED_BY in checked.values and "superseded" in library.memory.why_not:
         raise Refused(library.memory.why_not["superseded"], hint="Nothing was changed.")
@@ -128,7 +127,7 @@ async def remove_memories(
     library: Library, plan: PurgePlan, verb: Verb, *, forever: bool = False, on_progress: ProgressCallback | None = None
 ) -> Outcome:
     """Move the memories of a plan to the trash; with `forever` delete them, and earlier versions in the trash."""
-    refuse_read_only(library)
+    check_writable(library.memory)
     if not plan.stamps:
         return Outcome(verb, 0)
     done = "merged away" if verb == "merge" else "deleted"
@@ -148,11 +147,6 @@ async def remove_memories(
     return await run_change(library, verb, f"{done} {what}", work, on_progress, forever=forever)
 
 
-def refuse_read_only(library: Library) -> None:
-    """Raise Refused with the reason where nothing can be written."""
-    check_writable(library.memory)
-
-
 # Undo, redo and restore
 
 
@@ -170,7 +164,7 @@ async def turn_action(
     With `expected`, the number of the action that was shown, it is Refused when it would be another one by now. Raises
     NotFound, Refused, Conflicts.
     """
-    refuse_read_only(library)
+    check_writable(library.memory)
     await library.trash.recover(library.memory)
     action = await action_to_turn(library, verb, number)
     if expected not in (None, action.number):
@@ -218,7 +212,7 @@ async def restore(
     on_progress: ProgressCallback | None = None,
 ) -> Outcome:
     """Restore deleted memories from the trash, by its numbers. Raises NotFound, Refused, Conflicts."""
-    refuse_read_only(library)
+    check_writable(library.memory)
     await library.trash.recover(library.memory)
     wanted = sorted(set(numbers), reverse=True)
     if not wanted:
@@ -253,7 +247,7 @@ async def _turn(
 ) -> Outcome:
     """Undo or redo journaled changes: those of the store first, then files and rows of other databases."""
 
-    async def work(turn: Turn, on_progress: ProgressCallback) -> Outcome:
+    async def work(turn: RunningAction, on_progress: ProgressCallback) -> Outcome:
         rule = on_conflict
         if rule == "refuse":
             preview = await preview_turn(library, numbers)
@@ -262,14 +256,13 @@ async def _turn(
             rule = "skip"
         changes = _store_changes(library, numbers)
         result = await library.memory.apply(changes, turn, on_conflict=rule, on_progress=on_progress)
-        turn.is_cancelled = result.cancelled
         if result.cancelled:
             return Outcome(verb, result.done, cancelled=True, notes=tuple(result.notes), renamed=result.renamed)
         outside = await external.apply(_outside_changes(library, numbers), turn, overwrite=rule == "overwrite")
         left = [f"{one.words} It was skipped." for one in outside.conflicts if one.wanted.id in outside.skipped]
         return Outcome(verb, len(numbers), notes=(*result.notes, *outside.notes, *left), renamed=result.renamed)
 
-    return await _run(library, partial(library.trash.turn, verb, numbers), work, on_progress)
+    return await run_change(library, verb, "", work, on_progress, turned=numbers)
 
 
 def _store_changes(library: Library, numbers: Sequence[int]) -> Iterator[Change]:
@@ -295,26 +288,19 @@ async def run_change(
     on_progress: ProgressCallback | None = None,
     *,
     forever: bool = False,
+    turned: Sequence[int] = (),
 ) -> Outcome:
-    """Begin an action, do its work with the action and an `on_progress`, finish it.
+    """Begin an action, do its work with the action and an `on_progress`, finish it. `turned` are the journaled changes
+    that an undo, redo or restore is of.
 
     Whoever cancels this waits for the batch under way, and what was done can be undone, unless it deletes `forever`. An
     error leaves the action to be recovered, and says how much of it was done, as the store shows it.
     """
-    return await _run(library, partial(library.trash.begin, verb, summary, permanently=forever), work, on_progress)
-
-
-async def _run(
-    library: Library,
-    begin: Callable[[], Awaitable[Running]],
-    work: Callable[[Running, ProgressCallback], Awaitable[Outcome]],
-    on_progress: ProgressCallback | None,
-) -> Outcome:
     stop = threading.Event()
 
     async def run() -> Outcome:
         await library.trash.recover(library.memory)
-        action = await begin()
+        action = await library.trash.begin(verb, summary, permanently=forever, turned=turned)
         try:
             if stop.is_set():
                 raise asyncio.CancelledError
@@ -328,7 +314,7 @@ async def _run(
                         error.add_progress(done or "Nothing was changed.")
             raise
         try:
-            return replace(outcome, action=await action.finish())
+            return replace(outcome, action=await action.finish(is_whole=not outcome.cancelled))
         except InspectorError as error:
             # The next change recovers it.
             return replace(outcome, notes=(*outcome.notes, f"{_NOT_FINISHED} {error.message}"))

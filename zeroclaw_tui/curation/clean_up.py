@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Any
 
+from zeroclaw_tui.backends.base import check_writable
 from zeroclaw_tui.backends.lookup import versions_at
-from zeroclaw_tui.curation.changes import refuse_read_only, remove_memories
+from zeroclaw_tui.curation.changes import remove_memories
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome, excerpt_of
 from zeroclaw_tui.curation.purge_plan import PurgePlan, plan_of
@@ -296,7 +297,7 @@ async def merge(library: Library, plan: MergePlan, on_progress: ProgressCallback
 
     A group whose remaining memory changed or was deleted in the meantime is skipped and reported.
     """
-    refuse_read_only(library)
+    check_writable(library.memory)
     states = {stays.version.handle: stays.version.state for stays, _ in plan.groups}
     found = await versions_at(library.memory, list(states))
     unchanged = {version.handle for version in found if version.state == states[version.handle]}

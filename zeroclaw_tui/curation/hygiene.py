@@ -17,12 +17,13 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
+from zeroclaw_tui.backends.base import check_writable
 from zeroclaw_tui.backends.cancellation import read_in_thread
 from zeroclaw_tui.backends.health import Retention
 from zeroclaw_tui.backends.lookup import require_database
 from zeroclaw_tui.config.schema import fits
 from zeroclaw_tui.curation import external
-from zeroclaw_tui.curation.changes import refuse_read_only, run_change
+from zeroclaw_tui.curation.changes import run_change
 from zeroclaw_tui.curation.hygiene_rules import ROWS_SINCE, Cutoff, HygieneRule, HygieneRules, RuleName, rules_for
 from zeroclaw_tui.curation.journal import RunningAction
 from zeroclaw_tui.curation.library import Library
@@ -363,7 +364,7 @@ async def run_hygiene(library: Library, plan: HygienePlan, *, on_progress: Progr
     The state file is written if everything else was done. One undo reverses all but that. Raises UsageError for a plan
     of the future, Refused, and what the trash raises.
     """
-    refuse_read_only(library)
+    check_writable(library.memory)
     if plan.as_of > library.trash.now():
         raise UsageError(
             "Hygiene runs as of now or of a moment before.", hint="A later time only works with --dry-run."

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 from zeroclaw_tui.backends.lookup import rows_by_id
 from zeroclaw_tui.curation import journal_records as records
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from zeroclaw_tui.backends.base import Memory
     from zeroclaw_tui.config.locations import Install
 
-Running = TypeVar("Running", bound="RunningAction")
 Name = tuple[str, str]
 """The table and the id of a row."""
 
@@ -57,25 +56,22 @@ class Trash:
 
     # Changing
 
-    async def begin(self, verb: Verb, summary: str, *, permanently: bool = False) -> RunningAction:
-        """Begin an action. Raises Locked while another process changes something of this config dir."""
-        kind = PermanentDeletion if permanently else RunningAction
-        return await self._begun(lambda descriptor: kind(self._file, descriptor, verb, summary))
+    async def begin(
+        self, verb: Verb, summary: str, *, permanently: bool = False, turned: Sequence[int] = ()
+    ) -> RunningAction:
+        """Begin an action, or an undo, redo or restore of the changes `turned`.
 
-    async def turn(self, verb: Verb, numbers: Sequence[int]) -> Turn:
-        """Begin an undo, redo or restore of these changes. Raises Locked."""
-        turn = await self._begun(lambda descriptor: Turn(self._file, descriptor, verb, numbers))
-        self._begun_here.add(turn.turned)
-        return turn
-
-    async def _begun(self, make: Callable[[int], Running]) -> Running:
+        Raises Locked while another process changes something of this config dir.
+        """
+        deletes = PermanentDeletion if permanently else RunningAction
+        kind = partial(Turn, numbers=turned) if turned else deletes
         descriptor = await self._file.lock()
         try:
-            action = await asyncio.to_thread(make, descriptor)
+            action = await asyncio.to_thread(kind, self._file, descriptor, verb, summary)
         except BaseException:
             os.close(descriptor)
             raise
-        self._begun_here.add(action.number)
+        self._begun_here |= {action.number, action.turned}
         return action
 
     def was_begun_here(self, action: int) -> bool:
@@ -94,9 +90,8 @@ class Trash:
         if descriptor is None:
             return
         try:
-            recorded = "SELECT number FROM changes WHERE action = ? ORDER BY number"
             for action in await self._numbers(begun, self.store):
-                done = await _find_done(await self.versions(await self._numbers(recorded, action)), memory)
+                done = await _find_done((await self._versions("a.number = ?", action))[::-1], memory)
                 undone = [number for number, is_done in done.items() if not is_done]
                 await self._file.write(partial(records.end_action, action=action, undone=undone))
         finally:
@@ -140,9 +135,10 @@ class Trash:
         condition = "undone = 0 ORDER BY number DESC" if verb == "undo" else "undone = 1 ORDER BY number"
         return await self._numbers(f"SELECT number FROM changes WHERE action = ? AND {condition}", action)
 
-    async def numbers_of(self, action: int) -> list[int]:
-        """Return the changes that a person made in an action, in their order."""
-        return await self._numbers("SELECT number FROM changes WHERE action = ? AND is_counted ORDER BY number", action)
+    async def versions_of(self, action: int, limit: int) -> list[Version]:
+        """Return the first changes that a person made in an action, in their order."""
+        first = "SELECT number FROM changes WHERE action = ? AND is_counted ORDER BY number LIMIT ?"
+        return (await self._versions(f"c.number IN ({first})", action, limit))[::-1]
 
     def changes_to_turn(self, wanted: Sequence[int], *, outside: bool | None = None) -> Iterator[RowChange]:
         """Yield the changes of these numbers, in their order, each as something that can be undone: one that is undone
@@ -157,24 +153,20 @@ class Trash:
                 elif not version.after_state:
                     yield RowChange(version.after, version.before, number=version.number)
 
-    async def versions(self, wanted: Sequence[int]) -> list[Version]:
-        """Return the changes of these numbers, in their order, without those that do not exist."""
-        return await self._listed(lambda connection: records.find_versions(connection, self._codec, wanted))
-
     async def history(self, id: str) -> list[Version]:
         """Return the changes of the memory of this id, the newest first.
 
         Where ids are places in a file, these are the changes at this place of the text that changed there last.
         """
         condition = "c.id = ? AND c.table_name = ? AND a.store = ?"
-        found = await self._listed(
-            lambda connection: records.versions_where(
-                connection, self._codec, condition, records.bindable(id), MEMORIES, self.store
-            )
-        )
+        found = await self._versions(condition, records.bindable(id), MEMORIES, self.store)
         if not records.ids_move(self.store):
             return found
         return [version for version in found if records.contents_of(version.rows) & records.contents_of(found[0].rows)]
+
+    async def _versions(self, condition: str, *values: Any) -> list[Version]:
+        find = partial(records.versions_where, codec=self._codec, condition=condition, values=values)
+        return await self._listed(find)
 
     async def _numbers(self, query: str, *values: Any) -> list[int]:
         return await self._listed(lambda connection: records.numbers(connection, query, *values))
@@ -190,7 +182,8 @@ class Trash:
         `contains` is looked for in key and content, ignoring case.
         """
         found = await self.numbers(contains)
-        return await self.versions(found[offset : offset + limit]), len(found)
+        page = found[offset : offset + limit]
+        return await self._versions(f"c.number IN {LISTED}", json.dumps(page)), len(found)
 
     async def numbers(self, contains: str = "") -> list[int]:
         """Return the numbers of all that `listing` returns."""
@@ -266,7 +259,7 @@ class Trash:
         """Return the changes with such a row, each with the action of this store that it is a part of and that is not
         undone, and the actions with such a summary."""
         found: dict[int, int | None] = {}
-        for version in records.versions_where(connection, self._codec, "1"):
+        for version in records.versions_where(connection, self._codec):
             if any(map(contains, version.rows)):
                 is_open = version.store == self.store and not version.is_undone
                 found[version.number] = version.action if is_open else None
@@ -296,6 +289,8 @@ class RunningAction(Journal):
     """
 
     ending = "Undo reverses them."
+    turned = 0
+    """The newest action that an undo, redo or restore turns."""
 
     def __init__(self, file: JournalFile, descriptor: int, verb: Verb, summary: str) -> None:
         self._file, self._descriptor, self._verb = file, descriptor, verb
@@ -344,14 +339,17 @@ class RunningAction(Journal):
 
         await asyncio.to_thread(write)
 
-    async def finish(self) -> Action | None:
-        """Mark it as done, delete old actions, and release the lock; return None if it changed nothing."""
+    async def finish(self, *, is_whole: bool = True) -> Action | None:
+        """Mark it as done, delete old actions, and release the lock; return None if it changed nothing.
+
+        It is not whole if it was cancelled.
+        """
 
         def finish() -> Action | None:
             try:
                 with self._guard, self._file.explained("written further"):
                     with transaction(self._connection):
-                        self._end(self._connection)
+                        self._end(self._connection, is_whole=is_whole)
                     return self._ended(self._connection)
             finally:
                 self._release()
@@ -370,7 +368,7 @@ class RunningAction(Journal):
         finally:
             os.close(self._descriptor)
 
-    def _end(self, connection: sqlite3.Connection) -> None:
+    def _end(self, connection: sqlite3.Connection, *, is_whole: bool) -> None:
         records.end_action(connection, self.number)
 
     def _ended(self, connection: sqlite3.Connection) -> Action | None:
@@ -425,10 +423,9 @@ class Turn(RunningAction):
 
     ending = "Run it again to continue."
 
-    def __init__(self, file: JournalFile, descriptor: int, verb: Verb, numbers: Sequence[int]) -> None:
+    def __init__(self, file: JournalFile, descriptor: int, verb: Verb, summary: str, *, numbers: Sequence[int]) -> None:
         self._numbers, self._undone = json.dumps(numbers), verb != "redo"
-        self.is_cancelled = False
-        super().__init__(file, descriptor, verb, "")
+        super().__init__(file, descriptor, verb, summary)
 
     def _begin(self, connection: sqlite3.Connection, summary: str) -> int:
         changed = f"SELECT action FROM changes WHERE number IN {LISTED}"
@@ -442,12 +439,12 @@ class Turn(RunningAction):
         records.end_turn(connection, self._recorded, undone=self._undone)
         super()._record(connection, changes)
 
-    def _end(self, connection: sqlite3.Connection) -> None:
-        if not self.is_cancelled:
+    def _end(self, connection: sqlite3.Connection, *, is_whole: bool) -> None:
+        if is_whole:
             # Rows that were as wanted before count as turned too; they would be tried again forever.
             query = f"UPDATE changes SET undone = ? WHERE number IN {LISTED}"
             connection.execute(query, (self._undone, self._numbers))
-        super()._end(connection)
+        super()._end(connection, is_whole=is_whole)
 
     def _ended(self, connection: sqlite3.Connection) -> Action | None:
         # A turn deletes nothing: what it undid may be wanted again.

@@ -262,12 +262,14 @@ def find_versions(
     """Yield the changes of these numbers for which a condition is true, in their order."""
     for start in range(0, len(wanted), _BATCH):
         part = wanted[start : start + _BATCH]
-        among = versions_where(connection, codec, f"c.number IN {LISTED} AND {condition}", json.dumps(part))
+        among = versions_where(connection, codec, f"c.number IN {LISTED} AND {condition}", [json.dumps(part)])
         found = {version.number: version for version in among}
         yield from (found[number] for number in part if number in found)
 
 
-def versions_where(connection: sqlite3.Connection, codec: RowCodec, condition: str, *values: Any) -> Iterator[Version]:
+def versions_where(
+    connection: sqlite3.Connection, codec: RowCodec, condition: str = "1", values: Sequence[Any] = ()
+) -> Iterator[Version]:
     """Yield the changes for which a condition is true, the newest first."""
     for row in connection.execute(f"{_CHANGES} WHERE {condition} ORDER BY c.number DESC", values):
         number, action, verb, at, store, before, after, undone, state = row
@@ -334,7 +336,7 @@ def forget(connection: sqlite3.Connection, codec: RowCodec, store: str, rows: Se
     if ids_move(store):
         of_memories = "a.store = ? AND c.table_name = ?"
         found = []
-        for version in versions_where(connection, codec, of_memories, store, MEMORIES):
+        for version in versions_where(connection, codec, of_memories, [store, MEMORIES]):
             contents = contents_of(version.rows)
             if contents & texts:
                 # An edit has the text that the memory had before as well.
@@ -347,7 +349,7 @@ def forget(connection: sqlite3.Connection, codec: RowCodec, store: str, rows: Se
     needles = [text if isinstance(text, bytes) else _bytes_of(str(text)) for text in texts]
     of_files = "a.store = ? AND c.table_name IN (?, ?)"
     found = []
-    for version in versions_where(connection, codec, of_files, store, NOTES_FILE, FILE):
+    for version in versions_where(connection, codec, of_files, [store, NOTES_FILE, FILE]):
         sides = [row.values.get("bytes") for row in version.rows]
         if any(isinstance(data, bytes) and any(text in data for text in needles) for data in sides):
             found.append(version.number)

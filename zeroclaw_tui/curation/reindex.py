@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from zeroclaw_tui.backends.about import key_and_content
+from zeroclaw_tui.backends.base import check_writable
 from zeroclaw_tui.backends.lookup import fill_vectors, rows_by_id
-from zeroclaw_tui.curation.changes import refuse_read_only
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.embeddings.base import Embedder, InputRejectedError, RetryPolicy, estimate_tokens, request_sentence
 from zeroclaw_tui.embeddings.endpoint import BACKGROUND, embed_each
@@ -141,7 +141,7 @@ async def reindex(
     again; any other failure ends the run. Raises Refused before anything is sent if the store's embeddings come from
     another model, and the errors of every write.
     """
-    refuse_read_only(library)
+    check_writable(library.memory)
     embedder, embedding = _require_embedder(library), library.config.embedding
     if (database := library.memory.upkeep.database) is not None:
         await database.check_model(embedding.provider, embedding.model, embedder.dimensions)

@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from zeroclaw_tui.backends.base import check_writable
 from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation import external
-from zeroclaw_tui.curation.changes import refuse_read_only, run_change
+from zeroclaw_tui.curation.changes import run_change
 from zeroclaw_tui.curation.export import header_for
 from zeroclaw_tui.curation.formats import snapshot as snapshot_format
 from zeroclaw_tui.curation.formats.jsonl import line_of
@@ -143,7 +144,7 @@ async def plan_snapshot(library: Library) -> SnapshotPlan:
 
 async def write_snapshot(library: Library) -> Outcome:
     """Write the snapshot as ZeroClaw would, after the lossless copy; undo restores the files that were there."""
-    refuse_read_only(library)
+    check_writable(library.memory)
     file = place_of(library.config)
     core = await core_of(library)
     if not core.written:

@@ -113,7 +113,7 @@ async def test_a_chat_is_cleaned_while_the_agent_writes(place):
             assert agent.execute("PRAGMA integrity_check").fetchone() == ("ok",)
             assert not any(SECRET.encode() in file.read_bytes() for file in path.parent.iterdir())
             agent.execute("UPDATE sessions SET content = 'the agent wrote this' WHERE id = 1")
-            numbers = await library.trash.numbers_of(outcome.action.number)
+            numbers = await library.trash.numbers_to_turn(outcome.action.number, "undo")
             foreseen = await preview_turn(library, numbers)
             with pytest.raises(Conflicts):
                 await undo(library)

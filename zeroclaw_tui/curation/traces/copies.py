@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from zeroclaw_tui.backends.base import check_writable
 from zeroclaw_tui.backends.factory import forwards_writes
 from zeroclaw_tui.curation import external
-from zeroclaw_tui.curation.changes import refuse_read_only, run_change
+from zeroclaw_tui.curation.changes import run_change
 from zeroclaw_tui.curation.journal import RunningAction
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
@@ -107,7 +108,7 @@ async def clean_copies(library: Library, copies: Sequence[TextPlace]) -> Outcome
     `count` is how many places were cleaned. A place that cannot be cleaned becomes a note. Raises Refused where the
     store is read-only, and what the journal raises.
     """
-    refuse_read_only(library)
+    check_writable(library.memory)
     chosen = [copy for copy in copies if copy.can_clean]
     if not chosen:
         return Outcome("clean", 0)

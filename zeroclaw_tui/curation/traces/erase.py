@@ -13,9 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from zeroclaw_tui.backends.base import check_writable
 from zeroclaw_tui.backends.cancellation import CancellableTask
 from zeroclaw_tui.backends.factory import has_database
-from zeroclaw_tui.curation.changes import refuse_read_only
 from zeroclaw_tui.curation.export import header_for
 from zeroclaw_tui.curation.external import keyword_indexes
 from zeroclaw_tui.curation.formats.jsonl import line_of
@@ -177,7 +177,7 @@ async def erase_texts(library: Library, plan: ErasePlan, on_progress: ProgressCa
     the store is read-only, Locked where it is locked (nothing is erased then), and what its verbs raise; the report
     says which other places could not be erased.
     """
-    refuse_read_only(library)
+    check_writable(library.memory)
     matcher, memory, ids = plan.matcher, library.memory, plan.marked
     await library.trash.recover(memory)
     if memory.about.keeps_lines:

@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
+from zeroclaw_tui.backends.base import check_writable
 from zeroclaw_tui.backends.factory import backend_info, backend_of_file
 from zeroclaw_tui.backends.note_lines import is_line, line_place
-from zeroclaw_tui.curation.changes import refuse_read_only
 from zeroclaw_tui.curation.formats import csv_file, json_files, jsonl, notes, snapshot
 from zeroclaw_tui.curation.formats.rows import distinct
 from zeroclaw_tui.curation.formats.source import Source
@@ -199,7 +199,7 @@ async def plan_import(
 
     async with target.planned_store() as memory:
         if library is not None:
-            refuse_read_only(library)
+            check_writable(library.memory)
         reading = await asyncio.to_thread(open_source)
         has_own_times = reading.format.name in ("jsonl", "csv")
         supply = Supply(reading.batches, lambda: reading.source.vectors_by, has_own_times=has_own_times, owner=agent)

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any, Literal
 from uuid import uuid4
 
-from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.base import Memory, check_writable
 from zeroclaw_tui.backends.factory import backend_info, create_memory
 from zeroclaw_tui.backends.lookup import make_store
 from zeroclaw_tui.backends.note_lines import is_line, read_line
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.changes import refuse_read_only, run_change
+from zeroclaw_tui.curation.changes import run_change
 from zeroclaw_tui.curation.journal import RunningAction
 from zeroclaw_tui.curation.library import Library, open_library, profile_to_make
 from zeroclaw_tui.curation.outcome import Outcome
@@ -226,7 +226,7 @@ async def deliver(
 
     `left_out` gets hashes of the agents and keys of the memories that are left out because their key is taken.
     """
-    refuse_read_only(library)
+    check_writable(library.memory)
     memory = library.memory
     comparison = await Comparison.of(supply, memory, library.trash.now())
     new_keys: dict[str, str] = {}

@@ -195,12 +195,11 @@ class ChangesRoom(Listing, StoreRoom):
             return versions, (title, "only changes made with this program")
         if place == "rows" and self._change is not None:
             self._change = change = await trash.action(self._change.number)
-            versions = await trash.versions((await trash.numbers_of(change.number))[:_MOST])
+            versions = await trash.versions_of(change.number, _MOST)
             return versions, (change.title, time_here(change.at), _state_text(change))
         if place == "deleted":
-            numbers = await trash.numbers()
-            title = f"{counted(len(numbers))} in the trash" if numbers else "No memories in the trash"
-            return await trash.versions(numbers[:_MOST]), (title,)
+            versions, count = await trash.listing(limit=_MOST)
+            return versions, (f"{counted(count)} in the trash" if count else "No memories in the trash",)
         changes = await trash.actions(_MOST)
         return changes, (counted(len(changes), "change"), "newest first") if changes else ("No changes yet",)
 
@@ -230,13 +229,12 @@ class ChangesRoom(Listing, StoreRoom):
         if isinstance(line, Version):
             return _version_content(line), await asyncio.to_thread(_version_lines, line), ""
         about = _change_content(line, self.clock())
-        numbers = await self.library.trash.numbers_of(line.number)
-        versions = await self.library.trash.versions(numbers[:_SAMPLES])
-        if len(numbers) == 1:
+        versions = await self.library.trash.versions_of(line.number, _SAMPLES)
+        if line.count == 1:
             about = Content("\n\n").join([about, _version_content(versions[0])])
             return about, await asyncio.to_thread(_version_lines, versions[0]), ""
         lines = [DiffLine(_glyph(one), f"{_key_of(one)}  {_excerpt_of(one)}".rstrip()) for one in versions]
-        more = len(numbers) - len(lines)
+        more = line.count - len(lines)
         return about, [*lines, *([DiffLine("…", f"{more:,} more")] if more else [])], ""
 
 
