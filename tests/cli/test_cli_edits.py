@@ -145,7 +145,7 @@ def test_clear_speaks_as_zeroclaw_does(memory: Command, brain: Brain) -> None:
     assert answer.out.startswith("Found 5 entries in 'core'.\n✓ Cleared 5/5 entries.\n")
     everything = memory("clear", "--yes")
     assert everything.out.startswith("Found 2 entries in 'all categories'.\n✓ Cleared 2/2 entries.\n")
-    assert "1 superseded memory stays" in everything.err
+    assert "1 superseded memory is left out" in everything.err
     assert brain.keys() == {"lang_old"}
     assert memory("clear", "--yes").out == "No memory entries found.\n"
     assert [memory("undo", "--yes").code for _ in range(3)] == [0, 0, 0]

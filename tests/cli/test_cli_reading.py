@@ -49,15 +49,14 @@ def test_every_count_that_leaves_superseded_memories_out_says_so(
     memory: Command, run: Command, agents_install: Path, tmp_path: Path
 ) -> None:
     """Nine rows are stored and one of them is hidden: each number is of one or the other, and names the rest."""
-    stays = "1 superseded memory stays; --superseded show takes it along."
     left_out = "1 superseded memory is left out; --superseded show takes it along."
     copied = str(tmp_path / "copied.db")
     for arguments, words in (
         (("stats",), "1 superseded hidden; see --superseded show."),
-        (("purge", "--category", "core", "--dry-run"), stays),
+        (("purge", "--category", "core", "--dry-run"), left_out),
         (
             ("clear", "--dry-run"),
-            "1 superseded memory stays; `zeroclaw memory purge --superseded only` takes it along.",
+            "1 superseded memory is left out; `zeroclaw memory purge --superseded only` takes it along.",
         ),
         (("export",), left_out),
         (("copy", "--to", "sqlite", "--to-location", copied, "--dry-run"), left_out),

@@ -27,7 +27,7 @@ from support.opened import opened
 from zeroclaw_tui.backends.sqlite import store as _store
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.purge_plan import plan_purge
+from zeroclaw_tui.curation.outcome import plan_purge
 from zeroclaw_tui.memory.change import Edit
 from zeroclaw_tui.memory.query import MemoryFilter
 

@@ -23,7 +23,7 @@ from support import kill_points, killing
 from zeroclaw_tui.backends.sqlite import store as _store
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.purge_plan import plan_purge
+from zeroclaw_tui.curation.outcome import plan_purge
 from zeroclaw_tui.curation.traces.erase import erase_texts, plan_erase
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
 from zeroclaw_tui.memory.query import MemoryFilter

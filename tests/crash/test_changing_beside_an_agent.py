@@ -15,7 +15,7 @@ from support.opened import opened
 from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.purge_plan import plan_purge
+from zeroclaw_tui.curation.outcome import plan_purge
 from zeroclaw_tui.memory.change import Conflict, Draft, Edit
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.testing.tools import entries_of

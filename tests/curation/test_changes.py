@@ -19,8 +19,7 @@ from support.opened import opened
 from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.curation.changes import edit_memory, redo, remove_memories, restore, store_memory, undo
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.outcome import Outcome
-from zeroclaw_tui.curation.purge_plan import plan_of, plan_purge
+from zeroclaw_tui.curation.outcome import Outcome, PurgePlan, plan_purge, superseded_sentence
 from zeroclaw_tui.curation.traces.copies import contents_of, find_copies
 from zeroclaw_tui.memory.change import Conflicts, Draft, Edit, Row, RowChange, RowVersion, Value
 from zeroclaw_tui.memory.errors import NotReachable
@@ -123,7 +122,7 @@ async def test_a_plan_has_what_the_filter_selects_and_counts_the_superseded_ones
     plan = await plan_purge(await open_rows(rows), MemoryFilter())
     assert [stamp.id for stamp in plan.stamps] == ["a", "b", "d"]
     assert plan.as_json() == {"superseded_hidden": 1}
-    assert plan.superseded_sentence("--superseded show takes").startswith("1 superseded memory stays; --superseded")
+    assert superseded_sentence(plan.superseded_hidden).startswith("1 superseded memory is left out; --superseded")
 
 
 def version(number: int, category: str, timestamp: str = "") -> RowVersion:
@@ -135,7 +134,7 @@ def test_a_plan_names_the_largest_categories_the_ages_and_the_size():
     times = ("2026-03-02T01:00:00+05:00", "2026-03-01T22:00:00+00:00", "not a time")
     some = [version(number, "core", time) for number, time in enumerate(times)]
     others = [version(number, f"kind {number}") for number in range(3, 9)]
-    categories, facts = plan_of([*some, *others]).sentences()
+    categories, facts = PurgePlan((*some, *others)).sentences()
     assert categories == "core 3 · kind 3 1 · kind 4 1 · kind 5 1 · 3 of other categories (3)"
     assert facts == "oldest 2026-03-02 · newest 2026-03-01 · 9.0 KB"
 

@@ -28,7 +28,7 @@ from zeroclaw_tui.curation.doctor import (
     examine,
     repair_finding,
 )
-from zeroclaw_tui.curation.purge_plan import plan_purge
+from zeroclaw_tui.curation.outcome import plan_purge
 from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.memory.errors import Corrupt, Locked, Unreadable

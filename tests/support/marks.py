@@ -6,11 +6,11 @@ from collections.abc import Collection
 
 from zeroclaw_tui.backends.lookup import versions
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.purge_plan import PurgePlan, plan_of
+from zeroclaw_tui.curation.outcome import PurgePlan
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 
 
 async def plan_of_marked(library: Library, ids: Collection[str]) -> PurgePlan:
     """The plan for the memories of these ids, superseded ones too."""
     stamps = await versions(library.memory, MemoryFilter(superseded=Superseded.SHOW))
-    return plan_of(stamp for stamp in stamps if stamp.id in ids)
+    return PurgePlan(tuple(stamp for stamp in stamps if stamp.id in ids))

@@ -23,8 +23,7 @@ from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.hygiene import plan_hygiene, run_hygiene
 from zeroclaw_tui.curation.journal import Trash
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.outcome import Outcome
-from zeroclaw_tui.curation.purge_plan import plan_purge
+from zeroclaw_tui.curation.outcome import Outcome, plan_purge
 from zeroclaw_tui.curation.snapshot import place_of, plan_hydrate, write_snapshot
 from zeroclaw_tui.curation.traces.copies import clean_copies, find_copies
 from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import

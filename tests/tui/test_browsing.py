@@ -192,7 +192,7 @@ async def test_star_marks_before_anything_is_read_and_d_right_behind_it_means_al
     async with running(inspector.app(), WIDE) as screen:
         burst(screen.app, "*d")
         await screen.until("Delete 245 memories?")
-        screen.shows("3 superseded memories stay")
+        screen.shows("3 superseded memories are left out")
         await screen.press("=245", "enter")
         assert screen.rows.row_count == 0
         assert len(entries_in(inspector.store)) == 3

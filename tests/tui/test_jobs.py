@@ -15,7 +15,7 @@ from tui.samples import NOW, DiskInstall
 from zeroclaw_tui.backends.lookup import versions
 from zeroclaw_tui.curation.changes import remove_memories
 from zeroclaw_tui.curation.journal import Trash
-from zeroclaw_tui.curation.purge_plan import plan_of
+from zeroclaw_tui.curation.outcome import PurgePlan
 from zeroclaw_tui.memory.query import MemoryFilter
 
 ROWS = (
@@ -76,7 +76,7 @@ async def test_yesterdays_purge_comes_back_with_one_key_and_its_answer(install: 
     library = await install.open()
     library.trash = Trash(library.config.install, library.trash.store, lambda: NOW - timedelta(hours=18))
     talk = await versions(library.memory, MemoryFilter(session=("telegram_77",)))
-    await remove_memories(library, plan_of(talk), "purge")
+    await remove_memories(library, PurgePlan(tuple(talk)), "purge")
     await library.close()
     assert len(install.contents()) == len(ROWS) - 12
     await do(install, "u", count=1, shows="Undo: deleted 12 memories")

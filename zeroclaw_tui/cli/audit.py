@@ -67,10 +67,10 @@ async def audit(library: Library, given: argparse.Namespace, now: datetime) -> i
     if given.merge:
         return await _merge(library, given, findings)
     if given.purge:
-        from zeroclaw_tui.curation.purge_plan import plan_of
+        from zeroclaw_tui.curation.outcome import PurgePlan
 
         versions = {version.handle: version for finding in findings for version in finding.versions}
-        return await remove_planned(library, given, plan_of(versions.values()), "purge")
+        return await remove_planned(library, given, PurgePlan(tuple(versions.values())), "purge")
     found = {**output.place_of(library), **report.as_json(kinds, given.limit)}
     return output.answer(given, found, _report_lines(library, report, findings, given.limit))
 

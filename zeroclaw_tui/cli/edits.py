@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.curation.journal_records import Verb
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.outcome import Outcome
-    from zeroclaw_tui.curation.purge_plan import PurgePlan
+    from zeroclaw_tui.curation.outcome import Outcome, PurgePlan
     from zeroclaw_tui.memory.change import Row, Value
 
 
@@ -234,7 +233,7 @@ async def purge(library: Library, given: argparse.Namespace, now: datetime) -> i
 
     Exit code 1 also when some of the memories stayed because they changed in the meantime.
     """
-    from zeroclaw_tui.curation.purge_plan import plan_purge
+    from zeroclaw_tui.curation.outcome import plan_purge
     from zeroclaw_tui.memory.query import Superseded
 
     _refuse_blank_filters(given)
@@ -293,7 +292,7 @@ def _refuse_blank_filters(given: argparse.Namespace) -> None:
 )
 async def clear(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Delete everything, a category, or one key, as ZeroClaw's command does and in its words."""
-    from zeroclaw_tui.curation.purge_plan import plan_purge
+    from zeroclaw_tui.curation.outcome import plan_purge
     from zeroclaw_tui.memory.change import category_meant
     from zeroclaw_tui.memory.query import MemoryFilter
 
@@ -378,9 +377,11 @@ async def remove_planned(
 
 def _is_wanted(plan: PurgePlan, verb: Verb, key: str | None, shown: Sequence[output.Line], *, forever: bool) -> bool:
     """Ask whether a plan is to be carried out."""
+    from zeroclaw_tui.curation.outcome import TYPED_FROM
+
     if verb == "clear":
         what = f"{plan.count:,} entries" if key is None else f"the key {in_one_line(key)!r}"
         return plans.confirm(f"Delete {what}?", shown)
-    if forever or plan.is_typed:
+    if forever or plan.count >= TYPED_FROM:
         return plans.confirm_count(plan.count, f"{verb}{' permanently' if forever else ''}", shown)
     return plans.confirm("Go on?", shown)

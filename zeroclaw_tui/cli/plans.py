@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from zeroclaw_tui.cli import output
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, NOTHING, RED, YELLOW, Line, Styled
 from zeroclaw_tui.config.real_binary import runnable
-from zeroclaw_tui.curation.outcome import renamed_sentences
+from zeroclaw_tui.curation.outcome import PurgePlan, renamed_sentences, superseded_sentence
 from zeroclaw_tui.memory.days import date_shown
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, InspectorError, Refused, UsageError
 from zeroclaw_tui.memory.text import counted, cut, display_text, one_line, size_shown
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.outcome import Outcome
-    from zeroclaw_tui.curation.purge_plan import PurgePlan
     from zeroclaw_tui.curation.traces.search import TextPlace
     from zeroclaw_tui.curation.transfer.plan import Target
     from zeroclaw_tui.memory.change import ApplyResult, OnConflict, Row, RowConflict, RowVersion
@@ -216,9 +215,8 @@ class Progress:
 async def plan_entries(library: Library, entries: Sequence[MemoryEntry]) -> PurgePlan:
     """Plan to delete exactly these memories, without those that were deleted in the meantime."""
     from zeroclaw_tui.backends.lookup import versions_at
-    from zeroclaw_tui.curation.purge_plan import plan_of
 
-    return plan_of(await versions_at(library.memory, list(dict.fromkeys(entry.handle for entry in entries))))
+    return PurgePlan(tuple(await versions_at(library.memory, list(dict.fromkeys(entry.handle for entry in entries)))))
 
 
 async def plan_lines(
@@ -256,7 +254,7 @@ def _sample(entry: MemoryEntry) -> tuple[Line, ...]:
 def superseded_lines(plan: PurgePlan, verb: str) -> list[Line]:
     """Say how many memories stay only because they are superseded; no line where there are none."""
     way = "`zeroclaw memory purge --superseded only` takes" if verb == "clear" else "--superseded show takes"
-    sentence = plan.superseded_sentence(way)
+    sentence = superseded_sentence(plan.superseded_hidden, way)
     return [Styled(f"  {sentence}", YELLOW)] if sentence else []
 
 

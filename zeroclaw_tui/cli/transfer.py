@@ -15,7 +15,7 @@ from zeroclaw_tui.cli.options import option
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled
 from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.config.real_binary import runnable
-from zeroclaw_tui.curation.outcome import renamed_sentences
+from zeroclaw_tui.curation.outcome import renamed_sentences, superseded_sentence
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, InspectorError, NotReachable, Refused, UsageError
 from zeroclaw_tui.memory.text import (
     counted,
@@ -69,7 +69,7 @@ Done = TypeVar("Done", bound="Outcome")
 )
 async def export(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Write the memories that match the filters; what the format loses goes to stderr."""
-    from zeroclaw_tui.curation.export import export_file, export_memories, superseded_sentence
+    from zeroclaw_tui.curation.export import export_file, export_memories
 
     wanted = options.filter_given(given, now)
     if given.file == options.STDIN:
@@ -289,7 +289,6 @@ async def copy(library: Library, given: argparse.Namespace, now: datetime) -> in
 
 
 async def _copy(library: Library, target: Target, given: argparse.Namespace, wanted: MemoryFilter) -> int:
-    from zeroclaw_tui.curation.export import superseded_sentence
     from zeroclaw_tui.curation.transfer.copy import CopyOutcome, copy_memories, plan_copy
 
     with plans.Progress("Comparing", None) as comparing:

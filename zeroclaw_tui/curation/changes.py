@@ -18,8 +18,7 @@ from zeroclaw_tui.curation import external
 from zeroclaw_tui.curation.journal import RunningAction
 from zeroclaw_tui.curation.journal_records import Action, Verb
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.outcome import Outcome
-from zeroclaw_tui.curation.purge_plan import PurgePlan
+from zeroclaw_tui.curation.outcome import Outcome, PurgePlan
 from zeroclaw_tui.memory.change import (
     SUPERSEDED_BY,
     ApplyResult,

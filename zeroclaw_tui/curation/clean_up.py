@@ -14,8 +14,7 @@ from zeroclaw_tui.backends.base import check_writable
 from zeroclaw_tui.backends.lookup import versions_at
 from zeroclaw_tui.curation.changes import remove_memories
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.outcome import Outcome, excerpt_of
-from zeroclaw_tui.curation.purge_plan import PurgePlan, plan_of
+from zeroclaw_tui.curation.outcome import Outcome, PurgePlan, excerpt_of
 from zeroclaw_tui.memory.change import ProgressCallback, Row, RowVersion
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import Handle, as_text
@@ -282,7 +281,7 @@ def plan_merge(findings: Iterable[Finding]) -> MergePlan:
                 group = other | group
             groups.append(group)
     merged = tuple(pair for group in groups for pair in _merge_group(group.values()))
-    return MergePlan(merged, plan_of(copy.version for _, copies in merged for copy in copies))
+    return MergePlan(merged, PurgePlan(tuple(copy.version for _, copies in merged for copy in copies)))
 
 
 def _rank(sample: Sample) -> tuple[bool, int, bool, float]:
@@ -309,7 +308,7 @@ async def merge(library: Library, plan: MergePlan, on_progress: ProgressCallback
     }
     to_delete = plan.to_delete
     if skipped:
-        to_delete = plan_of(version for version in to_delete.stamps if version.handle not in skipped)
+        to_delete = PurgePlan(tuple(version for version in to_delete.stamps if version.handle not in skipped))
     outcome = await remove_memories(library, to_delete, "merge", on_progress=on_progress)
     return replace(outcome, changed=(*outcome.changed, *skipped.values()))
 

@@ -149,12 +149,6 @@ async def export_file(
     return outcome
 
 
-def superseded_sentence(count: int, way: str = "--superseded show takes") -> str:
-    """How many superseded memories are left out, and the `way` to take them, which ends in a verb; "" for none."""
-    are, them = ("memory is", "it") if count == 1 else ("memories are", "them")
-    return f"{count:,} superseded {are} left out; {way} {them} along." if count else ""
-
-
 def _target(library: Library, path: Path, *, overwrite: bool) -> Path:
     """The file that is written: a link is followed. Raises Refused for what must not be replaced."""
     target, name = Path(os.path.realpath(path)), one_line(str(path))

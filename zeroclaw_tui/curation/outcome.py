@@ -1,19 +1,28 @@
-"""What a change did, as a document and in sentences."""
+"""What a removal would delete, and what a change did, as documents and in sentences."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from zeroclaw_tui.backends.lookup import versions
 from zeroclaw_tui.curation.journal_records import Action, Verb
-from zeroclaw_tui.memory.change import AGENTS, EMBEDDING_CACHE, FILE, MEMORIES, OTHER_ROW, Row, RowChange
-from zeroclaw_tui.memory.days import date_shown
+from zeroclaw_tui.memory.change import AGENTS, EMBEDDING_CACHE, FILE, MEMORIES, OTHER_ROW, Row, RowChange, RowVersion
+from zeroclaw_tui.memory.days import date_shown, moment
+from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.secret_text import masked
-from zeroclaw_tui.memory.text import counted, cut, first_names, one_line
+from zeroclaw_tui.memory.text import counted, cut, first_names, one_line, size_shown
 
+if TYPE_CHECKING:
+    from zeroclaw_tui.curation.library import Library
+
+TYPED_FROM = 11
+"""From so many memories on, the number is typed to confirm a removal."""
+_CATEGORIES_NAMED, _MOST_CATEGORY_CELLS = 4, 24
 _MOST_RENAMED = 3
 _EXCERPT_CHARACTERS = 120
 _MASKED_CHARACTERS = 4000
@@ -37,6 +46,56 @@ _TURNED: dict[Verb, str] = {"undo": "Undid", "redo": "Redid"}
 _THINGS = {
     FILE: "file", OTHER_ROW: "row", AGENTS: "agent", EMBEDDING_CACHE: "cached vector",
 }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class PurgePlan:
+    """The memories to delete, in exactly these versions. `filter` is what selected them, None for marks or one row.
+
+    `superseded_hidden` is how many the filter leaves out only because a newer memory replaced them.
+    """
+
+    stamps: tuple[RowVersion, ...]
+    filter: MemoryFilter | None = None
+    superseded_hidden: int = 0
+
+    @property
+    def count(self) -> int:
+        """How many memories."""
+        return len(self.stamps)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return how many superseded memories stay; nothing where no filter selected the memories."""
+        return {} if self.filter is None else {"superseded_hidden": self.superseded_hidden}
+
+    def sentences(self) -> tuple[str, str]:
+        """Say which categories the memories have (the largest ones, and the others together), and how old and large
+        they are."""
+        categories = Counter(stamp.category for stamp in self.stamps).most_common()
+        named = [
+            f"{cut(one_line(masked(name)), _MOST_CATEGORY_CELLS) or '(blank)'} {count:,}"
+            for name, count in categories[:_CATEGORIES_NAMED]
+        ]
+        if others := categories[_CATEGORIES_NAMED:]:
+            named.append(f"{sum(count for _, count in others):,} of other categories ({len(others):,})")
+        facts = [size_shown(sum(stamp.size for stamp in self.stamps))]
+        dated = [(when, stamp.when) for stamp in self.stamps if (when := moment(stamp.when)) is not None]
+        if dated:
+            oldest, newest = date_shown(min(dated)[1]), date_shown(max(dated)[1])
+            facts = [f"all of {oldest}" if oldest == newest else f"oldest {oldest} · newest {newest}", *facts]
+        return " · ".join(named), " · ".join(facts)
+
+
+async def plan_purge(library: Library, filter: MemoryFilter) -> PurgePlan:
+    """Plan to delete every memory that a filter selects."""
+    stamps = await versions(library.memory, filter)
+    return PurgePlan(tuple(stamps), filter, await library.superseded_hidden(filter))
+
+
+def superseded_sentence(count: int, way: str = "--superseded show takes") -> str:
+    """Say how many superseded memories are left out, and the `way` to take them, which ends in a verb; "" for none."""
+    are, them = ("memory is", "it") if count == 1 else ("memories are", "them")
+    return f"{count:,} superseded {are} left out; {way} {them} along." if count else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -220,7 +220,7 @@ def yes_or_no(title: str, body: Content | None, yes: str) -> Question[bool]:
 
 def confirmation(title: str, body: Content | None, count: int, verb: str) -> Dialog[Any]:
     """Ask before an act on so many memories: up to ten are confirmed by `y`, more by typing their number."""
-    from zeroclaw_tui.curation.purge_plan import TYPED_FROM
+    from zeroclaw_tui.curation.outcome import TYPED_FROM
 
     if count >= TYPED_FROM:
         return typed_confirmation(title, body, f"{count:,}", verb)

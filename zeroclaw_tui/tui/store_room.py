@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -30,8 +31,7 @@ from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, EMPTY_KEY
 # What makes a change is imported when one is made: none of it must delay the first list of memories.
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.journal_records import Action
-    from zeroclaw_tui.curation.outcome import Outcome
-    from zeroclaw_tui.curation.purge_plan import PurgePlan
+    from zeroclaw_tui.curation.outcome import Outcome, PurgePlan
 
 AT_ONCE_FOR = timedelta(minutes=10)
 """For so long a change of this session is undone and redone without a question."""
@@ -134,7 +134,8 @@ class StoreRoom(Room[bool]):
         handles = [stamp.handle for stamp in plan.stamps[:shown]]
         first = await library.memory.rows(Query(EXCERPTS, handles=handles))
         what = key_words(masked(first[0].key)) if plan.count == len(first) == 1 else counted(plan.count)
-        question = confirmation(f"Delete {what}?", _removal_content(library, plan, first), plan.count, "delete")
+        content = await asyncio.to_thread(_removal_content, library, plan, first)
+        question = confirmation(f"Delete {what}?", content, plan.count, "delete")
         if not await self.app.push_screen_wait(question):
             return None
         work = partial(remove_memories, library, plan, "forget" if plan.count == 1 else "purge")
@@ -237,8 +238,10 @@ class StoreRoom(Room[bool]):
 
 def _removal_content(library: Library, plan: PurgePlan, first: Sequence[MemoryEntry]) -> Content:
     """Categories and extent of what is deleted, where it goes, and the first memories."""
+    from zeroclaw_tui.curation.outcome import superseded_sentence
+
     remarks = [
-        plan.superseded_sentence("“superseded” in the facets takes"),
+        superseded_sentence(plan.superseded_hidden, "“superseded” in the facets takes"),
         "Deleted memories go to the trash. Press u to undo.",
         library.memory.why_not.get("zeroclaw_forget"),
     ]

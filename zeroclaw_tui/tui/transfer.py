@@ -18,9 +18,9 @@ from textual.content import Content
 from zeroclaw_tui.backends.lookup import count_matching
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.config_choice import Candidate
-from zeroclaw_tui.curation.export import SUFFIXES, ExportFormat, export_file, superseded_sentence
+from zeroclaw_tui.curation.export import SUFFIXES, ExportFormat, export_file
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.outcome import Outcome
+from zeroclaw_tui.curation.outcome import Outcome, superseded_sentence
 from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
 from zeroclaw_tui.curation.transfer.plan import OnClash, Plan, Target
 from zeroclaw_tui.memory.errors import InspectorError, UsageError

@@ -24,7 +24,7 @@ from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.changes import edit_memory, remove_memories, store_memory, undo
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.purge_plan import plan_purge
+from zeroclaw_tui.curation.outcome import plan_purge
 from zeroclaw_tui.curation.traces.erase import ErasePlan, EraseReport, erase_texts, plan_erase
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
 from zeroclaw_tui.files import database as connections

@@ -16,7 +16,7 @@ from support.left_texts import snapshot
 from support.opened import opened
 
 from zeroclaw_tui.curation.changes import remove_memories
-from zeroclaw_tui.curation.purge_plan import plan_purge
+from zeroclaw_tui.curation.outcome import plan_purge
 from zeroclaw_tui.curation.traces.erase import erase_texts, plan_erase
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
 from zeroclaw_tui.curation.traces.places import PLACES, Place

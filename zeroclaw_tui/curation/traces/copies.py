@@ -13,8 +13,7 @@ from zeroclaw_tui.curation import external
 from zeroclaw_tui.curation.changes import run_change
 from zeroclaw_tui.curation.journal import RunningAction
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.outcome import Outcome
-from zeroclaw_tui.curation.purge_plan import PurgePlan
+from zeroclaw_tui.curation.outcome import Outcome, PurgePlan
 from zeroclaw_tui.curation.traces.matcher import TextMatcher, without_texts
 from zeroclaw_tui.curation.traces.search import PlacedFile, TextPlace, not_read, rows_with_texts, scan_files
 from zeroclaw_tui.memory.change import MEMORIES, Journal, ProgressCallback, RowChange

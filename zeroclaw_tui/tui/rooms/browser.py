@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
@@ -33,8 +32,7 @@ from zeroclaw_tui.tui.widgets.memory_list import is_from_lucid
 
 # What a change needs is imported when one is made.
 if TYPE_CHECKING:
-    from zeroclaw_tui.curation.outcome import Outcome
-    from zeroclaw_tui.curation.purge_plan import PurgePlan
+    from zeroclaw_tui.curation.outcome import Outcome, PurgePlan
     from zeroclaw_tui.curation.traces.search import TextPlace
 
 BROWSER_COMMANDS = (
@@ -353,7 +351,7 @@ class BrowserRoom(MemoriesRoom):
 
     async def _chosen(self, library: Library) -> PurgePlan:
         """The marked memories, else the one under the cursor, each as it is now, as a plan."""
-        from zeroclaw_tui.curation.purge_plan import plan_of
+        from zeroclaw_tui.curation.outcome import PurgePlan
 
         marks, entry = self.rows.marked, self.rows.selected_entry
         every, is_whole = (marks.every, marks.is_whole) if self._takes_marks else (None, False)
@@ -365,7 +363,7 @@ class BrowserRoom(MemoriesRoom):
                 chosen = [] if entry is None else await versions_at(library.memory, [entry.handle])
             hidden = 0 if every is None else await library.superseded_hidden(every)
             # The plan names the filter only where it means all that passes it.
-            return await asyncio.to_thread(plan_of, chosen, every if is_whole else None, hidden)
+            return PurgePlan(tuple(chosen), every if is_whole else None, hidden)
 
     async def _marked(self, memory: Memory) -> Sequence[RowVersion]:
         """All that is marked, as it is now; deleted memories are left out. Raises InspectorError kinds."""

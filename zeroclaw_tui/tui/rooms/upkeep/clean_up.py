@@ -23,8 +23,7 @@ from zeroclaw_tui.curation.clean_up import (
     plan_merge,
 )
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.outcome import Outcome
-from zeroclaw_tui.curation.purge_plan import plan_of
+from zeroclaw_tui.curation.outcome import Outcome, PurgePlan
 from zeroclaw_tui.memory.change import RowVersion
 from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.memory.secret_text import masked
@@ -145,7 +144,7 @@ class CleanUp(UpkeepTab):
         row = self.memories.selected
         here = [] if row is None else [row.sample.version.handle]
         versions = [self._versions[handle] for handle in self.memories.marks or here]
-        await self.room.delete(library, await asyncio.to_thread(plan_of, versions))
+        await self.room.delete(library, PurgePlan(tuple(versions)))
 
     async def _merge(self, finding: Finding, library: Library) -> None:
         plan = await asyncio.to_thread(plan_merge, [finding])
