@@ -13,7 +13,7 @@ import pytest
 from copying_world import EVERYTHING, contents, copied, install_in, opened, planned, stored
 from support.small_store import blob, change
 
-from zeroclaw_tui.curation.transfer.copy import copy_memories, open_target
+from zeroclaw_tui.curation.transfer.plan import copy_memories, open_target
 from zeroclaw_tui.memory.errors import Refused, UsageError
 
 

@@ -220,4 +220,5 @@ async def import_memories(
     if not plan.count:
         return Outcome(plan.verb, 0)
     summary = f"{'imported' if plan.verb == 'import' else 'hydrated'} {cut(one_line(plan.file.name), _KEY_CELLS)}"
-    return await deliver(await target.make(), plan.supply, on_clash, plan.verb, summary, [], on_progress)
+    outcome, _ = await deliver(await target.make(), plan.supply, on_clash, plan.verb, summary, on_progress)
+    return outcome

@@ -1,12 +1,13 @@
-"""The store that memories go to; what an import or a copy would bring, in numbers and sentences; and writing it."""
+"""Where memories go to; what an import or a copy would bring, in numbers and sentences; writing it; and copying."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -16,15 +17,27 @@ from zeroclaw_tui.backends.base import Memory, check_writable
 from zeroclaw_tui.backends.factory import backend_info, create_memory
 from zeroclaw_tui.backends.lookup import make_store
 from zeroclaw_tui.backends.note_lines import is_line, read_line
+from zeroclaw_tui.config.locations import OpenOptions, is_url
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import run_change
+from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.journal import RunningAction
-from zeroclaw_tui.curation.library import Library, open_library, profile_to_make
+from zeroclaw_tui.curation.library import Library, open_library, profile_to_make, trash_name
 from zeroclaw_tui.curation.outcome import Outcome
-from zeroclaw_tui.curation.transfer.comparison import Compared, Comparison, Stopped, Supply, What, lost_fields, renamed
+from zeroclaw_tui.curation.transfer.comparison import (
+    Compared,
+    Comparison,
+    Stopped,
+    Supply,
+    What,
+    lost_fields,
+    renamed,
+    store_supply,
+)
 from zeroclaw_tui.files.disk import temporary_folder
 from zeroclaw_tui.memory.change import AGENTS, ApplyResult, Change, ProgressCallback, Row
-from zeroclaw_tui.memory.errors import NothingYet
+from zeroclaw_tui.memory.errors import NothingYet, Refused, UsageError
+from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, cut, first_names, one_line
 
@@ -39,7 +52,7 @@ _CLASHES: dict[OnClash, str] = {
 _MAX_SAMPLES = 5
 _KEY_CELLS, _MAX_KEY_LENGTH = 60, 400
 _MAX_NAMES, _MAX_NAMES_SHOWN, _NAME_CELLS = 200, 12, 30
-_MAX_DIFFERING = 100
+_MAX_DIFFERING, _MAX_NAMED = 100, 10
 
 
 @dataclass(slots=True)
@@ -219,17 +232,16 @@ async def deliver(
     on_clash: OnClash,
     verb: TransferVerb,
     summary: str,
-    left_out: list[int],
     on_progress: ProgressCallback | None,
-) -> Outcome:
+) -> tuple[Outcome, Collection[int]]:
     """Compare everything of a supply and write it, batch by batch as one action. Raises what writing raises.
 
-    `left_out` gets hashes of the agents and keys of the memories that are left out because their key is taken.
+    Also gives hashes of the agents and keys of the memories that are left out because their key is taken.
     """
     check_writable(library.memory)
     memory = library.memory
     comparison = await Comparison.of(supply, memory, library.trash.now())
-    new_keys: dict[str, str] = {}
+    new_keys, left_out = dict[str, str](), set[int]()
 
     def change_for(one: Compared) -> Change | None:
         if one.what == "same":
@@ -237,7 +249,7 @@ async def deliver(
         if one.what == "new":
             return Change(None, one.stored)
         if on_clash == "skip":
-            left_out.append(hash(comparison.identity(one.stored)))
+            left_out.add(hash(comparison.identity(one.stored)))
             return None
         if one.existing is not None and on_clash == "overwrite":
             return Change(one.existing, comparison.replacing(one.row, one.stored, one.existing))
@@ -263,27 +275,7 @@ async def deliver(
             total.note(f"Left out {counted(len(total.skipped))}, because the key or the ID is taken.")
         return Outcome(verb, total.written, cancelled=is_stopped, notes=tuple(total.notes), renamed=new_keys)
 
-    return await run_change(library, verb, summary, work, on_progress)
-
-
-async def verify(
-    library: Library, supply: Supply, left_out: Collection[int], on_progress: ProgressCallback | None
-) -> tuple[int, int, tuple[str, ...]]:
-    """Compare again: how many memories the store has, how many it should have and has not, and their first keys.
-
-    Those with a hash in `left_out` need not be there.
-    """
-    comparison = await Comparison.of(supply, library.memory, library.trash.now(), with_vectors=True)
-    differing, differs = list[str](), 0
-
-    def see(one: Compared) -> None:
-        nonlocal differs
-        if one.what != "same" and hash(comparison.identity(one.stored)) not in left_out:
-            differs += 1
-            differing.extend([_short_key(one.stored.key)] if len(differing) < _MAX_DIFFERING else [])
-
-    counts = await _compare_all(comparison, see, on_progress)
-    return counts["same"], differs, tuple(differing)
+    return await run_change(library, verb, summary, work, on_progress), left_out
 
 
 def _new_agents(comparison: Comparison, changes: Sequence[Change]) -> list[Change]:
@@ -293,3 +285,119 @@ def _new_agents(comparison: Comparison, changes: Sequence[Change]) -> list[Chang
     comparison.agents |= set(unknown)
     made = [{"id": str(uuid4()), "alias": alias, "created_at": comparison.now} for alias in unknown]
     return [Change(None, Row(agent["id"], agent, None, agent["alias"], AGENTS)) for agent in made]
+
+
+# Copying from one store to another, verified
+
+
+async def open_target(
+    source: Library,
+    backend: str,
+    location: str | None,
+    profile: str | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+) -> Target:
+    """The store to copy to, as this install's config names that backend, or at a path or URL: where the commands later
+    look for that store, so that they find the copy in its trash."""
+    info = backend_info(backend)
+    folder = source.config.install.config_dir
+    options = OpenOptions(config_dir=folder, backend=backend if info is None else info.key, location=location)
+    if folder is None and location is not None and not is_url(location):
+        options = options._replace(path=Path(location), location=None, is_made=True)
+    config, *_ = await asyncio.to_thread(configs_for, options, environ)
+    target = await Target.at(config, profile)
+    try:
+        # A store that is not there yet is not the source.
+        if target.library is not None:
+            _refuse_itself(source, target.library.memory)
+    except BaseException:
+        await target.close()
+        raise
+    return target
+
+
+def _refuse_itself(source: Library, memory: Memory) -> None:
+    """Raises UsageError where both are one store, and Refused where nothing is ever stored."""
+    theirs = source.memory
+    paths = theirs.about.path, memory.about.path
+    is_one_file = None not in paths and len({os.path.realpath(path) for path in paths if path is not None}) == 1
+    if is_one_file or trash_name(theirs, source.config) == trash_name(memory, source.config):
+        raise UsageError(
+            f"Source and target are the same store: {one_line(memory.about.location)}.",
+            hint="Name another target with --to and --to-location.",
+        )
+    if memory.about.keeps_nothing:
+        raise Refused(memory.why_not.get("write", "Nothing is stored there."), hint="Name another backend.")
+
+
+@dataclass(frozen=True, slots=True)
+class CopyOutcome(Outcome):
+    """How a copy went, which is undone as one action of the target. `verified` is how many memories of the source were
+    found again there, the same in all that it keeps; `differing` are keys of those that were not, at most a hundred,
+    `differs` how many they are. `left` were left out, because their key is taken.
+    """
+
+    verified: int = 0
+    differs: int = 0
+    differing: tuple[str, ...] = ()
+    left: int = 0
+
+    def as_json(self) -> dict[str, Any]:
+        found = {name: getattr(self, name) for name in ("verified", "differs", "differing", "left")}
+        return {**super(CopyOutcome, self).as_json(), **found}
+
+    def texts(self, target: str) -> Iterator[str]:
+        """What came to a store, what was found again there, and what was left out; a sentence each."""
+        yield f"Copied {counted(self.count)} to {target}."
+        if not self.cancelled and (self.count or self.verified):
+            yield f"Verified {self.verified:,} by comparing what the target stores."
+        if self.differs:
+            named = first_names(self.differing, self.differs, most=_MAX_NAMED)
+            differ = "differs" if self.differs == 1 else "differ"
+            yield f"{counted(self.differs)} in the target {differ} from what was copied: {named}."
+        if self.left and not self.cancelled:
+            yield f"Left out {counted(self.left)} whose key is taken."
+
+
+async def plan_copy(
+    source: Library, target: Target, filter: MemoryFilter, *, on_progress: ProgressCallback | None = None
+) -> Plan:
+    """Compare both, in constant memory; nothing is written, in either. Raises Refused for a target that takes none."""
+    async with target.planned_store() as memory:
+        supply = await store_supply(source.memory, filter)
+        return await plan_transfer("copy", supply, memory, target, source.trash.now(), on_progress)
+
+
+async def copy_memories(
+    source: Library,
+    target: Target,
+    filter: MemoryFilter,
+    on_clash: OnClash,
+    *,
+    on_progress: ProgressCallback | None = None,
+) -> CopyOutcome:
+    """Make the target where it is not there yet, bring over what it lacks, then read it again and compare.
+
+    A second run continues where the first one was cut off. The source is only read.
+    """
+    library, supply = await target.make(), await store_supply(source.memory, filter)
+    summary = f"copied from {one_line(source.memory.name)}"
+    done, left_out = await deliver(library, supply, on_clash, "copy", summary, on_progress)
+    outcome = CopyOutcome(**{one.name: getattr(done, one.name) for one in fields(done)}, left=len(left_out))
+    if done.cancelled:
+        return outcome
+    comparison = await Comparison.of(supply, library.memory, library.trash.now(), with_vectors=True)
+    differing, differs = list[str](), 0
+
+    def see(one: Compared) -> None:
+        nonlocal differs
+        if one.what != "same" and hash(comparison.identity(one.stored)) not in left_out:
+            differs += 1
+            differing.extend([_short_key(one.stored.key)] if len(differing) < _MAX_DIFFERING else [])
+
+    try:
+        counts = await _compare_all(comparison, see, on_progress)
+    except Stopped:
+        return replace(outcome, cancelled=True)
+    return replace(outcome, verified=counts["same"], differs=differs, differing=tuple(differing))
