@@ -501,7 +501,7 @@ def require_writable(config: MemoryConfig) -> None:
 async def back_up(config: MemoryConfig, now: datetime) -> Path:
     """Copy the whole database, log included, to `<own dir>/backups/` with mode 0600, and delete all but five backups.
 
-    Raises Unreadable if there is no room.
+    Raises DiskFull and Unreadable.
     """
     task = CancellableTask()
     return await task.run(partial(_write_backup, config, now, task))

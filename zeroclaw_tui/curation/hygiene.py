@@ -24,7 +24,7 @@ from zeroclaw_tui.backends.lookup import require_database
 from zeroclaw_tui.config.schema import fits
 from zeroclaw_tui.curation import external
 from zeroclaw_tui.curation.changes import run_change
-from zeroclaw_tui.curation.hygiene_rules import ROWS_SINCE, Cutoff, HygieneRule, HygieneRules, RuleName, rules_for
+from zeroclaw_tui.curation.hygiene_rules import ROWS_SINCE, Cutoff, HygieneRules, RuleName, rules_for
 from zeroclaw_tui.curation.journal import RunningAction
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
@@ -155,7 +155,7 @@ class HygieneItem:
 
 @dataclass(frozen=True, slots=True)
 class HygienePlan:
-    """What a run does as of a moment. `items` are in the order in which ZeroClaw archives and deletes them.
+    """What a run does as of a moment, with `items` in ZeroClaw's order.
 
     `problems` are sentences about what could not be read, and about rows of a store that is not open.
     """
@@ -211,7 +211,11 @@ class HygienePlan:
 
     def as_json(self) -> dict[str, Any]:
         """The plan for scripts."""
-        state = self.state
+        state, rules = self.state, list[dict[str, Any]]()
+        for rule in self.rules.rules:
+            sizes = [item.size for item in self.items_of(rule.name)]
+            rules.append({"name": rule.name, "sentence": rule.sentence, "on": rule.is_on, "days": rule.days})
+            rules[-1] |= {"most": rule.most, "count": len(sizes), "size": sum(sizes)}
         return {
             "root": str(self.root),
             "profile": self.rules.version,
@@ -221,15 +225,10 @@ class HygienePlan:
             "last_report": dict(state.report),
             "next_due": state.due.isoformat() if state.due and self.rules.is_enabled else None,
             "state_problem": state.problem or None,
-            "rules": [self._rule_as_json(rule) for rule in self.rules.rules],
+            "rules": rules,
             "items": [item.as_json() for item in self.items],
             "problems": list(self.problems),
         }
-
-    def _rule_as_json(self, rule: HygieneRule) -> dict[str, Any]:
-        items = self.items_of(rule.name)
-        document = {"name": rule.name, "sentence": rule.sentence, "on": rule.is_on, "days": rule.days}
-        return {**document, "most": rule.most, "count": len(items), "size": sum(item.size for item in items)}
 
 
 async def plan_hygiene(library: Library, as_of: datetime) -> HygienePlan:
@@ -335,8 +334,7 @@ async def _old_rows(library: Library, retention: Retention) -> list[HygieneItem]
         return []
     items = []
     for row in await require_database(library.memory).expired(retention):
-        rule = f"{row.category} {'budget' if row.is_over_budget else 'rows'}"
-        version = row.stamp
+        rule, version = f"{row.category} {'budget' if row.is_over_budget else 'rows'}", row.stamp
         facts = (rule, version.key, row.date, version.size)
         items.append(HygieneItem(f"row:{version.id}", *facts, excerpt=row.excerpt, version=version))
     return items
@@ -371,12 +369,18 @@ async def run_hygiene(library: Library, plan: HygienePlan, *, on_progress: Progr
         )
 
     async def work(action: RunningAction, on_progress: ProgressCallback) -> Outcome:
-        run = _Run(plan, on_progress)
-        await run.do(library, action)
+        run, others = _Run(plan, on_progress), dict[str, HygieneItem]()
+        rows = {item.version.id: item for item in plan.items if item.version is not None}
+        if rows:
+            removals = (Change(item.version, None) for item in rows.values())
+            run.note(rows, await library.memory.apply(removals, action, on_progress=on_progress))
+        run.note(others, await external.apply(run.external_changes(others), action))
+        done = replace(plan, items=tuple(run.done))
         if len(run.done) != len(plan.items):
-            await action.set_summary(_summary(run.done_plan))
+            await action.set_summary(_summary(done))
         if library.config.install.has_workspace:
-            await asyncio.to_thread(run.write_state, library.trash.now())
+            is_rest = len(run.done) + len(run.missing) < len(plan.items)
+            run.notes += await asyncio.to_thread(_write_state, done, library.trash.now(), is_rest=is_rest)
         changed, missing, notes = map(tuple, (run.changed, run.missing, run.notes))
         return Outcome("hygiene", len(run.done), None, changed, missing, cancelled=run.is_cancelled, notes=notes)
 
@@ -405,21 +409,7 @@ class _Run:
     notes: list[str] = field(default_factory=list)
     is_cancelled: bool = False
 
-    @property
-    def done_plan(self) -> HygienePlan:
-        """The plan with what was done alone."""
-        return replace(self.plan, items=tuple(self.done))
-
-    async def do(self, library: Library, action: RunningAction) -> None:
-        """Remove the rows, then do the files and the entries of the audit log."""
-        rows = {item.version.id: item for item in self.plan.items if item.version is not None}
-        if rows:
-            removals = (Change(item.version, None) for item in rows.values())
-            self._note(rows, await library.memory.apply(removals, action, on_progress=self.on_progress))
-        others: dict[str, HygieneItem] = {}
-        self._note(others, await external.apply(self._external_changes(others), action))
-
-    def _external_changes(self, begun: dict[str, HygieneItem]) -> Iterator[RowChange]:
+    def external_changes(self, begun: dict[str, HygieneItem]) -> Iterator[RowChange]:
         """Yield the changes of the items that are no rows of the store, and add each by the id of its row to `begun`.
 
         A file that is archived and deleted in the same run is deleted at once. Blocks.
@@ -446,7 +436,7 @@ class _Run:
             else:
                 yield RowChange(row, None)
 
-    def _note(self, items: dict[str, HygieneItem], result: ApplyResult) -> None:
+    def note(self, items: dict[str, HygieneItem], result: ApplyResult) -> None:
         """Note what became of items by the ids of their rows; a cancelled removal leaves the last ones."""
         self.notes += map(one_line, result.notes)
         for name in (*result.skipped, *result.already):
@@ -462,17 +452,17 @@ class _Run:
         what = "no longer exists" if is_missing else "was left alone: it changed since the plan, or cannot be changed"
         self.notes.append(f"{one_line(item.name)} {what}.")
 
-    def write_state(self, now: datetime) -> None:
-        """Write the state file, unless hygiene must stay due for ZeroClaw. Blocks."""
-        if len(self.done) + len(self.missing) < len(self.plan.items):
-            self.notes.append(f"{STATE_FILE} was not written, so that the agent's own hygiene does the rest.")
-            return
-        data = state_bytes(self.plan.rules.version, now, self.done_plan.report())
-        file = self.plan.root / "state" / STATE_FILE
-        try:
-            retry_if_changed(lambda: replace_bytes(file, read_bytes(file), data), file)
-        except InspectorError as error:
-            self.notes.append(f"{STATE_FILE} was not written: {one_line(error.message)}")
+
+def _write_state(done: HygienePlan, now: datetime, *, is_rest: bool) -> list[str]:
+    """Write the state file of what was done, unless hygiene must stay due for ZeroClaw; gives why not. Blocks."""
+    if is_rest:
+        return [f"{STATE_FILE} was not written, so that the agent's own hygiene does the rest."]
+    data, file = state_bytes(done.rules.version, now, done.report()), done.root / "state" / STATE_FILE
+    try:
+        retry_if_changed(lambda: replace_bytes(file, read_bytes(file), data), file)
+    except InspectorError as error:
+        return [f"{STATE_FILE} was not written: {one_line(error.message)}"]
+    return []
 
 
 def _summary(plan: HygienePlan) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -95,10 +96,11 @@ class Library:
     @cached_property
     def trash(self) -> Trash:
         """The journal of the changes to this store, with which they are undone."""
-        from zeroclaw_tui.curation.journal import Trash
+        from zeroclaw_tui.curation.journal import Trash, store_name
 
-        name = trash_name(self.memory, self.config)
-        return Trash(self.config.install, name, lambda: datetime.now(UTC).astimezone())
+        about, install = self.memory.about, self.config.install
+        name = store_name(about.identity or self.memory.name, about.location, install.config_dir)
+        return Trash(install, name, lambda: datetime.now(UTC).astimezone())
 
     @property
     def read_only_because(self) -> str | None:
@@ -138,17 +140,16 @@ class Library:
         """
         if not self.profile.profile.scans_content or self.settings.threat_scan == "off":
             return list(entries)
-        return [await self._scanned(entry) for entry in entries]
-
-    async def _scanned(self, entry: MemoryEntry) -> MemoryEntry:
         from zeroclaw_tui.scoring.scanner import scan
 
-        try:
-            whole = await whole_entry(self.memory, entry.handle) if entry.is_excerpt else entry
-        except NotFound:
-            return entry
-        # In a thread, because a long content takes its time.
-        return replace(entry, withheld=await asyncio.to_thread(scan, whole.content, self.settings.threat_scan))
+        found = list(entries)
+        for at, entry in enumerate(entries):
+            with suppress(NotFound):
+                whole = await whole_entry(self.memory, entry.handle) if entry.is_excerpt else entry
+                # In a thread, because a long content takes its time.
+                withheld = await asyncio.to_thread(scan, whole.content, self.settings.threat_scan)
+                found[at] = replace(entry, withheld=withheld)
+        return found
 
     async def superseded_hidden(self, filter: MemoryFilter) -> int:
         """Count the memories that a filter leaves out only because they are superseded."""
@@ -236,17 +237,12 @@ def _is_before_first_start(config: MemoryConfig, memory: Memory) -> bool:
     return is_own and not (memory.about.path is not None and memory.about.path.exists())
 
 
-RERANK_NAMES = {
-    name: f"rerank_{name}" if name in ("enabled", "strategy", "threshold") else name for name in RerankSettings._fields
-}
-"""The settings of config.toml under [memory] by the fields of RerankSettings."""
-
-
 def scoring_settings(config: MemoryConfig) -> ScoringSettings:
     """The settings that ZeroClaw scores with by this config; an unknown search mode, scan or strategy has no effect."""
     modes: dict[str, profiles.SearchMode] = {mode: mode for mode in get_args(profiles.SearchMode)}
     scans: dict[str, ScanMode] = {"on": "on", "off": "off", "strict": "strict"}
-    rerank = RerankSettings(**{field: getattr(config, name) for field, name in RERANK_NAMES.items()})
+    names = {name: f"rerank_{name}" for name in ("enabled", "strategy", "threshold")}
+    rerank = RerankSettings(**{field: getattr(config, names.get(field, field)) for field in RerankSettings._fields})
     return ScoringSettings(
         vector_weight=config.vector_weight,
         keyword_weight=config.keyword_weight,
@@ -255,13 +251,6 @@ def scoring_settings(config: MemoryConfig) -> ScoringSettings:
         threat_scan=scans.get(config.threat_scan, "on") if config.threat_scan_load_time else "off",
         rerank=rerank._replace(strategy="mmr" if rerank.strategy.strip().lower() == "mmr" else "none"),
     )
-
-
-def trash_name(memory: Memory, config: MemoryConfig) -> str:
-    """The name of a store in the trash."""
-    from zeroclaw_tui.curation.journal import store_name
-
-    return store_name(memory.about.identity or memory.name, memory.about.location, config.install.config_dir)
 
 
 def without_agents(memory: Memory) -> Refused:

@@ -22,7 +22,7 @@ from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import run_change
 from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.journal import RunningAction
-from zeroclaw_tui.curation.library import Library, open_library, profile_to_make, trash_name
+from zeroclaw_tui.curation.library import Library, open_library, profile_to_make
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.transfer.comparison import (
     Compared,
@@ -310,19 +310,19 @@ async def open_target(
     try:
         # A store that is not there yet is not the source.
         if target.library is not None:
-            _refuse_itself(source, target.library.memory)
+            _refuse_itself(source, target.library)
     except BaseException:
         await target.close()
         raise
     return target
 
 
-def _refuse_itself(source: Library, memory: Memory) -> None:
+def _refuse_itself(source: Library, target: Library) -> None:
     """Raises UsageError where both are one store, and Refused where nothing is ever stored."""
-    theirs = source.memory
-    paths = theirs.about.path, memory.about.path
+    memory = target.memory
+    paths = source.memory.about.path, memory.about.path
     is_one_file = None not in paths and len({os.path.realpath(path) for path in paths if path is not None}) == 1
-    if is_one_file or trash_name(theirs, source.config) == trash_name(memory, source.config):
+    if is_one_file or source.trash.store == target.trash.store:
         raise UsageError(
             f"Source and target are the same store: {one_line(memory.about.location)}.",
             hint="Name another target with --to and --to-location.",
