@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -17,7 +17,7 @@ from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.curation import external
 from zeroclaw_tui.curation.journal import RunningAction
 from zeroclaw_tui.curation.journal_records import Action, Verb
-from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.library import SCAN_MODES, Library
 from zeroclaw_tui.curation.outcome import Outcome, PurgePlan
 from zeroclaw_tui.memory.change import (
     SUPERSEDED_BY,
@@ -27,6 +27,7 @@ from zeroclaw_tui.memory.change import (
     Conflicts,
     Draft,
     Edit,
+    Journal,
     OnConflict,
     ProgressCallback,
     RowChange,
@@ -35,7 +36,7 @@ from zeroclaw_tui.memory.change import (
 )
 from zeroclaw_tui.memory.errors import EmbeddingFailed, InspectorError, NotFound, Refused
 from zeroclaw_tui.memory.text import counted, cut, one_line
-from zeroclaw_tui.scoring.scanner import ScanMode, category_of, redact, scan, scan_all
+from zeroclaw_tui.scoring.scanner import category_of, redact, scan, scan_all
 
 _KEY_CELLS = 60
 _WORDS_STAY = "Single words of it may stay in the keyword index until SQLite merges the index."
@@ -43,7 +44,6 @@ _NOT_FINISHED = "This is done, but the trash could not be updated; the next chan
 _HYGIENE_RUNS_AGAIN = (
     "ZeroClaw runs the same hygiene when it is due again, unless you change its rules in [memory] of config.toml."
 )
-_SCAN_MODES: Mapping[str, ScanMode] = {"off": "off", "on": "on", "strict": "strict"}
 
 
 # Storing, editing and deleting
@@ -52,9 +52,8 @@ _SCAN_MODES: Mapping[str, ScanMode] = {"off": "off", "on": "on", "strict": "stri
 async def store_memory(library: Library, draft: Draft, *, replace: bool = False) -> Outcome:
     """Store a new memory, embedded where an embedder is configured.
 
-    A failing embedder costs the vector, not the memory: a note says so, as ZeroClaw >= 0.8.2 does. What ZeroClaw would
-    refuse or blank out is noted. Raises UsageError, Refused (without `replace` also for a key in use), Locked,
-    Unreadable.
+    Notes say where the embedder failed (ZeroClaw >= 0.8.2 stores the memory too), and what ZeroClaw would refuse or
+    blank out. Raises UsageError, Refused (without `replace` also for a key in use), Locked, Unreadable.
     """
     check_writable(library.memory)
     draft = draft.checked()
@@ -234,9 +233,7 @@ async def preview_turn(library: Library, numbers: Sequence[int], on_conflict: On
     """
     if library.read_only_because is not None:
         return ApplyResult(len(numbers), notes=[f"Conflicts were not checked: {library.read_only_because}"])
-    overwrite = on_conflict == "overwrite"
-    result = await library.memory.apply(_store_changes(library, numbers), None, on_conflict=on_conflict, dry_run=True)
-    result.add(await external.apply(_outside_changes(library, numbers), None, overwrite=overwrite, dry_run=True))
+    result = await _apply_turn(library, numbers, None, on_conflict, None)
     result.written = 0 if result.conflict_count and on_conflict == "refuse" else len(numbers)
     return result
 
@@ -244,7 +241,7 @@ async def preview_turn(library: Library, numbers: Sequence[int], on_conflict: On
 async def _turn(
     library: Library, verb: Verb, numbers: Sequence[int], on_conflict: OnConflict, on_progress: ProgressCallback | None
 ) -> Outcome:
-    """Undo or redo journaled changes: those of the store first, then files and rows of other databases."""
+    """Undo or redo journaled changes."""
 
     async def work(turn: RunningAction, on_progress: ProgressCallback) -> Outcome:
         rule = on_conflict
@@ -253,27 +250,31 @@ async def _turn(
             if preview.conflicts:
                 raise Conflicts(preview.conflicts, preview.conflict_count)
             rule = "skip"
-        changes = _store_changes(library, numbers)
-        result = await library.memory.apply(changes, turn, on_conflict=rule, on_progress=on_progress)
-        if result.cancelled:
-            return Outcome(verb, result.done, cancelled=True, notes=tuple(result.notes), renamed=result.renamed)
-        outside = await external.apply(_outside_changes(library, numbers), turn, overwrite=rule == "overwrite")
-        left = [f"{one.words} It was skipped." for one in outside.conflicts if one.wanted.id in outside.skipped]
-        return Outcome(verb, len(numbers), notes=(*result.notes, *outside.notes, *left), renamed=result.renamed)
+        result = await _apply_turn(library, numbers, turn, rule, on_progress)
+        count, notes = result.done if result.cancelled else len(numbers), tuple(result.notes)
+        return Outcome(verb, count, cancelled=result.cancelled, notes=notes, renamed=result.renamed)
 
     return await run_change(library, verb, "", work, on_progress, turned=numbers)
 
 
-def _store_changes(library: Library, numbers: Sequence[int]) -> Iterator[Change]:
-    """Yield the changes of the store that undo journaled ones."""
-    for change in library.trash.changes_to_turn(numbers, outside=False):
-        yield from undoing(change)
+async def _apply_turn(
+    library: Library, numbers: Sequence[int], turn: Journal | None, rule: OnConflict, report: ProgressCallback | None
+) -> ApplyResult:
+    """Write what undoes journaled changes: those of the store first, then those of files and rows of other databases.
 
-
-def _outside_changes(library: Library, numbers: Sequence[int]) -> Iterator[RowChange]:
-    """Yield the changes of files and of rows in other databases that undo journaled ones."""
-    for change in library.trash.changes_to_turn(numbers, outside=True):
-        yield RowChange(change.after, change.before, reverses=change.number)
+    Without a `turn` nothing is written.
+    """
+    changes_to_turn, is_dry = library.trash.changes_to_turn, turn is None
+    of_store = (undone for change in changes_to_turn(numbers, outside=False) for undone in undoing(change))
+    result = await library.memory.apply(of_store, turn, on_conflict=rule, dry_run=is_dry, on_progress=report)
+    if not result.cancelled:
+        outside = changes_to_turn(numbers, outside=True)
+        others = (RowChange(change.after, change.before, reverses=change.number) for change in outside)
+        found = await external.apply(others, turn, overwrite=rule == "overwrite", dry_run=is_dry)
+        if not is_dry:
+            found.note(*(f"{one.words} It was skipped." for one in found.conflicts if one.wanted.id in found.skipped))
+        result.add(found)
+    return result
 
 
 # Running a change
@@ -289,8 +290,7 @@ async def run_change(
     forever: bool = False,
     turned: Sequence[int] = (),
 ) -> Outcome:
-    """Begin an action, do its work with the action and an `on_progress`, finish it. `turned` are the journaled changes
-    that an undo, redo or restore is of.
+    """Begin an action, do its work, finish it. `turned` are the journaled changes that an undo or restore is of.
 
     Whoever cancels this waits for the batch under way, and what was done can be undone, unless it deletes `forever`. An
     error leaves the action to be recovered, and says how much of it was done, as the store shows it.
@@ -352,7 +352,7 @@ def _policy_sentences(library: Library, content: str, namespace: str | None) -> 
     mode, on_hit = (
         str(config.value(f"policy.{name}")).strip().lower() for name in ("threat_scan", "threat_scan_on_hit")
     )
-    kinds, space = scan_all(content, _SCAN_MODES.get(mode, "off")), namespace or "default"
+    kinds, space = scan_all(content, SCAN_MODES.get(mode, "off")), namespace or "default"
     if kinds and on_hit == "reject":
         return (f"ZeroClaw would refuse this: memory write blocked by content scan: {','.join(kinds)}.",)
     if space in config.value("policy.read_only_namespaces"):

@@ -120,11 +120,10 @@ async def apply(
 ) -> ApplyResult:
     """Write changes of external rows, files one by one, rows of a database in transactions.
 
-    Each present row is compared with `before`. It is recorded in the journal as it is, then replaced by `after`. A row
-    that is not as expected is a conflict: it is skipped, or replaced with `overwrite`. A file that cannot be written is
-    skipped too, and a note has the reason. If the new half of a move is skipped, its old half is skipped as well.
-
-    A cancelled task ends when all is written. Raises Locked, DiskFull, Unreadable, and what the journal raises.
+    Each present row is compared with `before`, recorded in the journal as it is, then replaced by `after`. A row that
+    is not as expected is a conflict: it is skipped, or replaced with `overwrite`. A file that cannot be written is
+    skipped with a note, and so is the old half of a move whose new half is. A cancelled task ends when all is written.
+    Raises Locked, DiskFull, Unreadable, and what the journal raises.
     """
     return await asyncio.to_thread(_Run(journal, overwrite, dry_run).apply, changes)
 

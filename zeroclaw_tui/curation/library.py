@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 # The modules of the scanner and of the journal are imported when they are first used: most commands need neither.
 
 ASSUMED = "assumed"
+SCAN_MODES: Mapping[str, ScanMode] = {"off": "off", "on": "on", "strict": "strict"}
 
 
 class ProfileChoice(NamedTuple):
@@ -240,7 +241,6 @@ def _is_before_first_start(config: MemoryConfig, memory: Memory) -> bool:
 def scoring_settings(config: MemoryConfig) -> ScoringSettings:
     """The settings that ZeroClaw scores with by this config; an unknown search mode, scan or strategy has no effect."""
     modes: dict[str, profiles.SearchMode] = {mode: mode for mode in get_args(profiles.SearchMode)}
-    scans: dict[str, ScanMode] = {"on": "on", "off": "off", "strict": "strict"}
     names = {name: f"rerank_{name}" for name in ("enabled", "strategy", "threshold")}
     rerank = RerankSettings(**{field: getattr(config, names.get(field, field)) for field in RerankSettings._fields})
     return ScoringSettings(
@@ -248,7 +248,7 @@ def scoring_settings(config: MemoryConfig) -> ScoringSettings:
         keyword_weight=config.keyword_weight,
         threshold=config.min_relevance_score,
         search_mode=modes.get(config.search_mode, "hybrid"),
-        threat_scan=scans.get(config.threat_scan, "on") if config.threat_scan_load_time else "off",
+        threat_scan=SCAN_MODES.get(config.threat_scan, "on") if config.threat_scan_load_time else "off",
         rerank=rerank._replace(strategy="mmr" if rerank.strategy.strip().lower() == "mmr" else "none"),
     )
 
