@@ -85,17 +85,24 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One kind of problem: all its memories in the order of storing, and the bytes of their contents.
+    """One kind of problem, and all its memories in the order of storing.
 
-    `groups` of duplicates are tuples of two or more indexes into `samples`. `remark` says what the problem is and why
-    it hurts.
+    `groups` of duplicates are tuples of two or more indexes into `samples`.
     """
 
     kind: FindingKind
     samples: tuple[Sample, ...]
-    size: int
-    remark: str
     groups: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def size(self) -> int:
+        """The bytes of their contents."""
+        return sum(sample.version.size for sample in self.samples)
+
+    @property
+    def remark(self) -> str:
+        """What the problem is, and why it hurts."""
+        return REMARKS[self.kind]
 
     @property
     def count(self) -> int:
@@ -232,7 +239,7 @@ class _Check:
     def report(self) -> CleanUpReport:
         """Compare the memories with each other, and put all findings together. Blocks."""
         duplicates = self._duplicates.find(lambda: self._check_cancelled(len(self.samples)))
-        findings = [_finding(kind, samples) for kind, samples in self._found.items() if samples]
+        findings = [Finding(kind, tuple(samples)) for kind, samples in self._found.items() if samples]
         findings += self._duplicate_findings("exact duplicates", duplicates.exact)
         findings += self._duplicate_findings("near duplicates", duplicates.near, duplicates.likeness)
         findings.sort(key=lambda finding: (-finding.size, KINDS.index(finding.kind)))
@@ -249,12 +256,7 @@ class _Check:
             samples = [replace(sample, remark=remark) for sample, remark in zip(samples, remarks, strict=True)]
         place = {number: at for at, number in enumerate(numbers)}
         if groups:
-            yield _finding(kind, samples, [[place[number] for number in group] for group in groups])
-
-
-def _finding(kind: FindingKind, samples: Sequence[Sample], groups: Iterable[Sequence[int]] = ()) -> Finding:
-    size = sum(sample.version.size for sample in samples)
-    return Finding(kind, tuple(samples), size, REMARKS[kind], tuple(map(tuple, groups)))
+            yield Finding(kind, tuple(samples), tuple(tuple(place[number] for number in group) for group in groups))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from zeroclaw_tui.memory.query import ENTRIES, Query
 from zeroclaw_tui.memory.recall import UNLIMITED, RecallResult, Rule, Stop
 from zeroclaw_tui.memory.text import distinct_numbers
 from zeroclaw_tui.scoring.answer import Answer, Record, StoreFacts, answer, is_same
-from zeroclaw_tui.scoring.decide import Decision, asked_of_store, decide, of_program, serves
+from zeroclaw_tui.scoring.decide import asked_of_store, decide, of_program, serves
 from zeroclaw_tui.scoring.evidence import Evidence, StageEvidence
 from zeroclaw_tui.scoring.injection import RECALL_LIMIT, context_block, pool_size
 from zeroclaw_tui.scoring.keywords import lists_recent, words
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.scoring.explanation import Advice, Explanation
 
-MAX_SETTINGS_TRIED = 3
+_MAX_SETTINGS_TRIED = 3
 
 
 # Recall.
@@ -177,10 +177,6 @@ class GatheredEvidence:
         """Whether this evidence answers the trial."""
         return serves(self.evidence, trial)
 
-    async def replay(self, trial: Trial) -> RecallResult:
-        """Decide the recall as the trial has it; what is not read yet is read."""
-        return self._result(await self._answer(trial))
-
     async def record(self, trial: Trial, entry: MemoryEntry) -> Record:
         """The way of one memory (with its whole content) through that recall."""
         memory = self.library.memory
@@ -189,24 +185,17 @@ class GatheredEvidence:
         return await asyncio.to_thread((await self._answer(trial)).record, entry, facts)
 
     async def _answer(self, trial: Trial) -> Answer:
-        answered = await asyncio.to_thread(self._answer_from_rows, with_as_of(trial))
-        if isinstance(answered, Answer):
-            return answered
-        unread = self._unread(answered)
-        found = await self.library.memory.rows(Query(ENTRIES, handles=unread))
-        self.rows |= {entry.handle: entry for entry in found}
-        self.missing.update(handle for handle in unread if handle not in self.rows)
-        return await asyncio.to_thread(answer, answered, self.rows)
+        decision = await asyncio.to_thread(decide, self.evidence, with_as_of(trial))
+        unread = [handle for handle in decision.wanted if handle not in self.rows and handle not in self.missing]
+        if unread:
+            found = await self.library.memory.rows(Query(ENTRIES, handles=unread))
+            self.rows |= {entry.handle: entry for entry in found}
+            self.missing.update(handle for handle in unread if handle not in self.rows)
+        return await asyncio.to_thread(answer, decision, self.rows)
 
-    def _answer_from_rows(self, trial: Trial) -> Answer | Decision:
-        """The answer, or only the decision where rows have to be read first."""
-        decision = decide(self.evidence, trial)
-        return decision if self._unread(decision) else answer(decision, self.rows)
-
-    def _unread(self, decision: Decision) -> list[Handle]:
-        return [handle for handle in decision.wanted if handle not in self.rows and handle not in self.missing]
-
-    def _result(self, answered: Answer) -> RecallResult:
+    async def replay(self, trial: Trial) -> RecallResult:
+        """Decide the recall as the trial has it; what is not read yet is read."""
+        answered = await self._answer(trial)
         trial, settings = answered.decision.trial, answered.decision.trial.settings
         found = self._vector_for(trial)
         return RecallResult(
@@ -281,7 +270,7 @@ async def explain(library: Library, entry: MemoryEntry, trial: Trial) -> Explana
     if explanation.is_injected or record.program is not None:
         return explanation
     served = [advice for advice in _advice_to_try(record) if gathered.serves(advice.trial)]
-    for advice in served[:MAX_SETTINGS_TRIED]:
+    for advice in served[:_MAX_SETTINGS_TRIED]:
         results = (await gathered.replay(advice.trial)).results
         if any(scored.injected and is_same(scored.entry, whole) for scored in results):
             return explanation.with_advice(advice)
@@ -404,12 +393,8 @@ def _why_empty(result: RecallResult) -> str:
     stops = [scored.stop for scored in result.results if scored.stop is not None]
     reasons = Counter(_REASONS[stop.stage].format(rule=stop.rule) for stop in stops if stop.stage in _REASONS)
     parts = [f"{count} {reason}" for reason, count in reasons.items()]
-    below = [
-        scored.compared_score or 0.0
-        for scored in result.results
-        if scored.stop is not None and scored.stop.stage == "threshold"
-    ]
-    if below:
+    stopped = ((scored.stop, scored.compared_score) for scored in result.results)
+    if below := [score or 0.0 for stop, score in stopped if stop is not None and stop.stage == "threshold"]:
         best, limit = distinct_numbers(max(below), result.threshold)
         parts.append(f"{len(below)} below the threshold {limit} (the best is {best})")
     return f"{len(result.results)} recalled, none injected: {', '.join(parts)}."

@@ -18,7 +18,6 @@ from zeroclaw_tui.scoring.neighbours import compared_text_of, shared_words, word
 if TYPE_CHECKING:
     import numpy as np
 
-Method = Literal["vector", "rare words"]
 _SPARE = 50
 """How many more are asked for, because superseded memories and the memory itself are left out."""
 
@@ -45,7 +44,7 @@ class SimilarResult:
     location: str
     entry: MemoryEntry | None
     query: str | None
-    method: Method
+    method: Literal["vector", "rare words"]
     reason: str | None
     results: tuple[SimilarMemory, ...]
     compared: int
@@ -60,8 +59,8 @@ class SimilarResult:
         return {
             "backend": self.backend,
             "location": self.location,
-            "id": self.entry.id if self.entry is not None else None,
-            "key": self.entry.key if self.entry is not None else None,
+            "id": self.entry and self.entry.id,
+            "key": self.entry and self.entry.key,
             "query": self.query,
             "way": self.method,
             "because": self.reason,

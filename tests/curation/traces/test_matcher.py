@@ -119,7 +119,7 @@ def test_only_values_that_programs_write_are_spared(text, field, value, stays):
 def test_the_longest_of_several_matches_is_removed():
     matcher = TextMatcher(["Anna", "Anna Smith-Jones"])
     assert matcher.out_of("I am Anna Smith-Jones, ANNA") == "I am [removed], [removed]"
-    assert matcher.out_of_bytes(b"\xff Anna Smith-Jones X") == b"\xff [removed] X"
+    assert matcher.out_of_value(b"\xff Anna Smith-Jones X") == b"\xff [removed] X"
 
 
 def test_the_mark_itself_may_be_erased():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from zeroclaw_tui.backends.base import check_writable
 from zeroclaw_tui.backends.factory import forwards_writes
@@ -123,8 +122,7 @@ async def clean_copies(library: Library, copies: Sequence[TextPlace]) -> Outcome
                 notes.append(not_read(error))
         return Outcome("clean", count, notes=tuple(notes))
 
-    outcome = await run_change(library, "clean", f"cleaned {summary(chosen)}", work)
-    return outcome if outcome.count else replace(outcome, action=None)
+    return await run_change(library, "clean", f"cleaned {summary(chosen)}", work)
 
 
 async def _clean(file: PlacedFile, matcher: TextMatcher, journal: Journal, notes: list[str]) -> bool:
@@ -148,12 +146,8 @@ def _change_of_file(file: PlacedFile, matcher: TextMatcher) -> list[RowChange]:
     path = external.link_target(file.path)
     before = external.read_file(path)
     data = None if before is None else before.values["bytes"]
-    if before is None or not isinstance(data, bytes):
-        return []
-    new = without_texts(data, file.form, matcher)
-    if new is None or new == data:
-        return []
-    return [RowChange(before, external.file_row(path, new))]
+    new = without_texts(data, file.form, matcher) if isinstance(data, bytes) else None
+    return [] if new is None else [RowChange(before, external.file_row(path, new))]
 
 
 def _changes_of_rows(file: PlacedFile, matcher: TextMatcher) -> list[RowChange]:

@@ -239,14 +239,25 @@ def _clean_files(
 
 def _clean_file(file: PlacedFile, matcher: TextMatcher, check: search.Check, *, prunes: bool) -> str:
     """Clean one file; gives why a text is left, or "". With `prunes` its embedding cache is cleaned in any case."""
+
+    def rewrite() -> bool:
+        data = read_bytes(file.path)
+        new = None if data is None else without_texts(data, file.form, matcher)
+        if new is not None:
+            replace_bytes(file.path, data, new)
+        return new is not None
+
     count, _ = search.look_into(file, matcher, check, free_pages=True)
     if not file.is_database():
-        is_clean = not count or retry_if_changed(partial(_rewrite, file, matcher), file.path)
-        return "" if is_clean else _UNCUTTABLE
+        return "" if not count or retry_if_changed(rewrite, file.path) else _UNCUTTABLE
     reason = _erase_rows(file.path, matcher, check, prunes=prunes) if count or prunes else ""
     try:
-        # A keyword index may have the words of rows that were deleted before.
-        if count or prunes or _has_keyword_index(file.path):
+        is_due = bool(count or prunes)
+        if not is_due:
+            with sqlite.open_immutable(file.path) as (connection, _):
+                # A keyword index may have the words of rows that were deleted before.
+                is_due = bool(keyword_indexes(connection))
+        if is_due:
             _wipe(file.path)
     except (OSError, InspectorError) as error:
         return reason or f"{_PAGES}{search.not_read(error)}"
@@ -283,16 +294,6 @@ def _report(library: Library, plan: ErasePlan, scan: Scan, reasons: Mapping[str,
     return EraseReport(about, tuple(without(filter(is_erased, plan.taken))), found, matcher.remark)
 
 
-def _rewrite(file: PlacedFile, matcher: TextMatcher) -> bool:
-    """Replace a file by its content without the texts; gives whether it had any."""
-    data = read_bytes(file.path)
-    new = None if data is None else without_texts(data, file.form, matcher)
-    if new is None or new == data:
-        return False
-    replace_bytes(file.path, data, new)
-    return True
-
-
 def _erase_rows(path: Path, matcher: TextMatcher, check: search.Check, *, prunes: bool = False) -> str:
     """Delete or cut the rows that have a text, table by table; gives why some are left, or "". Blocks.
 
@@ -305,7 +306,10 @@ def _erase_rows(path: Path, matcher: TextMatcher, check: search.Check, *, prunes
         for table in sqlite.tables_of_rows(connection):
             with sqlite.transaction(connection):
                 for row in list(search.rows_of_table(connection, table, matcher, check)):
-                    staying[_erase_row(connection, row, matcher)] = None
+                    try:
+                        staying[_erase_row(connection, row, matcher)] = None
+                    except sqlite3.IntegrityError:
+                        staying[_REFUSED] = None
         if prunes or connection.total_changes:
             _prune_cache(connection)
     return " ".join(filter(None, staying))
@@ -316,18 +320,12 @@ def _erase_row(connection: sqlite3.Connection, row: search.FoundRow, matcher: Te
     if row.table in _STAYING:
         return _STAYING[row.table]
     table = sqlite.quoted(row.table)
-    try:
-        if row.values.keys().isdisjoint(search.DELETED_WITH.get(row.table, ())):
-            values = {
-                name: matcher.out_of_bytes(value) if isinstance(value, bytes) else matcher.out_of(value)
-                for name, value in row.values.items()
-            }
-            settings, bound = sqlite.assignments(values)
-            connection.execute(f"UPDATE {table} SET {settings} WHERE rowid = ?", [*bound, row.number])
-        else:
-            connection.execute(f"DELETE FROM {table} WHERE rowid = ?", (row.number,))
-    except sqlite3.IntegrityError:
-        return _REFUSED
+    if not row.values.keys().isdisjoint(search.DELETED_WITH.get(row.table, ())):
+        connection.execute(f"DELETE FROM {table} WHERE rowid = ?", (row.number,))
+        return ""
+    values = {name: matcher.out_of_value(value) for name, value in row.values.items()}
+    settings, bound = sqlite.assignments(values)
+    connection.execute(f"UPDATE {table} SET {settings} WHERE rowid = ?", [*bound, row.number])
     return ""
 
 
@@ -341,12 +339,6 @@ def _prune_cache(connection: sqlite3.Connection) -> None:
         connection.create_function("hash_of", 1, lambda content: hashlib.sha256(content).hexdigest()[:16])
         present = "SELECT hash_of(CAST(content AS BLOB)) FROM memories"
         connection.execute(f"DELETE FROM embedding_cache WHERE content_hash NOT IN ({present})")
-
-
-def _has_keyword_index(path: Path) -> bool:
-    """Whether a database has a keyword index, which keeps deleted words until it is rebuilt. Blocks."""
-    with sqlite.open_immutable(path) as (connection, _):
-        return bool(keyword_indexes(connection))
 
 
 def _wipe(path: Path) -> None:
@@ -399,7 +391,8 @@ def _has_text(matcher: TextMatcher, row: Row, only: Sequence[str] | None = None)
 def _outside(library: Library, path: Path) -> Path:
     """Where a path leads. Raises Refused where that is within the install."""
     target, install = Path(os.path.realpath(path)), library.config.install
-    for folder in (install.config_dir, install.own_dir, None if install.layout == "lone" else install.root):
-        if folder is not None and target.is_relative_to(os.path.realpath(folder)):
+    folders = (install.config_dir, install.own_dir, None if install.layout == "lone" else install.root)
+    for folder in filter(None, folders):
+        if target.is_relative_to(os.path.realpath(folder)):
             raise Refused(f"{path} is inside the install.", hint="Name a place outside: the copy holds the text.")
     return target

@@ -8,6 +8,7 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import accumulate
 from typing import Any
 
@@ -73,7 +74,10 @@ class TextMatcher:
             return value
         document = _read_json(value)
         if document is not None:
-            return _written_json(self._out_of_json("", document))
+            document = self._out_of_json("", document)
+            written = json.dumps(document, ensure_ascii=False)
+            # JSON can name half a character, which UTF-8 cannot have.
+            return written if is_unicode(written) else json.dumps(document)
         text, parts, last = composed(value), list[str](), 0
         for start, end in self.spans_in(text):
             parts += [text[last:start], self._mark]
@@ -88,7 +92,10 @@ class TextMatcher:
             return [self._out_of_json(name, one) for one in value]
         return self.out_of(value) if isinstance(value, str) and not _is_own(name, value) else value
 
-    def out_of_bytes(self, value: bytes) -> bytes:
+    def out_of_value(self, value: str | bytes) -> str | bytes:
+        """The value of a column without the texts."""
+        if isinstance(value, str):
+            return self.out_of(value)
         return self.out_of(_decoded(value)).encode("utf-8", "surrogateescape")
 
     def spans_in(self, text: str) -> list[tuple[int, int]]:
@@ -123,18 +130,9 @@ class TextMatcher:
 
 def _read_json(value: str) -> Any:
     """The list or object that a value is in JSON, else None."""
-    if value.lstrip()[:1] not in ("{", "["):
-        return None
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _written_json(document: Any) -> str:
-    written = json.dumps(document, ensure_ascii=False)
-    # JSON can name half a character, which UTF-8 cannot have.
-    return written if is_unicode(written) else json.dumps(document)
+    with suppress(ValueError, RecursionError):
+        return json.loads(value) if value.lstrip()[:1] in ("{", "[") else None
+    return None
 
 
 def composed(text: str) -> str:
@@ -167,7 +165,7 @@ def _is_own(name: str, value: str) -> bool:
 
 
 def without_texts(data: bytes, form: Form, matcher: TextMatcher) -> bytes | None:
-    """The bytes of a file without the texts; None for a file that is no text."""
+    """The bytes of a file without the texts; None for a file that has none of them, or is no text."""
     if b"\0" in data:
         return None
     text = data.decode("utf-8", "surrogateescape")
@@ -184,7 +182,8 @@ def without_texts(data: bytes, form: Form, matcher: TextMatcher) -> bytes | None
             left = _without_in_lines(lines, matcher)
         case _:
             left = matcher.out_of(text)
-    return left.encode("utf-8", "surrogateescape")
+    new = left.encode("utf-8", "surrogateescape")
+    return None if new == data else new
 
 
 def _without_entries(lines: Sequence[str], matcher: TextMatcher) -> list[str]:
