@@ -52,8 +52,8 @@ _HYGIENE_RUNS_AGAIN = (
 async def store_memory(library: Library, draft: Draft, *, replace: bool = False) -> Outcome:
     """Store a new memory, embedded where an embedder is configured.
 
-    Notes say where the embedder failed (ZeroClaw >= 0.8.2 stores the memory too), and what ZeroClaw would refuse or
-    blank out. Raises UsageError, Refused (without `replace` also for a key in use), Locked, Unreadable.
+    Notes name a failing embedder and what ZeroClaw would refuse. Raises UsageError, Refused (also for a key in use),
+    Locked.
     """
     check_writable(library.memory)
     draft = draft.checked()
@@ -159,8 +159,7 @@ async def turn_action(
 ) -> Outcome:
     """Undo the last action, redo the one undone last, or either with the one of a `number`.
 
-    With `expected`, the number of the action that was shown, it is Refused when it would be another one by now. Raises
-    NotFound, Refused, Conflicts.
+    With `expected` it is Refused if another action than that would be turned. Raises NotFound, Refused, Conflicts.
     """
     check_writable(library.memory)
     await library.trash.recover(library.memory)
@@ -181,8 +180,7 @@ undo, redo = partial(turn_action, verb="undo"), partial(turn_action, verb="redo"
 async def action_to_turn(library: Library, verb: Literal["undo", "redo"], number: int | None = None) -> Action:
     """Return the action that an undo or a redo is about: the last one that can be turned, or that of a number.
 
-    Raises NotFound where there is none or, for a redo, another change came since, and Refused where the action of the
-    number is turned already or of another store.
+    Raises NotFound where none can be turned, and Refused where that of the number is turned or of another store.
     """
     trash = library.trash
     if number is None:
@@ -227,10 +225,7 @@ async def check_restorable(library: Library, numbers: Sequence[int]) -> None:
 
 
 async def preview_turn(library: Library, numbers: Sequence[int], on_conflict: OnConflict = "refuse") -> ApplyResult:
-    """Return what undoing these journaled changes would do now, with all conflicts; nothing is changed.
-
-    Where nothing can be written, conflicts are not looked for, and a note says so.
-    """
+    """Return what undoing these changes would do, with all conflicts; a read-only store is not compared."""
     if library.read_only_because is not None:
         return ApplyResult(len(numbers), notes=[f"Conflicts were not checked: {library.read_only_because}"])
     result = await _apply_turn(library, numbers, None, on_conflict, None)
@@ -260,10 +255,7 @@ async def _turn(
 async def _apply_turn(
     library: Library, numbers: Sequence[int], turn: Journal | None, rule: OnConflict, report: ProgressCallback | None
 ) -> ApplyResult:
-    """Write what undoes journaled changes: those of the store first, then those of files and rows of other databases.
-
-    Without a `turn` nothing is written.
-    """
+    """Write what undoes journaled changes, those of the store first; without a `turn` only see what that would do."""
     changes_to_turn, is_dry = library.trash.changes_to_turn, turn is None
     of_store = (undone for change in changes_to_turn(numbers, outside=False) for undone in undoing(change))
     result = await library.memory.apply(of_store, turn, on_conflict=rule, dry_run=is_dry, on_progress=report)
@@ -339,10 +331,7 @@ async def _embedded(library: Library, content: str) -> tuple[Vector | None, tupl
 
 
 def _policy_sentences(library: Library, content: str, namespace: str | None) -> tuple[str, ...]:
-    """Say what ZeroClaw's write policy, `[memory.policy]`, would blank out in a memory, or why it would refuse it.
-
-    Its quotas are not checked. Blocks.
-    """
+    """Say what ZeroClaw's `[memory.policy]` would blank out or refuse; its quotas are not checked. Blocks."""
     if not library.profile.profile.scans_content:
         return ()
     config, redacted = library.config, tuple[str, ...]()

@@ -85,10 +85,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One kind of problem, and all its memories in the order of storing.
-
-    `groups` of duplicates are tuples of two or more indexes into `samples`.
-    """
+    """One kind of problem and its memories in the order of storing; `groups` of duplicates are indexes of these."""
 
     kind: FindingKind
     samples: tuple[Sample, ...]
@@ -185,9 +182,8 @@ async def check_memories(
 ) -> CleanUpReport:
     """Find every problem among the memories of these agents, by default of all.
 
-    `on_progress` gets the number of rows checked; if it returns False, the check raises SearchInterrupted. Contents
-    are read one at a time in a thread. Near duplicates are those of a high cosine where both have vectors of one
-    length, else of many common word pairs.
+    `on_progress` gets the number of rows checked; if it returns False, this raises SearchInterrupted. Near duplicates
+    are those of a high cosine where both have vectors of one length, else of many common word pairs.
     """
     about = library.memory.about
     if about.not_read_because is not None and about.program is None:
@@ -294,10 +290,7 @@ def _rank(sample: Sample) -> tuple[bool, int, bool, float]:
 
 
 async def merge(library: Library, plan: MergePlan, on_progress: ProgressCallback | None = None) -> Outcome:
-    """Move the copies of each group to the trash, as one change set.
-
-    A group whose remaining memory changed or was deleted in the meantime is skipped and reported.
-    """
+    """Move the copies of each group to the trash, without groups whose remaining memory has changed or is deleted."""
     check_writable(library.memory)
     states = {stays.version.handle: stays.version.state for stays, _ in plan.groups}
     found = await versions_at(library.memory, list(states))

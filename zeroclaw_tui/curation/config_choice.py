@@ -42,8 +42,7 @@ CHOSEN_HERE = "chosen here"
 def configs_for(options: OpenOptions, environ: Mapping[str, str] | None = None) -> tuple[MemoryConfig, ...]:
     """Find the configs that the options may mean, the one that ZeroClaw uses first. Blocks.
 
-    Raises NoInstall, Unreadable, BrokenConfig, or UsageError for a user without a home directory or a location that is
-    not valid, each with what to do next.
+    Raises NoInstall, Unreadable, BrokenConfig, and UsageError for a location or a user without a valid path.
     """
     for location in (options.location, options.path):
         _check_location("" if location is None else str(location))
@@ -61,10 +60,7 @@ def configs_for(options: OpenOptions, environ: Mapping[str, str] | None = None) 
 
 
 def _check_location(text: str) -> None:
-    """Raise UsageError for libpq's `host=… password=…` and for a URL that lacks a slash, without showing them.
-
-    As a path, either would appear in every error, with its password.
-    """
+    """Raise UsageError for `host=… password=…` and a URL that lacks a slash: as paths they would be shown."""
     if re.match(_CONNECTION_STRING, text) and not Path(text).exists():
         raise UsageError(
             "A PostgreSQL store needs a URL, not host=… user=… password=….",
@@ -165,10 +161,7 @@ def _backend_by_content(install: Install, location: str | None) -> str | None:
 
 
 def describe_choice(config: MemoryConfig) -> str:
-    """Name the backend, what chose it, and the one that ZeroClaw itself would use if that is another.
-
-    For example `redis: chosen by --backend; ZeroClaw itself would use sqlite.`
-    """
+    """Say which backend it is, what chose it, and which one ZeroClaw itself would use if that is another."""
     source = _why(config)
     chosen = f"chosen by {source.removeprefix(f'{FILE}, ')}"
     if source == FILE:

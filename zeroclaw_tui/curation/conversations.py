@@ -54,9 +54,8 @@ class Conversation:
 async def around(library: Library, entry: MemoryEntry, messages: int = AROUND) -> Conversation:
     """Read the messages before and after the one that this memory was made of.
 
-    Of a memory with a session only that session is read: the message with its text, or else the last one of a person
-    before it was stored. Of others it is the message with its text in any session. Raises NotFound where there is no
-    chat or no such message, and the kinds that reading a database raises.
+    That is the message with its text, in its session if it has one, or else the last one of a person in that session
+    before it was stored. Raises NotFound where there is no such message, and the kinds that reading a database raises.
     """
     file = library.config.install.root / "sessions" / "sessions.db"
     if not await asyncio.to_thread(file_size, file):

@@ -67,8 +67,8 @@ log_persistence_max_entries = 10000
 def make_demo(folder: Path, now: datetime) -> Path:
     """Write the sample workspace into `folder` and return it: a config dir in the layout of ZeroClaw >= 0.8.
 
-    The memories lead up to `now`, which has a time zone; their embeddings are those of the `local` provider. Raises
-    FileExistsError if there is a sample database already, and Unreadable if the disk does not take it.
+    The memories lead up to `now`, which has a time zone. Raises FileExistsError for a sample that exists, and
+    Unreadable.
     """
     database, data = folder / "data" / "memory" / "brain.db", folder / "data"
     if database.exists():

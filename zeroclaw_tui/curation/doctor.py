@@ -87,10 +87,7 @@ _SUFFIX = ".db"
 
 @dataclass(frozen=True, slots=True)
 class DoctorFinding:
-    """One result of a check: a fact, its consequence, and what can be done about it.
-
-    `by_hand` says what the user can do where this program cannot. `target` is the file concerned.
-    """
+    """One result of a check; `by_hand` says what the user can do where this program cannot, `target` is the file."""
 
     id: str
     title: str
@@ -144,10 +141,7 @@ class DoctorReport:
 
 
 async def examine(config: MemoryConfig, library: Library | None, *, deep: bool = False) -> DoctorReport:
-    """Run every check that fits the backend. `library` is None if the store did not open.
-
-    A `deep` examination also runs SQLite's and FTS5's integrity checks, on a copy of the database.
-    """
+    """Run every check; `library` is None if the store did not open. `deep` also checks all pages, on a copy."""
     notes: list[str] = []
     database = None if library is None else library.memory.upkeep.database
     pages, found = None, list[DoctorFinding]()
@@ -414,10 +408,7 @@ class RepairOutcome:
 async def repair_finding(
     config: MemoryConfig, library: Library | None, finding: DoctorFinding, now: datetime
 ) -> RepairOutcome:
-    """Repair a finding. Raises Refused if it has no repair here or something changed, Locked, Unreadable.
-
-    While the database is compacted, the library is disconnected from it.
-    """
+    """Repair a finding; the library is disconnected while its file is compacted. Raises Refused, Locked, Unreadable."""
     repair = finding.repair
     if repair is None:
         raise Refused("This cannot be repaired here.", hint=finding.by_hand)
@@ -499,10 +490,7 @@ def require_writable(config: MemoryConfig) -> None:
 
 
 async def back_up(config: MemoryConfig, now: datetime) -> Path:
-    """Copy the whole database, log included, to `<own dir>/backups/` with mode 0600, and delete all but five backups.
-
-    Raises DiskFull and Unreadable.
-    """
+    """Copy the database to `<own dir>/backups/` with mode 0600; the last five stay. Raises DiskFull and Unreadable."""
     task = CancellableTask()
     return await task.run(partial(_write_backup, config, now, task))
 

@@ -62,10 +62,7 @@ class DuplicateFinder:
         self._vector_count = 0
 
     def add(self, number: int, owner: str, content: str, embedding: object) -> None:
-        """Add a memory by a number of the caller's, with its vector as float32, little-endian, if it has one.
-
-        Only memories of one owner are compared with each other.
-        """
+        """Add a memory of an owner by the caller's number, with its vector (float32, little-endian), if it has one."""
         vector = _unit_vector(embedding) if self._vector_count < MAX_VECTORS else None
         self._vector_count += vector is not None
         self._texts[number] = _Text(owner, _word_pairs(content), vector)

@@ -55,8 +55,7 @@ def file_row(path: Path, data: bytes, *, mode: int | None = None, mtime_ns: int 
 def read_file(path: Path) -> Row | None:
     """Read a file with its mode and time; None if there is none. It blocks.
 
-    Raises Refused for a link, for what is no regular file, for more than LARGEST_FILE bytes, and where the file cannot
-    be read.
+    Raises Refused for links and other irregular files, more than LARGEST_FILE bytes, and what cannot be read.
     """
     try:
         found = path.lstat()
@@ -102,10 +101,7 @@ def keyword_indexes(connection: sqlite3.Connection) -> list[str]:
 
 
 def optimize_keyword_indexes(database: Path) -> None:
-    """Remove deleted words from the keyword indexes, and empty the write-ahead log unless it is in use. It blocks.
-
-    FTS5 keeps deleted words until 'optimize' (https://sqlite.org/fts5.html, 6.9). Raises InspectorError kinds.
-    """
+    """Remove the deleted words that FTS5 keeps (https://sqlite.org/fts5.html, 6.9), and empty the log. Blocks."""
     with sqlite.translate_sqlite_errors(database), closing(sqlite.connect_to_write(database, zero=True)) as connection:
         for name in keyword_indexes(connection):
             connection.execute(f"INSERT INTO {sqlite.quoted(name)}({sqlite.quoted(name)}) VALUES ('optimize')")
@@ -129,10 +125,7 @@ async def apply(
 
 
 def current_states(rows: Iterable[Row]) -> dict[str, str | None]:
-    """Give the present fingerprint of each of these rows by id, None for a row that does not exist. It blocks.
-
-    Raises InspectorError kinds.
-    """
+    """Give the present fingerprint of each row by id, None for one that does not exist. Blocks."""
     states: dict[str, str | None] = {}
     for row in rows:
         if row.table != OTHER_ROW:

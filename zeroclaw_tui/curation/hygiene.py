@@ -155,10 +155,7 @@ class HygieneItem:
 
 @dataclass(frozen=True, slots=True)
 class HygienePlan:
-    """What a run does as of a moment, with `items` in ZeroClaw's order.
-
-    `problems` are sentences about what could not be read, and about rows of a store that is not open.
-    """
+    """What a run does as of a moment, with `items` in ZeroClaw's order; `problems` say what could not be read."""
 
     as_of: datetime
     root: Path
@@ -410,10 +407,7 @@ class _Run:
     is_cancelled: bool = False
 
     def external_changes(self, begun: dict[str, HygieneItem]) -> Iterator[RowChange]:
-        """Yield the changes of the items that are no rows of the store, and add each by the id of its row to `begun`.
-
-        A file that is archived and deleted in the same run is deleted at once. Blocks.
-        """
+        """Yield the changes of items that are no memories, and add each by the id of its row to `begun`. Blocks."""
         for item in self.plan.items:
             if item.version is not None:
                 continue

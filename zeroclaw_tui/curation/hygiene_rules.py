@@ -27,10 +27,7 @@ _POLICY = "policy.retention_days_by_category"
 
 @dataclass(frozen=True, slots=True)
 class HygieneRule:
-    """One rule. `sentence` says what it does with this config.
-
-    `days` or `most` is None where the rule has no such number. `most_characters` limits the contents of core rows.
-    """
+    """One rule; `days` or `most` is None where it has no such number, `most_characters` limits core contents."""
 
     name: RuleName
     sentence: str

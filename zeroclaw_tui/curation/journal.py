@@ -38,10 +38,7 @@ _BATCH = 250
 
 
 class Trash:
-    """The journal of one config dir, seen from one of its stores; `store` names that: backend and real path.
-
-    Nothing is created on disk before the first change. SQLite runs in threads. Raises Unreadable, DiskFull and Locked.
-    """
+    """The journal of one config dir, seen from the store of that name. Raises Unreadable, DiskFull and Locked."""
 
     def __init__(self, install: Install, store: str, clock: Callable[[], datetime]) -> None:
         self.store, self.now = store, clock
@@ -79,10 +76,7 @@ class Trash:
         return action in self._begun_here
 
     async def recover(self, memory: Memory) -> None:
-        """Complete what was cut off: changes that were recorded but not made, as the store shows it, are deleted.
-
-        Does nothing while an action is under way.
-        """
+        """Delete changes of killed actions that the store shows were not made; nothing while an action is under way."""
         begun = "SELECT number FROM actions WHERE is_done = 0 AND store = ?"
         if not await self._numbers(begun, self.store):
             return
@@ -154,10 +148,7 @@ class Trash:
                     yield RowChange(version.after, version.before, number=version.number)
 
     async def history(self, id: str) -> list[Version]:
-        """Return the changes of the memory of this id, the newest first.
-
-        Where ids are places in a file, these are the changes at this place of the text that changed there last.
-        """
+        """Return the changes of the memory of this id, newest first; of a line, those of the text that changed last."""
         condition = "c.id = ? AND c.table_name = ? AND a.store = ?"
         found = await self._versions(condition, records.bindable(id), MEMORIES, self.store)
         if not records.ids_move(self.store):
@@ -177,10 +168,7 @@ class Trash:
     # The trash
 
     async def listing(self, contains: str = "", *, limit: int = 200, offset: int = 0) -> tuple[list[Version], int]:
-        """Return deleted memories, the newest deletion first, and how many there are in all.
-
-        `contains` is looked for in key and content, ignoring case.
-        """
+        """Return deleted memories with a text in key or content, ignoring case, newest first, and their number."""
         found = await self.numbers(contains)
         page = found[offset : offset + limit]
         return await self._versions(f"c.number IN {LISTED}", json.dumps(page)), len(found)
@@ -203,10 +191,7 @@ class Trash:
         return await self._listed(find)
 
     async def usage(self) -> dict[str, Any]:
-        """Return how much the trash has for all stores of the config dir, and how long it keeps that.
-
-        "bytes" is the size of its file, "oldest" the time of its first change.
-        """
+        """Return rows, bytes of the file, limits and the time of the oldest change, for all stores of the folder."""
 
         def read(connection: sqlite3.Connection) -> tuple[int, str | None]:
             oldest = connection.execute("SELECT at FROM actions ORDER BY moment LIMIT 1").fetchone()
@@ -219,10 +204,7 @@ class Trash:
     # Deleting permanently
 
     async def empty(self) -> int:
-        """Delete every change of this store permanently, and return how many deleted memories were among them.
-
-        Zeroes what they used.
-        """
+        """Delete every change of this store, zeroed on disk; return how many deleted memories were among them."""
         if not self.file.exists():
             return 0
 
@@ -268,10 +250,7 @@ class Trash:
 
 
 def store_name(backend: str, location: str, config_dir: Path | None = None) -> str:
-    """Return the name of a store in the trash: its backend and its real path, a URL or a bare name as it is.
-
-    Within `config_dir` the path is relative to it, so that a config dir can be moved with all it contains.
-    """
+    """Return a store's name in the trash: backend and real path, relative within `config_dir`, which may be moved."""
     if "://" not in location and (os.sep in location or os.path.exists(location)):
         location = os.path.realpath(location)
         if config_dir is not None and Path(location).is_relative_to(home := os.path.realpath(config_dir)):
@@ -283,10 +262,7 @@ def store_name(backend: str, location: str, config_dir: Path | None = None) -> s
 
 
 class RunningAction(Journal):
-    """An action under way. It has the lock until it is finished or abandoned.
-
-    `record` and `withdraw` block, for the thread that changes a store. Raises Unreadable, DiskFull and Locked.
-    """
+    """An action under way; it has the lock until it ends. Raises Unreadable, DiskFull, Locked."""
 
     ending = "Undo reverses them."
     turned = 0
@@ -340,10 +316,7 @@ class RunningAction(Journal):
         await asyncio.to_thread(write)
 
     async def finish(self, *, is_whole: bool = True) -> Action | None:
-        """Mark it as done, delete old actions, and release the lock; return None if it changed nothing.
-
-        It is not whole if it was cancelled.
-        """
+        """Mark it as done, in full if it `is_whole`; delete old actions, release the lock. None if nothing changed."""
 
         def finish() -> Action | None:
             try:
@@ -459,10 +432,7 @@ class Turn(RunningAction):
 
 
 async def _find_done(versions: Sequence[Version], memory: Memory) -> dict[int, bool]:
-    """Return by number whether each change is done. A row that is in neither state is left out.
-
-    Several changes of one row are a chain of states, of which the present one is looked for, the last one first.
-    """
+    """Return whether each change is done: the last state of a row that is present counts; others are left out."""
     lines_of_file = _lines_by_file(versions)
     lines = {number for numbers in lines_of_file.values() for number in numbers}
     chains: dict[Name, list[Version]] = {}

@@ -52,10 +52,7 @@ _DAMAGED = (
 
 
 class JournalFile:
-    """The trash.db of a config dir, opened by one of its stores. Nothing is created on disk before the first change.
-
-    The trash of an earlier version is converted when it is opened. Raises Unreadable, DiskFull and Locked.
-    """
+    """The trash.db of a config dir, made at the first change. Raises Unreadable, DiskFull, Locked."""
 
     def __init__(self, install: Install, store: str, clock: Callable[[], datetime]) -> None:
         self.store, self.now = store, clock
@@ -140,10 +137,7 @@ class JournalFile:
             os.close(descriptor)
 
     def open_to_write(self) -> sqlite3.Connection:
-        """Open the file to write it durably and to zero what is deleted; the caller has the lock. Blocks.
-
-        Any thread may use the connection, one at a time.
-        """
+        """Open the file to write durably and zero what is deleted, under the lock, for one thread at a time. Blocks."""
         with self.explained("written"), contextlib.ExitStack() as undo:
             _make_private(self.path)
             connection = undo.enter_context(closing(_connect(self.path, "mode=rw")))

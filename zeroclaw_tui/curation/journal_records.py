@@ -130,10 +130,7 @@ class RowCodec:
 
 
 def columns_of_change(codec: RowCodec, action: int, change: RowChange, *, undone: bool = False) -> tuple[Any, ...]:
-    """Return the columns of a change, without its number.
-
-    Of a row with an `after_state` only id and key are stored, unless the change reverses another one.
-    """
+    """Return the columns of a change but its number; of a row with an `after_state` mostly only id and key."""
     row, before, after, state = change.row, change.before, change.after, change.after_state
     if change.reverses is not None:
         state = None
@@ -165,10 +162,7 @@ def _packed(value: Value, home: str | None) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Something a person did to one store. `at` is RFC 3339.
-
-    `count` is how many rows it changed, `open` how many of them are not undone.
-    """
+    """Something a person did to one store, at an RFC 3339 time; `count` rows changed, `open` ones are not undone."""
 
     number: int
     verb: Verb
@@ -195,10 +189,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One journaled change. `number` is how commands name it.
-
-    Of a row that was new, `after` has only id and key; `after_state` is its fingerprint.
-    """
+    """One journaled change; of a new row `after` may have only id and key, and `after_state` is its fingerprint."""
 
     number: int
     action: int
@@ -357,10 +348,7 @@ def forget(connection: sqlite3.Connection, codec: RowCodec, store: str, rows: Se
 
 
 def delete_old(connection: sqlite3.Connection, now: datetime) -> None:
-    """Delete the actions that are too old, then the oldest until the size is within its limit; never the newest.
-
-    What cannot be deleted now is deleted after the next action.
-    """
+    """Delete actions that are too old, then the oldest while the file is too large; never the newest."""
     with suppress(sqlite3.Error, OSError):
         with transaction(connection):
             *older, _ = connection.execute("SELECT number, moment FROM actions ORDER BY number").fetchall()

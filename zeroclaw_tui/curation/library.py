@@ -58,8 +58,7 @@ def choose_profile(
 ) -> ProfileChoice:
     """Choose by the option, else the saved choice, else the installed ZeroClaw, else the schema of the store. Blocks.
 
-    `newest` is the newest version that has the schema of the store. Without `query_binary` the installed ZeroClaw is
-    not started, which takes longer than listing memories.
+    `newest` is the newest version with that schema; `query_binary` says whether the installed ZeroClaw is started.
     """
     if option is not None:
         return ProfileChoice.from_version(option, "option")
@@ -135,10 +134,7 @@ class Library:
         return Trial(request, self.profile.profile, settings or self.settings)
 
     async def scanned(self, entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
-        """Scan the full content of these memories; each one that the profile withholds gets the reason.
-
-        A memory that was deleted in the meantime stays as it is.
-        """
+        """Scan the full content of these memories, unless deleted since; what the profile withholds gets the reason."""
         if not self.profile.profile.scans_content or self.settings.threat_scan == "off":
             return list(entries)
         from zeroclaw_tui.scoring.scanner import scan
@@ -159,10 +155,7 @@ class Library:
         return await count_matching(self.memory, filter.but(superseded=Superseded.ONLY))
 
     async def superseding_entry(self, entry: MemoryEntry) -> MemoryEntry | None:
-        """Find the memory that superseded another one; None if it is missing or not recorded.
-
-        ZeroClaw records its key; R-Mem and other programs that write ZeroClaw's tables record its id.
-        """
+        """Find the memory that superseded another one, by the key (ZeroClaw) or the id (others) that is recorded."""
         if not entry.superseded_by:
             return None
         found = [

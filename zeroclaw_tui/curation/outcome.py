@@ -50,10 +50,7 @@ _THINGS = {
 
 @dataclass(frozen=True, slots=True)
 class PurgePlan:
-    """The memories to delete, in exactly these versions. `filter` is what selected them, None for marks or one row.
-
-    `superseded_hidden` is how many the filter leaves out only because a newer memory replaced them.
-    """
+    """The memories to delete, in these versions; `filter` selected them, but no `superseded_hidden` others."""
 
     stamps: tuple[RowVersion, ...]
     filter: MemoryFilter | None = None

@@ -40,9 +40,8 @@ _MAX_SETTINGS_TRIED = 3
 async def recall_memories(library: Library, trial: Trial) -> RecallResult:
     """Answer a recall, judged for injection. Raises InspectorError kinds and SearchInterrupted.
 
-    Layer "agent" drops what the store gives no agent and what the content scanner of ZeroClaw >= 0.8.4 flags, and lists
-    it in `withheld`; layer "store" is the store's own recall. A query whose vector cannot be had is answered by
-    keywords alone, with a note.
+    Layer "agent" lists in `withheld` what the store gives no agent and what ZeroClaw's scanner flags; layer "store" is
+    the store's own recall. A query whose vector cannot be had is answered by keywords alone, with a note.
     """
     return await _recalled(library, with_as_of(trial), await _query_vector(library, trial))
 
@@ -231,10 +230,7 @@ class GatheredEvidence:
 
 
 async def gather_evidence(library: Library, trial: Trial) -> GatheredEvidence:
-    """Ask the store once for everything a recall of this query can be decided from. Raises InspectorError kinds.
-
-    The query's vector is asked for as recall does it; where it cannot be had a note says so.
-    """
+    """Ask the store once for all that a recall of this query can be decided from. Raises InspectorError kinds."""
     trial, about = with_as_of(trial), library.memory.about
     if about.not_read_because is not None and (about.program is None or trial.request.layer == "agent"):
         raise Refused(about.not_read_because, hint="What they return to an agent is unknown.")
@@ -256,11 +252,7 @@ async def _gathered(library: Library, trial: Trial, found: QueryVector, *, deep:
 
 
 async def explain(library: Library, entry: MemoryEntry, trial: Trial) -> Explanation:
-    """Explain why this memory is or is not in the prompt for the trial's message; any row of the store can be asked
-    about.
-
-    Reads only. Raises InspectorError kinds; NotFound if the memory no longer exists.
-    """
+    """Explain why this memory is or is not in the prompt for the trial's message. Raises InspectorError kinds."""
     whole = await whole_entry(library.memory, entry.handle)
     if library.memory.about.program is not None:
         trial = of_program(trial)
@@ -367,10 +359,7 @@ class Prompt:
 
 
 async def prompt_for(library: Library, trial: Trial) -> Prompt:
-    """Make the prompt block for the trial's message by its request's rule. Raises InspectorError kinds.
-
-    It is always what reaches the agent, whatever layer the request names.
-    """
+    """Make the prompt block for the trial's message, as it reaches the agent whatever the layer."""
     request = replace(trial.request, layer="agent")
     result = await recall_memories(library, trial._replace(request=request))
     result = _with_none_injected(result, result.lacks_vector_because and _FAILS_WITHOUT_VECTOR)

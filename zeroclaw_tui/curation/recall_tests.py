@@ -32,10 +32,7 @@ _MAX_SHOWN = 180
 
 @dataclass(frozen=True, slots=True)
 class RecallTest:
-    """A message, the keys that must be in the prompt for it, and those that must not; at least one of either.
-
-    `name` is its name in reports. Without a `session` that of the run counts.
-    """
+    """A message, keys that must be in the prompt for it, keys that must not; without a `session` the run's counts."""
 
     query: str
     expected: tuple[str, ...]

@@ -88,10 +88,7 @@ class ReindexOutcome:
 
 
 async def plan_reindex(library: Library, *, ids: Sequence[str] = ()) -> ReindexPlan:
-    """Find the memories that need an embedding, among all or among these ids.
-
-    Raises Refused if there is no embedding provider or the store has no embeddings.
-    """
+    """Find the memories, of all or of these ids, that need an embedding. Raises Refused if there can be none."""
     embedder = _require_embedder(library)
     missing: list[str] = []
     outdated: list[str] = []
@@ -137,9 +134,8 @@ async def reindex(
 ) -> ReindexOutcome:
     """Create the embeddings of a plan and write them batch by batch.
 
-    `on_progress` gets the number of embeddings created and stops the run by returning False. A busy endpoint is asked
-    again; any other failure ends the run. Raises Refused before anything is sent if the store's embeddings come from
-    another model, and the errors of every write.
+    `on_progress` gets the number of embeddings created and stops the run by returning False. Only a busy endpoint is
+    asked again. Raises Refused if the store's embeddings come from another model, and the errors of every write.
     """
     check_writable(library.memory)
     embedder, embedding = _require_embedder(library), library.config.embedding

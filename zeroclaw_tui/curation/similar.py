@@ -35,10 +35,7 @@ class SimilarMemory:
 
 @dataclass(frozen=True, slots=True)
 class SimilarResult:
-    """What is near, nearest first. `reason` says why it is not by vectors, None where it is.
-
-    `compared` is how many memories were compared.
-    """
+    """What is near, nearest first, of `compared` memories; `reason` says why it is not by vectors, else None."""
 
     backend: str
     location: str
@@ -75,11 +72,10 @@ class SimilarResult:
 async def similar_memories(
     library: Library, *, entry: MemoryEntry | None = None, text: str = "", limit: int = 20, agents: Sequence[str] = ()
 ) -> SimilarResult:
-    """Find the memories nearest to one of the store by its own vector (no network), or to a text.
+    """Find the memories nearest to one of the store by its own vector (no network), or to a text; else by rare words.
 
-    Without a vector, or where the backend compares none, by shared rare words. A person's eye: no threshold, no
-    session; superseded ones are left out, and those of other agents where some are named. Raises InspectorError kinds,
-    SearchInterrupted.
+    Superseded ones are left out, and those of other agents where some are named; there is no threshold and no session.
+    Raises InspectorError kinds, SearchInterrupted.
     """
     memory, vector, reason = library.memory, None, library.memory.why_not.get("vectors", "This memory has no vector.")
     if entry is None:

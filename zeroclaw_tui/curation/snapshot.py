@@ -44,8 +44,7 @@ _CORE = MemoryFilter(category=("core",), superseded=Superseded.SHOW)
 class SnapshotPlan:
     """What writing the snapshot does. `lossy` are the keys of memories that lose something.
 
-    `has_vectors` says that the lossless file has vectors too. `replaces` is how many memories the file has that is
-    there now, None without one.
+    `has_vectors` is about the lossless file; `replaces` is how many memories the present file has, None without one.
     """
 
     file: Path

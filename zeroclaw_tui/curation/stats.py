@@ -22,8 +22,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class StoreStats:
     """All counts of a store, or of the memories that a filter selects.
 
-    `days` has how many were created on each day, the earliest first, without the days of none; `undated` is how many
-    have no readable creation time.
+    `days` has how many were created on each day, the earliest first; `undated` have no readable creation time.
     """
 
     counts: Counts
@@ -58,10 +57,7 @@ async def store_stats(memory: Memory, now: str, filter: MemoryFilter = EVERYTHIN
 
 
 async def full_stats(memory: Memory, now: str, filter: MemoryFilter | None = None) -> dict[str, Any]:
-    """The document of `memory stats --json`; what the store or its generation lacks is null.
-
-    With a filter the counts are those of the selected memories; health and facts are of the whole store.
-    """
+    """The document of `memory stats --json`: counts of the selected memories, facts of the whole store."""
     wanted = filter or EVERYTHING
     stats, health, is_healthy, total, biggest = await asyncio.gather(
         store_stats(memory, now, wanted),

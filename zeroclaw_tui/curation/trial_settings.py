@@ -223,8 +223,7 @@ _NO_SETTINGS = (
 class SettingChange:
     """A change of config.toml that can be saved.
 
-    `lines` are those that differ, secrets masked, each with its sign: "+", "-" or " ". `warnings` are sentences to read
-    before saving.
+    `lines` are those that differ, secrets masked, each with its sign; `warnings` are sentences to read before saving.
     """
 
     before: bytes = field(repr=False)
@@ -263,8 +262,7 @@ def complaints_of(library: Library, trial: Trial, about: Collection[Subject] = A
 def plan_settings_change(library: Library, trial: Trial) -> SettingChange:
     """Plan to write the settings of a trial to config.toml, and nothing else but what [memory] requires.
 
-    Raises Refused for a store without config.toml or if nothing of the trial can be written, UsageError for values that
-    ZeroClaw does not take, BrokenConfig.
+    Raises Refused where nothing can be written, UsageError for values that ZeroClaw does not take, BrokenConfig.
     """
     config, own, request = library.config, library.profile.profile, trial.request
     file = config.install.config_file
@@ -317,10 +315,7 @@ def plan_settings_change(library: Library, trial: Trial) -> SettingChange:
 async def save_settings_change(
     library: Library, change: SettingChange, now: datetime, environ: Mapping[str, str] | None = None
 ) -> None:
-    """Save a change with a backup; from then on the library scores by its config, environment variables included.
-
-    Raises Refused if the file has changed since it was planned, Unreadable, BrokenConfig.
-    """
+    """Save a change with a backup, and score by it from then on. Raises Refused if the file has changed."""
 
     def save_and_reload() -> MemoryConfig:
         install = library.config.install

@@ -99,10 +99,7 @@ class Turn:
 
 
 def trace_files(config: MemoryConfig) -> list[Path]:
-    """List the existing files, the newest lines last: archives by the time in their names, then the trace itself.
-
-    Raises BrokenConfig and Unreadable.
-    """
+    """List the files, the newest lines last: archives by time, then the trace. Raises BrokenConfig, Unreadable."""
     root, file = config.install.root, config.install.config_file if config.location is None else None
     if config.location is not None or config.install.layout == "lone":
         # Of a database that was opened by itself, the directory is "memory" of a workspace, or else its own.

@@ -91,10 +91,7 @@ def _row(tool: str, record: Mapping[str, Any], content: str, category: str | Non
 
 
 def _records(source: Source, name: str) -> list[dict[str, Any]]:
-    """The objects of a list, or of the list that a document has under a name; an empty one for what is no object.
-
-    The names of their fields are in lower case.
-    """
+    """The objects of a list, or of a document's list of this name, fields in lower case; {} for what is no object."""
     if source.is_folder or source.head().lstrip()[:1] not in (b"{", b"["):
         return []
     try:

@@ -197,10 +197,7 @@ def _read_note(source: Source, file: PurePosixPath) -> tuple[Mapping[str, Any], 
 
 
 def _front_matter(text: str) -> tuple[Mapping[str, Any], str]:
-    """The YAML between a first line `---` and the next one, every scalar as text, and what follows.
-
-    Where there is none, or it is not YAML, all of it is the text.
-    """
+    """The YAML between a first line `---` and the next, scalars as text, and what follows; without it all is text."""
     first, _, rest = text.partition("\n")
     end = _CLOSES.search(rest, 0, _MAX_FRONT_MATTER) if first.rstrip() == "---" else None
     if end is None:
@@ -224,10 +221,7 @@ def _field(fields: Mapping[str, Any], name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """A paragraph, table, fence or quotation, or an item of a list with all that belongs to it, as it is written.
-
-    `headings` are those above it, the outermost first. The text of an item is without its bullet.
-    """
+    """A block as written, or an item of a list without its bullet; `headings` are those above, the outermost first."""
 
     text: str
     headings: tuple[str, ...]

@@ -76,10 +76,7 @@ def identified_key(tool: str, id: Any, content: str) -> str:
 
 
 def moment_of(value: Any) -> str | None:
-    """A tool's time as RFC 3339 with a zone; None for anything else.
-
-    `YYYY-MM-DD HH:MM:SS` is SQLite's UTC, other times without a zone are local.
-    """
+    """A tool's time as RFC 3339 with a zone, else None; `YYYY-MM-DD HH:MM:SS` is SQLite's UTC, others may be local."""
     if not isinstance(value, str):
         return None
     try:

@@ -63,10 +63,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What a line that looks like the head of an entry begins; `start` and `end` are lines of the file.
-
-    Key or content may be empty: ZeroClaw makes no memory of such a one.
-    """
+    """An entry and its lines from `start` to `end`; ZeroClaw makes no memory of one without key or content."""
 
     key: str
     content: str
@@ -89,10 +86,9 @@ def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
 
 
 def load(path: Path) -> Snapshot:
-    """A MEMORY_SNAPSHOT.md. Blocks.
+    """Read a MEMORY_SNAPSHOT.md, or its lossless copy where that says the same. Blocks.
 
-    The lossless copy next to it is used where ZeroClaw would have written that snapshot of it; the notes say so, or why
-    not. Raises NotFound, Unreadable, and Refused for another program's file.
+    Raises NotFound, Unreadable, and Refused for another program's file.
     """
     snapshot = look(_read(path))
     if snapshot.because:

@@ -88,11 +88,7 @@ def cleaned_sentence(cleaned: Outcome) -> str:
 
 
 async def find_copies(library: Library, contents: Sequence[str]) -> list[TextPlace]:
-    """Every place besides the store itself where one of these contents still is.
-
-    Only the first contents of at least SHORT characters are searched for, and not in the free pages of databases. A
-    place that cannot be read says that by itself.
-    """
+    """Every place besides the store where one of these contents, of SHORT characters or more, still is or may be."""
     wanted = _long(contents)
     copies = (await scan_files(library, TextMatcher(wanted), everything=False)).places if wanted else []
     if contents and forwards_writes(library.config.backend, library.config.zeroclaw_backend):
@@ -101,11 +97,7 @@ async def find_copies(library: Library, contents: Sequence[str]) -> list[TextPla
 
 
 async def clean_copies(library: Library, copies: Sequence[TextPlace]) -> Outcome:
-    """Remove the texts from those places that allow it, as one change that undo reverses.
-
-    `count` is how many places were cleaned. A place that cannot be cleaned becomes a note. Raises Refused where the
-    store is read-only, and what the journal raises.
-    """
+    """Remove the texts where that is allowed, as one change; `count` places were cleaned, notes name the others."""
     check_writable(library.memory)
     chosen = [copy for copy in copies if copy.can_clean]
     if not chosen:

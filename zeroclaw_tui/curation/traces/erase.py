@@ -155,10 +155,7 @@ async def plan_erase(library: Library, matcher: TextMatcher, marked: Iterable[st
 
 
 async def write_copy(library: Library, plan: ErasePlan, path: Path) -> int:
-    """Write the memories of a plan to a new file outside the install, as `zeroclaw memory export` does; gives how many.
-
-    Raises Refused where that file is within the install or exists.
-    """
+    """Write a plan's memories as JSONL to a new file outside the install; gives how many. Raises Refused for others."""
     target = await asyncio.to_thread(_outside, library, path)
     lines = [await header_for(library, vectors=True)]
     ids = {version.id for version in plan.memories}
@@ -330,10 +327,7 @@ def _erase_row(connection: sqlite3.Connection, row: search.FoundRow, matcher: Te
 
 
 def _prune_cache(connection: sqlite3.Connection) -> None:
-    """Leave in ZeroClaw's embedding cache only the vectors of memories that are there.
-
-    The cache names them by a hash: whether another one is that of an earlier version of a text, nobody can tell.
-    """
+    """Leave in the embedding cache, which names texts by a hash, only the vectors of memories that are there."""
     if "content_hash" in sqlite.columns_of(connection, "embedding_cache"):
         # The name is 8 bytes of a content's SHA-256 in hexadecimal.
         connection.create_function("hash_of", 1, lambda content: hashlib.sha256(content).hexdigest()[:16])

@@ -291,8 +291,7 @@ async def scan_files(library: Library, matcher: TextMatcher, *, everything: bool
 def look_into(file: PlacedFile, matcher: TextMatcher, check: Check, *, free_pages: bool) -> tuple[int, str]:
     """How many rows of a database have a text, or how often a file has one in its bytes; or why that is unknown.
 
-    With `free_pages` the bytes of a database and its log count too, if no row has one. `check` may end it by raising.
-    Blocks. Raises OSError and InspectorError kinds.
+    With `free_pages` bytes of a database count too, if no row has one. Blocks. Raises OSError and InspectorError kinds.
     """
     if sqlite.raw_bytes(file.path, max(map(len, _PACKED_STARTS))).startswith(_PACKED_STARTS):
         return 0, _PACKED
@@ -310,10 +309,7 @@ def look_into(file: PlacedFile, matcher: TextMatcher, check: Check, *, free_page
 
 
 def rows_with_texts(path: Path, matcher: TextMatcher, check: Check) -> tuple[list[FoundRow], str]:
-    """The rows of all tables that have a text, and a sentence on what was not read.
-
-    Creates no files; blocks. Raises InspectorError kinds.
-    """
+    """The rows of all tables that have a text, and what was not read. Makes no files; blocks."""
     with sqlite.open_immutable(path) as (connection, notice):
         tables = sqlite.tables_of_rows(connection)
         return [row for table in tables for row in rows_of_table(connection, table, matcher, check)], notice

@@ -57,10 +57,7 @@ _MAX_DIFFERING, _MAX_NAMED = 100, 10
 
 @dataclass(slots=True)
 class Target:
-    """Where memories go. `library` is None until `make` has made a store that is not there yet.
-
-    `profile` is the ZeroClaw version given for it, if any; `location` where it is or will be, for people.
-    """
+    """Where memories go, at `location` for people; `library` is None until `make` has made a store that is missing."""
 
     config: MemoryConfig
     library: Library | None
@@ -234,10 +231,7 @@ async def deliver(
     summary: str,
     on_progress: ProgressCallback | None,
 ) -> tuple[Outcome, Collection[int]]:
-    """Compare everything of a supply and write it, batch by batch as one action. Raises what writing raises.
-
-    Also gives hashes of the agents and keys of the memories that are left out because their key is taken.
-    """
+    """Write a supply batch by batch as one action; also give hashes of taken agents and keys that are left out."""
     check_writable(library.memory)
     memory = library.memory
     comparison = await Comparison.of(supply, memory, library.trash.now())
@@ -377,10 +371,7 @@ async def copy_memories(
     *,
     on_progress: ProgressCallback | None = None,
 ) -> CopyOutcome:
-    """Make the target where it is not there yet, bring over what it lacks, then read it again and compare.
-
-    A second run continues where the first one was cut off. The source is only read.
-    """
+    """Make a missing target, bring over what it lacks, compare all again; a second run continues the first."""
     library, supply = await target.make(), await store_supply(source.memory, filter)
     summary = f"copied from {one_line(source.memory.name)}"
     done, left_out = await deliver(library, supply, on_clash, "copy", summary, on_progress)
