@@ -254,6 +254,10 @@ class Room(Screen[Result], Generic[Result]):
         else:
             warn(self, because, title="Not here")
 
+    async def action_do(self, id: str) -> None:
+        """What a click on a tab does."""
+        await self.run_command(id)
+
     def node_of(self, command: Command) -> DOMNode:
         """What has the action of a command: this room, or a part of it."""
         return self

@@ -80,7 +80,12 @@ class ChangesRoom(Listing, StoreRoom):
         self._place: Place = self._first
         self._change: Action | None = None
         """The change whose rows are shown, or were shown last."""
-        self.table = TableList[Line]((), key=lambda line: line.number, is_left_out=_is_undone, id="list")
+        self.table = TableList[Line](
+            lambda _: _columns(self.table.rows, clock()),
+            key=lambda line: line.number,
+            is_left_out=_is_undone,
+            id="list",
+        )
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in ("open", "restore") and action != self._primary:
@@ -179,7 +184,6 @@ class ChangesRoom(Listing, StoreRoom):
         """Read what is shown here."""
         rows, head = await self._read()
         self.table.say_empty(_EMPTY[self._place])
-        self.table.set_columns(_columns(self._place, self.clock(), rows))
         self.table.set_rows(rows)
         shown = f"the first {_MOST:,}" if len(rows) == _MOST else ""
         self.query_one(TitleLine).say(*head, shown, self.library.read_only_because or "")
@@ -221,11 +225,8 @@ class ChangesRoom(Listing, StoreRoom):
                 return
         await self.turn(library, way, change.number)
 
-    async def about(self) -> About:
+    async def about(self, line: Line) -> About:
         """The lines and fields of a row; of a change its first rows."""
-        line = self.table.selected
-        if line is None:
-            return Content(""), (), ""
         if isinstance(line, Version):
             return _version_content(line), await asyncio.to_thread(_version_lines, line), ""
         about = _change_content(line, self.clock())
@@ -305,16 +306,15 @@ def _version_content(version: Version) -> Content:
     return Content.assemble(*parts)
 
 
-def _columns(place: Place, now: datetime, rows: Sequence[Any]) -> Sequence[Column[Any]]:
+def _columns(rows: Sequence[Line], now: datetime) -> Sequence[Column[Any]]:
     """The columns of changes, or of the rows of changes."""
     when = Column[Any]("when", lambda one: relative_age(one.at, now), width=8, look="muted")
-    if place == "changes":
-        state_cells = max((len(_state_text(change)) for change in rows), default=0)
+    if rows and isinstance(rows[0], Action):
         return (
             when,
             Column("change", lambda one: one.title, flex=True),
             Column("rows", lambda one: f"{one.count:,}", width=7, right=True, look="muted"),
-            Column("", _state_text, width=state_cells, look="muted"),
+            Column("", _state_text, look="muted"),
             Column("expires", lambda one: date_shown(one.until), 10, hidden_below=90, look="faint"),
         )
     return (

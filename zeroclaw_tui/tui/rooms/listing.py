@@ -80,6 +80,8 @@ class Listing(Loaded):
     TITLES: ClassVar[tuple[str, str]] = ("Findings", "Finding")
     """The titles of the list and of the detail."""
     table: TableList[Any]
+    nothing: About = (Content(""), (), "")
+    """What is shown of no row."""
 
     def compose(self) -> ComposeResult:
         yield TitleLine()
@@ -93,7 +95,7 @@ class Listing(Loaded):
         if self.display:
             self.reload()
 
-    async def about(self) -> About:
+    async def about(self, row: Any) -> About:
         """Everything about the row under the cursor. Raises InspectorError."""
         raise NotImplementedError
 
@@ -103,8 +105,10 @@ class Listing(Loaded):
         start_work(self, "about", self._show_about)
 
     async def _show_about(self) -> None:
+        row, about = self.table.selected, self.nothing
         try:
-            about = await self.about()
+            if row is not None:
+                about = await self.about(row)
         except InspectorError as error:
             about = (Content(shown_words(str(error))), (), "")
         self.query_one(AboutPane).show(*about)

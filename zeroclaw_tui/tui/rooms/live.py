@@ -98,12 +98,9 @@ class LiveRoom(Listing, StoreRoom):
         self._problem = ""
         self._is_comparing = False
 
-    async def about(self) -> About:
+    async def about(self, shown: Shown) -> About:
         """The turn under the cursor, which is compared first, and the difference."""
         self._compare()
-        shown = self.table.selected
-        if shown is None:
-            return Content(""), (), ""
         return _turn_content(shown, self.clock()), _block_lines(shown), ""
 
     def status(self) -> Sequence[str]:

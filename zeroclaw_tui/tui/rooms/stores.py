@@ -186,11 +186,8 @@ class StoresRoom(Listing, Room["Candidate | None"]):
             Column("where", lambda one: clean(one.location), flex=True, look="muted", shortened=shorten_path),
         )
 
-    async def about(self) -> About:
+    async def about(self, candidate: Candidate) -> About:
         """Where the store is, what names it, its status, what it can do, and what it cannot do and why."""
-        candidate = self.table.selected
-        if candidate is None:
-            return Content(""), (), ""
         status = self._statuses.get(_key_of(candidate))
         parts: list[str | tuple[str, str]] = [
             (clean(candidate.name), STRONG),

@@ -284,7 +284,7 @@ class TabLine(ClickedLine):
             name = Content.assemble(
                 (tab.key, MUTED if is_chosen else ACCENT), " ", (tab.words, LIT if is_chosen else MUTED)
             )
-            line += clickable(name, "", "screen.click_tab", tab.key) + Content(_TAB_GAP)
+            line += clickable(name, "", "screen.do", tab.id) + Content(_TAB_GAP)
         return line + Content.styled(fit(self.note, self.content_size.width - line.cell_length, "right"), ACCENT)
 
 

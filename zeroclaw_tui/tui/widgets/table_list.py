@@ -235,11 +235,6 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
         """What is marked, in the order of marking; also of rows that are not here now."""
         return self.marked.ids.keys()
 
-    @property
-    def marks_words(self) -> str:
-        """How many rows are marked; empty where none is."""
-        return f"{MARKED} {len(self.marked):,} marked" if self.marked else ""
-
     def has_mark(self, row: Row) -> bool:
         """Whether a row is marked, to be taken or to be left out."""
         mark = self._mark_of(row)
@@ -266,11 +261,6 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
         if not self.is_filled:
             self.is_filled = True
             self.post_message(self.Filled(self))
-
-    def set_columns(self, columns: Sequence[Column[Row]]) -> None:
-        """Show other columns of the same rows."""
-        self._columns = columns
-        self.redraw()
 
     def say_empty(self, sentence: str) -> None:
         """Say something else where there are no rows."""

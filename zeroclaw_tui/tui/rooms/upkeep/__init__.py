@@ -82,10 +82,6 @@ class UpkeepRoom(StoreRoom):
         for tab in self.tabs.values():
             tab.display = tab is self.tab
 
-    async def action_click_tab(self, key: str) -> None:
-        """A click does what the key of the tab does."""
-        await self.run_command(next(command.id for command in self.KEYS if command.key == key))
-
     @property
     def commands(self) -> Sequence[Command]:
         """The commands of the tab that is shown, then those of every tab."""

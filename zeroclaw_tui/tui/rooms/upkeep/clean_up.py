@@ -192,11 +192,8 @@ class CleanUp(UpkeepTab):
             self._headings[_rows(finding)[0].key] = DOT.join(filter(None, facts))
         self.memories.redraw()
 
-    async def about(self) -> About:
+    async def about(self, row: _Row) -> About:
         """What is wrong with the memory under the cursor, and all of it."""
-        row = self.memories.selected
-        if row is None:
-            return Content(""), (), ""
         entry = await whole_entry(self.library.memory, row.sample.version.handle)
         text = await asyncio.to_thread(masked, entry.content[:_MASKED_CHARACTERS])
         key = one_line(masked(entry.key)) or EMPTY_KEY

@@ -87,11 +87,8 @@ class Health(UpkeepTab):
         notes = self.report.notes if self.report is not None else ()
         return (*self._numbers, *notes, self._read_only_because or "")
 
-    async def about(self) -> About:
+    async def about(self, finding: DoctorFinding) -> About:
         """Everything about the finding under the cursor."""
-        finding = self.findings.selected
-        if finding is None:
-            return Content(""), (), ""
         parts = [finding.risk_sentence, f"file  {shown_line(finding.target)}" if finding.target else ""]
         if finding.repair is not None:
             lead = "The repair would be:" if self._read_only_because else f"⏎ {finding.repair}:"

@@ -114,6 +114,9 @@ class Hygiene(UpkeepTab):
                 self._headings[found[0].id] = f"{rule.sentence}: {due}"
                 items += found
         self.items.set_rows(items)
+        rules = [(f"{one_line(rule.sentence)}\n", "" if rule.is_on else MUTED) for rule in plan.rules.rules]
+        way = (runnable("\nChange the rules with `zeroclaw onboard --interactive`."), MUTED)
+        self.nothing = (Content.assemble(*rules, way), (), "")
 
     def status(self) -> Sequence[str]:
         """The day, how much is due and how much of it is excluded, and what could not be read."""
@@ -131,22 +134,13 @@ class Hygiene(UpkeepTab):
             *plan.problems,
         )
 
-    async def about(self) -> About:
+    async def about(self, item: HygieneItem) -> About:
         """The item under the cursor, and every rule in full."""
-        item, plan = self.items.selected, self.plan
-        if plan is None:
-            return Content(""), (), ""
-        parts: list[str | tuple[str, str]] = []
-        if item is not None:
-            effect = "excluded" if item.id in self.items.marks else item.effect_text()
-            facts = " · ".join([absolute_time(item.date), size_shown(item.size), shown_line(effect)])
-            parts += [
-                (shown_line(item.name) or EMPTY_KEY, STRONG),
-                (f"\n{facts}\n{shown_line(item.excerpt)}\n\n", MUTED),
-            ]
-        parts += [(f"{one_line(rule.sentence)}\n", "" if rule.is_on else MUTED) for rule in plan.rules.rules]
-        parts.append((runnable("\nChange the rules with `zeroclaw onboard --interactive`."), MUTED))
-        return Content.assemble(*parts), (), ""
+        effect = "excluded" if item.id in self.items.marks else item.effect_text()
+        facts = " · ".join([absolute_time(item.date), size_shown(item.size), shown_line(effect)])
+        text = f"\n{facts}\n{shown_line(item.excerpt)}\n\n"
+        about = Content.assemble((shown_line(item.name) or EMPTY_KEY, STRONG), (text, MUTED))
+        return about + self.nothing[0], (), ""
 
     @changing
     async def action_run(self, library: Library) -> None:

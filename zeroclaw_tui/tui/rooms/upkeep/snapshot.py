@@ -83,11 +83,8 @@ class SnapshotTab(UpkeepTab):
         """How many are marked, and what was noticed in the file."""
         return (*super().status(), *self._notes)
 
-    async def about(self) -> About:
+    async def about(self, difference: Difference) -> About:
         """Compare the two versions of the memory under the cursor."""
-        difference = self.differences.selected
-        if difference is None:
-            return Content(""), (), ""
         here, there = difference.here, difference.there
         about = Content.assemble((key_words(difference.key), STRONG), (f"\n{_SENTENCES[difference.where]}", MUTED))
         if here is None or there is None:

@@ -11,7 +11,7 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.tui.commands import Change, Command, bindings, warn
 from zeroclaw_tui.tui.rooms.listing import Listing
 from zeroclaw_tui.tui.widgets.lines import TabName, TitleLine
-from zeroclaw_tui.tui.widgets.table_list import TableList
+from zeroclaw_tui.tui.widgets.table_list import MARKED, TableList
 
 
 class UpkeepTab(Listing, Vertical):
@@ -60,7 +60,8 @@ class UpkeepTab(Listing, Vertical):
 
     def status(self) -> Sequence[str]:
         """The line below the list."""
-        return (self.table.marks_words, self.library.read_only_because or "")
+        marked = len(self.table.marked)
+        return (f"{MARKED} {marked:,} marked" if marked else "", self.library.read_only_because or "")
 
     def begin(self, change: Change) -> None:
         """Make a change, unless another one or a check is under way."""

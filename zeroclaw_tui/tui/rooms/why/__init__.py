@@ -368,10 +368,6 @@ class WhyRoom(Loaded, StoreRoom):
             self.set_focus(self.reader)
         self.refresh_bindings()
 
-    async def action_click_tab(self, key: str) -> None:
-        """A click does what the key of the tab does."""
-        await self.run_command(next(one.id for one in _NAMES if one.key == key))
-
     def on_prompt_line_asked(self, event: PromptLine.Asked) -> None:
         if event.text != self.request.query:
             self.ask_about(query=event.text)
