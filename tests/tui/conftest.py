@@ -13,6 +13,8 @@ from pytest_textual_snapshot import node_to_report_path, normalize_svg
 from support import settling
 from tui.samples import Inspector
 
+from zeroclaw_tui.tui import external
+
 
 @pytest.fixture(autouse=True)
 def still_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,6 +25,15 @@ def still_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 def inspector(tmp_path: Path) -> Inspector:
     """A store of 248 memories, 3 of them superseded, with embeddings."""
     return Inspector(tmp_path)
+
+
+@pytest.fixture
+def temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where private folders for a person's editor are made, empty at first."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(external.tempfile, "tempdir", str(folder))
+    return folder
 
 
 @pytest.fixture

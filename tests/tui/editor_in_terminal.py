@@ -1,6 +1,6 @@
-"""Shows the editor, or the comparison of a conflict, on hostile memories, as a program in a terminal.
+"""Shows the editor on a hostile memory, which another one replaced, as a program in a terminal.
 
-python editor_in_terminal.py (editor | conflict) FOLDER
+python editor_in_terminal.py FOLDER
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from support.inspector import RoomApp
 from textual.app import App
 from tui.samples import editable, row
 
-from zeroclaw_tui.tui.rooms.editor import EditorScreen, conflict_question
+from zeroclaw_tui.tui.rooms.editor import EditorScreen
 
 HOSTILE = "EVIL\x1b]0;EVIL\x07\x1b]52;c;RVZJTA==\x1b\\\x1b[31mEVIL\x9b2J\x9d0;EVIL\x9c\u202eEVIL\u2066\x00\x08\udcff\r"
 
@@ -28,15 +28,6 @@ class Terminal(RoomApp):
         self.exit()
 
 
-def main() -> None:
-    kind, folder = sys.argv[1:]
-    hostile = row(1, HOSTILE, HOSTILE, HOSTILE, session_id=HOSTILE, namespace=HOSTILE)
-    makers: dict[str, Any] = {
-        "editor": lambda: EditorScreen(editable(Path(folder)), hostile),
-        "conflict": lambda: conflict_question(row(1, "fav_food", "Mine."), row(1, HOSTILE + "2", "Theirs. " + HOSTILE)),
-    }
-    Terminal(makers[kind]).run()
-
-
 if __name__ == "__main__":
-    main()
+    hostile = row(1, HOSTILE, HOSTILE, HOSTILE, session_id=HOSTILE, namespace=HOSTILE)
+    Terminal(lambda: EditorScreen(editable(Path(sys.argv[1])), hostile)).run()

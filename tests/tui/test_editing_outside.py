@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,20 +25,12 @@ from zeroclaw_tui.tui import external
 from zeroclaw_tui.tui.external import Edited, chosen_program, edit_text
 from zeroclaw_tui.tui.widgets.text_fields import ContentArea, LineInput, why_not_here
 
-
-@pytest.fixture(autouse=True)
-def temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where private folders are made, empty at first."""
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    monkeypatch.setattr(external.tempfile, "tempdir", str(folder))
-    return folder
+pytestmark = pytest.mark.usefixtures("temporary_files")
 
 
-def file_in(folder: Path) -> Path:
-    """The only file that an editor left."""
-    (file,) = folder.rglob("memory.md")
-    return file
+def named_files(sentence: str, folder: Path) -> list[Path]:
+    """The files of an editor that a sentence names."""
+    return [file for file in folder.rglob("memory.md") if str(file) in sentence]
 
 
 def is_empty(folder: Path) -> bool:
@@ -67,18 +58,10 @@ def test_the_editor_is_the_one_that_is_set_or_one_on_the_path(tmp_path: Path) ->
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
     assert chosen_program({"PATH": str(tmp_path)}) == ("nano",)
-
-
-@pytest.mark.parametrize(
-    ("environment", "kind", "words"),
-    [({"PATH": "/nowhere"}, Refused, "EDITOR=nano"), ({"EDITOR": "vi 'x"}, UsageError, "EDITOR")],
-    ids=["none", "quotes"],
-)
-def test_an_editor_that_cannot_be_named_says_what_to_set(
-    environment: dict[str, str], kind: type[Exception], words: str
-) -> None:
-    with pytest.raises(kind, match=words):
-        chosen_program(environment)
+    with pytest.raises(Refused, match="EDITOR=nano"):
+        chosen_program({"PATH": "/nowhere"})
+    with pytest.raises(UsageError, match="EDITOR"):
+        chosen_program({"EDITOR": "vi 'x"})
 
 
 async def test_the_file_is_private_and_holds_the_very_bytes(tmp_path: Path, temporary_files: Path) -> None:
@@ -147,72 +130,45 @@ async def test_a_failure_is_a_sentence_and_what_was_typed_stays_in_its_file(
     if left is None:
         assert is_empty(temporary_files)
     else:
-        file = file_in(temporary_files)
-        assert str(file) in sentence
-        assert file.read_bytes() == left
+        assert [file.read_bytes() for file in named_files(sentence, temporary_files)] == [left]
 
 
-async def test_ctrl_c_in_the_editor_leaves_this_program_alone(tmp_path: Path) -> None:
-    """The signal reaches both; the editor may end by it, this program goes on and says so."""
-    before = signal.getsignal(signal.SIGINT)
-    script = "os.kill(os.getppid(), 2); path.write_text('typed')"
-    result = await edited("a", editor_program(tmp_path, script))
-    assert result is not None
-    assert result.text == "typed"
-    script = "import signal; signal.default_int_handler; os.kill(os.getpid(), 2)"
-    assert await refused("a", editor_program(tmp_path, script))
-    assert signal.getsignal(signal.SIGINT) is before
-
-
-async def test_a_terminal_that_cannot_be_suspended_is_reported(temporary_files: Path) -> None:
+async def test_a_terminal_that_cannot_be_suspended_and_a_full_disk_are_reported(
+    temporary_files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Web(RoomApp):
         @contextmanager
         def suspend(self) -> Iterator[None]:
             raise SuspendNotSupported
             yield
 
-    assert await refused("a", sys.executable, Web()) == "An editor cannot run in this terminal."
-    assert is_empty(temporary_files)
-
-
-async def test_a_full_disk_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> str:
         raise OSError(28, "No space left on device")
 
+    assert await refused("a", sys.executable, Web()) == "An editor cannot run in this terminal."
+    assert is_empty(temporary_files)
     monkeypatch.setattr(external.tempfile, "mkdtemp", full)
     sentence = "The temporary file for the editor could not be created: No space left on device."
     assert await refused("a", "vi") == sentence
 
 
 SCRIPT = str(Path(__file__).with_name("editor_in_terminal.py"))
-STEERING = [
-    b"\x1b]0;EVIL",
-    b"\x1b]52;c;RVZJ",
-    b"\x1b[31mEVIL",
-    "\x9b2J".encode(),
-    b"\x9b2J",
-    "\x9d0;".encode(),
-    b"\x00",
-]
-HIDING = ["\u202e".encode(), "\u2066".encode(), b"\x08"]
+C1 = ("\x9b2J".encode(), b"\x9b2J", "\x9d0;".encode(), b"\x00")
+STEERING = (b"\x1b]0;EVIL", b"\x1b]52;c;RVZJ", b"\x1b[31mEVIL", *C1)
+HIDING = ("\u202e".encode(), "\u2066".encode(), b"\x08")
 
 
-@pytest.mark.parametrize(("kind", "size"), [("editor", (80, 24)), ("conflict", (140, 40))], ids=["editor", "conflict"])
-def test_nothing_hostile_reaches_the_terminal(tmp_path: Path, kind: str, size: tuple[int, int]) -> None:
+def test_nothing_hostile_reaches_the_terminal(tmp_path: Path) -> None:
     """Moving through every field, typing, a conflict, reading both versions: no raw control character."""
-    with Terminal([sys.executable, SCRIPT, kind, str(tmp_path)], columns=size[0], lines=size[1]) as screen:
-        if kind == "editor":
-            screen.wait_for("category", "EVIL", "ctrl+s save", "U+")
-            screen.press("tab", "0.9", "\x13")
-            screen.wait_for("changed while you edited it", "Keep theirs")
-            screen.press("escape")
-            screen.wait_until_absent("Keep theirs")
-            screen.press("escape")
-            screen.wait_for("Discard your changes?")
-            screen.press("y")
-        else:
-            screen.wait_for("Keep theirs", "EVIL")
-            screen.press("j", "tab", "j", "tab", "j", "escape")
+    with Terminal([sys.executable, SCRIPT, str(tmp_path)], columns=80, lines=24) as screen:
+        screen.wait_for("category", "EVIL", "ctrl+s save", "U+")
+        screen.press("tab", "0.9", "\x13")
+        screen.wait_for("changed while you edited it", "Keep theirs")
+        screen.press("j", "tab", "j", "tab", "j", "escape")
+        screen.wait_until_absent("Keep theirs")
+        screen.press("escape")
+        screen.wait_for("Discard your changes?")
+        screen.press("y")
         assert screen.wait_exit() == 0
     assert b"EVIL" in screen.raw
     assert [sent for sent in (*STEERING, *HIDING) if sent in screen.raw] == []
@@ -221,7 +177,7 @@ def test_nothing_hostile_reaches_the_terminal(tmp_path: Path, kind: str, size: t
 def test_the_editor_gets_the_terminal_and_ctrl_c_ends_the_editor_alone(tmp_path: Path) -> None:
     """It reads what a person types; its failure is reported, and what was on the screen is still there."""
     editor = editor_program(tmp_path, "path.write_text(input('Your turn: '))")
-    with Terminal([sys.executable, SCRIPT, "editor", str(tmp_path)], env={**os.environ, "VISUAL": editor}) as screen:
+    with Terminal([sys.executable, SCRIPT, str(tmp_path)], env={**os.environ, "VISUAL": editor}) as screen:
         screen.wait_for("ctrl+s save")
         screen.press("\x05")
         screen.wait_for("Your turn:")
@@ -267,29 +223,17 @@ def test_a_text_with_hidden_characters_is_not_edited_here(content: str) -> None:
     assert why_not_here(content) is not None
 
 
-@pytest.mark.parametrize("value", ["plain", " two  blanks ", "a\x1b[2J", "a\nb\tc", "\u202eb"])
-async def test_an_unchanged_line_keeps_its_value(value: str) -> None:
-    app = Both("", value)
-    async with app.run_test():
-        assert app.line.text == value
-        assert display_text(app.line.value) == app.line.value
-
-
-@pytest.mark.parametrize(
-    ("before", "keys", "after"),
-    [
-        ("one\ntwo\n", ("end", "enter", "x"), "one\nx\ntwo\n"),
-        ("one\r\ntwo\r\n", ("end", "enter", "x"), "one\r\nx\r\ntwo\r\n"),
-    ],
-    ids=["line feeds", "both"],
-)
-async def test_typing_keeps_the_line_ends(before: str, keys: tuple[str, ...], after: str) -> None:
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"], ids=["line feeds", "both"])
+async def test_typing_keeps_the_line_ends_and_an_unchanged_line_its_value(line_end: str) -> None:
     """A new line ends as the others do."""
-    app = Both(before)
-    async with app.run_test() as pilot:
-        app.area.focus()
-        await pilot.press(*keys)
-    assert app.area.text == after
+    for value in ("plain", " two  blanks ", "a\x1b[2J", "a\nb\tc", "\u202eb"):
+        app = Both(f"one{line_end}two{line_end}", value)
+        async with app.run_test() as pilot:
+            app.area.focus()
+            await pilot.press("end", "enter", "x")
+            assert app.line.text == value
+            assert display_text(app.line.value) == app.line.value
+        assert app.area.text == f"one{line_end}x{line_end}two{line_end}"
 
 
 async def test_pasting_leaves_out_what_a_terminal_obeys_or_hides() -> None:
