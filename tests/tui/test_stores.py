@@ -27,7 +27,6 @@ from tui.samples import (
     sample_memories,
 )
 
-from zeroclaw_tui.backends.about import About
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.backends.none import NoneMemory
@@ -140,26 +139,10 @@ class Lucid(SampleMemory):
         return found._replace(trial=trial, entries=(*found.entries, *foreign), depth=None)
 
 
-class Server(SampleMemory):
-    """A database on a server."""
-
-    name = "postgres"
-    about = About(location="postgres://db:5432/zeroclaw · public.memories", rule=None)
-
-
-STORES = {
-    "sqlite": SampleMemory,
-    "markdown": notes,
-    "none": NoneMemory,
-    "lucid": Lucid,
-    "postgres": Server,
-    "in-memory": InMemory,
-}
+STORES = {"sqlite": SampleMemory, "markdown": notes, "none": NoneMemory, "in-memory": InMemory}
 DIMMED = {
     "sqlite": set(),
     "markdown": {"re_embed", "snapshot", "show_again"},
-    "lucid": set(),
-    "postgres": {"snapshot"},
     "in-memory": {"re_embed", "snapshot"},
 }
 
@@ -242,23 +225,19 @@ async def test_a_store_that_fails_leaves_what_is_on_the_screen_and_r_brings_it_b
         store.failure = None
         await screen.press("enter", "r")
         assert "found" in screen.line(2)
-
-
-async def test_what_is_typed_in_the_editor_stays_and_saves_later(inspector: Inspector) -> None:
-    async with running(inspector.app(), WIDE) as screen:
-        await screen.press("j", "j", "e")
+        # What is typed in the editor stays, and is saved later.
+        await screen.press("e")
         area = screen.top.query_one(TextArea)
         area.focus()
         area.text = "Typed with care."
         await screen.settle()
-        inspector.store.failure = GONE
+        store.failure = GONE
         await screen.press("ctrl+s", shows="went away")
-        assert isinstance(screen.top, EditorScreen)
-        assert area.text == "Typed with care."
-        inspector.store.failure = None
+        assert (type(screen.top), area.text) == (EditorScreen, "Typed with care.")
+        store.failure = None
         await screen.press("ctrl+s")
         assert screen.top is screen.browser
-        assert any(entry.content == "Typed with care." for entry in entries_in(inspector.store))
+        assert any(entry.content == "Typed with care." for entry in entries_in(store))
 
 
 async def test_it_comes_back_by_itself_when_a_poll_is_answered(inspector: Inspector) -> None:
@@ -288,23 +267,22 @@ async def test_a_listing_that_never_came_says_so_and_comes_later(inspector: Insp
 CORE = "# Memory\n\n- Likes ramen\n  and rust,\n  in this order.\n- Timezone is EST.\n- Runs on Sundays.\n"
 
 
-@pytest.fixture
-async def noted(tmp_path: Path) -> Inspector:
-    """Notes of five lines."""
-    (tmp_path / "MEMORY.md").write_text(CORE)
+async def test_lines_of_notes_are_deleted_undone_and_written(tmp_path: Path) -> None:
+    """A line's id is its place: after an undo above it another line is there, which nobody marked."""
+    file = tmp_path / "MEMORY.md"
+    file.write_text(CORE)
     store = MarkdownMemory(tmp_path)
     await store.open()
-    return Inspector(tmp_path, store, embeds=False)
-
-
-async def test_marks_of_lines_that_moved_are_taken_away(noted: Inspector, tmp_path: Path) -> None:
-    """A line's id is its place: after an undo above it another line is there, which nobody marked."""
-    async with running(noted.app()) as screen:
+    async with running(Inspector(tmp_path, store, embeds=False).app()) as screen:
         await screen.press("d", shows="Delete MEMORY:0?")
         await screen.press("y", shows="4 memories")
         await screen.press("G", "space", shows="● 1 marked")
         await screen.press("u", shows="5 memories", hides="marked")
-        assert (tmp_path / "MEMORY.md").read_text() == CORE
+        assert file.read_text() == CORE
+        # A new line gets the key and the file that are typed; what notes do not keep cannot be typed.
+        await screen.press("n", shows=("A new memory", "session Markdown files keep no session."))
+        await screen.press("=ramen", "tab", "tab", "=Likes ramen.", "ctrl+s", shows="6 memories")
+        assert file.read_text() == CORE + "\n- **ramen**: Likes ramen.\n"
 
 
 async def test_a_store_that_opens_late_does_not_take_the_other_from_under_an_editor(tmp_path: Path) -> None:
