@@ -163,7 +163,8 @@ async def test_star_marks_before_anything_is_read_and_d_right_behind_it_means_al
         burst(screen.app, "*d")
         await screen.until("Delete 245 memories?")
         screen.shows("3 superseded memories are left out")
-        await screen.press("=245", "enter")
+        await screen.press("y", "=24", "enter", shows="The number does not match.")
+        await screen.press("ctrl+u", "=245", "enter", says="245 memories are in the trash until 2026-12-20")
         assert screen.rows.row_count == 0
         assert len(entries_in(inspector.store)) == 3
         await screen.press("u")

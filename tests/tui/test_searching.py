@@ -23,7 +23,6 @@ from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.statistics import CountField, Counts
 from zeroclaw_tui.scoring.evidence import OwnEvidence
 from zeroclaw_tui.scoring.profiles import Trial
-from zeroclaw_tui.tui.view import Pace
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail, PlainContent
 
 
@@ -76,7 +75,7 @@ async def test_what_the_agent_would_recall_is_ranked_with_its_numbers_and_escape
         assert screen.app.is_running
 
 
-async def test_every_search_begins_as_a_recall(inspector: Inspector) -> None:
+async def test_every_search_begins_as_a_recall_with_what_is_typed_right_behind_the_slash(inspector: Inspector) -> None:
     """Also after a search by a pattern, whose text is selected so that a message replaces it."""
     async with running(inspector.app(), WIDE) as screen:
         await screen.press("slash", "tab", "tab", "=rame", "enter")
@@ -84,18 +83,13 @@ async def test_every_search_begins_as_a_recall(inspector: Inspector) -> None:
         await screen.press("slash")
         assert screen.mode == "recall"
         await screen.press("=what to eat", "enter", shows="1 lunch_2026_11")
-        await screen.press("slash", "tab", "escape", "escape", "escape", "slash")
-        assert screen.mode == "recall"
-
-
-async def test_what_is_typed_right_behind_the_slash_goes_into_the_bar(inspector: Inspector) -> None:
-    """A fast typist, or a paste: every key is there before the first one was answered, and none acts on the list."""
-    async with running(inspector.app(), WIDE) as screen:
+        await screen.press("slash", "tab", "escape", "escape", "escape")
+        # A fast typist, or a paste: every key is there before the first was answered, and none acts on the list.
         burst(screen.app, "/what?")
         await screen.until(lambda: screen.search_bar.value == "what?")
         screen.app.post_message(Paste("\nno meat\r\nno fish\n"))
         await screen.until(lambda: screen.search_bar.value == "what?no meat no fish")
-        assert screen.top is screen.browser
+        assert (screen.top, screen.mode) == (screen.browser, "recall")
 
 
 async def test_a_superseded_search_is_called_off_and_never_paints(tmp_path: Path) -> None:
@@ -164,16 +158,6 @@ async def test_any_text_can_be_searched_for(inspector: Inspector) -> None:
                 await screen.settle()
                 screen.shows(words)
             await screen.press("tab")
-
-
-async def test_resting_fingers_start_the_search_once(inspector: Inspector) -> None:
-    async with running(inspector.app(pace=paced(debounce=0.05)), WIDE) as screen:
-        await screen.pilot.press("slash")
-        screen.search_bar.value = "ram"
-        screen.search_bar.value = "ramen"
-        await screen.until(lambda: screen.browser.page.recall is not None)
-        asked: list[Any] = [request.query for request in inspector.store.requests]
-        assert asked == ["ramen"]
 
 
 class BigMemory(SampleMemory):
@@ -264,6 +248,13 @@ async def test_what_was_found_is_lit_in_list_and_detail(finds: Finds) -> None:
         await look_for(screen, "tea")
         await go_to(screen, finds, "tabs")
         assert lit_in(content(screen)) == ["tea"]
+        # A match further on is shown with the words before it, and the detail goes there.
+        await look_for(screen, "saffron")
+        assert screen.rows.row_count == 2
+        screen.shows("then the saffron comes")
+        assert lit_in(screen.rows) == ["saffron", "saffron"]
+        await look_for(screen, "cardamom")
+        await screen.until(lambda: screen.browser.query_one(MemoryDetail).scroll_offset.y > 0)
         await find(screen, "regex", r"\b(black|green) \w+")
         assert lit_in(screen.rows) == ["black tea", "green TEA"]
         assert lit_in(content(screen)) == ["black tea", "green TEA"]
@@ -276,30 +267,19 @@ async def test_what_was_found_is_lit_in_list_and_detail(finds: Finds) -> None:
         assert lit_in(screen.rows) == lit_in(content(screen)) == []
 
 
-async def test_a_match_further_on_is_shown_with_the_words_before_it(finds: Finds) -> None:
-    """The detail goes there, also where the list has only the beginning of a memory."""
-    async with running(finds.app(), WIDE) as screen:
-        await find(screen, "contains", "saffron")
-        assert screen.rows.row_count == 2
-        screen.shows("then the saffron comes")
-        assert lit_in(screen.rows) == ["saffron", "saffron"]
-        await look_for(screen, "cardamom")
-        await screen.until(lambda: screen.browser.query_one(MemoryDetail).scroll_offset.y > 0)
-
-
 async def test_hostile_text_is_lit_where_it_is_shown_and_no_sequence_is_broken(finds: Finds) -> None:
     """A joiner that a script or an emoji needs stays plain next to a match; only what hides is marked."""
+    lit = {text: text for text in ("花生", "e\u0301", "tea", "gnp", "خواهم")} | {"👩": "👩\u200d🚀", "می": "می\u200c"}
     async with running(finds.app(), WIDE) as screen:
         await find(screen, "contains", "tea")
-        for text in ("花生", "e\u0301", "tea", "gnp"):
+        for text, shown in lit.items():
             await look_for(screen, text)
-            await go_to(screen, finds, "hostile")
-            assert lit_in(content(screen)) == [text]
+            if text in TEXTS["hostile"]:
+                await go_to(screen, finds, "hostile")
+            else:
+                assert "👩\u200d🚀 می\u200cخواهم⟨U+200B⟩" in str(content(screen).content)
+            assert lit_in(content(screen)) == [shown]
             screen.hides("\x1b")
-        for text, lit in (("👩", "👩\u200d🚀"), ("می", "می\u200c"), ("خواهم", "خواهم")):
-            await look_for(screen, text)
-            assert lit_in(content(screen)) == [lit]
-            assert "👩\u200d🚀 می\u200cخواهم⟨U+200B⟩" in str(content(screen).content)
         await look_for(screen, "")
         screen.app.post_message(Paste("\u202egnp.exe\x1b\x07"))
         await screen.settle()
@@ -327,11 +307,17 @@ async def test_a_half_typed_pattern_leaves_the_list_as_it_is_and_deletes_nothing
 
 
 async def test_enter_searches_for_what_was_typed_last_before_the_next_key(finds: Finds) -> None:
-    """Marking all right after it marks what was asked for, and not what was on the screen."""
-    async with running(finds.app(pace=Pace(debounce=3600.0, poll=None)), WIDE) as screen:
+    """Marking all right after it marks what was asked for; resting fingers start a search once, by the last text."""
+    async with running(finds.app(pace=paced(debounce=3600.0)), WIDE) as screen:
         await screen.press("slash", "tab", "=tea", "enter", "asterisk")
         assert screen.browser.view.query == "tea"
         assert len(screen.rows.marked) == 3
+    async with running(finds.app(pace=paced(debounce=0.05)), WIDE) as screen:
+        await screen.pilot.press("slash")
+        for text in ("milk", "saffron"):
+            screen.search_bar.value = text
+        await screen.until(lambda: screen.browser.page.recall is not None)
+        assert [request.query for request in finds.store.requests] == ["saffron"]
 
 
 async def test_a_slow_pattern_is_reported_in_the_search_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
