@@ -51,21 +51,21 @@ def alone(tmp_path):
     return plant(tmp_path / "zeroclaw", ALONE)
 
 
-async def test_a_plan_changes_nothing(planted):
-    before = {path: path.read_bytes() for path in planted.config_dir.rglob("*") if path.is_file()}
-    async with planted.opened() as library:
-        plan = await _plan(library)
-    after = {path: path.read_bytes() for path in planted.config_dir.rglob("*") if path.is_file()}
-    assert {path: data for path, data in after.items() if not path.name.endswith(("-shm", "-wal"))} == before
-    assert plan.places
+def _files(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-async def test_neither_report_nor_journal_contains_the_text(planted):
+async def test_a_plan_changes_nothing_and_neither_report_nor_journal_contains_the_text(planted):
     named = planted.root / "backups" / f"{TEXT}.gz"
     named.parent.mkdir(exist_ok=True)
     named.write_bytes(gzip.compress(b"nothing"))
+    before = _files(planted.config_dir)
     async with planted.opened() as library:
-        report = await _erase(library)
+        plan = await _plan(library)
+        after = _files(planted.config_dir)
+        assert {path: data for path, data in after.items() if not path.name.endswith(("-shm", "-wal"))} == before
+        assert plan.places
+        report = await erase_texts(library, plan)
         actions = await library.trash.actions()
     message = "\n".join([*report.sentences(), repr(report.as_json()), repr(actions)])
     assert not TextMatcher([TEXT]).found_in(message)
@@ -123,28 +123,30 @@ async def test_where_the_store_is_locked_nothing_is_erased(planted, monkeypatch)
     assert bytes_left(planted.config_dir) == before
 
 
-async def test_packed_and_binary_files_are_reported_and_left(alone):
-    backups = alone.root / "backups" / "one"
+async def test_packed_and_binary_files_are_reported_and_left_and_links_stay_links(alone, tmp_path):
+    """A backup of the config loses the text and is TOML still."""
+    backups, real = alone.root / "backups" / "one", tmp_path / "elsewhere.md"
     backups.mkdir(parents=True)
     (backups / "old.log.gz").write_bytes(gzip.compress(f"x {TEXT}".encode()))
     (backups / "picture.png").write_bytes(b"\x89PNG\0" + TEXT.encode())
     os.mkfifo(backups / "pipe")
+    backup = alone.config_dir / "config.toml.bak"
+    backup.write_text(f'[memory]\nbackend = "sqlite"\n[identity]\nname = "{TEXT}"\n')
+    (alone.config_dir / "config.toml.link").symlink_to(alone.config_dir / "config.toml")
+    real.write_text(f"- {TEXT}\n- stays\n")
+    (alone.root / "USER.md").symlink_to(real)
     async with alone.opened() as library:
-        report = await _erase(library)
+        plan = await _plan(library)
+        (link,) = [place for place in plan.places if place.place.endswith("USER.md")]
+        assert link.why == "Every line that contains it is deleted."
+        report = await erase_texts(library, plan)
     why = {Path(one.place).name: one.why for one in report.left}
     assert set(why) == {"picture.png"}
     assert "cannot be cut out" in why["picture.png"]
     assert report.erased[0].kind == "store"
     assert ["packed" in one.why for one in report.scan.skipped if one.place.endswith("old.log.gz")] == [True]
-
-
-async def test_a_backup_of_the_config_loses_the_text(alone):
-    backup = alone.config_dir / "config.toml.bak"
-    backup.write_text(f'[memory]\nbackend = "sqlite"\n[identity]\nname = "{TEXT}"\n')
-    (alone.config_dir / "config.toml.link").symlink_to(alone.config_dir / "config.toml")
-    async with alone.opened() as library:
-        assert (await _erase(library)).is_complete
     assert tomllib.loads(backup.read_text()) == {"memory": {"backend": "sqlite"}, "identity": {"name": "[removed]"}}
+    assert ((alone.root / "USER.md").is_symlink(), real.read_text()) == (True, "- stays\n")
 
 
 @pytest.mark.parametrize("text", ["2026-03-01", "created", "core mem", "memory", "daily log"])
@@ -175,19 +177,6 @@ async def test_copies_of_a_named_store_are_erased_too(alone, tmp_path):
         assert (await erase_texts(library, plan)).is_complete
     assert by_hand.read_text() == f"{TEXT}\n"
     assert not copies[0].exists() or rows(copies[0], "SELECT count(*) FROM memories") == [len(OTHERS)]
-
-
-async def test_a_link_of_zeroclaw_stays_a_link(alone, tmp_path):
-    real = tmp_path / "elsewhere.md"
-    real.write_text(f"- {TEXT}\n- stays\n")
-    (alone.root / "USER.md").symlink_to(real)
-    async with alone.opened() as library:
-        plan = await _plan(library)
-        (link,) = [place for place in plan.places if place.place.endswith("USER.md")]
-        assert link.why == "Every line that contains it is deleted."
-        assert (await _erase(library)).is_complete
-    assert (alone.root / "USER.md").is_symlink()
-    assert real.read_text() == "- stays\n"
 
 
 async def test_in_notes_only_the_marked_line_is_erased(tmp_path):
