@@ -338,7 +338,7 @@ async def test_every_recorded_block_is_predicted(name, variant, tmp_path):
             )
             (turn,) = (await recorded(library)).turns
             # The scopes of these runs are not those of a chat, whose names the trace would tell.
-            turn = replace(turn, scopes=tuple(run["sessions"] or [None]))
+            turn = turn._replace(scopes=tuple(run["sessions"] or [None]))
             trial = trial_of_turn(library, turn)
             # Some of their memories are dated in the future, and were recalled all the same.
             prompt = await prompt_for(library, trial._replace(request=replace(trial.request, created_until="")))

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from zeroclaw_tui.backends.base import check_writable
 from zeroclaw_tui.backends.lookup import versions_at
@@ -62,8 +62,7 @@ _CATEGORY_RANKS = {"core": 3, "daily": 1, "conversation": 0}
 """Every other category is between core and daily."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(NamedTuple):
     """A memory that was checked."""
 
     version: RowVersion
@@ -120,8 +119,7 @@ class Finding:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class CleanUpReport:
+class CleanUpReport(NamedTuple):
     """The kinds that were found, the most bytes first. `rows` and `size` count all memories that were checked."""
 
     findings: tuple[Finding, ...]
@@ -173,7 +171,7 @@ def _with_hidden_text(sample: Sample, content: str) -> Sample | None:
         remark = ", ".join(kinds) + (f" ({count:,})" if count > 1 else "")
         start = max(0, runs[0].start - _BEFORE_HIDDEN) if text is content else 0
         head = ("…" if start else "") + content[start : start + _MAX_HEAD]
-        return replace(sample, remark=where + remark, head=head)
+        return sample._replace(remark=where + remark, head=head)
     return None
 
 
@@ -226,7 +224,7 @@ class _Check:
             owner = f"{version.agent or ''}\0{version.namespace or 'default'}"
             self._duplicates.add(len(self.samples), owner, content, value("embedding"))
         for kind, remark in own_findings(version.key, content).items():
-            self._found[kind].append(replace(sample, remark=remark))
+            self._found[kind].append(sample._replace(remark=remark))
         if hidden := _with_hidden_text(sample, content):
             self._found["hidden text"].append(hidden)
         self.samples.append(sample)
@@ -249,14 +247,13 @@ class _Check:
         samples = [self.samples[number] for number in numbers]
         if likeness is not None:
             remarks = [f"{int(likeness[number] * 100 + 1e-6)} % alike" for number in numbers]
-            samples = [replace(sample, remark=remark) for sample, remark in zip(samples, remarks, strict=True)]
+            samples = [sample._replace(remark=remark) for sample, remark in zip(samples, remarks, strict=True)]
         place = {number: at for at, number in enumerate(numbers)}
         if groups:
             yield Finding(kind, tuple(samples), tuple(tuple(place[number] for number in group) for group in groups))
 
 
-@dataclass(frozen=True, slots=True)
-class MergePlan:
+class MergePlan(NamedTuple):
     """The memories that stay, each with the copies that move to the trash; `to_delete` are all of these copies."""
 
     groups: tuple[tuple[Sample, tuple[Sample, ...]], ...]

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from zeroclaw_tui.backends.cancellation import read_in_thread
 from zeroclaw_tui.backends.lookup import whole_entry
@@ -33,8 +33,7 @@ _DISTANCE = "abs(julianday(created_at) - julianday(:at))"
 _MESSAGES = "SELECT role, substr(content, 1, :longest), created_at FROM sessions WHERE session_key = :session AND id"
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """A message, of a long one the beginning. `role` and `at` are as written, the time in UTC."""
 
     role: str
@@ -42,8 +41,7 @@ class Message:
     at: str
 
 
-@dataclass(frozen=True, slots=True)
-class Conversation:
+class Conversation(NamedTuple):
     """The messages around the one at `position` in `messages`, in their order. `session` is its key."""
 
     session: str

@@ -8,7 +8,6 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -85,8 +84,7 @@ _FOLDER = "backups"
 _SUFFIX = ".db"
 
 
-@dataclass(frozen=True, slots=True)
-class DoctorFinding:
+class DoctorFinding(NamedTuple):
     """One result of a check; `by_hand` says what the user can do where this program cannot, `target` is the file."""
 
     id: str
@@ -113,8 +111,7 @@ def fine(id: str, title: str, *, target: str = "") -> DoctorFinding:
     return DoctorFinding(id, title, "fine", target=target)
 
 
-@dataclass(frozen=True, slots=True)
-class DoctorReport:
+class DoctorReport(NamedTuple):
     """The findings, the serious ones first; "fine" ones show what was checked."""
 
     findings: tuple[DoctorFinding, ...]
@@ -160,7 +157,7 @@ async def examine(config: MemoryConfig, library: Library | None, *, deep: bool =
         else:
             holders = await asyncio.to_thread(processes_using, path)
             checked = check_database(Database(library, await library.memory.health(), holders, pages))
-            found = [replace(finding, target=str(path)) for finding in checked]
+            found = [finding._replace(target=str(path)) for finding in checked]
     except InspectorError as error:
         # A damaged page is noticed only when its rows are read.
         found = [await asyncio.to_thread(_not_open, config, error)]
@@ -178,7 +175,7 @@ def _not_open(config: MemoryConfig, error: InspectorError) -> DoctorFinding:
         return finding
     follows = "Neither this program nor ZeroClaw can read the memories."
     by_hand = " ".join(filter(None, [error.hint, *restore]))
-    return replace(finding, risk="serious", risk_sentence=follows, by_hand=by_hand)
+    return finding._replace(risk="serious", risk_sentence=follows, by_hand=by_hand)
 
 
 def _other_store(memory: Memory, health: Health) -> list[DoctorFinding]:
@@ -193,11 +190,10 @@ def _other_store(memory: Memory, health: Health) -> list[DoctorFinding]:
         title = f"The {memory.name} store answers and has {counted(health.facts.get('memories', 0))}."
         return [fine("store", title, target=location), *found]
     follows, by_hand = "Neither ZeroClaw nor this program can read it.", "Correct the file or its permissions."
-    return [replace(each, risk="serious", risk_sentence=follows, by_hand=by_hand) for each in found]
+    return [each._replace(risk="serious", risk_sentence=follows, by_hand=by_hand) for each in found]
 
 
-@dataclass(frozen=True, slots=True)
-class Database:
+class Database(NamedTuple):
     """What the checks of a database look at."""
 
     library: Library
@@ -239,7 +235,7 @@ def check_database(database: Database) -> Iterator[DoctorFinding]:
             finding = DoctorFinding(check.id, problem, check.risk, check.follows, check.repair, check.by_hand)
             if check.repair == "fill vectors" and database.library.embedder is None:
                 reason = database.library.no_embedder_because
-                finding = replace(finding, repair=None, by_hand=f"{reason} {check.by_hand}")
+                finding = finding._replace(repair=None, by_hand=f"{reason} {check.by_hand}")
             yield finding
         elif problem is not None:
             yield fine(check.id, check.fine)
@@ -391,8 +387,7 @@ CHECKS = (
 # Repairs
 
 
-@dataclass(frozen=True, slots=True)
-class RepairOutcome:
+class RepairOutcome(NamedTuple):
     """What a repair did, and the backup of the database before it."""
 
     done: str
@@ -432,8 +427,7 @@ async def repair_finding(
     return RepairOutcome("The database has ZeroClaw's own tables, index and triggers again.", backup)
 
 
-@dataclass(frozen=True, slots=True)
-class CompactPlan:
+class CompactPlan(NamedTuple):
     """`size` of the database with its log and `free` of it, in bytes; `open_in` names the programs that have it open,
     as far as the system tells."""
 

@@ -7,9 +7,8 @@ import re
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,8 +34,7 @@ _UNSPACED = "぀-ヿ㐀-䶿一-鿿豈-﫿가-힯"
 _WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Duplicates:
+class Duplicates(NamedTuple):
     """Groups of two and more memories by number; `likeness` is how much each near duplicate is like its best match."""
 
     exact: list[list[int]]
@@ -44,8 +42,7 @@ class Duplicates:
     likeness: Mapping[int, float]
 
 
-@dataclass(frozen=True, slots=True)
-class _Text:
+class _Text(NamedTuple):
     """What is compared of a memory: hashes of its word pairs, and its vector with the length 1."""
 
     owner: str

@@ -90,7 +90,7 @@ async def header_for(library: Library, *, vectors: bool) -> bytes:
     has_identity = vectors and "vectors" not in memory.why_not
     made_by = KnownVectors.from_facts((await memory.health()).facts).identity if has_identity else None
     about = {"exported": _moment(library), "backend": memory.name, "generation": memory.about.generation}
-    vector = {"vectors": vectors, "embedding": None if made_by is None else asdict(made_by)}
+    vector = {"vectors": vectors, "embedding": None if made_by is None else made_by._asdict()}
     return jsonl.header_line({**about, "profile": version, **vector})
 
 

@@ -10,12 +10,13 @@ import stat
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 from zeroclaw_tui.backends.base import check_writable
 from zeroclaw_tui.backends.cancellation import read_in_thread
@@ -58,8 +59,7 @@ _FOLDERS: Sequence[tuple[str, RuleName, RuleName]] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class HygieneState:
+class HygieneState(NamedTuple):
     """What ZeroClaw's state file says. `problem` is a sentence if the file is broken.
 
     `report` has ZeroClaw's counts by their names. `due` is the time from which the next start of the agent runs
@@ -67,7 +67,7 @@ class HygieneState:
     """
 
     last_run: datetime | None = None
-    report: Mapping[str, int] = field(default_factory=dict)
+    report: Mapping[str, int] = MappingProxyType({})
     due: datetime | None = None
     problem: str = ""
 
@@ -112,8 +112,7 @@ def state_bytes(version: str, now: datetime, report: Mapping[str, int]) -> bytes
     return json.dumps({"last_run_at": ran, "last_report": counts}, indent=2).encode()
 
 
-@dataclass(frozen=True, slots=True)
-class HygieneItem:
+class HygieneItem(NamedTuple):
     """A file, row or audit entry that a rule archives or deletes. `id` is unique within a plan.
 
     `name` is for people: a path below the root ("memory/2026-03-12.md"), a memory's key, or the audit entry. `date` is
@@ -153,8 +152,7 @@ class HygieneItem:
         return {**document, "and_purged": self.also_deleted, "id": self.id}
 
 
-@dataclass(frozen=True, slots=True)
-class HygienePlan:
+class HygienePlan(NamedTuple):
     """What a run does as of a moment, with `items` in ZeroClaw's order; `problems` say what could not be read."""
 
     as_of: datetime
@@ -170,7 +168,7 @@ class HygienePlan:
 
     def without(self, ids: Collection[str]) -> HygienePlan:
         """The plan without the items of these ids."""
-        return replace(self, items=tuple(item for item in self.items if item.id not in ids))
+        return self._replace(items=tuple(item for item in self.items if item.id not in ids))
 
     def report(self) -> Mapping[str, int]:
         """The counts that ZeroClaw of this version writes into its state file."""
@@ -282,7 +280,7 @@ def _old_files(
                 used.add(target)
                 # ZeroClaw archives and deletes a file in one run if it is that old under its new name.
                 is_deleted = _expired_date(folder, target, status, rules, purge_cutoff) is not None
-                item = replace(item, target=f"{folder.name}/{_ARCHIVE}/{target}", also_deleted=is_deleted)
+                item = item._replace(target=f"{folder.name}/{_ARCHIVE}/{target}", also_deleted=is_deleted)
             items.append(item)
     return items
 
@@ -372,7 +370,7 @@ async def run_hygiene(library: Library, plan: HygienePlan, *, on_progress: Progr
             removals = (Change(item.version, None) for item in rows.values())
             run.note(rows, await library.memory.apply(removals, action, on_progress=on_progress))
         run.note(others, await external.apply(run.external_changes(others), action))
-        done = replace(plan, items=tuple(run.done))
+        done = plan._replace(items=tuple(run.done))
         if len(run.done) != len(plan.items):
             await action.set_summary(_summary(done))
         if library.config.install.has_workspace:

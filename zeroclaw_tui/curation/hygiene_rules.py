@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from zeroclaw_tui.backends.health import Budget, Retention
 from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -25,8 +24,7 @@ _AUDIT_SINCE: Version = (0, 8, 4)
 _POLICY = "policy.retention_days_by_category"
 
 
-@dataclass(frozen=True, slots=True)
-class HygieneRule:
+class HygieneRule(NamedTuple):
     """One rule; `days` or `most` is None where it has no such number, `most_characters` limits core contents."""
 
     name: RuleName
@@ -44,8 +42,7 @@ class HygieneRule:
         return "entry" if self.name == "audit log" else "row"
 
 
-@dataclass(frozen=True, slots=True)
-class Cutoff:
+class Cutoff(NamedTuple):
     """The moment before which things are old. ZeroClaw subtracts days from the local date, and hours from the clock.
 
     `day` is None if it is before the calendar, so that nothing is old. `text` is RFC 3339 in local time: ZeroClaw
@@ -74,8 +71,7 @@ def cutoff_at(as_of: datetime, days: int) -> Cutoff:
     return Cutoff(day, nanoseconds, moment.isoformat(timespec=digits))
 
 
-@dataclass(frozen=True, slots=True)
-class HygieneRules:
+class HygieneRules(NamedTuple):
     """The rules of one version with one config, and how that version acts.
 
     Since 0.8.1 the first ten characters of a name are its date, as in 2026-03-28-1442.md (`reads_long_dates`). Up to

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from zeroclaw_tui.files.database import transaction
 from zeroclaw_tui.memory.change import (
@@ -187,8 +187,7 @@ class Action:
         return {name: getattr(self, name) for name in ("number", "verb", "at", "summary", "count")}
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
+class Version(NamedTuple):
     """One journaled change; of a new row `after` may have only id and key, and `after_state` is its fingerprint."""
 
     number: int

@@ -317,8 +317,7 @@ _REASONS = {
 """By the stage that stops a memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(NamedTuple):
     """What is put before the message. `text` is literal, "" when nothing is injected.
 
     `why_empty` says in a sentence why nothing is injected. `differs_by_rule` says that the CLI agent and the channels

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.recall import recall_memories
@@ -30,8 +30,7 @@ _EXAMPLE = (
 _MAX_SHOWN = 180
 
 
-@dataclass(frozen=True, slots=True)
-class RecallTest:
+class RecallTest(NamedTuple):
     """A message, keys that must be in the prompt for it, keys that must not; without a `session` the run's counts."""
 
     query: str
@@ -103,8 +102,7 @@ def _keys(table: Mapping[str, Any], name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys([value] if isinstance(value, str) else value))
 
 
-@dataclass(frozen=True, slots=True)
-class RecallTestResult:
+class RecallTestResult(NamedTuple):
     """The measures of one test at k, each 0..1 or None if nothing is expected. `recalled` are the keys in order.
 
     The test passes if no expected key is `missing` and no rejected key is `unwanted` in the prompt. Where ZeroClaw puts
@@ -134,7 +132,7 @@ class RecallTestResult:
         if not test.expected:
             return found
         hit, rank = is_hit(recalled, test.expected, k), reciprocal_rank(recalled, test.expected, k)
-        return replace(found, hit=hit, reciprocal_rank=rank, ndcg=ndcg(recalled, test.expected, k))
+        return found._replace(hit=hit, reciprocal_rank=rank, ndcg=ndcg(recalled, test.expected, k))
 
     @property
     def passed(self) -> bool:
@@ -147,12 +145,11 @@ class RecallTestResult:
         return "; ".join(missing + unwanted)
 
     def as_json(self) -> dict[str, Any]:
-        measured = asdict(self)
-        return {**measured.pop("test"), **measured, "passed": self.passed}
+        measured = self._asdict()
+        return {**measured.pop("test")._asdict(), **measured, "passed": self.passed}
 
 
-@dataclass(frozen=True, slots=True)
-class RecallTestRun:
+class RecallTestRun(NamedTuple):
     """The results of all tests of a file. `first` is the recall of the first test, by the settings of all."""
 
     file: str

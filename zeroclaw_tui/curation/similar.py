@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from zeroclaw_tui.backends.lookup import whole_entry
 from zeroclaw_tui.curation.library import Library
@@ -22,8 +21,7 @@ _SPARE = 50
 """How many more are asked for, because superseded memories and the memory itself are left out."""
 
 
-@dataclass(frozen=True, slots=True)
-class SimilarMemory:
+class SimilarMemory(NamedTuple):
     """A similar memory. `score` is the cosine of the vectors, or a rank by words from 0 to 1; `shared` are words that
     both have."""
 
@@ -33,8 +31,7 @@ class SimilarMemory:
     shared: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SimilarResult:
+class SimilarResult(NamedTuple):
     """What is near, nearest first, of `compared` memories; `reason` says why it is not by vectors, else None."""
 
     backend: str
@@ -92,7 +89,7 @@ async def similar_memories(
     texts = [compared_text_of(near.entry.key, near.entry.content) for near in results]
     # In a thread, because long texts have thousands of words.
     shared = await asyncio.to_thread(lambda: [shared_words(compared_text, each) for each in texts])
-    results = tuple(replace(near, shared=words) for near, words in zip(results, shared, strict=True))
+    results = tuple(near._replace(shared=words) for near, words in zip(results, shared, strict=True))
     return SimilarResult(memory.name, memory.about.location, entry, query, "rare words", reason, results, compared)
 
 

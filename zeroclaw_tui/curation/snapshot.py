@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from zeroclaw_tui.backends.base import check_writable
 from zeroclaw_tui.backends.factory import has_database
@@ -86,8 +86,7 @@ class SnapshotPlan:
         return f"Wrote {counted(outcome.count, 'core memory')} to {one_line(str(self.file))}{after}."
 
 
-@dataclass(frozen=True, slots=True)
-class CoreMemories:
+class CoreMemories(NamedTuple):
     """The core memories in ZeroClaw's order; `written` are those that its format can have."""
 
     rows: Sequence[Row]
@@ -173,8 +172,7 @@ async def write_snapshot(library: Library) -> Outcome:
     return await run_change(library, "snapshot", f"wrote {NAME} ({len(core.written):,} core memories)", work)
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(NamedTuple):
     """One key. `here` is the store's memory, `there` the file's; None where it has none."""
 
     key: str

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
-from typing import Any
+from typing import Any, NamedTuple
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.matching import by_count
@@ -18,8 +17,7 @@ _BIGGEST = 10
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class StoreStats:
+class StoreStats(NamedTuple):
     """All counts of a store, or of the memories that a filter selects.
 
     `days` has how many were created on each day, the earliest first; `undated` have no readable creation time.

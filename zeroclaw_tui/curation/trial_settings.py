@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from operator import attrgetter
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from zeroclaw_tui.config.document import ConfigDocument
@@ -73,8 +74,7 @@ class Range(NamedTuple):
     is_whole: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """A setting of a trial: a number with a `range`, or one of a few values, some with `labels` that a person reads.
 
     `path` names the attribute of a trial, and `key` the setting under [memory] in config.toml, "" where there is none.
@@ -85,7 +85,7 @@ class Setting:
     about: str
     range: Range | None = None
     key: str = ""
-    labels: Mapping[Any, str] = field(default_factory=dict)
+    labels: Mapping[Any, str] = MappingProxyType({})
 
     @property
     def subject(self) -> Subject:

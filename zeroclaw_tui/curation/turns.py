@@ -11,10 +11,9 @@ import os
 import re
 from collections.abc import AsyncGenerator, Collection, Iterator, Mapping
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from zeroclaw_tui.backends.lookup import entries_with_key
 from zeroclaw_tui.backends.tables import sanitised
@@ -70,8 +69,7 @@ _TURNS_ON = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """A message to an agent, for which ZeroClaw recalled. `id` is the trace's.
 
     `at` is RFC 3339 in UTC. `sent` is the literal block, in which the trace masks credentials; "" when none was sent,
@@ -154,7 +152,7 @@ def _read_turn(line: bytes, inbound: dict[tuple[str, str], Mapping[str, Any]]) -
     turn = _with_request(turn, attributes)
     if isinstance(iteration, int) and iteration > 1:
         # Only the first request of a turn has its message and block in front.
-        turn = replace(turn, sent=None, why_not_sent=_NO_FIRST_REQUEST)
+        turn = turn._replace(sent=None, why_not_sent=_NO_FIRST_REQUEST)
     message = inbound.get((str(sender), str(message_id))) if message_id is not None else None
     return turn if message is None else _with_inbound(turn, message)
 
@@ -163,9 +161,9 @@ def _with_request(turn: Turn, attributes: Mapping[str, Any]) -> Turn:
     """The turn with the user's message and the memory block of its request, or why they are not known."""
     payload = attributes.get("request_messages")
     if not isinstance(payload, str):
-        return replace(turn, why_not_sent=_NO_REQUEST)
+        return turn._replace(why_not_sent=_NO_REQUEST)
     if attributes.get("request_messages_truncated") is True:
-        return replace(turn, why_not_sent=_CUT)
+        return turn._replace(why_not_sent=_CUT)
     texts: dict[str, list[str]] = {"system": [], "user": []}
     with suppress(ValueError, RecursionError):
         messages = json.loads(payload)
@@ -173,7 +171,7 @@ def _with_request(turn: Turn, attributes: Mapping[str, Any]) -> Turn:
             texts.setdefault(str(message.get("role")), []).append(_text(message, "content") or "")
     found = _USER_MESSAGE.fullmatch(texts["user"][-1]) if texts["user"] else None
     if found is None:
-        return replace(turn, why_not_sent=_NO_MESSAGE)
+        return turn._replace(why_not_sent=_NO_MESSAGE)
     query, block, rule = found["text"], found["block"], turn.rule
     if block is None:
         # ZeroClaw up to 0.8.2 puts those of channels at the end of the system prompt: in a group there may be two.
@@ -185,12 +183,12 @@ def _with_request(turn: Turn, attributes: Mapping[str, Any]) -> Turn:
     elif rule == "cli" and (found["date"] or found["later_date"]):
         # Only the embedded agent (library, ACP) stamps the message so.
         rule = "library"
-    return replace(turn, query=query, sent=block, rule=rule)
+    return turn._replace(query=query, sent=block, rule=rule)
 
 
 def _with_inbound(turn: Turn, inbound: Mapping[str, Any]) -> Turn:
     """The turn of a channel with what the attributes of its incoming message say of the chat."""
-    turn = replace(turn, query=_text(inbound, "content") or "")
+    turn = turn._replace(query=_text(inbound, "content") or "")
     target, sender = _text(inbound, "reply_target"), turn.sender
     if target is None or sender is None:
         return turn
@@ -199,7 +197,7 @@ def _with_inbound(turn: Turn, inbound: Mapping[str, Any]) -> Turn:
     is_group = "@g.us" in target or target.startswith("group:")
     # A direct chat recalls by its history and then by its sender, a group the other way round.
     scopes = (sanitised(sender), history) if is_group else (history, sanitised(sender))
-    return replace(turn, session=history, scopes=scopes, is_group=is_group)
+    return turn._replace(session=history, scopes=scopes, is_group=is_group)
 
 
 def keys_of_block(block: str) -> list[str]:
@@ -238,8 +236,7 @@ def _table(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-@dataclass(frozen=True, slots=True)
-class TurnLog:
+class TurnLog(NamedTuple):
     """Recorded turns, the oldest first. `broken_lines` of the files read could not be read."""
 
     turns: tuple[Turn, ...] = ()
@@ -268,13 +265,13 @@ async def follow(
     async def read() -> TurnLog:
         log = await asyncio.to_thread(reader.read)
         turns = [turn for turn in log.turns if agent in (None, turn.agent) and (since is None or turn.moment >= since)]
-        return replace(log, turns=tuple(turns if most is None else turns[max(0, len(turns) - most) :]))
+        return log._replace(turns=tuple(turns if most is None else turns[max(0, len(turns) - most) :]))
 
     log = await read()
     if not log.turns:
         version = library.profile.profile.version
         too_old = f"No turn is recorded: those of ZeroClaw {version} cannot be read, only of 0.8.0 and later."
-        log = replace(log, why_nothing=too_old if parse_version(version) < _READ_SINCE else _TURNS_ON)
+        log = log._replace(why_nothing=too_old if parse_version(version) < _READ_SINCE else _TURNS_ON)
     yield log
     while True:
         await asyncio.sleep(_POLL_SECONDS)
@@ -336,8 +333,7 @@ _TRACE_PRECISION = timedelta(milliseconds=1)
 """ZeroClaw saves a message, and right after that traces what it sends with it, in whole milliseconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedTurn:
+class ComparedTurn(NamedTuple):
     """A turn next to the block of a recall made now, masked as the trace masks; None where no recall could be made.
 
     `equal` says whether both have the same memories, by key. It is None where a memory that existed then was edited or

@@ -14,10 +14,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zeroclaw_tui.curation.formats import rows
 from zeroclaw_tui.curation.formats.snapshot import TITLE
@@ -219,8 +218,7 @@ def _field(fields: Mapping[str, Any], name: str) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
+class _Block(NamedTuple):
     """A block as written, or an item of a list without its bullet; `headings` are those above, the outermost first."""
 
     text: str

@@ -6,9 +6,9 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from zeroclaw_tui.curation.formats.jsonl import header_of_line, identity_of, row_of_line
 from zeroclaw_tui.curation.formats.rows import moment_of
@@ -46,8 +46,7 @@ _MAX_SIZE = 200_000_000
 """How many bytes a snapshot may have; it is read as a whole."""
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(NamedTuple):
     """The memories of a snapshot, or of the lossless copy next to it.
 
     `because` says why the file is another program's; "" for ZeroClaw's own. `exported` is the date in its head,
@@ -61,8 +60,7 @@ class Snapshot:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """An entry and its lines from `start` to `end`; ZeroClaw makes no memory of one without key or content."""
 
     key: str
@@ -96,7 +94,7 @@ def load(path: Path) -> Snapshot:
     lossy = (*snapshot.notes, _ALL_LOSE)
     side_car = path.with_name(SIDE_CAR)
     if path.name != NAME or not side_car.exists():
-        return replace(snapshot, notes=lossy)
+        return snapshot._replace(notes=lossy)
     try:
         lines = numbered_lines(io.BytesIO(_read(side_car)))
         about = header_of_line(next(lines, (1, ""))[1])
@@ -106,7 +104,7 @@ def load(path: Path) -> Snapshot:
         if as_zeroclaw_reads(row.entry() for row in rows if can_be_written(row)) != as_pairs(snapshot.rows):
             raise UsageError("It has other memories, because one of the two was written later.")
     except InspectorError as error:
-        return replace(snapshot, notes=(f"{SIDE_CAR} next to it is not used: {error.message.rstrip('.')}.", *lossy))
+        return snapshot._replace(notes=(f"{SIDE_CAR} next to it is not used: {error.message.rstrip('.')}.", *lossy))
     note = f"Everything comes from {SIDE_CAR} next to it, which says the same and loses nothing."
     return Snapshot(tuple(rows), exported=snapshot.exported, vectors_by=identity_of(about), notes=(note,))
 

@@ -12,10 +12,9 @@ import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from zeroclaw_tui.files.database import raw_descriptor
 from zeroclaw_tui.memory.errors import NotFound, Unreadable, UsageError
@@ -34,8 +33,7 @@ _SECRETS = re.compile(
 _OPEN_ONLY_FILES = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(NamedTuple):
     """What made the vectors of a store."""
 
     provider: str

@@ -8,10 +8,10 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from zeroclaw_tui.backends.base import check_writable
 from zeroclaw_tui.backends.cancellation import CancellableTask
@@ -51,8 +51,7 @@ _STILL = (
 _PAGES = "No row has it any more, but its bytes stay in the file or its log: "
 
 
-@dataclass(frozen=True, slots=True)
-class ErasePlan:
+class ErasePlan(NamedTuple):
     """What a run would do.
 
     `memories` are those of the open store that are deleted; `marked` are the ids of those that are, whatever they say.
@@ -62,7 +61,7 @@ class ErasePlan:
     matcher: TextMatcher
     marked: frozenset[str]
     scan: Scan
-    memories: tuple[RowVersion, ...] = field(default=(), repr=False)
+    memories: tuple[RowVersion, ...] = ()
     changes: tuple[int, ...] = ()
 
     @property
@@ -95,8 +94,7 @@ class ErasePlan:
         return {**found, "changes": list(self.changes), **self.scan.as_json()}
 
 
-@dataclass(frozen=True, slots=True)
-class EraseReport:
+class EraseReport(NamedTuple):
     """What a run did, without the texts. `about` says when and where, `scan` is the second look, with the reasons."""
 
     about: Mapping[str, Any]

@@ -6,8 +6,8 @@ The places were read in the sources of ZeroClaw 0.1.7, 0.7.5 and 0.8.0 to 0.8.4.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from types import MappingProxyType
+from typing import Literal, NamedTuple
 
 from zeroclaw_tui.curation.formats.snapshot import NAME as SNAPSHOT
 from zeroclaw_tui.curation.formats.snapshot import SIDE_CAR
@@ -23,8 +23,7 @@ in each of those; the workspace or data folder alone; the config dir; the folder
 folder; lucid's."""
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """A kind of file. `names` are patterns with `*`; one that ends in `/` means all that is below.
 
     `settings` are keys of config.toml that name the file elsewhere, from the workspace or data folder. `remark` is one
@@ -40,7 +39,7 @@ class Place:
     remark: str = ""
     can_clean: bool = False
     settings: tuple[str, ...] = ()
-    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    columns: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     stays: str = ""
     erase_only: bool = False
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from zeroclaw_tui.backends.cancellation import CancellableTask
 from zeroclaw_tui.backends.factory import foreign_file, forwards_writes, has_database, has_notes
@@ -41,8 +41,7 @@ _PACKED_STARTS = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"PK\x03\x04", b"7z\xbc\xa
 """How files begin that are packed: by gzip, bzip2, xz, zip, 7z and zstd."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedFile:
+class PlacedFile(NamedTuple):
     """One file, and its line of the table of places."""
 
     path: Path
@@ -228,8 +227,7 @@ Check = Callable[[], object]
 """Ends a search by raising."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundRow:
+class FoundRow(NamedTuple):
     """A row of a table with its number and the values that have a text."""
 
     table: str
