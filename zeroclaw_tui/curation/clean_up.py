@@ -109,14 +109,9 @@ class Finding:
         return tuple(sample.version for sample in self.samples)
 
     def as_json(self, limit: int) -> dict[str, Any]:
-        return {
-            "kind": self.kind,
-            "count": self.count,
-            "size": self.size,
-            "remark": self.remark,
-            "groups": [[self.samples[at].version.id for at in group] for group in self.groups],
-            "samples": [sample.as_json() for sample in self.samples[:limit]],
-        }
+        facts = {name: getattr(self, name) for name in ("kind", "count", "size", "remark")}
+        groups = [[self.samples[at].version.id for at in group] for group in self.groups]
+        return {**facts, "groups": groups, "samples": [sample.as_json() for sample in self.samples[:limit]]}
 
 
 class CleanUpReport(NamedTuple):
@@ -130,11 +125,8 @@ class CleanUpReport(NamedTuple):
         return f"{counted(self.rows)}, {size_shown(self.size)}"
 
     def as_json(self, kinds: Collection[FindingKind], limit: int) -> dict[str, Any]:
-        return {
-            "rows": self.rows,
-            "size": self.size,
-            "findings": [finding.as_json(limit) for finding in self.findings if finding.kind in kinds],
-        }
+        findings = [finding.as_json(limit) for finding in self.findings if finding.kind in kinds]
+        return {"rows": self.rows, "size": self.size, "findings": findings}
 
 
 def own_findings(key: str, content: str) -> dict[FindingKind, str]:

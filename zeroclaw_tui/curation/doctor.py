@@ -21,16 +21,7 @@ from zeroclaw_tui.backends.lookup import require_database
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.formats.snapshot import NAME as SNAPSHOT
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.files.database import (
-    check_room,
-    copy_database,
-    free_bytes,
-    is_for_want_of_room,
-    processes_using,
-    require_exclusive,
-    wal_file,
-    why_not_writable,
-)
+from zeroclaw_tui.files import database as sqlite
 from zeroclaw_tui.files.disk import MAKE_ROOM, file_size, make_folder, names_in, sync_folder, work_folder
 from zeroclaw_tui.memory.errors import (
     ASKED_READ_ONLY,
@@ -129,12 +120,8 @@ class DoctorReport(NamedTuple):
         return f"No problems found: {counts['fine']:,} checks are fine." if counts["fine"] else "Nothing to check."
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "deep": self.is_deep,
-            "healthy": self.is_healthy,
-            "findings": [finding.as_json() for finding in self.findings],
-            "notes": list(self.notes),
-        }
+        findings = [finding.as_json() for finding in self.findings]
+        return {"deep": self.is_deep, "healthy": self.is_healthy, "findings": findings, "notes": list(self.notes)}
 
 
 async def examine(config: MemoryConfig, library: Library | None, *, deep: bool = False) -> DoctorReport:
@@ -155,7 +142,7 @@ async def examine(config: MemoryConfig, library: Library | None, *, deep: bool =
         elif (path := library.memory.about.path) is None:
             found = _other_store(library.memory, await library.memory.health())
         else:
-            holders = await asyncio.to_thread(processes_using, path)
+            holders = await asyncio.to_thread(sqlite.processes_using, path)
             checked = check_database(Database(library, await library.memory.health(), holders, pages))
             found = [finding._replace(target=str(path)) for finding in checked]
     except InspectorError as error:
@@ -451,9 +438,9 @@ async def plan_compact(config: MemoryConfig) -> CompactPlan:
     """Measure the database. Raises Refused if the backend has none, and the errors of opening it."""
     _require_database_file(config)
     path = config.database
-    free = await read_in_thread(path, free_bytes)
-    processes = await asyncio.to_thread(processes_using, path)
-    return CompactPlan(path, file_size(path) + file_size(wal_file(path)), free, ", ".join(processes or ()))
+    free = await read_in_thread(path, sqlite.free_bytes)
+    processes = await asyncio.to_thread(sqlite.processes_using, path)
+    return CompactPlan(path, file_size(path) + file_size(sqlite.wal_file(path)), free, ", ".join(processes or ()))
 
 
 async def compact(config: MemoryConfig, now: datetime) -> RepairOutcome:
@@ -463,7 +450,7 @@ async def compact(config: MemoryConfig, now: datetime) -> RepairOutcome:
     """
     await asyncio.to_thread(require_writable, config)
     before = (await plan_compact(config)).size
-    await asyncio.to_thread(require_exclusive, config.database)
+    await asyncio.to_thread(sqlite.require_exclusive, config.database)
     backup = await back_up(config, now)
     memories = await require_database(create_memory(config)).compact()
     sizes = f"{size_shown((await plan_compact(config)).size)} now, {size_shown(before)} before"
@@ -478,7 +465,7 @@ def _require_database_file(config: MemoryConfig) -> None:
 def require_writable(config: MemoryConfig) -> None:
     """Raise Refused where there is no database file, or it cannot be written."""
     _require_database_file(config)
-    reason = ASKED_READ_ONLY if config.read_only else why_not_writable(config.database)
+    reason = ASKED_READ_ONLY if config.read_only else sqlite.why_not_writable(config.database)
     if reason is not None:
         raise Refused(reason, hint="Nothing was changed.")
 
@@ -503,12 +490,12 @@ def _write_backup(config: MemoryConfig, now: datetime, task: CancellableTask) ->
         target = folder / f"{config.database.name}.{now.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}{_SUFFIX}"
         with work_folder(target) as temp_folder:
             copy = temp_folder / target.name
-            check_room(config.database, copies=1, folder=folder)
-            copy_database(config.database, copy, task.check)
+            sqlite.check_room(config.database, copies=1, folder=folder)
+            sqlite.copy_database(config.database, copy, task.check)
             os.rename(copy, target)
         sync_folder(folder)
     except (OSError, sqlite3.Error) as error:
-        if is_for_want_of_room(folder, error):
+        if sqlite.is_for_want_of_room(folder, error):
             raise DiskFull(f"Cannot create a backup in {folder}: the disk is full.", hint=MAKE_ROOM) from error
         message = f"Cannot create a backup in {folder}: {getattr(error, 'strerror', None) or error}."
         raise Unreadable(message, hint="Check its permissions.") from error

@@ -15,16 +15,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from zeroclaw_tui.curation import journal_records as records
 from zeroclaw_tui.curation.external import read_file
-from zeroclaw_tui.curation.journal_records import (
-    EXTERNAL,
-    INSERT_CHANGE,
-    SCHEMA,
-    VERSION,
-    RowCodec,
-    columns_of_change,
-    wipe,
-)
 from zeroclaw_tui.files.database import is_for_want_of_room, transaction, wal_file
 from zeroclaw_tui.files.disk import MAKE_ROOM, file_size, locked_or_closed, make_folder, new_file
 from zeroclaw_tui.memory.change import FILE, OTHER_ROW, Row, RowChange, Value
@@ -57,7 +49,7 @@ class JournalFile:
     def __init__(self, install: Install, store: str, clock: Callable[[], datetime]) -> None:
         self.store, self.now = store, clock
         self.path = install.own_dir / NAME
-        self.codec = RowCodec(install.config_dir)
+        self.codec = records.RowCodec(install.config_dir)
         self._home = install.config_dir
 
     def size(self) -> int:
@@ -105,34 +97,33 @@ class JournalFile:
         with self.explained("read"), closing(self._open_to_read()) as connection:
             yield connection if self._version(connection) else None
 
-    async def write(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
-        """Return what `work` returns, in one transaction; the caller has the lock."""
+    async def write(self, work: Callable[[sqlite3.Connection], Answer], *, wipes: bool = False) -> Answer:
+        """Return what `work` returns, in one transaction; the caller has the lock.
+
+        `wipes` zeroes what it deletes, and deletes the backup.
+        """
 
         def write() -> Answer:
-            with closing(self.open_to_write()) as connection, self.explained("written"), transaction(connection):
-                return work(connection)
-
-        return await asyncio.to_thread(write)
-
-    async def erase(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
-        """Return what `work` returns, under the lock; zero what it deletes, and delete the backup."""
-
-        def erase() -> Answer:
             with closing(self.open_to_write()) as connection:
                 with self.explained("written"), transaction(connection):
                     answer = work(connection)
                 try:
                     with self.explained("written further"):
-                        wipe(connection)
-                        self.path.with_name(BACKUP).unlink(missing_ok=True)
+                        if wipes:
+                            records.wipe(connection)
+                            self.path.with_name(BACKUP).unlink(missing_ok=True)
                 except InspectorError as error:
                     error.hint = f"The file may still contain what was deleted. Empty the trash again. {error.hint}"
                     raise
             return answer
 
+        return await asyncio.to_thread(write)
+
+    async def erase(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
+        """Return what `work` returns, under the lock; zero what it deletes."""
         descriptor = await self.lock()
         try:
-            return await asyncio.to_thread(erase)
+            return await self.write(work, wipes=True)
         finally:
             os.close(descriptor)
 
@@ -150,11 +141,11 @@ class JournalFile:
                 connection.execute(f"PRAGMA {pragma}")
             if version == 0:
                 with transaction(connection):
-                    for statement in (*SCHEMA, f"PRAGMA user_version = {VERSION}"):
+                    for statement in (*records.SCHEMA, f"PRAGMA user_version = {records.VERSION}"):
                         connection.execute(statement)
             elif version == _FIRST_VERSION:
                 _convert(connection, self.path, self.codec, self._home)
-                wipe(connection)
+                records.wipe(connection)
             undo.pop_all()
         return connection
 
@@ -165,7 +156,7 @@ class JournalFile:
             mode = "mode=rw" if can_write else "mode=ro&immutable=1"
             connection = undo.enter_context(closing(_connect(self.path, mode)))
             connection.execute("PRAGMA query_only = ON")
-            if self._version(connection) in (0, VERSION):
+            if self._version(connection) in (0, records.VERSION):
                 undo.pop_all()
                 return connection
         descriptor = self.try_lock()
@@ -180,7 +171,7 @@ class JournalFile:
     def _version(self, connection: sqlite3.Connection) -> int:
         """Return the version of the tables, 0 for an empty file. Raises Unreadable for one that is not ours."""
         version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-        if version not in (0, _FIRST_VERSION, VERSION):
+        if version not in (0, _FIRST_VERSION, records.VERSION):
             raise Unreadable(
                 f"{self.path} was written by another version of this program.",
                 hint="Update this program, or move the file away: the trash is then empty.",
@@ -248,7 +239,7 @@ _CHANGES = """SELECT k.number, k.action, k.taken_back > 0,
   WHERE k.reverses IS NULL AND k.table_name <> '' ORDER BY k.number"""
 
 
-def _convert(connection: sqlite3.Connection, file: Path, codec: RowCodec, home: Path | None) -> None:
+def _convert(connection: sqlite3.Connection, file: Path, codec: records.RowCodec, home: Path | None) -> None:
     """Convert the tables in one transaction; if that fails, they stay as they are.
 
     A copy stays as a backup. What was undone is undone, the rest is done. Undos, redos and restores go; rows that they
@@ -265,7 +256,7 @@ def _convert(connection: sqlite3.Connection, file: Path, codec: RowCodec, home: 
             connection.execute(f"DROP TRIGGER {name}")
         connection.execute("DROP INDEX IF EXISTS actions_of_store")
         connection.execute("ALTER TABLE actions RENAME TO old_actions")
-        for statement in SCHEMA:
+        for statement in records.SCHEMA:
             connection.execute(statement)
         connection.execute(
             "INSERT INTO actions (number, store, verb, at, moment, summary, is_done)"
@@ -283,13 +274,13 @@ def _convert(connection: sqlite3.Connection, file: Path, codec: RowCodec, home: 
                     f"The trash of an earlier version, {file}, cannot be converted: change {number} is damaged.",
                     hint="Nothing was changed. Move the file away: the trash is then empty.",
                 ) from error
-            columns = columns_of_change(codec, action, RowChange(before, after), undone=bool(is_undone))
-            connection.execute(INSERT_CHANGE, (number, *columns))
+            columns = records.columns_of_change(codec, action, RowChange(before, after), undone=bool(is_undone))
+            connection.execute(records.INSERT_CHANGE, (number, *columns))
         counted = "SELECT action FROM changes WHERE is_counted"
         connection.execute(f"UPDATE changes SET is_counted = 1 WHERE action NOT IN ({counted})")
         for table in ("blobs", "kept", "old_actions", "stores", "clock"):
             connection.execute(f"DROP TABLE IF EXISTS {table}")
-        connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute(f"PRAGMA user_version = {records.VERSION}")
 
 
 def _unpacked(text: str, content: str | None, blob: bytes | None, before: Row | None) -> Row:
@@ -316,7 +307,7 @@ def _in_place(row: Row, home: Path | None) -> Row:
     """Return a row with whole paths, and with the bytes of its file; an entry of audit.db names its table."""
     if row.table == "memory_audit":
         row = replace(row, values={**row.values, "of_table": row.table}, table=OTHER_ROW)
-    if home is not None and row.table in EXTERNAL:
+    if home is not None and row.table in records.EXTERNAL:
         values: dict[str, Value] = {
             name: os.path.join(home, value) if name in _PATHS and isinstance(value, str) else value
             for name, value in row.values.items()

@@ -117,16 +117,10 @@ class Outcome:
 
     def as_json(self) -> dict[str, Any]:
         """Return it by the names that every change has in a document."""
-        return {
-            "verb": self.verb,
-            "count": self.count,
-            "action": self.action.number if self.action else None,
-            "until": self.action.until if self.action else None,
-            "changed": list(self.changed),
-            "gone": list(self.gone),
-            "renamed": dict(self.renamed),
-            "notes": list(self.notes),
-        }
+        number, until = (None, None) if self.action is None else (self.action.number, self.action.until)
+        done = {"verb": self.verb, "count": self.count, "action": number, "until": until}
+        skipped = {"changed": list(self.changed), "gone": list(self.gone)}
+        return {**done, **skipped, "renamed": dict(self.renamed), "notes": list(self.notes)}
 
     def headline(self, undo: str = "", other: str = "", *, what: str = "") -> str:
         """Say in one sentence what was done, and what reverses that: `undo` is how, for example " · u".

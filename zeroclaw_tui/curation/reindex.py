@@ -42,14 +42,9 @@ class ReindexPlan:
         return len(self.missing) + len(self.outdated)
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "model": self.model,
-            "remote": self.is_remote,
-            "missing": len(self.missing),
-            "wrong": len(self.outdated),
-            "characters": self.characters,
-            "tokens": self.tokens,
-        }
+        counts = {"missing": len(self.missing), "wrong": len(self.outdated)}
+        sent = {"characters": self.characters, "tokens": self.tokens}
+        return {"model": self.model, "remote": self.is_remote, **counts, **sent}
 
     def sentences(self) -> Iterator[str]:
         if not self.count:

@@ -50,20 +50,13 @@ class SimilarResult(NamedTuple):
 
     def as_json(self) -> dict[str, Any]:
         """The document the similar command prints."""
-        return {
-            "backend": self.backend,
-            "location": self.location,
-            "id": self.entry and self.entry.id,
-            "key": self.entry and self.entry.key,
-            "query": self.query,
-            "way": self.method,
-            "because": self.reason,
-            "compared": self.compared,
-            "results": [
-                {"rank": near.rank, "score": near.score, "shared": list(near.shared), **near.entry.as_json()}
-                for near in self.results
-            ],
-        }
+        named = {"id": self.entry and self.entry.id, "key": self.entry and self.entry.key, "query": self.query}
+        how = {"way": self.method, "because": self.reason, "compared": self.compared}
+        results = [
+            {"rank": near.rank, "score": near.score, "shared": list(near.shared), **near.entry.as_json()}
+            for near in self.results
+        ]
+        return {"backend": self.backend, "location": self.location, **named, **how, "results": results}
 
 
 async def similar_memories(

@@ -54,14 +54,8 @@ class SnapshotPlan:
     has_vectors: bool
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "file": str(self.file),
-            "beside": str(self.file.with_name(SIDE_CAR)),
-            "memories": self.count,
-            "lossy": list(self.lossy),
-            "vectors": self.has_vectors,
-            "replaces": self.replaces,
-        }
+        files = {"file": str(self.file), "beside": str(self.file.with_name(SIDE_CAR)), "memories": self.count}
+        return {**files, "lossy": list(self.lossy), "vectors": self.has_vectors, "replaces": self.replaces}
 
     def sentences(self) -> tuple[str, ...]:
         """Which snapshot is replaced, which file has everything, and how many memories lose something."""

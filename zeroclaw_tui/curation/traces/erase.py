@@ -24,13 +24,7 @@ from zeroclaw_tui.curation.traces import search
 from zeroclaw_tui.curation.traces.matcher import TextMatcher, without_texts
 from zeroclaw_tui.curation.traces.search import PlacedFile, Scan, TextPlace
 from zeroclaw_tui.files import database as sqlite
-from zeroclaw_tui.files.disk import (
-    FileChangedError,
-    read_bytes,
-    remove_stale_temp_files,
-    replace_bytes,
-    retry_if_changed,
-)
+from zeroclaw_tui.files import disk
 from zeroclaw_tui.memory.change import Change, ProgressCallback, Row, RowVersion
 from zeroclaw_tui.memory.errors import InspectorError, Locked, Refused
 from zeroclaw_tui.memory.secret_text import masked
@@ -159,8 +153,8 @@ async def write_copy(library: Library, plan: ErasePlan, path: Path) -> int:
     ids = {version.id for version in plan.memories}
     await library.memory.scan(lambda row: lines.append(line_of(row, vectors=True)) if row.id in ids else None)
     try:
-        await asyncio.to_thread(replace_bytes, target, None, b"".join(lines))
-    except FileChangedError as error:
+        await asyncio.to_thread(disk.replace_bytes, target, None, b"".join(lines))
+    except disk.FileChangedError as error:
         raise Refused(f"{path} already exists.", hint="Name a new file.") from error
     return len(lines) - 1
 
@@ -213,7 +207,7 @@ def _clean_files(
     # What killed runs of this program left next to any file that is searched.
     for folder in {file.path.parent for file in found}:
         with suppress(OSError):
-            remove_stale_temp_files(folder)
+            disk.remove_stale_temp_files(folder)
     files = [file for file in found if file.form != "trash" and not file.place.stays and file.path.exists()]
     files.sort(key=lambda file: (file.place.kind != "store", not file.is_database()))
     for done, file in enumerate(files):
@@ -236,15 +230,15 @@ def _clean_file(file: PlacedFile, matcher: TextMatcher, check: search.Check, *, 
     """Clean one file; gives why a text is left, or "". With `prunes` its embedding cache is cleaned in any case."""
 
     def rewrite() -> bool:
-        data = read_bytes(file.path)
+        data = disk.read_bytes(file.path)
         new = None if data is None else without_texts(data, file.form, matcher)
         if new is not None:
-            replace_bytes(file.path, data, new)
+            disk.replace_bytes(file.path, data, new)
         return new is not None
 
     count, _ = search.look_into(file, matcher, check, free_pages=True)
     if not file.is_database():
-        return "" if not count or retry_if_changed(rewrite, file.path) else _UNCUTTABLE
+        return "" if not count or disk.retry_if_changed(rewrite, file.path) else _UNCUTTABLE
     reason = _erase_rows(file.path, matcher, check, prunes=prunes) if count or prunes else ""
     try:
         is_due = bool(count or prunes)
