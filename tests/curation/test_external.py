@@ -84,16 +84,6 @@ async def test_links_are_not_replaced_but_can_be_written_through(tmp_path):
 # Rows of other databases
 
 
-def make_audit(path: Path) -> list[Row]:
-    """A small audit.db; gives its rows."""
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("CREATE TABLE memory_audit (id INTEGER PRIMARY KEY AUTOINCREMENT, operation TEXT, key TEXT)")
-        connection.executemany("INSERT INTO memory_audit (operation, key) VALUES ('store', ?)", [("a",), ("b",)])
-        connection.commit()
-    rows = ((number, {"id": number, "operation": "store", "key": key}) for number, key in ((1, "a"), (2, "b")))
-    return [database_row(path, "memory_audit", number, values) for number, values in rows]
-
-
 def make_sessions(path: Path) -> Row:
     """A small sessions.db; gives a row of it."""
     with closing(sqlite3.connect(path)) as connection:
@@ -119,10 +109,11 @@ async def test_a_text_in_another_database_changes_and_its_old_bytes_are_overwrit
 
 
 async def test_rows_of_a_deleted_database_need_no_undo(tmp_path):
-    path = tmp_path / "audit.db"
-    (first, _), journal = make_audit(path), JournalRecorder()
-    await apply([RowChange(first, None)], journal)
+    path = tmp_path / "sessions.db"
+    row, journal = make_sessions(path), JournalRecorder()
+    await apply([RowChange(row, None)], journal)
+    assert rows_in(path, "messages") == []
     path.unlink()
     result = await apply(undoing(journal), None)
-    assert (result.conflict_count, result.already) == (0, [first.id])
+    assert (result.conflict_count, result.already) == (0, [row.id])
     assert "no longer exists" in result.notes[0]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
-from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -32,13 +31,6 @@ DATES = (
 )  # fmt: skip
 
 
-async def counted(path: Path) -> tuple[Counts, Counts]:
-    """What SQLite counts, and what Python counts of the same rows."""
-    async with opened_memory(SqliteMemory(path)) as memory:
-        wanted = MemoryFilter(superseded=Superseded.SHOW)
-        return (await store_stats(memory, NOW)).counts, plain_counts(await entries_of(memory, wanted))
-
-
 def rows_of_all_kinds() -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = [{"created_at": text} for text in DATES]
     sizes = (0, 1, 99, 100, 1023, 1024, 10_239, 10_240, 102_399, 102_400)
@@ -49,7 +41,9 @@ def rows_of_all_kinds() -> list[dict[str, Any]]:
 
 
 async def test_sqlite_counts_what_plain_python_counts(tmp_path):
-    ours, plain = await counted(make(tmp_path / "brain.db", "G4", rows_of_all_kinds()))
+    async with opened_memory(SqliteMemory(make(tmp_path / "brain.db", "G4", rows_of_all_kinds()))) as memory:
+        ours = (await store_stats(memory, NOW)).counts
+        plain = plain_counts(await entries_of(memory, MemoryFilter(superseded=Superseded.SHOW)))
     assert (ours.total, ours.content) == (plain.total, plain.content)
     for field in COUNT_FIELDS:
         assert dict(ours.by[field]) == dict(plain.by[field]), field

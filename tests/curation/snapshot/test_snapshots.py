@@ -62,16 +62,13 @@ async def test_a_snapshot_zeroclaw_wrote_since_stays_when_ours_is_undone(library
     assert "written by the agent since" in file.read_text()
 
 
-async def test_without_core_memories_nothing_is_written(tmp_path):
-    install = make_install(tmp_path / "zc", "G2", [{"category": "daily"}])
-    install.write(NAME, "### 🔑 `k`\n\nan earlier snapshot\n")
-    async with install.opened() as library:
+async def test_nothing_is_written_without_core_memories_or_a_store_of_an_install(tmp_path):
+    empty = make_install(tmp_path / "empty", "G2", [{"category": "daily"}])
+    empty.write(NAME, "### 🔑 `k`\n\nan earlier snapshot\n")
+    async with empty.opened() as library:
         with pytest.raises(Refused, match="no core memories"):
             await write_snapshot(library)
-    assert "an earlier snapshot" in (install.root / NAME).read_text()
-
-
-async def test_a_lone_store_a_read_only_one_and_other_backends_are_refused(tmp_path):
+    assert "an earlier snapshot" in (empty.root / NAME).read_text()
     install = make_install(tmp_path / "zc", "G2", [{}])
     lone = small_store.make(tmp_path / "lone.db", "G2", [{}])
     async with install.opened(location=str(lone)) as library:

@@ -35,28 +35,23 @@ _STATES = ("folded in", "in the log", "deleted by hand", "long", "no log")
 
 @dataclass(frozen=True)
 class Layout:
-    """How the text is spelled, how SQLite was left, what is next to the store, and whose store it is."""
+    """How the text is spelled, how SQLite was left, whose store it is, and whether nothing is next to it."""
 
-    spelled: str
-    state: str
-    around: str
-    generation: str
+    spelled: str = "as it is"
+    state: str = "folded in"
+    generation: str = "G4"
+    is_alone: bool = False
 
     @property
     def text(self) -> str:
         return _SPELLED[self.spelled](TEXT)
 
     def __str__(self) -> str:
-        return f"{self.spelled}, {self.state}, {self.around}, {self.generation}"
+        return f"{self.spelled}, {self.state}, {self.generation}"
 
 
-LAYOUTS = tuple(
-    Layout(spelled, state, "everything", generation)
-    for spelled, state, generation in zip(_SPELLED, _STATES, GENERATIONS, strict=True)
-)
-"""Each spelling, state and generation amid everything."""
-EVERYTHING = Layout("as it is", "folded in", "everything", "G4")
-ALONE = Layout("as it is", "folded in", "store alone", "G4")
+LAYOUTS = tuple(map(Layout, _SPELLED, _STATES, GENERATIONS))
+"""Each spelling, state and generation."""
 
 
 class Planted(Install):
@@ -80,7 +75,7 @@ def plant(config_dir: Path, layout: Layout) -> Planted:
     folder = "workspace" if layout.generation in ("G1", "G2") else "data"
     (config_dir / "config.toml").write_text(left_texts.config_of(folder))
     root = config_dir / folder
-    if layout.around == "everything":
+    if not layout.is_alone:
         before, left_texts.TEXT = left_texts.TEXT, f'{layout.text} wrote:\n"so it is"'
         try:
             left_texts.plant(config_dir, folder)

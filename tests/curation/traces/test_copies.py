@@ -151,7 +151,14 @@ async def _found(place: Install, *contents: str) -> dict[str, list[TextPlace]]:
 
 
 async def test_unreadable_places_are_reported(place):
-    """Damaged databases and a folder among files: each database says why, none stops the rest."""
+    """Damaged databases, a log without an index, folders: each says why, none stops the rest.
+
+    Reading that log would make a file next to a database of another program.
+    """
+    other = small_store.make(place.root / "memory" / "discord.db", "G2", [])
+    wal = place.write("memory/discord.db-wal", b"\x37\x7f\x06\x82" + b"\x00" * 100)
+    (place.root / "sessions").mkdir(exist_ok=True)
+    (place.root / "sessions" / "archive").symlink_to("archive")
     place.write("memory/audit.db", b"not a database at all" * 100)
     for name in ("memory/response_cache.db", "sessions/sessions.db", "memory/brain.db.backup-1"):
         place.write(name, b"SQLite format 3\x00" + b"\xff" * 4096)
@@ -163,24 +170,12 @@ async def test_unreadable_places_are_reported(place):
         (copy,) = found[kind]
         assert (copy.count, copy.can_clean) == (None, False)
         assert copy.why
-
-
-async def test_a_folder_that_cannot_be_listed_is_reported(place):
-    (place.root / "memory" / "archive").symlink_to("archive")
-    (folder,) = (await _found(place))["folder"]
-    assert Path(folder.place).name == "archive"
-    assert (folder.count, folder.can_clean) == (None, False)
+    (folder,), (copy,) = found["folder"], found["other database"]
+    assert (Path(folder.place).name, folder.count, folder.can_clean) == ("archive", None, False)
     assert "cannot be read" in folder.why
-
-
-async def test_an_unindexed_log_is_not_read(place):
-    """Reading it would make a file next to a database of another program; that it was not read is said."""
-    backup = small_store.make(place.root / "memory" / "discord.db", "G2", [])
-    wal = place.write("memory/discord.db-wal", b"\x37\x7f\x06\x82" + b"\x00" * 100)
-    (copy,) = (await _found(place))["other database"]
     assert copy.count is None
     assert wal.name in copy.why
-    assert not backup.with_name("discord.db-shm").exists()
+    assert not other.with_name("discord.db-shm").exists()
 
 
 async def test_notes_of_the_store_itself_are_no_copies(place):

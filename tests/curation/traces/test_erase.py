@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from erase_samples import ALONE, EVERYTHING, OTHERS, TEXT, bytes_left, plant, rows
+from erase_samples import OTHERS, TEXT, Layout, bytes_left, plant, rows
 from support.databases import opened_elsewhere
 from support.left_texts import snapshot
 from support.opened import opened as library_of
@@ -43,12 +43,12 @@ async def _erase(library: Library, *texts: str) -> EraseReport:
 
 @pytest.fixture
 def planted(tmp_path):
-    return plant(tmp_path / "zeroclaw", EVERYTHING)
+    return plant(tmp_path / "zeroclaw", Layout())
 
 
 @pytest.fixture
 def alone(tmp_path):
-    return plant(tmp_path / "zeroclaw", ALONE)
+    return plant(tmp_path / "zeroclaw", Layout(is_alone=True))
 
 
 def _files(folder: Path) -> dict[Path, bytes]:
