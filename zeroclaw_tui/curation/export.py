@@ -78,7 +78,7 @@ async def export_memories(
         write(csv_file.header_line())
         lost[csv_file.LOSES] = None
     else:
-        write(markdown_head(_moment(library), library.memory.name))
+        write(markdown_head(library.trash.now().isoformat(timespec="seconds"), library.memory.name))
         lost[_MARKDOWN_LOSES] = None
     await library.memory.scan(write_row, filter)
     return ExportOutcome(count, size, format, tuple(lost))
@@ -89,7 +89,8 @@ async def header_for(library: Library, *, vectors: bool) -> bytes:
     memory, version = library.memory, library.profile.profile.version
     has_identity = vectors and "vectors" not in memory.why_not
     made_by = KnownVectors.from_facts((await memory.health()).facts).identity if has_identity else None
-    about = {"exported": _moment(library), "backend": memory.name, "generation": memory.about.generation}
+    now = library.trash.now().isoformat(timespec="seconds")
+    about = {"exported": now, "backend": memory.name, "generation": memory.about.generation}
     vector = {"vectors": vectors, "embedding": None if made_by is None else made_by._asdict()}
     return jsonl.header_line({**about, "profile": version, **vector})
 
@@ -118,10 +119,6 @@ def markdown_section(row: Row) -> bytes:
     heading = one_line(entry.key)[:_MAX_HEADING]
     part = f"\n## {heading}\n\n{' · '.join(map(one_line, shown))}\n\n{fence}\n{text}\n{fence}\n"
     return part.encode("utf-8", "replace")
-
-
-def _moment(library: Library) -> str:
-    return library.trash.now().isoformat(timespec="seconds")
 
 
 async def export_file(

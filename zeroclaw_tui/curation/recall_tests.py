@@ -177,16 +177,14 @@ class RecallTestRun(NamedTuple):
     def passed(self) -> int:
         return sum(result.passed for result in self.results)
 
-    @property
-    def failed(self) -> int:
-        return len(self.results) - self.passed
-
     def as_json(self) -> dict[str, Any]:
         recall = self.first.as_json()
         return {
             "file": self.file,
             "tests": len(self.results),
-            **{name: getattr(self, name) for name in ("passed", "failed", "k")},
+            "passed": self.passed,
+            "failed": len(self.results) - self.passed,
+            "k": self.k,
             **{name: recall[name] for name in ("profile", "weights", "threshold")},
             "search_mode": self.search_mode,
             "as_of": self.first.request.as_of,
@@ -196,7 +194,7 @@ class RecallTestRun(NamedTuple):
         }
 
     def sentences(self) -> tuple[str, str, str]:
-        vector, keyword = self.first.weights
+        (vector, keyword), failed = self.first.weights, len(self.results) - self.passed
         settings = [f"scoring {self.first.profile}"]
         if self.first.mode != self.first.backend:
             # Otherwise the store ranks by a rule of its own, without weights.
@@ -207,7 +205,7 @@ class RecallTestRun(NamedTuple):
         return (
             f"{counted(len(self.results), 'recall test')} in {one_line(self.file)}",
             one_line(" · ".join(settings)),
-            f"{f'{self.failed:,} failed' if self.failed else 'All passed'}, {self.passed:,} passed",
+            f"{f'{failed:,} failed' if failed else 'All passed'}, {self.passed:,} passed",
         )
 
     def measure_rows(self) -> tuple[tuple[str, float, str], ...]:

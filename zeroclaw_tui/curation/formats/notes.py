@@ -99,8 +99,10 @@ def _openclaw_notes(source: Source) -> list[PurePosixPath]:
 def sniff_claude(source: Source) -> bool:
     """By the front matter of topics, the lines of an index, or a MEMORY.md in a folder memory."""
     indexes, topics = _claude_files(source)
-    if any(_is_topic(_head(source, file)) for file in topics[:_SNIFFED]):
-        return True
+    for file in topics[:_SNIFFED]:
+        fields = _with_metadata(_front_matter(_head(source, file))[0])
+        if _field(fields, "name") and _field(fields, "description") and _field(fields, "type") in _TYPES:
+            return True
     if any(date_of_note(file.name) for file in topics):
         return False
     return any(
@@ -156,11 +158,6 @@ def _claude_files(source: Source) -> tuple[list[PurePosixPath], list[PurePosixPa
         return not source.is_folder or in_memory or any(folder in folders for folder in file.parents)
 
     return indexes, [file for file in files if file not in indexes and is_topic(file)]
-
-
-def _is_topic(text: str) -> bool:
-    fields = _with_metadata(_front_matter(text)[0])
-    return bool(_field(fields, "name") and _field(fields, "description") and _field(fields, "type") in _TYPES)
 
 
 def _with_metadata(fields: Mapping[str, Any]) -> Mapping[str, Any]:
