@@ -28,7 +28,7 @@ from zeroclaw_tui.backends.sqlite import store as _store
 from zeroclaw_tui.cli import main as program
 from zeroclaw_tui.cli import verbs as _verbs
 from zeroclaw_tui.curation import doctor as _repairing
-from zeroclaw_tui.curation.transfer import copy as _copying
+from zeroclaw_tui.curation.transfer import plan as _copying
 
 ROWS = 14
 PURGE = ("purge", "--category", "daily", "--yes")
