@@ -29,7 +29,7 @@ from zeroclaw_tui.curation.traces.matcher import TextMatcher
 from zeroclaw_tui.memory.query import MemoryFilter
 
 HOLDS = "nothing else lost, all gone when done again"
-LAYOUT = Layout("as it is", "in the log", "everything", "G4")
+LAYOUT = Layout(state="in the log")
 
 
 async def to_trash(library: Library) -> None:

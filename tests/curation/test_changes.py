@@ -96,12 +96,8 @@ async def test_a_permanent_deletion_leaves_no_byte_of_the_text(world):
     assert (await undo(world.library)).count == 1
 
 
-def fill(world: World) -> None:
-    small_store.add(world.install.database, ({"content": f"text {number}"} for number in range(MANY)))
-
-
 async def test_a_store_that_goes_away_in_the_middle_says_how_far_it_came_and_undo_knows_it(world):
-    fill(world)
+    small_store.add(world.install.database, ({"content": f"text {number}"} for number in range(MANY)))
 
     def fail(done):
         raise NotReachable("The server is gone.", hint="r asks again.")

@@ -56,11 +56,6 @@ class Patient(Install):
         with closing(sqlite3.connect(self.database)) as connection:
             return connection.execute(f"SELECT {columns} FROM memories ORDER BY rowid").fetchall()
 
-    def made(self) -> list[Any]:
-        """The statements of its tables, indexes and triggers."""
-        with closing(sqlite3.connect(self.database)) as connection:
-            return connection.execute("SELECT type, name, sql FROM sqlite_master ORDER BY 1, 2").fetchall()
-
     def found(self, word: str) -> int:
         """How many memories SQLite's own keyword index finds."""
         with closing(sqlite3.connect(self.database)) as connection:
@@ -140,14 +135,14 @@ async def test_a_keyword_index_that_fell_behind_is_serious_and_rebuilt(make_pati
 @pytest.mark.parametrize(("generation", "part"), [("G1", "data"), ("G2", "idx"), ("G4", "config")])
 async def test_a_keyword_index_with_a_damaged_page_is_serious_and_rebuilt(make_patient, generation, part):
     patient = make_patient(generation)
-    before, made = patient.rows(), patient.made()
+    before, tables = patient.rows(), made(patient.database)
     patient.damage(f"memories_fts_{part}")
     finding = await patient.finding("keyword-index")
     assert (finding.title, finding.risk) == ("The keyword index is damaged.", "serious")
     assert finding.repair == "rebuild keyword index"
     await patient.repair("keyword-index")
     assert (await patient.report(deep=True)).is_healthy
-    assert (patient.rows(), patient.made()) == (before, made)
+    assert (patient.rows(), made(patient.database)) == (before, tables)
     assert patient.found("harbour") == len(before)
     patient.run("DELETE FROM memories WHERE rowid = 3")
     assert patient.found("harbour") == len(before) - 1
@@ -361,11 +356,6 @@ def make_holes(patient) -> None:
     )
 
 
-def has_journal_mode(database: Path) -> str:
-    with closing(sqlite3.connect(database)) as connection:
-        return str(connection.execute("PRAGMA journal_mode").fetchone()[0])
-
-
 @pytest.mark.parametrize("mode", ["wal", "delete"])
 async def test_it_gets_small_and_every_memory_is_as_it_was(make_patient, mode):
     patient = make_patient()
@@ -378,7 +368,8 @@ async def test_it_gets_small_and_every_memory_is_as_it_was(make_patient, mode):
     assert patient.database.stat().st_size < size / 4
     assert patient.rows() == before
     assert patient.found("harbour") == words
-    assert has_journal_mode(patient.database) == mode
+    with closing(sqlite3.connect(patient.database)) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == (mode,)
     assert (await patient.report(deep=True)).is_healthy
     assert (await patient.finding("free-space")).risk == "fine"
 

@@ -17,7 +17,6 @@ from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import Trial
 
-READ = RecallTest("what does she eat?", ("food", "food_allergy"), "what does she eat?")
 VALID = "[[query]]\nquery = 'q'\nexpected = 'a'\n"
 
 
@@ -45,7 +44,7 @@ def test_a_file_can_have_every_field_of_a_test(tmp_path):
         "[[query]]\nquery = ''\nexpected = ['']\n",
     )
     first, second, third, blank = read_tests(path)
-    assert first == READ
+    assert first == RecallTest("what does she eat?", ("food", "food_allergy"), "what does she eat?")
     assert second == RecallTest("what time is it?", ("tz",), "time", "tg_1")
     assert (third.expected, third.rejected) == ((), ("old_plan",))
     assert blank == RecallTest("", ("",), "")

@@ -23,11 +23,6 @@ ROWS = 40
 
 
 @pytest.fixture
-def clock():
-    return Clock()
-
-
-@pytest.fixture
 def service():
     return EmbeddingService()
 
@@ -62,11 +57,11 @@ TO_MAKE = 38
 
 
 @pytest.fixture
-def run(library, clock):
+def run(library):
     """Carries out a plan, by default that of the whole store, and waits for no busy endpoint."""
 
     async def run(plan=None, **options):
-        retries = BACKGROUND._replace(sleep=clock.sleep)
+        retries = BACKGROUND._replace(sleep=Clock().sleep)
         return await reindex(library, plan or await plan_reindex(library), retries=retries, **options)
 
     return run

@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.scoring.explanation import Advice, Explanation
 
-_MAX_SETTINGS_TRIED = 3
-
-
 # Recall.
 
 
@@ -262,7 +259,7 @@ async def explain(library: Library, entry: MemoryEntry, trial: Trial) -> Explana
     if explanation.is_injected or record.program is not None:
         return explanation
     served = [advice for advice in _advice_to_try(record) if gathered.serves(advice.trial)]
-    for advice in served[:_MAX_SETTINGS_TRIED]:
+    for advice in served[:3]:
         results = (await gathered.replay(advice.trial)).results
         if any(scored.injected and is_same(scored.entry, whole) for scored in results):
             return explanation.with_advice(advice)

@@ -6,7 +6,6 @@ import sqlite3
 import stat
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support import small_store
@@ -15,7 +14,6 @@ from support.left_texts import SESSIONS, snapshot
 
 from zeroclaw_tui.curation.changes import preview_turn, undo
 from zeroclaw_tui.curation.journal import RunningAction
-from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.traces.copies import clean_copies, find_copies
 from zeroclaw_tui.curation.traces.search import TextPlace
 from zeroclaw_tui.files import database as connections
@@ -29,10 +27,6 @@ def place(tmp_path):
 
 SECRET = "The door code is 4711, tell nobody"
 OTHER = "Prefers Rust for tools and Python for plots"
-
-
-async def _clean(library: Library, *contents: str) -> Any:
-    return await clean_copies(library, await find_copies(library, contents or (SECRET,)))
 
 
 async def test_cleaning_removes_only_those_lines_and_undo_restores_the_bytes(tmp_path):
@@ -52,7 +46,7 @@ async def test_cleaning_removes_only_those_lines_and_undo_restores_the_bytes(tmp
     for path in files:
         path.chmod(0o640)
     async with place.opened() as library:
-        outcome = await _clean(library)
+        outcome = await clean_copies(library, await find_copies(library, [SECRET]))
         assert {path: path.read_bytes() for path in files} == files
         assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o640}
         assert (outcome.verb, outcome.count, outcome.notes) == ("clean", 4, ())
@@ -142,10 +136,10 @@ async def test_a_locked_chat_is_reported_and_left(place, monkeypatch):
 # Finding them
 
 
-async def _found(place: Install, *contents: str) -> dict[str, list[TextPlace]]:
+async def _found(place: Install) -> dict[str, list[TextPlace]]:
     async with place.opened() as library:
         by_kind: dict[str, list[TextPlace]] = {}
-        for copy in await find_copies(library, contents or (SECRET,)):
+        for copy in await find_copies(library, [SECRET]):
             by_kind.setdefault(copy.kind, []).append(copy)
         return by_kind
 

@@ -6,7 +6,6 @@ import hashlib
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -130,15 +129,6 @@ ROWS = [
 ]
 
 
-def _notes(folder: Path, core: str, day: str) -> Path:
-    """Notes of an agent, with one day."""
-    notes = folder / "notes"
-    (notes / "memory").mkdir(parents=True)
-    (notes / "MEMORY.md").write_text(core)
-    (notes / "memory" / "2026-03-04.md").write_text(day)
-    return notes
-
-
 async def test_each_memory_becomes_a_line_as_zeroclaw_writes_it(tmp_path):
     install_in(tmp_path, ROWS)
     notes = tmp_path / "notes"
@@ -162,9 +152,10 @@ async def test_each_memory_becomes_a_line_as_zeroclaw_writes_it(tmp_path):
 
 async def test_notes_give_their_keys_back_and_the_newest_of_a_key_counts(tmp_path):
     install_in(tmp_path, [])
-    core = "# Mine\n\n- **lang**: C\n\nplain line\n- **lang**: Rust\n"
-    notes = _notes(tmp_path, core, "- **day**: **bold**: went out\n")
-    new = tmp_path / "new.db"
+    notes, new = tmp_path / "notes", tmp_path / "new.db"
+    (notes / "memory").mkdir(parents=True)
+    (notes / "MEMORY.md").write_text("# Mine\n\n- **lang**: C\n\nplain line\n- **lang**: Rust\n")
+    (notes / "memory" / "2026-03-04.md").write_text("- **day**: **bold**: went out\n")
     async with opened(tmp_path, "markdown", notes) as library:
         plan = await planned(library, "sqlite", new)
         assert (plan.new, plan.taken) == (3, 1)
