@@ -41,12 +41,6 @@ Change = Callable[["Library"], Awaitable[object]]
 _BRACES = re.compile(r"\{(\w+)\}")
 _KEY_CELLS, _NAME_CELLS = 10, 15
 """Cells of the keys and of the name of a command in the palette."""
-_MIN_STORE = 12
-"""The least cells for the store's name next to the names of all rooms."""
-_MAX_KEYS = 7
-"""How many keys the footer shows besides the key that shows all."""
-_MESSAGE_DELAY = 0.1
-"""Seconds before a progress message appears where no patience is set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +155,8 @@ class TopLine(ClickedLine):
     def render(self) -> Content:
         width = self.content_size.width
         tabs = self._tabs(with_names=True)
-        if tabs.cell_length + _MIN_STORE > width:
+        # The store's name has at least 12 cells next to the names of all rooms.
+        if tabs.cell_length + 12 > width:
             tabs = self._tabs(with_names=False)
         room = max(0, width - tabs.cell_length)
         name = shorten_path(self.app.sub_title or self.app.title, room)
@@ -180,7 +175,7 @@ class TopLine(ClickedLine):
 
 
 class KeyLine(ClickedLine):
-    """The footer: the keys that matter in this place, as many as fit, and the key that shows all of them.
+    """The footer: the keys that matter in this place, at most seven that fit, and the key that shows all of them.
 
     A click does what the key does; a command that cannot be done now is dimmed.
     """
@@ -198,7 +193,7 @@ class KeyLine(ClickedLine):
         all_keys = found.pop("keys", None)
         last = Content("") if all_keys is None else self._shown(all_keys)
         line = Content("")
-        for active in list(found.values())[:_MAX_KEYS]:
+        for active in list(found.values())[:7]:
             name = self._shown(active)
             if line.cell_length + name.cell_length + last.cell_length > self.content_size.width:
                 break
@@ -347,7 +342,7 @@ def start_work(
 @contextmanager
 def saying(node: MessagePump, patience: float, say: Callable[[], None]) -> Iterator[None]:
     """Show a progress message after the patience time."""
-    timer = node.set_timer(patience or _MESSAGE_DELAY, say)
+    timer = node.set_timer(patience or 0.1, say)
     try:
         yield
     finally:

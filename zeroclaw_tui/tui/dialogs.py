@@ -10,9 +10,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from rich.cells import cell_len
+from textual import on
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
@@ -26,7 +27,6 @@ from textual.widgets.option_list import Option
 
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.trial_settings import SettingChange
-from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.text import counted, cut, display_text, one_line
@@ -39,8 +39,6 @@ from zeroclaw_tui.tui.widgets.text_fields import LineInput, OneOf, field_values
 
 DIALOG_CSS = Path(__file__).with_name("dialogs.tcss")
 """How every dialog looks, wherever its class is."""
-FEW_LINES = 16
-"""In a window of fewer lines a dialog has no blank ones."""
 SIGN_LOOKS = {"+": "$success", "-": "$error", " ": MUTED}
 _FIELDS = (
     "key", "category", "session_id", "namespace", "importance", "pinned", "kind", "superseded_by", "agent",
@@ -48,13 +46,11 @@ _FIELDS = (
 _MAX_VALUE = 80
 _MAX_LINES, _SAME_SHOWN = 6, 30
 """How many lines of a difference a question shows, and how much of what stays the same."""
-_MAX_HEIGHT = 95
-"""Per cent of the window's height."""
-_FOLLOWED_SECONDS = 0.1
-_BAR = 36
 Value = TypeVar("Value")
 Result = TypeVar("Result")
-Done = TypeVar("Done", covariant=True)
+Done = TypeVar("Done")
+Work = Callable[..., Awaitable[Done]]
+"""Long work, which reports by the keyword `on_progress` how many rows are done."""
 
 
 class Dialog(ModalScreen[Result | None], Generic[Result]):
@@ -62,7 +58,7 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
 
     CSS_PATH: ClassVar[CSSPathType | None] = DIALOG_CSS
     HORIZONTAL_BREAKPOINTS = [(0, "-slim"), (78, "-roomy")]  # noqa: RUF012
-    VERTICAL_BREAKPOINTS = [(0, "-low"), (FEW_LINES, "-high")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (16, "-high")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("pagedown", "page('down')", "a page on", show=False, priority=True),
         Binding("pageup", "page('up')", "a page back", show=False, priority=True),
@@ -103,7 +99,8 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
         rows = sum(child.outer_size.height + child.styles.margin.height for child in panel.children if child.display)
         needed = rows - body.outer_size.height + body.virtual_size.height + panel.gutter.height
         needed += panel.styles.margin.height
-        is_long = needed > self.size.height * _MAX_HEIGHT // 100
+        # The panel has at most 95 per cent of the height.
+        is_long = needed > self.size.height * 95 // 100
         if is_long != self.has_class("-long"):
             self.set_class(is_long, "-long")
             self.say("")
@@ -167,8 +164,7 @@ class Question(Dialog[Value]):
         current: Value | None = None,
     ) -> None:
         super().__init__(title, body)
-        self._answers: list[Answer[Value | None]] = [Answer("n", keep, None)] if keep is not None else []
-        self._answers += [Answer(answer.key, answer.words, answer.value, answer.remark) for answer in answers]
+        self._answers: list[Answer[Any]] = [*([Answer("n", keep, None)] if keep is not None else []), *answers]
         self._is_choice = keep is None
         self._at = next((at for at, answer in enumerate(answers) if answer.value == current), None)
         letters = [answer.key for answer in answers if answer.key]
@@ -363,10 +359,10 @@ class Form(Dialog[Mapping[str, str]]):
         self.query_one(f"#{self._fields[0].name}").focus()
         self._show_below(is_submitted=False)
 
-    def on_input_changed(self) -> None:
-        self._show_below(is_submitted=False)
-
-    def on_one_of_changed(self) -> None:
+    @on(Input.Changed)
+    @on(OneOf.Changed)
+    def show_effect(self) -> None:
+        """Show the effect of what is typed so far."""
         self._show_below(is_submitted=False)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -449,7 +445,7 @@ class ProgressScreen(Dialog[None]):
 
     def on_mount(self) -> None:
         self.add_class("-typed")
-        self.set_interval(_FOLLOWED_SECONDS, self.follow)
+        self.set_interval(0.1, self.follow)
 
     def follow(self) -> None:
         """Show how far it is, or leave when it is over."""
@@ -468,15 +464,7 @@ class ProgressScreen(Dialog[None]):
         if not self._total:
             return Content(f"{self._done:,}")
         share, of = min(1.0, self._done / self._total), f" of {self._total:,}"
-        return Content.assemble((bar(share, _BAR), ACCENT), f"  {self._done:,}", (of, MUTED))
-
-
-class Work(Protocol[Done]):
-    """Long work, which reports by `on_progress` how many rows are done."""
-
-    def __call__(self, *, on_progress: ProgressCallback) -> Awaitable[Done]:
-        """Do it."""
-        ...
+        return Content.assemble((bar(share, 36), ACCENT), f"  {self._done:,}", (of, MUTED))
 
 
 async def with_progress(app: App[Any], sentence: str, total: int, patience: float, work: Work[Done]) -> Done:

@@ -183,7 +183,7 @@ class ChangesRoom(Listing, StoreRoom):
     async def load(self) -> None:
         """Read what is shown here."""
         rows, head = await self._read()
-        self.table.say_empty(_EMPTY[self._place])
+        self.table.empty = _EMPTY[self._place]
         self.table.set_rows(rows)
         shown = f"the first {_MOST:,}" if len(rows) == _MOST else ""
         self.query_one(TitleLine).say(*head, shown, self.library.read_only_because or "")

@@ -153,11 +153,11 @@ class LiveRoom(Listing, StoreRoom):
         every = {**self._turns, **{turn.id: Shown(turn) for turn in log.turns}}
         newest = sorted(every.values(), key=lambda shown: shown.turn.at)[-_MAX_TURNS:]
         self._turns = {shown.turn.id: shown for shown in newest}
+        why_nothing = log.why_nothing or "No turn is recorded."
+        self.table.empty = f"{why_nothing} New turns appear here, compared with a recall made now."
         # With the cursor at the end the list follows new turns; further up it stays.
         is_at_end = self.table.cursor >= len(self.table.rows) - 1
         self.table.set_rows(newest, cursor=max(0, len(newest) - 1) if is_at_end else None)
-        why_nothing = log.why_nothing or "No turn is recorded."
-        self.table.say_empty(f"{why_nothing} New turns appear here, compared with a recall made now.")
         self._problem = next(iter(log.problems), "")
         self._paint()
 

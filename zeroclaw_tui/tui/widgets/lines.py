@@ -35,9 +35,6 @@ _PLACEHOLDERS = {
     Mode.SIMILAR: "memories similar to this text",
 }
 DOT = " · "
-_WIDTH_OF_MODES = 76
-"""Cells that the search line has at least where it names every mode."""
-_LEAST_TO_TYPE_IN = 24
 _TAB_GAP = "   "
 
 
@@ -124,10 +121,6 @@ class PromptLine(Horizontal):
         with self.prevent(Input.Changed):
             self.input.value = one_line(text)
 
-    def finish(self) -> None:
-        """Ask at once about what is typed, the keys included that are still on their way to the line."""
-        self.input.call_later(self._ask)
-
     def show_facts(self, *facts: str) -> None:
         """What holds for the text, the weightiest first; the last ones go where there is no room."""
         self._facts = tuple(one_line(fact) for fact in facts if fact)
@@ -142,11 +135,12 @@ class PromptLine(Horizontal):
         event.stop()
         self.stop_waiting()
         if self._debounce:
-            self._rest = self.set_timer(self._debounce, self._ask)
+            self._rest = self.set_timer(self._debounce, self.ask)
         else:
-            self._ask()
+            self.ask()
 
-    def _ask(self) -> None:
+    def ask(self) -> None:
+        """Ask at once about what is typed."""
         self.stop_waiting()
         self.post_message(self.Asked(self.input.text))
 
@@ -161,7 +155,8 @@ class PromptLine(Horizontal):
 
     def _fit(self) -> None:
         prompt, facts = self._prompt(), list(self._facts)
-        room = self.size.width - _LEAST_TO_TYPE_IN - prompt.cell_length
+        # At least 24 cells are left to type in.
+        room = self.size.width - 24 - prompt.cell_length
         while facts and cell_len(_TAB_GAP.join(facts)) > room:
             facts.pop()
         self.query_one(".prompt", Static).update(prompt)
@@ -186,7 +181,7 @@ class SearchBar(PromptLine):
 
     def _prompt(self) -> Content:
         """All modes, or the current one where there is no room for more."""
-        modes = [*Mode] if self.size.width >= _WIDTH_OF_MODES else [self._mode]
+        modes = [*Mode] if self.size.width >= 76 else [self._mode]
         names = [Content.styled(mode.value, LIT if mode is self._mode else MUTED) for mode in modes]
         return "❯ " + Content.styled(DOT, MUTED).join(names)
 

@@ -123,11 +123,11 @@ class MemoryList(TableList[ListedRow]):
     @property
     def row_count(self) -> int:
         """How many memories there are to select."""
-        return len(self._rows)
+        return len(self.rows)
 
     @property
     def keys(self) -> Sequence[Any]:
-        return self._rows.handles if isinstance(self._rows, ListedMemories) else super().keys
+        return self.rows.handles if isinstance(self.rows, ListedMemories) else super().keys
 
     @property
     def key_here(self) -> Any:
@@ -161,7 +161,7 @@ class MemoryList(TableList[ListedRow]):
         The cursor stays on its memory and that on its line of the screen; when it is deleted, on its place. At the top
         of a list new memories appear at once.
         """
-        before = self._rows if isinstance(self._rows, ListedMemories) else ListedMemories()
+        before = self.rows if isinstance(self.rows, ListedMemories) else ListedMemories()
         rows, top = before.ordered(handles), self.scroll_offset.y
         rows.put(first)
         line = self.cursor - top
@@ -172,8 +172,8 @@ class MemoryList(TableList[ListedRow]):
 
     def put_rows(self, entries: Sequence[MemoryEntry]) -> None:
         """Take in rows of a listing that were wanted, or that are other ones now."""
-        if isinstance(self._rows, ListedMemories):
-            self._rows.put(entries)
+        if isinstance(self.rows, ListedMemories):
+            self.rows.put(entries)
             self.redraw()
             self._post_highlight()
 
@@ -267,7 +267,7 @@ class MemoryList(TableList[ListedRow]):
         """Those of a recall, whose texts use the lines that are free below a short one."""
         if self._recall is None or not self.is_mounted:
             return None
-        rows = [row for row in self._rows if isinstance(row, RankedRow)]
+        rows = [row for row in self.rows if isinstance(row, RankedRow)]
         others = sum((row.threshold is not None) + (row.reason is not None) for row in rows)
         free = (self.lines_in_sight - others) // max(1, len(rows))
         self._text_lines = max(_LEAST_TEXT_LINES, min(_MOST_TEXT_LINES, free))
@@ -286,7 +286,7 @@ class MemoryList(TableList[ListedRow]):
     def _ask(self) -> None:
         """Ask for what is in sight and a page around it, as soon as half a page around it is not here."""
         self._is_asking = False
-        page, top, rows = self.lines_in_sight, self.scroll_offset.y, self._rows
+        page, top, rows = self.lines_in_sight, self.scroll_offset.y, self.rows
         if isinstance(rows, ListedMemories) and rows.wanted(top - page // 2, top + page + page // 2):
             around = [*rows.wanted(top, top + 2 * page), *rows.wanted(top - page, top)][:_MAX_ASKED]
             rows.ask(around)

@@ -181,15 +181,17 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
         heading: Callable[[Row], str | None] | None = None,
         id: str | None = None,
     ) -> None:
-        """`columns` may depend on the list's width. `empty` is said where there are no rows.
+        """`columns` may depend on the list's width.
 
         By the `key` of its row the cursor is put back when rows change. By its `mark` a row is marked; None where it
         cannot be. The words of its `heading` are in a line above a row.
         """
         super().__init__(id=id)
         self._columns = columns
-        self._rows = rows
-        self._empty = empty
+        self.rows = rows
+        """What the list holds."""
+        self.empty = empty
+        """What is said where there are no rows."""
         self._key = key
         self._mark = mark
         self._is_left_out = is_left_out
@@ -205,19 +207,14 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
         """Whether it was given rows, even if there are none."""
 
     @property
-    def rows(self) -> Sequence[Row]:
-        """What the list holds."""
-        return self._rows
-
-    @property
     def selected(self) -> Row | None:
         """The row under the cursor."""
-        return self._rows[self.cursor] if self.cursor < len(self._rows) else None
+        return self.rows[self.cursor] if self.cursor < len(self.rows) else None
 
     @property
     def keys(self) -> Sequence[Any]:
         """What tells the rows apart, of each of them; nothing where nothing does."""
-        return [] if self._key is None else [self._key(row) for row in self._rows]
+        return [] if self._key is None else [self._key(row) for row in self.rows]
 
     @property
     def key_here(self) -> Any:
@@ -250,7 +247,7 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
 
     def set_rows(self, rows: Sequence[Row], *, cursor: int | None = None) -> None:
         """Hold these rows; without a `cursor` it stays on the row of its key, else on its place."""
-        key, self._rows = self.key_here, rows
+        key, self.rows = self.key_here, rows
         if cursor is None:
             found = position(self.keys, key, self.cursor)
             cursor = self.cursor if found is None else found
@@ -261,11 +258,6 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
         if not self.is_filled:
             self.is_filled = True
             self.post_message(self.Filled(self))
-
-    def say_empty(self, sentence: str) -> None:
-        """Say something else where there are no rows."""
-        self._empty = sentence
-        self.refresh()
 
     def toggle_mark(self) -> None:
         """Mark or unmark the row under the cursor, and move to the next."""
@@ -279,7 +271,7 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
 
     def mark_all(self) -> None:
         """Mark every row there is that can be; where all of them are marked, none."""
-        every = [mark for mark in map(self._mark_of, self._rows) if mark is not None]
+        every = [mark for mark in map(self._mark_of, self.rows) if mark is not None]
         before = self.marks if self.marked.every is None else ()
         self.set_marks(() if all(mark in self.marked for mark in every) else (*before, *every))
 
@@ -312,7 +304,7 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
 
     def validate_cursor(self, row: int) -> int:
         """Keep the cursor on a row."""
-        return max(0, min(row, len(self._rows) - 1))
+        return max(0, min(row, len(self.rows) - 1))
 
     def watch_cursor(self, old: int, new: int) -> None:
         """Repaint two rows, and bring the new one into view."""
@@ -336,7 +328,7 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
         self.scroll_to(y=0, animate=False, force=True)
 
     def action_bottom(self) -> None:
-        self.cursor = len(self._rows) - 1
+        self.cursor = len(self.rows) - 1
 
     def on_click(self, event: events.Click) -> None:
         """Select a row; a second click opens it."""
@@ -345,15 +337,15 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
             return
         event.stop()
         at, _ = self._row_at(place.y - HEADING_LINES + self.scroll_offset.y)
-        if at < len(self._rows):
+        if at < len(self.rows):
             self.cursor = at
             if event.chain == 2:
                 self.post_message(self.RowOpened(self, self.selected))
 
     def render_line(self, y: int) -> Strip:
         """One line of what is in sight: the heading, a line of a row, or nothing."""
-        if not self._rows:
-            empty = wrapped(display_text(mask_secrets(self._empty)), max(8, self.size.width - 4))
+        if not self.rows:
+            empty = wrapped(display_text(mask_secrets(self.empty)), max(8, self.size.width - 4))
             return self._strip(Content.styled(f"  {empty[y]}" if y < len(empty) else "", "muted"))
         if y < HEADING_LINES:
             titles = [
@@ -362,7 +354,7 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
             ]
             return self._strip(" " + _joined([(column, Content.styled(title, "muted")) for column, title in titles]))
         at, part = self._row_at(y - HEADING_LINES + self.scroll_offset.y)
-        lines = self._row_strips(at) if at < len(self._rows) else []
+        lines = self._row_strips(at) if at < len(self.rows) else []
         return lines[part] if part < len(lines) else self._strip(Content(""))
 
     def _row_strips(self, at: int) -> list[Strip]:
@@ -374,7 +366,7 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
         return strips
 
     def _painted(self, at: int) -> list[Strip]:
-        row = self._rows[at]
+        row = self.rows[at]
         is_left_out = row is not None and self._is_left_out is not None and self._is_left_out(row)
         is_marked = row is not None and not is_left_out and self.has_mark(row)
         if at == self.cursor and self.can_focus:
@@ -434,7 +426,7 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
     def _wanted(self, column: Column[Row]) -> int:
         if column.width is not None:
             return column.width
-        rows = (self._rows[at] for at in range(min(len(self._rows), _ROWS_MEASURED)))
+        rows = (self.rows[at] for at in range(min(len(self.rows), _ROWS_MEASURED)))
         widest = max((_clean(column.cell(row)).cell_length for row in rows if row is not None), default=0)
         return max(cell_len(column.title), min(_MAX_CELL, widest))
 
@@ -459,17 +451,17 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
 
     def row_heights(self) -> Iterable[int] | None:
         """The lines of each row, its heading included; None where each row is one line."""
-        return None if self._heading is None else (1 + (self._heading_of(row) is not None) for row in self._rows)
+        return None if self._heading is None else (1 + (self._heading_of(row) is not None) for row in self.rows)
 
     def _measure(self) -> None:
         """Be as high as the rows are."""
         heights = self.row_heights()
         self._starts = None if heights is None else [*accumulate(heights, initial=0)]
-        lines = self._lines_of(len(self._rows) - 1).stop if self._rows else -HEADING_LINES
+        lines = self._lines_of(len(self.rows) - 1).stop if self.rows else -HEADING_LINES
         self.virtual_size = Size(0, lines + HEADING_LINES)
 
     def _bring_into_view(self) -> None:
-        if not self._rows or not self.size.height or not self.is_mounted:
+        if not self.rows or not self.size.height or not self.is_mounted:
             return
         lines, top, height = self._lines_of(self.cursor), self.scroll_offset.y, self.lines_in_sight
         if lines.start < top:

@@ -167,9 +167,8 @@ class CleanUp(UpkeepTab):
         self._versions = {version.handle: version for finding in report.findings for version in finding.versions}
         safe = (sample for one in report.findings if one.kind in SAFE_TO_REMOVE for sample in one.samples)
         first = (sample.version.handle for sample in safe if not sample.version.pinned)
-        self.memories.say_empty(
-            f"No findings in {counted(report.rows)}." if report.rows else "This store has no memories yet."
-        )
+        nothing = f"No findings in {counted(report.rows)}." if report.rows else "This store has no memories yet."
+        self.memories.empty = nothing
         self.memories.set_rows([row for finding in report.findings for row in _rows(finding)])
         self.memories.set_marks(first if is_first else [one for one in self.memories.marks if one in self._versions])
         kinds = f"{counted(len(report.findings), 'kind')} of findings in {len(self._versions):,} of them"

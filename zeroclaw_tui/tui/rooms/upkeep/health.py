@@ -46,7 +46,8 @@ class Health(UpkeepTab):
     )  # fmt: skip
 
     def __init__(self) -> None:
-        self.findings = TableList(_COLUMNS, key=lambda finding: finding.id, id="findings")
+        empty = "Checking the store and its files …"
+        self.findings = TableList(_COLUMNS, empty=empty, key=lambda finding: finding.id, id="findings")
         super().__init__(self.findings)
         self.report: DoctorReport | None = None
         self._numbers: Sequence[str] = ()
@@ -67,7 +68,6 @@ class Health(UpkeepTab):
 
     async def load(self) -> None:
         """Count, and check again, as deep as before."""
-        self.findings.say_empty("Checking the store and its files …")
         title = self.query_one(TitleLine)
         title.say("Checking …")
         self._numbers = _numbers(await store_stats(self.library.memory, self.room.clock().isoformat()))
@@ -79,7 +79,7 @@ class Health(UpkeepTab):
         self._is_deep = report.is_deep
         title.say(report.headline(), "Every page was checked." if report.is_deep else "")
         can_check_deeply = not report.is_deep and self.library.memory.about.path is not None
-        self.findings.say_empty("Nothing to check here.")
+        self.findings.empty = "Nothing to check here."
         self.findings.set_rows([*report.findings, *([_NOT_DEEP] if can_check_deeply else [])])
 
     def status(self) -> Sequence[str]:

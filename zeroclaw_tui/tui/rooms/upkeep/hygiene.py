@@ -101,7 +101,7 @@ class Hygiene(UpkeepTab):
             return
         state, *more = plan.status(self.room.clock().astimezone())
         self.query_one(TitleLine).say(f"Hygiene is {state}", *more, f"rules of {plan.rules.version}")
-        self.items.say_empty(
+        self.items.empty = (
             "Nothing to archive or delete now. Items that exceed the rules appear here. Press → for the next day."
             if plan.rules.is_enabled
             else runnable("Hygiene is off. Switch it on with `zeroclaw onboard --interactive`.")

@@ -56,7 +56,8 @@ class SnapshotTab(UpkeepTab):
     )  # fmt: skip
 
     def __init__(self) -> None:
-        self.differences = TableList(_COLUMNS, mark=lambda one: one.key if one.there is not None else None)
+        empty = "Press W to write the snapshot, r to reload."
+        self.differences = TableList(_COLUMNS, empty=empty, mark=lambda one: one.key if one.there else None)
         super().__init__(self.differences)
         self._path: Path | None = None
         """The snapshot that is compared; None before it was read."""
@@ -64,7 +65,6 @@ class SnapshotTab(UpkeepTab):
 
     async def load(self) -> None:
         """Read file and store, and compare them."""
-        self.differences.say_empty("Press W to write the snapshot, r to reload.")
         path = await asyncio.to_thread(snapshots.place_of, self.library.config)
         snapshot = await asyncio.to_thread(load, path)
         differences = await compare(self.library, snapshot)
@@ -74,7 +74,7 @@ class SnapshotTab(UpkeepTab):
         differs = [f"{counts[where]:,} {where}" for where in _SENTENCES if counts[where]]
         memories = counted(len(snapshot.rows), "core memory")
         self.query_one(TitleLine).say(f"{path.name}{when}: {memories}", *differs)
-        self.differences.say_empty(f"Store and snapshot have the same {counted(counts['same'])}.")
+        self.differences.empty = f"Store and snapshot have the same {counted(counts['same'])}."
         keys = {one.key for one in differences if one.there is not None and one.where != "same"}
         self.differences.set_marks(key for key in self.differences.marks if key in keys)
         self.differences.set_rows([one for one in differences if one.where != "same"])

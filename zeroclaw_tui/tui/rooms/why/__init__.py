@@ -378,7 +378,7 @@ class WhyRoom(Loaded, StoreRoom):
 
     def action_leave_line(self) -> None:
         self.set_focus(self.reader)
-        self._line.finish()
+        self._line.ask()
 
     def step_out(self) -> bool:
         """From the message to the answer, from the list to the settings."""
