@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -166,7 +165,7 @@ class BigMemory(SampleMemory):
     about = SampleMemory.about._replace(rule=OwnRule("keyword only"), slow_recall_above=50_000)
 
     async def count_up(self, filter: MemoryFilter, now: str, by: Sequence[CountField] = ()) -> Counts:
-        return replace(await super().count_up(filter, now, by), total=60_000)
+        return (await super().count_up(filter, now, by))._replace(total=60_000)
 
 
 async def test_among_very_many_memories_recall_starts_with_enter(tmp_path: Path) -> None:

@@ -240,7 +240,7 @@ class InspectorApp(TypeAhead[int]):
         if room == "stores":
             self.action_stores()
         elif browser is not None and self.screen is browser:
-            browser.open_room(room)
+            browser.action_open_tab(room)
 
     def action_stores(self) -> None:
         """Look at another store, also where the one that was meant does not open."""

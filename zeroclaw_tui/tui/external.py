@@ -20,7 +20,6 @@ from textual.app import App, SuspendNotSupported
 
 from zeroclaw_tui.memory.errors import Refused, UsageError
 
-_CLIPBOARD_SECONDS = 2.0
 _FALLBACKS = ("nano", "vi", "vim", "emacs")
 NOTHING_CHANGED = "Nothing was changed in the editor. An editor with a window needs an option such as --wait."
 
@@ -53,9 +52,7 @@ def clipboard_program() -> list[str] | None:
 def _copy_with(command: list[str], text: str) -> bool:
     null = subprocess.DEVNULL
     try:
-        done = subprocess.run(
-            command, input=text.encode(), stdout=null, stderr=null, timeout=_CLIPBOARD_SECONDS, check=False
-        )
+        done = subprocess.run(command, input=text.encode(), stdout=null, stderr=null, timeout=2.0, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return False
     return done.returncode == 0

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 NO_VALUE = "–"
 ELLIPSIS = "…"
-_JOINER = "\u200d"
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
 _UNITS = ((365.25 * _DAY, "y"), (30.44 * _DAY, "mo"), (_DAY, "d"), (_HOUR, "h"), (_MINUTE, "min"))
 _EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
@@ -32,8 +31,6 @@ _MOST_LIT = 20_000
 """More places than this are not lit in one text."""
 _SECONDS = 0.01
 """How long a pattern may be matched against what one line shows; a frame has 16 ms."""
-_MOST_TIMES_OVER = 3
-_LONGEST_MESSAGE = 2_000
 _WORD = re.compile(r"\w+")
 Find = Callable[[str, float], "tuple[Sequence[Span], bool]"]
 """Finds matches in a text in so many seconds; also whether these did not suffice."""
@@ -73,7 +70,7 @@ def fit(text: str, cells: int, align: Literal["left", "right"] = "left") -> str:
     if cells <= 0:
         return ""
     # A joiner at either end would swallow the padding next to it, and with it the alignment.
-    shown = cut(text[: max(512, cells * 8)].strip(_JOINER), cells)
+    shown = cut(text[: max(512, cells * 8)].strip("\u200d"), cells)
     padding = " " * (cells - cell_len(shown))
     return padding + shown if align == "right" else shown + padding
 
@@ -142,7 +139,7 @@ class Highlights:
 
     def spans(self, text: str, seconds: float = _SECONDS) -> Sequence[Span]:
         """The places of all matches in a shown text, from left to right, each of whole characters."""
-        if self._find is None or self._times_over == _MOST_TIMES_OVER:
+        if self._find is None or self._times_over == 3:
             return ()
         found, is_over = self._find(text, seconds)
         self._times_over += is_over
@@ -173,7 +170,7 @@ def highlights_of_filter(filter: MemoryFilter) -> Highlights:
 @lru_cache(maxsize=4)
 def highlights_of_message(message: str) -> Highlights:
     """For the whole words of a message, in any case: what the keyword stage of a recall finds in a memory."""
-    words = dict.fromkeys(map(str.casefold, _WORD.findall(message[:_LONGEST_MESSAGE])))
+    words = dict.fromkeys(map(str.casefold, _WORD.findall(message[:2_000])))
     if not words:
         return NO_HIGHLIGHTS
     pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, words))})(?!\w)", re.IGNORECASE)

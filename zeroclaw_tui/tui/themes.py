@@ -102,8 +102,6 @@ ZEROCLAW_LIGHT = Theme(
 ANSI_DARK = replace(BUILTIN_THEMES["ansi-dark"], primary="ansi_bright_blue")
 """Textual's own theme of sixteen colours; the plain blue of most terminals can hardly be read on black."""
 
-_LIGHT_GROUNDS = ("7", "15")
-
 
 def first_theme(environment: Mapping[str, str], colours: str | None) -> str:
     """The theme to start with: ours, or the terminal's own colours where it has but sixteen.
@@ -111,7 +109,7 @@ def first_theme(environment: Mapping[str, str], colours: str | None) -> str:
     `colours` is the name that Rich has for what a terminal can show. Dark or light goes by COLORFGBG, in which
     terminals (rxvt, Konsole, iTerm2) name the colours of text and ground by their numbers, "0;15" for black on white.
     """
-    is_light = environment.get("COLORFGBG", "").rpartition(";")[2] in _LIGHT_GROUNDS
+    is_light = environment.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15")
     if colours == "standard":
         return "ansi-light" if is_light else "ansi-dark"
     return ZEROCLAW_LIGHT.name if is_light else ZEROCLAW_DARK.name

@@ -40,7 +40,6 @@ _FORMATS: dict[ExportFormat, str] = {
     "markdown": "Markdown: readable text, without vectors.",
 }
 _EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
-_MAX_KEYS = 4
 _SHORT_KEY, _MAX_NAME, _MAX_NOTE = 24, 40, 130
 
 
@@ -204,7 +203,7 @@ def _plan_body(plan: Plan) -> Content:
     """What is new, what already exists, what is created first, and what gets lost."""
     parts: list[str | tuple[str, str]] = [" · ".join(plan.counts())]
     if plan.samples:
-        keys = first_names(list(map(key_words, plan.samples)), plan.taken, most=_MAX_KEYS, longest=_SHORT_KEY)
+        keys = first_names(list(map(key_words, plan.samples)), plan.taken, most=4, longest=_SHORT_KEY)
         parts.append((f"\nAlready in use: {keys}", MUTED))
     if plan.makes:
         parts.append(f"\n{_line(plan.makes)}")

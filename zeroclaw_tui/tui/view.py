@@ -29,7 +29,6 @@ NO_MOMENT = datetime(1970, 1, 1, tzinfo=UTC)
 PARTS: tuple[Part, ...] = ("category", "session", "agent", "namespace", "age", "superseded")
 _SINGLE: tuple[Part, ...] = ("age", "superseded")
 """Of these at most one value narrows the list."""
-_LONGEST_CHIP = 24
 EmptyWords = tuple[str, str, tuple[tuple[str, str], ...]]
 Narrowed = tuple[tuple[Part, str], ...]
 
@@ -243,7 +242,7 @@ def value_words(part: Part, value: str) -> str:
     """A facet's value as one short line."""
     if part == "session" and value == NO_SESSION:
         return "no session"
-    return cut(one_line(value), _LONGEST_CHIP) or "(blank)"
+    return cut(one_line(value), 24) or "(blank)"
 
 
 def _only(values: tuple[str, ...]) -> str | None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from datetime import datetime
+from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -11,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 from textual.content import Content
 from textual.screen import Screen
 
-from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.backends.lookup import versions, versions_at, whole_entry, why_fixed
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.memory.change import SUPERSEDED_BY, Edit, RowVersion
+from zeroclaw_tui.memory.change import SUPERSEDED_BY, Edit
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotReachable
 from zeroclaw_tui.memory.query import VERSIONS, Query
@@ -26,7 +24,6 @@ from zeroclaw_tui.tui.dialogs import Page, choose_profile
 from zeroclaw_tui.tui.format import shown_words
 from zeroclaw_tui.tui.rooms.panes import MemoriesRoom
 from zeroclaw_tui.tui.store_room import stored_row
-from zeroclaw_tui.tui.view import Pace, View
 from zeroclaw_tui.tui.widgets.lines import notices_of
 from zeroclaw_tui.tui.widgets.memory_list import is_from_lucid
 
@@ -108,7 +105,6 @@ NEEDS_NO_MEMORIES = frozenset({
 NO_SNAPSHOT = (
     "ZeroClaw writes and reads MEMORY_SNAPSHOT.md only for SQLite and Lucid; export writes the memories of every store."
 )
-_OF_LUCID = "This memory comes from the lucid program and cannot be changed here."
 _UNKNOWN_OF_LUCID = frozenset({
     "edit", "edit_in_editor", "re_embed", "mark", "delete", "erase", "show_again", "history", "explain", "similar",
 })  # fmt: skip
@@ -120,9 +116,8 @@ class BrowserRoom(MemoriesRoom):
 
     KEYS = BROWSER_COMMANDS
 
-    def __init__(self, library: Library, view: View, clock: Callable[[], datetime], pace: Pace) -> None:
-        super().__init__(library, view, clock, pace)
-        self._copies: Sequence[TextPlace] = ()
+    _copies: Sequence[TextPlace] = ()
+    """Other copies of the text that was deleted or edited last."""
 
     async def after_change(self, outcome: Outcome | None) -> None:
         self.look_again()
@@ -167,28 +162,24 @@ class BrowserRoom(MemoriesRoom):
         notices = (describe_choice(self.library.config), *notices_of(self.library))
         self.app.push_screen(Page("Notices about this store", Content("\n\n".join(map(shown_words, notices)))))
 
-    def open_room(self, room: str) -> None:
-        """Go from here to another room, with the memory under the cursor where it is about one."""
-        because = self.why_dimmed(room)
+    def action_open_tab(self, place: str) -> None:
+        """Go from here to another room, or to a tab of one, with the memory under the cursor where it is about one."""
+        because = self.why_dimmed(place)
         if because is not None:
             warn(self, because)
-        elif room == "memories":
+        elif place == "memories":
             self.show_list()
-        elif room == "why":
-            self._open_why("what_if" if self.rows.selected_entry is None else "explain")
-        elif room == "upkeep":
-            self.action_open_tab("clean_up")
-        elif room == "changes":
+        elif place == "changes":
             self._enter("changes:ChangesRoom", self.library, self.clock, self.pace, None)
-        else:
+        elif place == "live":
             self._enter("live:LiveRoom", self.library, self.clock, self.pace)
-
-    def action_open_tab(self, command: str) -> None:
-        """Go to the tab of another room that a command is about."""
-        if command in ("explain", "what_if", "prompt"):
-            self._open_why(command)
+        elif place == "why":
+            self._open_why("what_if" if self.rows.selected_entry is None else "explain")
+        elif place in ("explain", "what_if", "prompt"):
+            self._open_why(place)
         else:
-            self._enter("upkeep:UpkeepRoom", self.library, command, self.clock, self.pace)
+            tab = "clean_up" if place == "upkeep" else place
+            self._enter("upkeep:UpkeepRoom", self.library, tab, self.clock, self.pace)
 
     def _open_why(self, tab: str) -> None:
         # What the lucid program answers is no memory of the store, which nothing could be asked about.
@@ -358,19 +349,17 @@ class BrowserRoom(MemoriesRoom):
         what = are(len(marks)) if self._takes_marks else "The selection is"
         with saying(self, self.pace.patience, lambda: inform(self, f"{what} being read …")):
             if self._takes_marks:
-                chosen = await self._marked(library.memory)
+                # Deleted memories are left out.
+                if every is None:
+                    chosen = await library.memory.rows(Query(VERSIONS, ids=list(marks.ids)))
+                else:
+                    passing = await versions(library.memory, every)
+                    chosen = [version for version in passing if version.id not in marks.ids]
             else:
                 chosen = [] if entry is None else await versions_at(library.memory, [entry.handle])
             hidden = 0 if every is None else await library.superseded_hidden(every)
             # The plan names the filter only where it means all that passes it.
             return PurgePlan(tuple(chosen), every if is_whole else None, hidden)
-
-    async def _marked(self, memory: Memory) -> Sequence[RowVersion]:
-        """All that is marked, as it is now; deleted memories are left out. Raises InspectorError kinds."""
-        marks = self.rows.marked
-        if marks.every is None:
-            return await memory.rows(Query(VERSIONS, ids=list(marks.ids)))
-        return [version for version in await versions(memory, marks.every) if version.id not in marks.ids]
 
     @property
     def _takes_marks(self) -> bool:
@@ -387,7 +376,7 @@ def why_dimmed(action: str, library: Library, under_cursor: ScoredEntry | None =
     if memory.about.keeps_nothing and action not in NEEDS_NO_MEMORIES | WRITING:
         return library.read_only_because
     if action in _UNKNOWN_OF_LUCID and is_from_lucid(under_cursor):
-        return _OF_LUCID
+        return "This memory comes from the lucid program and cannot be changed here."
     if action in WRITING and library.read_only_because is not None:
         return library.read_only_because
     match action:

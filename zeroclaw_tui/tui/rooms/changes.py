@@ -47,7 +47,6 @@ COMMANDS = (
 _WRITING = frozenset(command.id for command in COMMANDS if command.writes)
 _MOST = 1000
 """How many changes or rows are shown; the shell lists all."""
-_SAMPLES = 40
 _LOOKS: dict[Sign, str] = {"+": "good", "-": "bad", "~": "muted"}
 
 Place = Literal["changes", "rows", "memory", "deleted"]
@@ -230,7 +229,7 @@ class ChangesRoom(Listing, StoreRoom):
         if isinstance(line, Version):
             return _version_content(line), await asyncio.to_thread(_version_lines, line), ""
         about = _change_content(line, self.clock())
-        versions = await self.library.trash.versions_of(line.number, _SAMPLES)
+        versions = await self.library.trash.versions_of(line.number, 40)
         if line.count == 1:
             about = Content("\n\n").join([about, _version_content(versions[0])])
             return about, await asyncio.to_thread(_version_lines, versions[0]), ""

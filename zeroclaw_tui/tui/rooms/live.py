@@ -33,8 +33,6 @@ from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 _MAX_TURNS = 500
 """How many turns are shown, the newest; `zeroclaw memory tail` prints all."""
 _MAX_MESSAGE, _MAX_FACT = 2000, 60
-_COMPARED = 20
-"""How many of the newest turns are compared by themselves: each costs a recall."""
 State = Literal["equal", "differs", "unknown", "waiting"]
 _MARKS: dict[State, tuple[str, Look]] = {
     "equal": ("=", "good"), "differs": ("≠", "bad"), "unknown": ("?", "muted"), "waiting": ("·", "faint"),
@@ -169,7 +167,8 @@ class LiveRoom(Listing, StoreRoom):
 
     def _next(self) -> Shown | None:
         """The turn to be compared next."""
-        wanted = (self.table.selected, *reversed(self.table.rows[-_COMPARED:]))
+        # Each costs a recall.
+        wanted = (self.table.selected, *reversed(self.table.rows[-20:]))
         return next((shown for shown in wanted if shown is not None and shown.state == "waiting"), None)
 
     async def _compare_all(self) -> None:

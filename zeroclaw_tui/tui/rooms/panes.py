@@ -8,14 +8,13 @@ from contextlib import aclosing
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from textual.app import ComposeResult
 from textual.containers import Container, Horizontal, Vertical
 from textual.reactive import var
 from textual.worker import get_current_worker
 
-from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.lookup import count_facets, versions_at, whole_entry
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.recall import recall_steps
@@ -23,32 +22,22 @@ from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, Locked, NotReachable, UsageError
 from zeroclaw_tui.memory.query import EXCERPTS, HANDLES, Query
 from zeroclaw_tui.memory.recall import SIMILAR, RecallRequest, RecallResult, ScoredEntry
-from zeroclaw_tui.memory.statistics import Counts
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.commands import Palette, start_work, warn
 from zeroclaw_tui.tui.dialogs import Answer, choice
 from zeroclaw_tui.tui.format import NO_HIGHLIGHTS, highlights_of_filter, highlights_of_message
 from zeroclaw_tui.tui.store_room import StoreRoom
-from zeroclaw_tui.tui.view import ORDERS, Mode, Pace, Page, Part, View, order_words
+from zeroclaw_tui.tui.view import ORDERS, Mode, Pace, Page, View, order_words
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
 from zeroclaw_tui.tui.widgets.facets import FacetList, FilterValues
 from zeroclaw_tui.tui.widgets.lines import Banner, Empty, FactLine, SearchBar, StatusBar, StoreFacts, location_words
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 from zeroclaw_tui.tui.widgets.table_list import Marks
 
-if TYPE_CHECKING:
-    from zeroclaw_tui.curation.similar import SimilarResult
-
-GOES_BY = (NotReachable, Locked)
-"""Failures after which a store may answer again by itself."""
 FIRST_HINT = "Press / and type a message to see what your agent would recall"
 PAGE_ROWS = 200
-MANY_ROWS = 20_000
-"""Of more memories a first recall shows its keyword hits before all vectors are read."""
-_MAX_SIMILAR = 50
 _MAX_EXCERPT = 200
 _SCALES = {"vector": "cosine of vectors", "rare words": "shared rare words"}
-_LOADS = ("list", "rows", "entry", "poll")
 
 
 class MemoriesRoom(StoreRoom):
@@ -176,7 +165,7 @@ class MemoriesRoom(StoreRoom):
         elif page.error is not None and page.counts is None:
             empty.show("The store does not answer.", "", (("r", "retry"), ("6", "choose another store")))
         elif page.is_answered and not self.rows.row_count:
-            empty.show(*page.why_empty(self._memory, can_write=self.library.read_only_because is None))
+            empty.show(*page.why_empty(self.library.memory, can_write=self.library.read_only_because is None))
 
     # What is looked at.
 
@@ -188,7 +177,7 @@ class MemoriesRoom(StoreRoom):
     def stop_loading(self) -> None:
         """Ask the store nothing more."""
         self._is_loading = False
-        for group in _LOADS:
+        for group in ("list", "rows", "entry", "poll"):
             self.workers.cancel_group(self, group)
 
     def look_again(self, *, go_to: Handle | None = None, edited: MemoryEntry | None = None) -> None:
@@ -198,7 +187,7 @@ class MemoriesRoom(StoreRoom):
         """
         # It shows what was written just now, so that no poll has to.
         self._version = None
-        if self._memory.about.keeps_lines:
+        if self.library.memory.about.keeps_lines:
             # An id in a store of lines is a place, where another line may be now.
             self.rows.set_marks(())
         self.show_header()
@@ -346,7 +335,7 @@ class MemoriesRoom(StoreRoom):
             self.ask("marks", self._mark_range, exclusive=False)
 
     async def _mark_range(self) -> None:
-        versions = await versions_at(self._memory, self.rows.handles_to_anchor())
+        versions = await versions_at(self.library.memory, self.rows.handles_to_anchor())
         self.rows.set_marks((*self.rows.marks, *(version.id for version in versions)))
 
     def action_mark_all(self) -> None:
@@ -394,7 +383,7 @@ class MemoriesRoom(StoreRoom):
         """Whether what is in the search line is recalled only with Enter: the store is too big for every letter."""
         if self.page.counts is None or self.view.mode is not Mode.RECALL:
             return False
-        most, typed = self._memory.about.slow_recall_above, self._search_bar.input.value
+        most, typed = self.library.memory.about.slow_recall_above, self._search_bar.input.value
         return most is not None and self.page.counts.total > most and bool(typed.strip()) and typed != self.view.query
 
     # How it is loaded.
@@ -418,7 +407,7 @@ class MemoriesRoom(StoreRoom):
         edited: MemoryEntry | None,
     ) -> None:
         """Load the first page, the whole order, and the counts; of the same view the page waits for the order."""
-        memory, chosen, rows, started = self._memory, view.listing_filter(now), self.rows, self.pace.stopwatch()
+        memory, chosen, rows, started = self.library.memory, view.listing_filter(now), self.rows, self.pace.stopwatch()
         if self._version is None:
             # Read before the rows, so that what is written in between is seen by the next poll.
             self._version = await memory.version()
@@ -449,8 +438,8 @@ class MemoriesRoom(StoreRoom):
         if view.is_similar:
             steps = self._similar(view, request)
         else:
-            # The first recall of a big store reads all its vectors.
-            is_big = self.page.counts is not None and self.page.counts.total > MANY_ROWS
+            # The first recall of a big store shows its keyword hits before all vectors are read.
+            is_big = self.page.counts is not None and self.page.counts.total > 20_000
             words_first = is_big and not self._has_recalled and library.memory.about.rule is None
             steps = recall_steps(library, library.trial(request), words_first=words_first)
         async with aclosing(steps):
@@ -481,16 +470,40 @@ class MemoriesRoom(StoreRoom):
         return "comparing the vectors …"
 
     async def _similar(self, view: View, request: RecallRequest) -> AsyncGenerator[RecallResult, None]:
-        """The memories nearest to one of them, or to a text, as a ranking."""
+        """The memories nearest to one of them, or to a text, as a ranking by a cosine or by words."""
         from zeroclaw_tui.curation.similar import similar_memories
 
         text = view.query if view.similar_to is None else ""
-        found = await similar_memories(self.library, entry=view.similar_to, text=text, limit=_MAX_SIMILAR)
-        yield _similar_ranking(found, request)
+        found = await similar_memories(self.library, entry=view.similar_to, text=text, limit=50)
+        is_by_vector = found.method == "vector"
+        results = [
+            ScoredEntry(
+                near.entry,
+                near.rank,
+                None,
+                vector_score=near.score if is_by_vector else None,
+                keyword_score=None if is_by_vector else near.score,
+                stage=SIMILAR,
+            )
+            for near in found.results
+        ]
+        yield RecallResult(
+            request=request,
+            backend=found.backend,
+            location=found.location,
+            profile="",
+            profile_source="",
+            mode=SIMILAR,
+            weights=(0.0, 0.0),
+            threshold=0.0,
+            scale=_SCALES[found.method],
+            results=tuple(results),
+            notes=found.sentences(),
+        )
 
     async def _read_rows(self, handles: Sequence[Handle]) -> None:
         """Load the rows that have come into sight."""
-        entries = await self._memory.rows(Query(EXCERPTS, handles=handles))
+        entries = await self.library.memory.rows(Query(EXCERPTS, handles=handles))
         self.rows.put_rows(entries)
         await self._scan(entries)
 
@@ -502,7 +515,7 @@ class MemoriesRoom(StoreRoom):
 
     async def _read_entry(self, entry: MemoryEntry, result: ScoredEntry | None) -> None:
         """Show one memory in full."""
-        whole = await whole_entry(self._memory, entry.handle) if entry.is_excerpt else entry
+        whole = await whole_entry(self.library.memory, entry.handle) if entry.is_excerpt else entry
         (scanned,) = await self.library.scanned([whole])
         selected = self.rows.selected_entry
         # Its part in one recall has no place among the results of another.
@@ -511,9 +524,9 @@ class MemoriesRoom(StoreRoom):
 
     async def _count(self, view: View, now: datetime) -> None:
         """Count what the filter leaves, and for each part that narrows what would be left without it."""
-        moment, parts = now.isoformat(), view.facet_filters(now).items()
-        counts = await count_facets(self._memory, view.listing_filter(now), moment)
-        others: dict[Part, Counts] = {part: await count_facets(self._memory, wider, moment) for part, wider in parts}
+        memory, moment = self.library.memory, now.isoformat()
+        counts = await count_facets(memory, view.listing_filter(now), moment)
+        others = {part: await count_facets(memory, wider, moment) for part, wider in view.facet_filters(now).items()}
         self._show(counts=counts, other_counts=others, scope=view.scope)
 
     def _poll(self) -> None:
@@ -523,7 +536,8 @@ class MemoriesRoom(StoreRoom):
 
     async def _look_for_changes(self) -> None:
         """Show the view again where another process has written, or where the store answers again."""
-        memory, is_away = self._memory, isinstance(self.page.error, GOES_BY)
+        # After these failures a store may answer again by itself.
+        memory, is_away = self.library.memory, isinstance(self.page.error, (NotReachable, Locked))
         # A cached version needs no server; of a store that was away the server must answer.
         if is_away and not await memory.health_check():
             return
@@ -533,12 +547,8 @@ class MemoriesRoom(StoreRoom):
             self._show(error=None)
             self.call_later(self.look_again)
 
-    @property
-    def _memory(self) -> Memory:
-        return self.library.memory
-
     def _request(self, view: View, now: datetime) -> RecallRequest:
-        return view.request(now, self.library.config, self._memory.about.recall_limit)
+        return view.request(now, self.library.config, self.library.memory.about.recall_limit)
 
     async def _painted(self) -> None:
         """Wait until what is shown now is painted."""
@@ -548,31 +558,3 @@ class MemoriesRoom(StoreRoom):
 
     def _since(self, started: float) -> float:
         return (self.pace.stopwatch() - started) * 1000
-
-
-def _similar_ranking(found: SimilarResult, request: RecallRequest) -> RecallResult:
-    """The nearest memories with a part of the score that says by what they are near: a cosine, or words."""
-    is_by_vector = found.method == "vector"
-    return RecallResult(
-        request=request,
-        backend=found.backend,
-        location=found.location,
-        profile="",
-        profile_source="",
-        mode=SIMILAR,
-        weights=(0.0, 0.0),
-        threshold=0.0,
-        scale=_SCALES[found.method],
-        results=tuple(
-            ScoredEntry(
-                near.entry,
-                near.rank,
-                None,
-                vector_score=near.score if is_by_vector else None,
-                keyword_score=None if is_by_vector else near.score,
-                stage=SIMILAR,
-            )
-            for near in found.results
-        ),
-        notes=found.sentences(),
-    )

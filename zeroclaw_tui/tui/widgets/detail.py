@@ -28,16 +28,9 @@ Spans = list[tuple[str, str]]
 """Pieces of a line, each with the name of its look."""
 MAX_SHOWN = 20_000
 """Characters of a content that are shown."""
-_KNOWN_SCALES = ("0..1", "raw bm25")
-"""The scales of ZeroClaw's own scoring of words and vectors; every other one is only named."""
 _MAX_PART = 120
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _MAX_KEY = 300
-_LINES_BEFORE_MATCH = 3
-_MIN_FRAMED = 12
-"""Lines from which a list and its detail have frames."""
-_TAB = 4
-_SECONDS_TO_LIGHT = 0.05
 _SIGN_LOOKS: dict[Sign, str] = {"+": "good", "-": "bad", "~": "text", " ": "muted", "…": "faint"}
 
 
@@ -169,7 +162,7 @@ class MemoryDetail(ReadingPane):
         """Scroll to a line of the content, with a few lines before it."""
         y = self.query_one(PlainContent).virtual_region.y + line
         if y >= self.scroll_offset.y + self.scrollable_content_region.height:
-            self.scroll_to(y=y - _LINES_BEFORE_MATCH, animate=False, force=True)
+            self.scroll_to(y=y - 3, animate=False, force=True)
 
 
 class AboutPane(ReadingPane):
@@ -224,7 +217,7 @@ class ListAndDetail(Container):
             pane.border_title = title
 
     def on_resize(self) -> None:
-        self.set_class(self.size.height < _MIN_FRAMED, "-low")
+        self.set_class(self.size.height < 12, "-low")
 
 
 class PlainContent(GrowingText):
@@ -232,7 +225,7 @@ class PlainContent(GrowingText):
 
     def show(self, content: str, lights: Highlights = NO_HIGHLIGHTS) -> int | None:
         """Show a text with what is looked for lit up; gives the line of the first match."""
-        shown = lights.lit(display_text(content[:MAX_SHOWN]).expandtabs(_TAB), _SECONDS_TO_LIGHT)
+        shown = lights.lit(display_text(content[:MAX_SHOWN]).expandtabs(4), 0.05)
         before = shown[: shown.spans[0].start] if shown.spans else None
         if len(content) > MAX_SHOWN:
             shown += f"\n… {len(content) - MAX_SHOWN:,} more characters; y copies all of them"
@@ -264,7 +257,7 @@ def score_lines(result: ScoredEntry, recall: RecallResult) -> list[Spans]:
         look = "vector" if by_vector else "keyword"
         return [[(f"similarity {score_text(near)}", look), (f": {recall.scale}", "muted")]]
     # Lucid names its rows' scale behind that of the database's.
-    is_known = recall.scale.partition(";")[0] in _KNOWN_SCALES
+    is_known = recall.scale.partition(";")[0] in ("0..1", "raw bm25")
     lines = [_score(result, recall, is_known=is_known and result.stage in ("hybrid", "keyword", "vector"))]
     if result.keyword_score is not None or result.keyword_raw is not None:
         raw = f"{'bm25' if is_known else short(recall.scale)} {score_text(result.keyword_raw)}"

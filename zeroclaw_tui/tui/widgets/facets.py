@@ -35,10 +35,6 @@ _SUPERSEDED = {
 }
 """From which state to which a click goes, and the words for the state; the last one is switched off."""
 _LEAST_WIDTH, _CHOICE_WIDTH = 12, 44
-_MOST_VALUES = 12
-"""Values of a part that the pane shows; the others are found by typing."""
-MAX_LISTED = 200
-"""Values of a part to choose from before anything is typed."""
 
 
 class FacetValue(NamedTuple):
@@ -117,7 +113,7 @@ class FacetList(OptionList):
         width, gap = max(_LEAST_WIDTH, self.scrollable_content_region.width), ""
         for part, title in _TITLES.items():
             values = self.values(part)
-            shown = [one for at, one in enumerate(values) if at < _MOST_VALUES or one.is_chosen]
+            shown = [one for at, one in enumerate(values) if at < 12 or one.is_chosen]
             if shown:
                 yield None, Content.styled(gap + title, STRONG)
                 gap = "\n"
@@ -158,7 +154,7 @@ class FilterValues(Provider):
     """The values that the list can be narrowed to, each with its count, found by typing."""
 
     async def discover(self) -> Hits:
-        for one, line, toggle in self._choices(MAX_LISTED):
+        for one, line, toggle in self._choices(200):
             yield DiscoveryHit(line, toggle, one.words)
 
     async def search(self, query: str) -> Hits:

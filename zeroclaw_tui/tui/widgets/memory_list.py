@@ -35,21 +35,14 @@ from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, EMPTY_KEY, Column
 
 ListedRow: TypeAlias = "MemoryEntry | RankedRow | None"
 """A memory of a listing, None while it is not loaded; or a result of a recall."""
-_MAX_LOADED = 4000
-_MAX_ASKED = 200
 _LEAST_TEXT_LINES, _MOST_TEXT_LINES = 2, 8
 LUCID = "lucid"
 FELL_OUT = "edited: no longer in this list"
-WIDE_WINDOW = 140
-"""Columns of a window in which a listing has category, agent and size."""
 MAX_TEXT = 4096
 _CATEGORY = 12
 _LEAST_FOR_KEY, _LEAST_FOR_PARTS, _LEAST_FOR_BARS = 46, 70, 86
 """Cells of a list from which it has these."""
-_LEAST_FOR_LISTED_KEY = 30
 _BAR, _NUMBER = 8, 5
-_LEAD = 12
-"""Characters shown before a match that is further on."""
 
 
 class ListedMemories(Sequence["MemoryEntry | None"]):
@@ -81,7 +74,7 @@ class ListedMemories(Sequence["MemoryEntry | None"]):
             self._entries.pop(entry.handle, None)
             self._entries[entry.handle] = entry
             self._fresh.add(entry.handle)
-        while len(self._entries) > _MAX_LOADED:
+        while len(self._entries) > 4000:
             oldest = next(iter(self._entries))
             del self._entries[oldest]
             self._fresh.discard(oldest)
@@ -213,7 +206,7 @@ class MemoryList(TableList[ListedRow]):
 
     def _columns_for(self, width: int) -> Sequence[Column[Any]]:
         if self._recall is None:
-            return listing_columns(*self._look, is_wide=self.app.size.width >= WIDE_WINDOW)
+            return listing_columns(*self._look, is_wide=self.app.size.width >= 140)
         return ranked_columns(width, self._recall, lambda row, cells: self._texts(row)[0])
 
     def row_lines(self, row: ListedRow) -> list[Content]:
@@ -288,7 +281,7 @@ class MemoryList(TableList[ListedRow]):
         self._is_asking = False
         page, top, rows = self.lines_in_sight, self.scroll_offset.y, self.rows
         if isinstance(rows, ListedMemories) and rows.wanted(top - page // 2, top + page + page // 2):
-            around = [*rows.wanted(top, top + 2 * page), *rows.wanted(top - page, top)][:_MAX_ASKED]
+            around = [*rows.wanted(top, top + 2 * page), *rows.wanted(top - page, top)][:200]
             rows.ask(around)
             self.post_message(self.RowsWanted(around))
 
@@ -316,7 +309,7 @@ def listing_columns(
         "key",
         lambda one: lights.lit(one_line(one.key)) if one.key else EMPTY_KEY,
         shortened=cut_key,
-        hidden_below=_LEAST_FOR_LISTED_KEY,
+        hidden_below=30,
     )
     flag = Column[MemoryEntry]("", width=1, lead=1, draw=_flag)
     memory = Column[MemoryEntry]("memory", flex=True, lead=1, draw=partial(_memory, lights))
@@ -345,7 +338,7 @@ def _memory(lights: Highlights, entry: MemoryEntry, cells: int) -> Content:
     text = words + (one_line(entry.content[:MAX_TEXT]) or EMPTY_CONTENT)
     matches = lights.spans(text)
     if matches and cell_len(text[: matches[0][1]]) > cells:
-        text = ELLIPSIS + text[max(0, matches[0][0] - _LEAD) :]
+        text = ELLIPSIS + text[max(0, matches[0][0] - 12) :]
     return lights.lit(fit(text, cells))
 
 

@@ -30,13 +30,8 @@ EMPTY_KEY = "(empty key)"
 EMPTY_CONTENT = "(empty)"
 CURSOR, MARKED, MARKED_CURSOR, LEFT_OUT = "▌", "●", "◉", "–"
 HEADING_LINES = 1
-_GAP = 2
-_MIN_FLEX = 40
 _MIN_CELL, _MAX_CELL = 12, 32
-_MIN_KEY = 10
-_ROWS_MEASURED = 200
 _MAX_LENGTH = 2000
-_STRIPS = 512
 
 
 def position(keys: Sequence[Any], wanted: Any, near: int) -> int | None:
@@ -54,7 +49,7 @@ def position(keys: Sequence[Any], wanted: Any, near: int) -> int | None:
 def cut_key(key: str, cells: int) -> str:
     """A key in at most so many cells, cut in its middle: keys of programs differ at their end."""
     shown = one_line(key)
-    if cell_len(shown) <= cells or cells < _MIN_KEY:
+    if cell_len(shown) <= cells or cells < 10:
         return shown
     tail = (cells - 1) // 2
     return cut(shown, cells - tail) + last_cells(shown, tail)
@@ -82,7 +77,7 @@ class Column(Generic[Row]):
     """How what is unstyled looks; the parts of a `Content` may be styled by the names of looks."""
     shortened: Callable[[str, int], str] | None = None
     """Puts a plain text into so many cells where it has more; None: it is cut at its end."""
-    lead: int = _GAP
+    lead: int = 2
     """Blank cells before it, where it is not the first."""
     draw: Callable[[Row, int], Content] | None = None
     """In place of `cell`: a text of exactly so many cells, cleaned by whoever makes it."""
@@ -194,12 +189,12 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
         """What is said where there are no rows."""
         self._key = key
         self._mark = mark
-        self._is_left_out = is_left_out
+        self._is_left_out = is_left_out or (lambda row: False)
         self._heading = heading
         self.marked = Marks()
         self.anchor: Any = None
         """The key of the row that was marked last: where a range begins."""
-        self._strips: LRUCache[tuple[int, bool, bool], list[Strip]] = LRUCache(_STRIPS)
+        self._strips: LRUCache[tuple[int, bool, bool], list[Strip]] = LRUCache(512)
         self._widths: list[tuple[Column[Row], int]] | None = None
         self._starts: list[int] | None = None
         """The line that each row begins on, and behind them the count of lines; None: each row takes one line."""
@@ -239,7 +234,7 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
 
     def is_faint(self, row: Row) -> bool:
         """Whether a row is quiet: it is left out, or stays out of the prompt."""
-        return row is not None and self._is_left_out is not None and self._is_left_out(row)
+        return row is not None and self._is_left_out(row)
 
     def row_lines(self, row: Row) -> list[Content]:
         """The lines of a row without the sign before them."""
@@ -360,14 +355,11 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
     def _row_strips(self, at: int) -> list[Strip]:
         """All lines of a row with its heading, which stay as they were painted until `redraw`."""
         place = (at, at == self.cursor, self.has_focus)
-        strips = self._strips.get(place)
-        if strips is None:
-            strips = self._strips[place] = self._painted(at)
-        return strips
-
-    def _painted(self, at: int) -> list[Strip]:
+        painted = self._strips.get(place)
+        if painted is not None:
+            return painted
         row = self.rows[at]
-        is_left_out = row is not None and self._is_left_out is not None and self._is_left_out(row)
+        is_left_out = row is not None and self._is_left_out(row)
         is_marked = row is not None and not is_left_out and self.has_mark(row)
         if at == self.cursor and self.can_focus:
             signs, ground = (MARKED_CURSOR if is_marked else CURSOR, CURSOR), "list--cursor"
@@ -382,6 +374,7 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
         heading = self._heading_of(row)
         if heading is not None:
             lines.insert(0, self._strip(Content.styled(f" {one_line(mask_secrets(heading))}", "muted")))
+        self._strips[place] = lines
         return lines
 
     def cells_of(self, row: Row) -> Content:
@@ -401,7 +394,7 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
         left = width - 2 - sum(cells) - sum(column.lead for column in columns[1:])
         for at, column in enumerate(columns):
             # What was measured gives way to what has to be read.
-            short = _MIN_FLEX * len(flexible) - left
+            short = 40 * len(flexible) - left
             if short > 0 and column.width is None and not column.flex and not column.right:
                 given = min(short, max(0, cells[at] - _MIN_CELL))
                 cells[at] -= given
@@ -426,7 +419,7 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
     def _wanted(self, column: Column[Row]) -> int:
         if column.width is not None:
             return column.width
-        rows = (self.rows[at] for at in range(min(len(self.rows), _ROWS_MEASURED)))
+        rows = (self.rows[at] for at in range(min(len(self.rows), 200)))
         widest = max((_clean(column.cell(row)).cell_length for row in rows if row is not None), default=0)
         return max(cell_len(column.title), min(_MAX_CELL, widest))
 

@@ -20,17 +20,15 @@ from zeroclaw_tui.memory.hidden_text import hidden_runs
 from zeroclaw_tui.memory.text import WHITE_SPACE, display_text, one_line
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
 
-MAX_LENGTH = 200_000
-"""Characters; a longer text would make every key wait."""
 _EXCERPT = 600
 _LINE_ENDS = re.compile(r"\r\n?|[\v\f\x1c-\x1e\x85\u2028\u2029]")
 _BLANKS = frozenset(WHITE_SPACE)
-_DROPPED = "Removed control and hidden characters. Use $EDITOR to type them."
 
 
 def why_not_here(text: str) -> str | None:
     """Why a text cannot be edited on the screen, in a sentence; None where it looks there exactly as it is stored."""
-    if len(text) > MAX_LENGTH:
+    # Every key would have to wait.
+    if len(text) > 200_000:
         return f"{len(text):,} characters are too many to edit here."
     lines = text.replace("\r\n", "\n")
     # A text whose lines do not all end in the same way would get other ends.
@@ -166,7 +164,7 @@ def _visible(field: Widget, text: str, before: str) -> str:
         if character in _BLANKS or (at not in hidden and not _is_control(character))
     )
     if allowed != text:
-        field.notify(_DROPPED, severity="warning")
+        field.notify("Removed control and hidden characters. Use $EDITOR to type them.", severity="warning")
     return allowed
 
 

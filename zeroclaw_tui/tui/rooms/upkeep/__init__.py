@@ -27,8 +27,6 @@ from zeroclaw_tui.tui.widgets.lines import TabLine
 Tab = Literal["clean_up", "hygiene", "health", "snapshot"]
 _TABS: tuple[type[UpkeepTab], ...] = (CleanUp, Hygiene, Health, SnapshotTab)
 _IN_LIST = {command.id: command for command in BROWSER_COMMANDS}
-_NEEDS_MEMORIES = frozenset({"clean_up", "snapshot"})
-"""The commands that do nothing where nothing is ever stored."""
 
 
 class UpkeepRoom(StoreRoom):
@@ -94,7 +92,7 @@ class UpkeepRoom(StoreRoom):
     def why_dimmed(self, action: str) -> str | None:
         """Why a command cannot be done now, in a sentence; None when it can."""
         memory = self.library.memory
-        if action in ("undo", "redo") or (memory.about.keeps_nothing and action in _NEEDS_MEMORIES):
+        if action in ("undo", "redo") or (memory.about.keeps_nothing and action in ("clean_up", "snapshot")):
             return self.library.read_only_because
         if action == "snapshot" and not has_database(memory.name):
             return NO_SNAPSHOT

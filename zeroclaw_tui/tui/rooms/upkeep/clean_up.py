@@ -38,7 +38,6 @@ from zeroclaw_tui.tui.widgets.detail import MAX_SHOWN, origin_parts
 from zeroclaw_tui.tui.widgets.lines import DOT, TabName, TitleLine
 from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, EMPTY_KEY, Column, TableList, cut_key
 
-_MASKED_CHARACTERS = 4 * MAX_SHOWN
 _MAX_MERGE_ROWS = 12
 
 
@@ -194,7 +193,7 @@ class CleanUp(UpkeepTab):
     async def about(self, row: _Row) -> About:
         """What is wrong with the memory under the cursor, and all of it."""
         entry = await whole_entry(self.library.memory, row.sample.version.handle)
-        text = await asyncio.to_thread(masked, entry.content[:_MASKED_CHARACTERS])
+        text = await asyncio.to_thread(masked, entry.content[: 4 * MAX_SHOWN])
         key = one_line(masked(entry.key)) or EMPTY_KEY
         facts = DOT.join(map(masked, origin_parts(entry, self.room.clock())))
         problem = shown_line(row.finding.remark)

@@ -97,7 +97,6 @@ TAB_COMMANDS: Mapping[Tab, Sequence[Command]] = {
 }  # fmt: skip
 _OF_TABS = {command.id: tab for tab, commands in TAB_COMMANDS.items() for command in commands}
 _NAMES = [TabName(one.id, one.key, one.name) for one in WHY_COMMANDS if one.id in TAB_COMMANDS]
-_SETTING = 15
 
 
 class WhyRoom(Loaded, StoreRoom):
@@ -144,7 +143,7 @@ class WhyRoom(Loaded, StoreRoom):
         self._tab_line = TabLine(_NAMES)
         self.settings: TableList[Setting] = TableList(
             (
-                Column[Setting]("setting", lambda setting: setting.name, width=_SETTING, look="muted"),
+                Column[Setting]("setting", lambda setting: setting.name, width=15, look="muted"),
                 Column[Setting]("value", lambda setting: setting_value(setting, self.tried), flex=True),
             ),
             SETTINGS,

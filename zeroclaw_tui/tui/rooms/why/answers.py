@@ -56,9 +56,6 @@ _MOVES = {
     "gone": ("○ gone", "faint"),
 }
 _STAYS = ("✓ stays", "muted")
-_MOVE = 8
-_MOVES_FROM = 50
-"""Cells of the list from which it has the words of moves."""
 
 
 class TriedEvidence:
@@ -151,7 +148,7 @@ def compared_columns(width: int, comparison: Comparison | None) -> Sequence[Colu
         words, look = stays if found is None else _MOVES.get(found.move, stays)
         return Content.styled(words[:cells].ljust(cells), look)
 
-    cells = _MOVE if width >= _MOVES_FROM else 1
+    cells = 8 if width >= 50 else 1
     move = Column[Any]("", width=cells, draw=move_of)
     return [move, *ranked_columns(width - cells - 1, comparison.after, _draw_memory)]
 
