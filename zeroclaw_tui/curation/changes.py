@@ -67,10 +67,7 @@ async def store_memory(library: Library, draft: Draft, *, replace: bool = False)
 
 
 async def edit_memory(library: Library, id: str, edit: Edit, expected: str) -> Outcome:
-    """Change a memory whose row has the fingerprint `expected`. Raises Conflict, NotFound and what a store raises.
-
-    An edit that changes nothing gives a count of 0 and leaves no action.
-    """
+    """Change a memory that has the fingerprint `expected`; a count of 0 if nothing does. Raises Conflict, NotFound."""
     check_writable(library.memory)
     checked = edit.checked()
     if SUPERSEDED_BY in checked.values and "superseded" in library.memory.why_not:

@@ -232,10 +232,7 @@ class Candidate(NamedTuple):
         return cls(configs_for(OpenOptions(path=path))[0], "opened here")
 
     def confirmed(self) -> Candidate:
-        """Remember that the database of DATABASE_URL is ZeroClaw's, and return it open for writing. Blocks.
-
-        Raises BrokenConfig or Unreadable if this cannot be saved.
-        """
+        """Remember that DATABASE_URL is ZeroClaw's; return it for writing. Blocks. Raises BrokenConfig, Unreadable."""
         name = store_to_confirm(self.config)
         if name is not None:
             confirm_store(self.config.install, name)

@@ -444,10 +444,7 @@ async def plan_compact(config: MemoryConfig) -> CompactPlan:
 
 
 async def compact(config: MemoryConfig, now: datetime) -> RepairOutcome:
-    """Make a backup, rewrite the database without free pages, and rebuild the keyword index.
-
-    The caller has closed its own connections. Raises Locked, naming the other programs that have the database open.
-    """
+    """Back up and rewrite the database, which the caller has closed. Raises Locked, naming who has it open."""
     await asyncio.to_thread(require_writable, config)
     before = (await plan_compact(config)).size
     await asyncio.to_thread(sqlite.require_exclusive, config.database)

@@ -50,7 +50,7 @@ _THINGS = {
 
 @dataclass(frozen=True, slots=True)
 class PurgePlan:
-    """The memories to delete, in these versions; `filter` selected them, but no `superseded_hidden` others."""
+    """The memories to delete, in these versions; the filter leaves out `superseded_hidden` superseded ones."""
 
     stamps: tuple[RowVersion, ...]
     filter: MemoryFilter | None = None

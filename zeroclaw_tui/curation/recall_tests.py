@@ -31,7 +31,7 @@ _MAX_SHOWN = 180
 
 
 class RecallTest(NamedTuple):
-    """A message, keys that must be in the prompt for it, keys that must not; without a `session` the run's counts."""
+    """A message, keys that must be in the prompt for it, keys that must not; a test without `session` has the run's."""
 
     query: str
     expected: tuple[str, ...]

@@ -19,7 +19,7 @@ from zeroclaw_tui.curation.changes import remove_memories
 from zeroclaw_tui.curation.outcome import plan_purge
 from zeroclaw_tui.curation.traces.erase import erase_texts, plan_erase
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
-from zeroclaw_tui.curation.traces.places import PLACES, Place
+from zeroclaw_tui.curation.traces.search import PLACES, Place
 from zeroclaw_tui.memory.query import MemoryFilter
 
 STAYS = "This sentence stays where it is."

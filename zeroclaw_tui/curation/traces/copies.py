@@ -145,11 +145,11 @@ def _change_of_file(file: PlacedFile, matcher: TextMatcher) -> list[RowChange]:
 def _changes_of_rows(file: PlacedFile, matcher: TextMatcher) -> list[RowChange]:
     """The changes of rows of a database to their values without the texts, in columns that allow it."""
     changes: list[RowChange] = []
-    for row in rows_with_texts(file.path, matcher, lambda: None)[0]:
-        names = file.place.columns.get(row.table, ())
-        values = {name: value for name, value in row.values.items() if name in names}
+    for table, number, found in rows_with_texts(file.path, matcher, lambda: None)[0]:
+        names = file.place.columns.get(table, ())
+        values = {name: value for name, value in found.items() if name in names}
         after = {name: matcher.out_of(value) if isinstance(value, str) else value for name, value in values.items()}
         if after != values:
-            old, new = (external.database_row(file.path, row.table, row.number, one) for one in (values, after))
+            old, new = (external.database_row(file.path, table, number, one) for one in (values, after))
             changes.append(RowChange(old, new))
     return changes

@@ -306,15 +306,14 @@ def _erase_rows(path: Path, matcher: TextMatcher, check: search.Check, *, prunes
 
 def _erase_row(connection: sqlite3.Connection, row: search.FoundRow, matcher: TextMatcher) -> str:
     """Erase one row; gives why it is left, or ""."""
-    if row.table in _STAYING:
-        return _STAYING[row.table]
-    table = sqlite.quoted(row.table)
-    if not row.values.keys().isdisjoint(search.DELETED_WITH.get(row.table, ())):
-        connection.execute(f"DELETE FROM {table} WHERE rowid = ?", (row.number,))
-        return ""
-    values = {name: matcher.out_of_value(value) for name, value in row.values.items()}
-    settings, bound = sqlite.assignments(values)
-    connection.execute(f"UPDATE {table} SET {settings} WHERE rowid = ?", [*bound, row.number])
+    table, number, found = row
+    if table in _STAYING:
+        return _STAYING[table]
+    if found.keys().isdisjoint(search.DELETED_WITH.get(table, ())):
+        settings, bound = sqlite.assignments({name: matcher.out_of_value(value) for name, value in found.items()})
+        connection.execute(f"UPDATE {sqlite.quoted(table)} SET {settings} WHERE rowid = ?", [*bound, number])
+    else:
+        connection.execute(f"DELETE FROM {sqlite.quoted(table)} WHERE rowid = ?", (number,))
     return ""
 
 

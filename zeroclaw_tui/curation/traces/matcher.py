@@ -10,13 +10,15 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import accumulate
-from typing import Any
+from typing import Any, Literal
 
 from zeroclaw_tui.curation.formats.snapshot import key_in, parts_in
-from zeroclaw_tui.curation.traces.places import Form
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import WHITE_SPACE, is_unicode
 
+Form = Literal["snapshot", "notes", "lines", "rows", "memory lines", "anything", "trash"]
+"""How a file is read: as a snapshot; as notes in Markdown; line by line, where a line may be JSON; as a database; as
+our JSONL with a memory on each line; as text of any form; the trash, which the journal itself reads."""
 MAX_TEXTS = 50
 MIN_LENGTH = 3
 """In bytes of UTF-8; a shorter text occurs everywhere."""

@@ -231,7 +231,7 @@ async def deliver(
     summary: str,
     on_progress: ProgressCallback | None,
 ) -> tuple[Outcome, Collection[int]]:
-    """Write a supply batch by batch as one action; also give hashes of taken agents and keys that are left out."""
+    """Write a supply batch by batch as one action; also give hashes of the identities that are taken and left out."""
     check_writable(library.memory)
     memory = library.memory
     comparison = await Comparison.of(supply, memory, library.trash.now())
