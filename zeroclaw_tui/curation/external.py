@@ -158,9 +158,6 @@ class _Run:
             elif not path.exists():
                 self.result.already += [change.row.id for change in batch]
                 self.result.note(f"{path} no longer exists, so {counted(len(batch), 'row')} of it stay as they are.")
-            elif self.is_dry:
-                with _reading(path) as connection:
-                    self._changes_to_write(connection, batch)
             else:
                 self._apply_rows(path, batch)
         return self.result
@@ -185,24 +182,15 @@ class _Run:
             self.result.note(error.message)
 
     def _apply_rows(self, database: Path, batch: Sequence[RowChange]) -> None:
-        with (
-            sqlite.translate_sqlite_errors(database),
-            closing(sqlite.connect_to_write(database, zero=True)) as connection,
-        ):
-            # Closing rolls back.
-            connection.execute("BEGIN IMMEDIATE")
-            changes = self._changes_to_write(connection, batch)
-            with self._recorded(changes):
-                for change in changes:
-                    _write_row(connection, change)
-                connection.execute("COMMIT")
-
-    def _changes_to_write(self, connection: sqlite3.Connection, batch: Sequence[RowChange]) -> list[RowChange]:
-        """Compare the rows of a batch; give the changes that are due, with the present row as `before`."""
-        compared = [self._change_to_write(change, _present(connection, change.row)) for change in batch]
-        due = [change for change in compared if change is not None]
-        self.result.written += len(due)
-        return due
+        with _reading(database) if self.is_dry else _writing(database) as connection:
+            compared = [self._change_to_write(change, _present(connection, change.row)) for change in batch]
+            due = [change for change in compared if change is not None]
+            self.result.written += len(due)
+            if not self.is_dry:
+                with self._recorded(due):
+                    for change in due:
+                        _write_row(connection, change)
+                    connection.execute("COMMIT")
 
     def _change_to_write(self, change: RowChange, present: Row | None) -> RowChange | None:
         """Compare the present row with what a change expects; give the change that is due, or note why none is."""
@@ -281,6 +269,14 @@ def _reading(database: Path) -> Iterator[sqlite3.Connection]:
             return sqlite.connect_read_only_blocking(database)
 
     with sqlite.translate_sqlite_errors(database), closing(opened()) as connection:
+        yield connection
+
+
+@contextmanager
+def _writing(database: Path) -> Iterator[sqlite3.Connection]:
+    """Open a database in a transaction, which is rolled back if it is not committed."""
+    with sqlite.translate_sqlite_errors(database), closing(sqlite.connect_to_write(database, zero=True)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
         yield connection
 
 
