@@ -8,6 +8,38 @@ import pytest
 from support.opened import opened_memory
 from support.slept_clock import Clock
 
+from zeroclaw_tui.testing.tools import Contract
+
+KEYS_ARE_PLACES = (
+    "test_a_key_that_is_taken_is_refused_or_replaced",
+    "test_a_second_store_of_a_key_keeps_id_and_creation_time",
+    "test_undo_names_a_key_that_exists_again",
+    "test_two_memories_exchange_their_keys_and_undo_exchanges_them_again",
+    "test_of_two_stores_of_one_new_key_one_is_a_conflict",
+)
+NO_TRANSACTIONS = ("test_what_a_neighbour_writes_before_the_write_is_not_lost",)
+EXPECTED_SKIPS = {
+    "markdown": KEYS_ARE_PLACES,
+    "qdrant": NO_TRANSACTIONS,
+    "test_backends_contract.py::TestTraitWriting": NO_TRANSACTIONS,
+}
+"""The contract tests that a store cannot pass, by its folder or class."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """A contract test passes by being skipped where it is listed, and fails by being skipped anywhere else."""
+    report = yield
+    if report.when == "call" and report.outcome != "failed" and issubclass(item.cls or object, Contract):
+        listed = [names for place, names in EXPECTED_SKIPS.items() if place in item.nodeid.split("/", 2)[2]]
+        is_expected = any(item.originalname in names for names in listed)
+        if report.skipped != is_expected:
+            report.longrepr = f"expected to be skipped: {is_expected}, was skipped: {report.skipped}"
+            report.outcome = "failed"
+        elif is_expected:
+            report.outcome = "passed"
+    return report
+
 
 @pytest.fixture
 async def opening():

@@ -19,7 +19,7 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused, Unreadable
 from zeroclaw_tui.memory.query import EXCERPTS, ROWS, MemoryFilter, Query, Sort
 from zeroclaw_tui.scoring.profiles import NEWEST, profile_for
-from zeroclaw_tui.testing.contract import CapabilityContract, MemoryContract, StoreContract
+from zeroclaw_tui.testing.contract import CapabilityContract, MemoryContract, ReadOnlyContract, StoreContract
 from zeroclaw_tui.testing.samples import NOW, sample_entries
 from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, raises, undo
 
@@ -39,7 +39,7 @@ class TestInMemoryWriting(StoreContract, EngineContract, NeighbourContract):
         return InMemory([replace(SAMPLES[0], superseded_by="editor"), *SAMPLES[1:]])
 
 
-class TestInMemoryReadOnly(CapabilityContract):
+class TestInMemoryReadOnly(ReadOnlyContract):
     @pytest.fixture
     async def memory(self):
         memory = InMemory(sample_entries())
@@ -52,8 +52,7 @@ class TestNone(CapabilityContract):
     async def memory(self):
         return NoneMemory()
 
-    async def test_a_read_only_store_refuses_every_write_with_a_reason(self, memory):
-        """But `store` does nothing, as in ZeroClaw."""
+    async def test_every_write_is_refused_but_store_does_nothing_as_in_zeroclaw(self, memory):
         await memory.store("key", "content", "core")
         for deed in (
             create(memory, Draft("key", "content")),

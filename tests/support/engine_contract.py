@@ -19,9 +19,9 @@ import pytest
 from support.recalls import ids, recalled
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.lookup import versions, why_fixed
-from zeroclaw_tui.memory.change import ApplyResult, Change, Draft, Edit, OnConflict
+from zeroclaw_tui.memory.change import ApplyResult, Change, Draft, Edit, OnConflict, Row, Value
 from zeroclaw_tui.memory.errors import Refused, SearchInterrupted, UsageError
-from zeroclaw_tui.memory.query import EVERYTHING
+from zeroclaw_tui.memory.query import EVERYTHING, ROWS, Query
 from zeroclaw_tui.scoring.profiles import NEWEST
 from zeroclaw_tui.testing.contract import PATIENCE_SECONDS, made, obstacle_of, restorable
 from zeroclaw_tui.testing.tools import (
@@ -33,6 +33,7 @@ from zeroclaw_tui.testing.tools import (
     numbered,
     raises,
     row_of,
+    skip_if,
     state_of,
     undo,
 )
@@ -54,6 +55,20 @@ class EngineContract(Contract):
         assert (await memory.apply([Change(row, None)], journal, dry_run=True)).written == 1
         assert (journal.changes, await state_of(memory)) == ([], state)
 
+    async def test_a_row_of_another_store_is_stored_as_it_was_shown_before(self, memory: Memory) -> None:
+        at = "2026-03-01T10:00:00.123456789+00:00"
+        values: dict[str, Value] = {
+            "id": "other 1", "key": "other key", "content": "a\0b \udcff c", "category": "core", "created_at": at,
+            "updated_at": at, "session_id": "s", "namespace": "n", "importance": 0.7, "mood": "good",
+        }  # fmt: skip
+        (shown,) = await memory.as_stored([Row("other 1", values)])
+        assert (await memory.apply([Change(None, shown)], JournalRecorder())).written == 1
+        found = [row for row in await memory.rows(Query(ROWS)) if row.values["content"] == shown.values["content"]]
+        assert len(found) == 1
+        compared = shown.values.keys() - {"agent_id", *(["id"] if not shown.id else [])}
+        compared -= {"key"} if memory.about.keeps_lines else set()
+        assert {name: found[0].values.get(name) for name in compared} == {name: shown.values[name] for name in compared}
+
     async def test_one_conflict_or_one_impossible_value_refuses_the_whole_set(self, memory: Memory) -> None:
         rows, journal = [await made(memory, number) for number in range(2)], JournalRecorder()
         await edit(memory, rows[1], {"content": "theirs"})
@@ -66,8 +81,7 @@ class EngineContract(Contract):
         assert (journal.changes, await state_of(memory)) == ([], state)
 
     async def test_two_memories_exchange_their_keys_and_undo_exchanges_them_again(self, memory: Memory) -> None:
-        if why_fixed(memory, "key"):
-            return  # Keys cannot be edited.
+        skip_if(why_fixed(memory, "key"))
         first, second = await made(memory, 1), await made(memory, 2)
         before, journal = await restorable(memory), JournalRecorder()
         changes = [Change(first, Edit({"key": second.key})), Change(second, Edit({"key": first.key}))]
@@ -107,8 +121,7 @@ class EngineContract(Contract):
 
     @OTHER_WAYS
     async def test_undo_names_a_key_that_exists_again(self, memory: Memory, on_conflict: OnConflict) -> None:
-        if why_fixed(memory, "key"):
-            return  # Keys cannot be edited.
+        skip_if(why_fixed(memory, "key"))
         journal, renames = JournalRecorder(), on_conflict == "rename"
         await delete(memory, [row_of(await create(memory, Draft("key", "old")))], journal)
         await create(memory, Draft("key", "new"))
@@ -205,8 +218,7 @@ class NeighbourContract(Contract):
                 assert len({*contents}) == len(contents) == await reader.count() - count == 2 * _EACH
 
     async def test_of_two_edits_of_one_state_the_second_is_a_conflict(self, memory: Memory) -> None:
-        if why_fixed(memory, "content"):
-            return  # Contents cannot be edited.
+        skip_if(why_fixed(memory, "content"))
         async with self._neighbour(memory) as other:
             row = row_of(await create(memory, Draft("shared", "first")))
             edits = (edit(memory, row, {"content": "by me"}), edit(other, row, {"content": "by them"}))
@@ -218,8 +230,7 @@ class NeighbourContract(Contract):
                 assert sum(content.endswith(("by me", "by them")) for content in contents) == 1
 
     async def test_what_a_neighbour_writes_before_the_write_is_not_lost(self, memory: Memory) -> None:
-        if why_fixed(memory, "content") or "atomic" in memory.why_not:
-            return  # Contents cannot be edited, or the store cannot compare and write in one step.
+        skip_if(why_fixed(memory, "content") or memory.why_not.get("atomic"))
         async with self._neighbour(memory) as other:
             row = row_of(await create(memory, Draft("shared", "first")))
             loop, begun = asyncio.get_running_loop(), list[Future[ApplyResult]]()
@@ -236,8 +247,7 @@ class NeighbourContract(Contract):
             assert contents == ["theirs"] * edited.written
 
     async def test_of_two_stores_of_one_new_key_one_is_a_conflict(self, memory: Memory) -> None:
-        if why_fixed(memory, "key"):
-            return  # Memories have no keys of their own.
+        skip_if(why_fixed(memory, "key"))
         async with self._neighbour(memory) as other:
             count = await memory.count()
             drafts = (create(memory, Draft("same key", "a")), create(other, Draft("same key", "b")))

@@ -108,7 +108,7 @@ def hostile_memories() -> list[MemoryEntry]:
 
 def entries_in(store: InMemory) -> list[MemoryEntry]:
     """All memories of a store, at once."""
-    return list(store._entries.values())
+    return list(store.entries.values())
 
 
 def keys_in(store: InMemory) -> set[str]:

@@ -60,7 +60,6 @@ THE_TRAIT = MappingProxyType(
 )
 """What the verbs of ZeroClaw's trait alone cannot do."""
 
-
 T = TypeVar("T")
 Contents = TypeVar("Contents", bound="Loaded")
 Entries: TypeAlias = "list[MemoryEntry]"

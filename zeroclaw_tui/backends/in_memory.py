@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -15,14 +14,14 @@ from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.backends.matching import filter_entries
 from zeroclaw_tui.backends.writing import OwnedKey, RowWriter
 from zeroclaw_tui.memory.change import Draft, Edit, Row, RowChange, RowVersion
-from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.recall import ScoredEntry
 from zeroclaw_tui.scoring.profiles import OwnRule
 
 
 class InMemory(RowMemory):
-    """Nothing outlives the process. A key belongs to one memory; handles count up in the order of storing."""
+    """Nothing outlives the process. A key belongs to one memory; handles number the ids in the order of storing."""
 
     name = "in-memory"
     about = About(
@@ -41,25 +40,29 @@ class InMemory(RowMemory):
         self, entries: Iterable[MemoryEntry] = (), clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     ) -> None:
         self.clock = clock
-        self._entries: dict[Handle, MemoryEntry] = {}
-        self._numbers = itertools.count(1)
+        self.entries: dict[str, MemoryEntry] = {}
+        """The memories by id."""
+        self._numbers: dict[str, int] = {}
         for entry in entries:
             self.add(entry)
 
     def add(self, entry: MemoryEntry) -> None:
-        """Add a memory as it is, in place of the one that has its id and handle."""
-        handle = self.free_handle(entry)
-        self._entries[handle] = replace(entry, handle=handle, size=0)
+        """Add a memory as it is, in place of the one that has its id."""
+        self.entries[entry.id] = replace(entry, handle=self.number_of(entry.id), size=0)
+
+    def number_of(self, id: str) -> int:
+        """The handle that belongs to an id for good."""
+        return self._numbers.setdefault(id, len(self._numbers) + 1)
 
     async def _loaded(self) -> Loaded:
-        return Loaded(tuple(self._entries.values()))
+        return Loaded(tuple(self.entries.values()))
 
     async def recall(
         self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
     ) -> Scored:
         """The memories that contain the whole query, newest first, each with score 1; a blank query finds all."""
         wanted = MemoryFilter(contains=query.strip() or None, newer_than=since, older_than=until)
-        found = [one for one in filter_entries(self._entries.values(), wanted) if session_id in (None, one.session_id)]
+        found = [one for one in filter_entries(self.entries.values(), wanted) if session_id in (None, one.session_id)]
         found.sort(key=lambda entry: entry.updated_at or entry.timestamp, reverse=True)
         score = 1.0 if query.strip() else None
         return [ScoredEntry(entry, rank, score, stage=self.name) for rank, entry in enumerate(found[:limit], 1)]
@@ -67,30 +70,24 @@ class InMemory(RowMemory):
     def _writer(self) -> RowWriter:
         return InMemoryWriter(self)
 
-    def free_handle(self, entry: MemoryEntry) -> Handle:
-        """Its own number if it has one that no other memory has, or else the next number."""
-        if isinstance(entry.handle, int) and self._entries.get(entry.handle, entry).id == entry.id:
-            return entry.handle
-        return next(number for number in self._numbers if number not in self._entries)
-
 
 class InMemoryWriter(RowWriter):
     """Writes the dictionary; rows are identified by their id."""
 
     def __init__(self, memory: InMemory) -> None:
         super().__init__()
-        self._memory, self._entries = memory, memory._entries
+        self._memory = memory
 
     async def read(self, rows: Sequence[RowVersion | Row], keys: Collection[OwnedKey]) -> Iterable[Row]:
         ids, wanted = {row.id for row in rows}, {key for _, key in keys}
-        return [Row.of(one) for one in self._entries.values() if one.id in ids or one.key in wanted]
+        return [Row.of(one) for one in self._memory.entries.values() if one.id in ids or one.key in wanted]
 
     def new_row(self, draft: Draft, existing: Row | None, owner: str | None) -> Row:
         now = self._memory.clock().isoformat()
         entry = replace(draft.entry(str(uuid.uuid4())), timestamp=now, updated_at=now)
         if existing is not None:
             old = existing.entry()
-            entry = replace(entry, id=old.id, timestamp=old.timestamp, handle=old.handle)
+            entry = replace(entry, id=old.id, timestamp=old.timestamp)
         return Row.of(entry)
 
     def edited_row(self, row: Row, edit: Edit) -> Row:
@@ -98,16 +95,16 @@ class InMemoryWriter(RowWriter):
         return Row.of(replace(row, values=values).entry())
 
     def restored_row(self, row: Row, existing: Row | None, owner: str | None, *, new_id: bool) -> Row:
-        entry = row.entry()
-        return Row.of(replace(entry, id=str(uuid.uuid4()), handle="") if new_id else entry)
+        return Row.of(replace(row.entry(), id=str(uuid.uuid4())) if new_id else row.entry())
 
     async def prepare(self, rows: Sequence[Row]) -> Mapping[str, Row]:
-        return {row.id: replace(row, handle=self._memory.free_handle(row.entry())) for row in rows}
+        return {row.id: replace(row, handle=self._memory.number_of(row.id)) for row in rows}
 
     async def write(self, changes: Sequence[RowChange]) -> Mapping[str, Row]:
         for change in changes:
             if change.before is not None:
-                del self._entries[change.before.entry().handle]
-        new = [change.after.entry() for change in changes if change.after is not None]
-        self._entries |= {entry.handle: entry for entry in new}
+                del self._memory.entries[change.before.id]
+        for change in changes:
+            if change.after is not None:
+                self._memory.add(change.after.entry())
         return {}

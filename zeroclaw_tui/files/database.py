@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sqlite3
 import stat
@@ -12,8 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
-
-import aiosqlite
 
 from zeroclaw_tui.files.disk import FULL, MAKE_ROOM, file_size, new_file, status_of
 from zeroclaw_tui.memory.entry import as_text
@@ -66,21 +63,12 @@ class ReadOnlyConnection(sqlite3.Connection):
     """Why the database is read as it was when it was opened; None if it is read as usual."""
 
 
-async def connect_read_only(path: Path) -> tuple[aiosqlite.Connection, str | None]:
-    """Open a database read-only, on a thread of its own, and give its notice too. Raises InspectorError kinds.
-
-    Text that is not valid UTF-8 comes back with surrogate escapes, so reading text never fails.
-    """
-    # If aiosqlite's own connector fails, its thread may answer an event loop that is closed by then.
-    opened = await asyncio.to_thread(connect_read_only_blocking, path)
-    return await aiosqlite.Connection(lambda: opened, iter_chunk_size=500), opened.notice
-
-
 def connect_read_only_blocking(path: Path) -> ReadOnlyConnection:
     """Open a database read-only, for use by one thread at a time. Raises InspectorError kinds.
 
-    In a read-only directory SQLite cannot create its -shm file; then the file is read as it is now, and the
-    connection's `notice` says so.
+    Text that is not valid UTF-8 comes back with surrogate escapes, so reading text never fails. In a read-only
+    directory SQLite cannot create its -shm file; then the file is read as it is now, and the connection's `notice` says
+    so.
     """
     check_file(path)
     with translate_sqlite_errors(path):

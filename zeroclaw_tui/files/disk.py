@@ -61,11 +61,9 @@ def status_of(path: Path) -> os.stat_result | None:
 
 
 def file_size(path: Path) -> int:
-    """Give the size in bytes, 0 for a missing file."""
-    try:
-        return path.stat().st_size
-    except (FileNotFoundError, NotADirectoryError):
-        return 0
+    """Give the size in bytes, 0 for a missing file. Raises Unreadable like `exists`."""
+    found = status_of(path)
+    return 0 if found is None else found.st_size
 
 
 def file_stamps(paths: Iterable[str | Path]) -> tuple[object, ...]:

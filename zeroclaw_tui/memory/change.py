@@ -125,7 +125,6 @@ OnConflict = Literal["refuse", "skip", "overwrite", "rename"]
 """What `apply` does with a row that is not as its change expects it: write nothing of the set, leave the row out,
 replace it, or write the new row under another key."""
 
-
 RowVersion: TypeAlias = MemoryEntry
 """The version of a row: a memory with a `state`, and without its content. A change is written only if the row still has
 this state."""

@@ -164,7 +164,5 @@ def kind_from(stored: Any) -> str | None:
 
 
 def _kind_as_stored(kind: str | None) -> str | None:
-    if kind is None:
-        return None
-    base, colon, what = kind.partition(":")
-    return json.dumps({base: what} if colon else base)
+    base, colon, what = (kind or "").partition(":")
+    return json.dumps({base: what} if colon else base) if base else None

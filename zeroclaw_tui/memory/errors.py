@@ -11,7 +11,6 @@ WRONG_USE = 2
 NOT_REACHABLE = 3
 INTERRUPTED = 130
 
-
 MAKES_STORE = "`zeroclaw memory store KEY TEXT` creates it now."
 """What fills a store that is not there yet."""
 ASKED_READ_ONLY = "The store was opened read-only."

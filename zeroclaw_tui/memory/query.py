@@ -85,7 +85,6 @@ class MemoryFilter:
 EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
 """All memories, superseded ones too."""
 
-
 T = TypeVar("T")
 
 

@@ -29,7 +29,6 @@ ScanOrder = Literal["stored", "session", "agent"]
 """How SQLite reads rows where equal scores leave the order to it: as they were stored, those of the session first, or
 agent by agent in the order of their ids."""
 
-
 DURABLE = ("core", "daily")
 """Categories whose rows without a session are seen from every session, from 0.8.4 on, while vectors take part."""
 MOST = 2**31

@@ -1,7 +1,7 @@
 """What every store of memories must do, as tests for our own backends and for those of plug-in authors.
 
-In contract.py, MemoryContract reads a store that holds the samples, StoreContract writes to an empty one, and
-GoneContract is for a store that can go away. Plain pytest runs them:
+In contract.py, MemoryContract reads a store that holds the samples, StoreContract writes to an empty one,
+ReadOnlyContract is for one that refuses writes, and GoneContract for one that can go away. Plain pytest runs them:
 
     class Boxes:
         async def new_memory(self, folder):       # an empty store of its own for each test, not yet opened
@@ -15,8 +15,7 @@ Without `new_memory` each test is a coroutine that takes a fixture `memory`, an 
 
 from __future__ import annotations
 
-import sys
+import pytest
 
-if "pytest" in sys.modules:
-    # A failure shows the values only in modules that pytest rewrites, and it must know before they are imported.
-    sys.modules["pytest"].register_assert_rewrite(*(f"{__name__}.{name}" for name in ("contract", "tools")))
+# A failure shows the values only in modules that pytest rewrites, and it must know before they are imported.
+pytest.register_assert_rewrite(*(f"{__name__}.{name}" for name in ("contract", "tools")))

@@ -10,7 +10,7 @@ from support.engine_contract import EngineContract, NeighbourContract
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
-from zeroclaw_tui.testing.contract import CapabilityContract, MemoryContract, StoreContract
+from zeroclaw_tui.testing.contract import MemoryContract, ReadOnlyContract, StoreContract
 from zeroclaw_tui.testing.samples import sample_entries
 
 
@@ -44,7 +44,7 @@ class TestWriting(StoreContract, EngineContract, NeighbourContract):
         return other
 
 
-class TestReadOnly(CapabilityContract):
+class TestReadOnly(ReadOnlyContract):
     @pytest.fixture
     async def memory(self, tmp_path, opening):
         (tmp_path / "MEMORY.md").write_text("# Long-Term Memory\n\n- **one**: first\n- second\n")

@@ -15,7 +15,7 @@ from zeroclaw_tui.backends.lookup import count_facets, entry_with_id
 from zeroclaw_tui.backends.memory_rs import MemoryRsExport, is_export
 from zeroclaw_tui.memory.errors import Unreadable
 from zeroclaw_tui.memory.query import MemoryFilter
-from zeroclaw_tui.testing.contract import CapabilityContract, MemoryContract
+from zeroclaw_tui.testing.contract import MemoryContract, ReadOnlyContract
 from zeroclaw_tui.testing.samples import sample_entries
 from zeroclaw_tui.testing.tools import raises
 
@@ -156,5 +156,5 @@ class TestReading(MemoryContract):
         assert all(0 <= (scored.score or 0) < 1 for scored in found)
 
 
-class TestCapabilities(CapabilityContract):
+class TestCapabilities(ReadOnlyContract):
     pass

@@ -11,7 +11,7 @@ from support.engine_contract import EngineContract, NeighbourContract
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.memory.change import Draft
-from zeroclaw_tui.testing.contract import CapabilityContract, GoneContract, MemoryContract, StoreContract
+from zeroclaw_tui.testing.contract import GoneContract, MemoryContract, ReadOnlyContract, StoreContract
 from zeroclaw_tui.testing.samples import sample_entries
 from zeroclaw_tui.testing.tools import fill
 
@@ -30,7 +30,7 @@ class TestReading(MemoryContract):
             assert all(scored.score is not None and -1.001 <= scored.score <= 1.001 for scored in found)
 
 
-class TestReadingOnly(CapabilityContract):
+class TestReadingOnly(ReadOnlyContract):
     @pytest.fixture
     async def memory(self, server, opening):
         filled(server, sample_entries())

@@ -11,7 +11,7 @@ from support.redis_server import PASSWORD, RedisServer
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.redis import RedisMemory
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.testing.contract import CapabilityContract, GoneContract, MemoryContract, StoreContract
+from zeroclaw_tui.testing.contract import GoneContract, MemoryContract, ReadOnlyContract, StoreContract
 from zeroclaw_tui.testing.samples import sample_entries
 
 
@@ -32,7 +32,7 @@ def fill(server: RedisServer, count: int | None = None) -> None:
         server.put(f"memory:{entry.key}", document(entry))
 
 
-class TestRedisReading(MemoryContract, CapabilityContract):
+class TestRedisReading(MemoryContract, ReadOnlyContract):
     @pytest.fixture
     async def memory(self, server, opening):
         fill(server)

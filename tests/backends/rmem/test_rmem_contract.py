@@ -12,7 +12,7 @@ from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.answer import answer
 from zeroclaw_tui.scoring.decide import decide, serves, store_recall
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, Trial, profile_for
-from zeroclaw_tui.testing.contract import CapabilityContract, MemoryContract
+from zeroclaw_tui.testing.contract import MemoryContract, ReadOnlyContract
 from zeroclaw_tui.testing.samples import sample_entries
 
 ARCHIVED, RELATION = "An earlier text of the twin", "Mila sells Honey"
@@ -53,5 +53,5 @@ class TestReading(MemoryContract):
                 assert not serves([evidence], other)
 
 
-class TestCapabilities(CapabilityContract):
+class TestCapabilities(ReadOnlyContract):
     pass

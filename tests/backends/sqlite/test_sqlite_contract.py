@@ -14,7 +14,7 @@ from support.small_store import add, make, row_of
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.change import Draft
-from zeroclaw_tui.testing.contract import CapabilityContract, GoneContract, MemoryContract, StoreContract
+from zeroclaw_tui.testing.contract import GoneContract, MemoryContract, ReadOnlyContract, StoreContract
 from zeroclaw_tui.testing.samples import sample_entries
 
 
@@ -57,7 +57,7 @@ class TestWritingOfSeveral(Written, NeighbourContract):
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)
-class TestReadOnly(CapabilityContract):
+class TestReadOnly(ReadOnlyContract):
     @pytest.fixture
     async def memory(self, tmp_path, generation, opening):
         path = make(tmp_path / "brain.db", generation, [{"key": "one"}, {"key": "two", "session_id": "s"}])

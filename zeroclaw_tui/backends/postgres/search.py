@@ -28,7 +28,6 @@ _WITHOUT_PGVECTOR = (
     "Find memories with `zeroclaw memory search TEXT`."
 )
 
-
 _WORD_IN_CONTENT = 0.1
 """What ts_rank_cd gives for one word that a content has once; a key counts twice."""
 

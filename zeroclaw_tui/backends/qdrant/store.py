@@ -66,7 +66,6 @@ _MAX_LISTED = 1000
 """The page size of ZeroClaw's list for a blank query; it reads one page."""
 _LIMITS_BLANK_QUERIES_SINCE = (0, 5, 5)
 
-
 NO_EMBEDDER = "Qdrant stores and finds nothing without an embedding"
 _NONE = "ZeroClaw stores no {} in Qdrant."
 WHY_NOT = {

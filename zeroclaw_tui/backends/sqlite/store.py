@@ -22,8 +22,9 @@ from zeroclaw_tui.backends.sqlite.select import SqliteSelect, find_functions, st
 from zeroclaw_tui.config.locations import has_markdown
 from zeroclaw_tui.files.database import (
     FileIdentity,
+    ReadOnlyConnection,
     UnfinishedWrite,
-    connect_read_only,
+    connect_read_only_blocking,
     file_identity,
     roll_back_hot_journal,
     translate_sqlite_errors,
@@ -293,14 +294,19 @@ class SqliteMemory(SqlMemory):
         await self._find(look, select.filter)
 
     async def _connected(self) -> tuple[aiosqlite.Connection, str | None, str]:
-        """A connection with its notice, and what had to be done to the file for it."""
+        """A connection on a thread of its own, its notice, and what had to be done to the file for it."""
+        # If aiosqlite's own connector fails, its thread may answer an event loop that is closed by then.
+        opened, taken_back = await asyncio.to_thread(self._connect)
+        return await aiosqlite.Connection(lambda: opened, iter_chunk_size=500), opened.notice, taken_back
+
+    def _connect(self) -> tuple[ReadOnlyConnection, str]:
         try:
-            return *await connect_read_only(self.path), ""
+            return connect_read_only_blocking(self.path), ""
         except UnfinishedWrite:
             if self._asked_read_only or why_not_writable(self.path):
                 raise
-        await asyncio.to_thread(roll_back_hot_journal, self.path)
-        return *await connect_read_only(self.path), _TAKEN_BACK
+        roll_back_hot_journal(self.path)
+        return connect_read_only_blocking(self.path), _TAKEN_BACK
 
     async def _fetch(self, statement: str, values: Sequence[Any] = ()) -> Sequence[Any]:
         """The rows of a statement that reads."""
