@@ -1,4 +1,4 @@
-"""Draw `screenshots/` from the demo, at a fixed moment, by the program itself.
+"""Draw `screenshots/`: the inspector on the demo at a fixed moment, and the wizard in a pseudo-terminal.
 
 python tests/pictures/make_screenshots.py [FOLDER]
 """
@@ -6,6 +6,7 @@ python tests/pictures/make_screenshots.py [FOLDER]
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 import shutil
 import sys
@@ -15,8 +16,11 @@ from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 
+import pyte
 import pytest
-from textual.events import Paste
+from rich.console import Console
+from rich.style import Style
+from rich.text import Text
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.demo import make_demo
@@ -25,39 +29,93 @@ from zeroclaw_tui.tui.view import Pace
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import wizard_pictures
-from support.settling import settled, still_terminal
+from support import small_store
+from support.inspector import running
+from support.settling import still_terminal
+from support.terminal import Terminal
 
 MOMENT = datetime(2026, 11, 20, 18, 30, tzinfo=UTC)
+SCRIPTS = Path(sys.executable).parent
 WIDE, README = (140, 40), (140, 34)
 _DISK = shutil._ntuple_diskusage(256 << 30, 192 << 30, 64 << 30)
 TYPED = "=what is her cat called?"
-"""What begins with "=" comes as one text: letter by letter each would be searched for."""
 SHOTS: dict[str, tuple[tuple[int, int], Sequence[str]]] = {
-    "recall": (README, ("/", TYPED, "enter")),
-    "explain": (README, ("/", TYPED, "enter", "j", "j", "x")),
+    "recall": (README, ("slash", TYPED, "enter")),
+    "explain": (README, ("slash", TYPED, "enter", "j", "j", "x")),
     "clean-up": (WIDE, ("3", "right", "right", "right")),
     "hygiene": (WIDE, ("3", "H")),
     "stores": (WIDE, ("6", "j")),
     "live": (README, ("5", "k")),
 }
+"""For each picture of the inspector its size and the keys, as `support.settling.press` takes them."""
+CONFIG = """\
+# The kitchen assistant. Months of work, please keep it.
+default_temperature = 0.7
+api_key = "sk-or-v1-0123456789abcdef0123456789abcdef"   # the chat provider's
+
+[memory]            # what it remembers
+backend   = "sqlite"
+auto_save = true
+hygiene_enabled = true
+archive_after_days = 7
+purge_after_days = 30
+conversation_retention_days = 90   # so that a season can be compared with the last
+
+# ------------------------- who may talk to it -------------------------
+[channels_config.telegram]
+bot_token = "123456:not-a-real-one"
+allowed_users = ["ann"]
+"""
+REVIEW = (
+    ("❯ Basics", "enter"),
+    ("❯ SQLite", "down", "down", "enter"),
+    ("ctrl+b back\n ❯", "postgres://zeroclaw:swordfish@db.home:5432/zeroclaw", "enter"),
+    ("Cancel without saving\n   ← back",),
+)
+"""The way to the review of the wizard: what must be on the screen, then the keys to press.
+
+The last that is drawn is waited for: what is typed before, the terminal itself would show as well.
+"""
 
 
 async def picture(shot: str, config_dir: Path) -> str:
-    """One screen as SVG, after its keys and once nothing is under way any more."""
+    """One screen of the inspector as SVG, after its keys and once nothing is under way any more."""
     size, keys = SHOTS[shot]
     ticks = count()
     pace = Pace(debounce=0.0, poll=None, stopwatch=lambda: next(ticks) * 0.012)
     app = InspectorApp(OpenOptions(config_dir=config_dir), clock=lambda: MOMENT, pace=pace)
-    async with app.run_test(size=size) as pilot:
-        await settled(pilot)
+    async with running(app, size) as screen:
         for key in keys:
-            if key.startswith("="):
-                app.post_message(Paste(key[1:]))
-            else:
-                await pilot.press(key)
-            await settled(pilot)
+            await screen.press(key)
         return app.export_screenshot(title="zeroclaw-tui")
+
+
+def wizard_review(home: Path) -> str:
+    """The review of the wizard as SVG; nothing is tested, since what a test finds changes with the machine."""
+    config_dir = home / ".zeroclaw"
+    database = config_dir / "workspace" / "memory" / "brain.db"
+    database.parent.mkdir(parents=True)
+    (config_dir / "config.toml").write_text(CONFIG, encoding="utf-8")
+    (config_dir / ".secret_key").write_text("00" * 32, encoding="ascii")
+    small_store.make(database, "G2", [{"content": f"memory {at}"} for at in range(431)])
+    command = [str(SCRIPTS / "zeroclaw"), "onboard", "--interactive", "--no-test"]
+    with Terminal(command, columns=100, lines=54, env={**os.environ, "LANG": "C.UTF-8"}) as terminal:
+        for text, *keys in REVIEW:
+            terminal.wait_for(text)
+            terminal.press(*keys)
+        cells = terminal.cells
+    console = Console(record=True, width=100, file=io.StringIO(), force_terminal=True, color_system="truecolor")
+    for line in cells:
+        console.print(Text.assemble(*((cell.data, _style(cell)) for cell in line), no_wrap=True))
+    return console.export_svg(title="zeroclaw onboard --interactive")
+
+
+def _style(cell: pyte.screens.Char) -> Style:
+    def colour(name: str) -> str | None:
+        is_hex = len(name) == 6 and all(letter in "0123456789abcdef" for letter in name)
+        return None if name == "default" else f"#{name}" if is_hex else name
+
+    return Style(color=colour(cell.fg), bgcolor=colour(cell.bg), bold=cell.bold, reverse=cell.reverse)
 
 
 def draw(folder: Path) -> None:
@@ -69,7 +127,7 @@ def draw(folder: Path) -> None:
     for name in [name for name in os.environ if name.startswith("ZEROCLAW_") or name == "DATABASE_URL"]:
         del os.environ[name]
     # Only our own zeroclaw is on the PATH: its version is assumed, and a command has its bare name, on every machine.
-    path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
+    path = f"{SCRIPTS}:/usr/bin:/bin"
     os.environ.update(TZ="UTC", NO_MOTION="1", PATH=path, TERM="xterm-256color", COLORTERM="truecolor")
     os.environ.pop("COLORFGBG", None)
     folder.mkdir(parents=True, exist_ok=True)
@@ -78,11 +136,9 @@ def draw(folder: Path) -> None:
         home = Path(scratch)
         os.environ["HOME"] = str(home)
         config_dir = make_demo(home / "sample" / ".zeroclaw", MOMENT)
-        for shot in SHOTS:
-            svg = asyncio.run(picture(shot, config_dir))
+        drawn = {shot: asyncio.run(picture(shot, config_dir)) for shot in SHOTS}
+        for shot, svg in (drawn | {"wizard-review": wizard_review(home)}).items():
             (folder / f"{shot}.svg").write_text(svg, encoding="utf-8")
-    for name, svg in wizard_pictures.pictures():
-        (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,3 @@ def test_the_pictures_are_what_the_program_draws_now(tmp_path: Path) -> None:
     kept = {path.name: path.read_text("utf-8") for path in (ROOT / "screenshots").glob("*.svg")}
     assert drawn.keys() == kept.keys()
     assert [name for name in drawn if drawn[name] != kept[name]] == []
-
-
-def test_the_picture_of_the_readme_is_one_of_them() -> None:
-    assert "](screenshots/recall.svg)" in (ROOT / "README.md").read_text("utf-8")
