@@ -362,14 +362,6 @@ def chat_rows(count: int) -> list[Row]:
     return [row(1000 + at, f"user_msg_{at:04}", f"Asked about topic {at % 17}.", "conversation") for at in range(count)]
 
 
-def named_rows() -> list[Row]:
-    """Five rows that one could miss."""
-    chosen = [
-        parts for parts in NAMED if parts[0] in ("food_allergy", "fav_food", "lunch_2026_11", "market", "cutlery")
-    ]
-    return [row(number, *parts[:3]) for number, parts in enumerate(chosen, 1)]
-
-
 class Trashed:
     """A library in memory, and a trash on disk in which a test notes what was done over some weeks."""
 

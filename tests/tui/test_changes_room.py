@@ -16,7 +16,6 @@ from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.memory.change import Draft, Edit
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.tui.rooms.changes import ChangesRoom
 
 
 @pytest.fixture
@@ -47,11 +46,8 @@ async def busy(sample: Trashed) -> None:
     sample.moment = NOW
 
 
-async def count(sample: Trashed) -> int:
-    return len(await sample.memory.list())
-
-
-async def test_every_change_is_a_line_the_newest_first_and_a_purge_is_one(sample: Trashed) -> None:
+async def test_every_change_is_a_line_which_u_undoes_and_capital_u_redoes(sample: Trashed) -> None:
+    """The newest first, and a purge is one. The trash is emptied only when its number is typed."""
     await busy(sample)
     async with running(sample.room(), WIDE) as screen:
         lines = [" ".join(line[:86].split()) for line in screen.lines]
@@ -61,22 +57,20 @@ async def test_every_change_is_a_line_the_newest_first_and_a_purge_is_one(sample
             "1 d deleted 12 memories 12",
             "3 d edited user_msg_0000 (content) 1",
         ]
-        await screen.press("j", shows=("12 rows", "- user_msg_0003 Asked about topic 3."))
-        await screen.press("j", shows="- Asked about topic 0. + Asked about bread. + And butter.")
-
-
-async def test_u_undoes_exactly_the_change_under_the_cursor_and_capital_u_redoes_it(sample: Trashed) -> None:
-    await busy(sample)
-    async with running(sample.room()) as screen:
-        await screen.press("j", "u", shows="Undid: deleted 12 memories.")
-        assert await count(sample) == 13
+        await screen.press("j", "j", shows="- Asked about topic 0. + Asked about bread. + And butter.")
+        await screen.press("k", shows=("12 rows", "- user_msg_0003 Asked about topic 3."))
+        await screen.press("u", shows="Undid: deleted 12 memories.")
+        assert len(await sample.memory.list()) == 13
         screen.shows("deleted 12 memories 12 undone")
         await screen.press("u", says="Already undone. Press U to redo.")
-        assert await count(sample) == 13
         await screen.press("U", shows="Redid: deleted 12 memories.")
-        assert await count(sample) == 1
+        assert len(await sample.memory.list()) == 1
         await screen.press("U", says="Not undone, so there is nothing to redo.")
-        await screen.press("escape")
+        for number, left in ("11", 12), ("12", 0):
+            await screen.command("empty")
+            await screen.press(f"={number}", "enter", "escape")
+            assert len(await sample.trash.numbers()) == left
+        screen.says("12 memories are deleted permanently.")
     assert screen.app.given == [True]
 
 
@@ -93,20 +87,8 @@ async def test_enter_opens_the_rows_of_a_change_and_enter_restores_one(sample: T
         await screen.press("enter", says="Only a deleted memory is restored by itself.")
         await screen.press("G", "u", shows="Undo the whole change: deleted 12 memories?")
         await screen.press("n", "escape")
-        assert await count(sample) == 3
+        assert len(await sample.memory.list()) == 3
         screen.shows("deleted 12 memories 12 2 of 12 undone")
-
-
-async def test_the_trash_is_emptied_only_when_its_number_is_typed(sample: Trashed) -> None:
-    await busy(sample)
-    async with running(sample.room()) as screen:
-        for number, left in ("11", 12), ("12", 0):
-            assert isinstance(screen.top, ChangesRoom)
-            await screen.top.run_command("empty")
-            await screen.settle()
-            await screen.press(f"={number}", "enter", "escape")
-            assert len(await sample.trash.numbers()) == left
-        screen.says("12 memories are deleted permanently.")
 
 
 @pytest.mark.parametrize(
@@ -209,12 +191,6 @@ async def test_other_copies_of_a_text_are_cleaned_after_a_yes_and_come_back(kept
         assert kept.files()["memory/archive/2026-10-01.md"].split("\n") == ["# Daily Log", "", "- Something else.", ""]
         await screen.press("u")
         assert kept.files() == before
-    async with running(kept.app(read_only=True), WIDE) as screen:
-        await screen.press("j")
-        await screen.command("copies")
-        screen.shows("The text is still in 1 place", "The store was opened read-only.")
-        await screen.press("y", "enter")
-    assert kept.files() == before
 
 
 async def test_a_text_is_erased_everywhere_after_the_word_is_typed(kept: DiskInstall) -> None:
@@ -225,13 +201,12 @@ async def test_a_text_is_erased_everywhere_after_the_word_is_typed(kept: DiskIns
         for typed, found in (
             ("=nobody has this", "Found nowhere; searched"),
             ("=ZEBEDIAH Q", "2 memories will be deleted: met, call"),
-            ("", "1 memory will be deleted: lang"),
+            ("=", "1 memory will be deleted: lang"),
         ):
             await screen.command("erase")
             screen.shows("Erase a text from the whole install", "empty to erase the memory lang and its text")
-            await screen.press(*filter(None, [typed]), "enter", shows=found)
+            await screen.press(typed, "enter", shows=found)
             await screen.press("escape")
-        assert (kept.contents(), kept.files()) == before
         await screen.press("G", "space")
         await screen.command("erase")
         screen.shows("Erase 1 memory and its text from the whole install")

@@ -13,6 +13,7 @@ from support.settling import pressing
 from textual.app import App
 from tui.installs import Kitchen, Recorded, Workspace, polluted_rows, some_turns
 from tui.samples import (
+    NAMED,
     NO_SESSION,
     NO_VECTORS,
     DiskInstall,
@@ -21,36 +22,17 @@ from tui.samples import (
     Trashed,
     chat_rows,
     hostile_memories,
-    named_rows,
     notes,
     row,
 )
 
 from zeroclaw_tui.backends.none import NoneMemory
-from zeroclaw_tui.curation import doctor
 from zeroclaw_tui.curation.config_choice import StoreStatus
-from zeroclaw_tui.curation.doctor import DoctorFinding, DoctorReport
 from zeroclaw_tui.memory.change import RowChange
 from zeroclaw_tui.memory.errors import NoInstall
 
 SRV = Path("/srv/zeroclaw")
 QUESTION = "=what would she like to eat?"
-REPORT = DoctorReport(
-    (
-        DoctorFinding(
-            "keyword-index",
-            "12 of 680 memories are not in the keyword index.",
-            "serious",
-            "The agent does not find them by their words. They come back with a rebuild.",
-            "rebuild keyword index",
-            target="/srv/zeroclaw/workspace/memory/brain.db",
-        ),
-        DoctorFinding("vectors", "1,204 memories have no vector.", "worth knowing", "", "fill vectors"),
-        DoctorFinding("two", "There are two databases, and one is used.", "worth knowing", "", by_hand="Look at it."),
-        DoctorFinding("dates", "Every memory has a date that can be read.", "fine", ""),
-    ),
-    False,
-)
 
 
 def sample(folder: Path) -> App[Any]:
@@ -75,12 +57,14 @@ def at_srv(install: DiskInstall) -> App[Any]:
 def changes(folder: Path) -> App[Any]:
     sample = Trashed(folder)
 
+    named = [row(number, *parts[:3]) for number, parts in enumerate(NAMED[:5], 1)]
+
     async def notes_them() -> None:
         edited = row(2, "fav_food", "Likes soba and rust coloured plates\nto eat from.", "daily")
         await sample.deleted(chat_rows(92), timedelta(days=8), "purge", "deleted 92 memories")
         await sample.journaled("store", [RowChange(None, row(7, "tz", "EST"))], timedelta(days=2), "stored tz")
-        await sample.deleted(named_rows(), timedelta(hours=19), "purge", "deleted 5 memories")
-        edit = [RowChange(named_rows()[1], edited)]
+        await sample.deleted(named, timedelta(hours=19), "purge", "deleted 5 memories")
+        edit = [RowChange(named[1], edited)]
         await sample.journaled("edit", edit, timedelta(hours=1), "edited fav_food (content, category)")
 
     asyncio.run(notes_them())
@@ -120,7 +104,7 @@ PICTURES: dict[str, tuple[Make, tuple[str, ...], tuple[tuple[int, int], ...]]] =
     "prompt": (lambda folder: Kitchen.of_meals(folder).why("prompt"), (), (USUAL,)),
     "clean-up": (lambda folder: at_srv(Workspace(folder, polluted_rows(), generation="G4")), ("3",), (USUAL, SMALL)),
     "hygiene": (lambda folder: at_srv(Workspace.with_files(folder)), (":hygiene", "space"), (USUAL,)),
-    "health": (lambda folder: at_srv(Workspace(folder, polluted_rows(), generation="G4")), (":health",), (USUAL,)),
+    "health": (lambda folder: at_srv(Workspace(folder, polluted_rows(), generation="G4")), (":health", "G"), (USUAL,)),
     "snapshot": (
         lambda folder: at_srv(Workspace.with_snapshot(folder)),
         (":snapshot", "j", "j", "space", "space", "k"),
@@ -143,10 +127,6 @@ PICTURES: dict[str, tuple[Make, tuple[str, ...], tuple[tuple[int, int], ...]]] =
 def test_picture(
     snap_compare: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, size: tuple[int, int]
 ) -> None:
-    async def examine(*_: Any, **__: Any) -> DoctorReport:
-        return REPORT
-
-    monkeypatch.setattr(doctor, "examine", examine)
     # The size of the trash is another one with each SQLite.
     monkeypatch.setattr("zeroclaw_tui.curation.journal_file.JournalFile.size", lambda file: 123_456)
     make, keys, _ = PICTURES[name]
