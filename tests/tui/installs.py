@@ -1,25 +1,33 @@
-"""Installs on disk for single rooms: a kitchen to explain, stores that want upkeep, and a trace of turns."""
+"""Installs on disk: a kitchen to explain, stores that want upkeep, and a trace of turns."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Sequence
+import sqlite3
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from support import small_store
 from support.inspector import RoomApp
 from support.small_store import blob
 from support.traces import Sent, call_line
-from tui.samples import NOW, DiskInstall, SampleEmbedder
+from tui.samples import NOW, STILL, SampleEmbedder
 
 from zeroclaw_tui.backends.lookup import entries_with_key
-from zeroclaw_tui.curation.formats.snapshot import NAME, SIDE_CAR, snapshot_text
-from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.config.locations import OpenOptions
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation.config_choice import configs_for
+from zeroclaw_tui.curation.formats.snapshot import NAME, snapshot_text
+from zeroclaw_tui.curation.journal import Trash
+from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest, Rule
+from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.rooms import upkeep
 from zeroclaw_tui.tui.rooms.live import LiveRoom
 from zeroclaw_tui.tui.rooms.upkeep import UpkeepRoom
@@ -28,8 +36,107 @@ from zeroclaw_tui.tui.rooms.why.answers import Tab
 from zeroclaw_tui.tui.view import Pace
 
 Row = dict[str, Any]
-
 MESSAGE = "what does she like to eat?"
+
+
+class DiskInstall:
+    """A config dir on disk with a database; ZeroClaw >= 0.8 (generation G4) calls its folder data."""
+
+    def __init__(
+        self,
+        folder: Path,
+        rows: Iterable[Row] = (),
+        *,
+        generation: str = "G2",
+        config: str = '[memory]\nbackend = "sqlite"\n',
+        profile: str | None = None,
+        clock: Callable[[], datetime] = lambda: NOW,
+        embedder: Embedder | None = None,
+        pace: Pace = STILL,
+    ) -> None:
+        self.config_dir = folder / ".zeroclaw"
+        self.root = self.config_dir / ("data" if generation == "G4" else "workspace")
+        self.database = self.root / "memory" / "brain.db"
+        self.config_file = self.config_dir / "config.toml"
+        self.profile, self.clock, self.embedder, self.pace = profile, clock, embedder, pace
+        self.database.parent.mkdir(parents=True, mode=0o700)
+        self.config_file.write_text(("schema_version = 3\n" if generation == "G4" else "") + config)
+        small_store.make(self.database, generation, rows)
+
+    async def open(self, **options: Any) -> Library:
+        """The library, its trash at the clock of the test."""
+        given = OpenOptions(config_dir=self.config_dir, profile=self.profile, **options)
+        config = configs_for(given, {"HOME": str(self.config_dir.parent)})[0]
+        library = await open_library(config, self.profile)
+        library.trash = Trash(config.install, library.trash.store, self.clock)
+        if self.embedder is not None:
+            library.embedder, library.no_embedder_because = self.embedder, None
+        return library
+
+    def app(self, **options: Any) -> InspectorApp:
+        """The inspector on it."""
+        install = self
+
+        class InstallApp(InspectorApp):
+            async def open_library(self, config: MemoryConfig) -> Library:
+                return await install.open(**options)
+
+        given = OpenOptions(config_dir=self.config_dir, profile=self.profile, **options)
+        app = InspectorApp if self.embedder is None else InstallApp
+        return app(given, clock=self.clock, pace=self.pace)
+
+    def room(self, make: Callable[[Library], Any], **options: Any) -> RoomApp:
+        """One room on it, closed with its library; `make` may be a coroutine function."""
+
+        async def made() -> Any:
+            room = make(await self.open(**options))
+            return await room if isinstance(room, Awaitable) else room
+
+        return RoomApp(made)
+
+    def why(
+        self, tab: Tab, key: str | None = None, message: str = MESSAGE, *,
+        session: str | None = None, rule: Rule = "cli", **options: Any,
+    ) -> RoomApp:  # fmt: skip
+        """The room that explains the memory of a key; `options` are those the store is opened with."""
+
+        async def made(library: Library) -> WhyRoom:
+            entry = None if key is None else (await entries_with_key(library.memory, key))[0]
+            request = RecallRequest(message, session_id=session, rule=rule)
+            return WhyRoom(library, tab, entry, request, self.clock, self.pace)
+
+        return self.room(made, **options)
+
+    def upkeep(self, tab: upkeep.Tab) -> RoomApp:
+        """The room of upkeep."""
+        return self.room(lambda library: UpkeepRoom(library, tab, self.clock, self.pace))
+
+    def live(self, poll: float | None = None) -> RoomApp:
+        """The room of turns."""
+        return self.room(lambda library: LiveRoom(library, self.clock, Pace(debounce=0.0, poll=poll)))
+
+    def write(self, name: str, text: str) -> Path:
+        """Write a file below its folder."""
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def files(self) -> dict[str, str]:
+        """Every text file below its folder, by its path."""
+        found = sorted(path for path in self.root.rglob("*") if path.is_file() and "brain.db" not in path.name)
+        return {str(path.relative_to(self.root)): path.read_text() for path in found}
+
+    def rows(self, columns: str = "rowid, *") -> list[tuple[Any, ...]]:
+        """The rows of its memories, read as another program would."""
+        with closing(sqlite3.connect(self.database)) as connection:
+            return connection.execute(f"SELECT {columns} FROM memories ORDER BY rowid").fetchall()
+
+    def contents(self) -> dict[str, str]:
+        """The content of each memory by its key."""
+        return dict(self.rows("key, content"))
+
+
 SHOPPING = "new chopsticks and a wok"
 HOSTILE_MESSAGE = "[/x] [@click=app.bell()]eat[/] \u202egnp.exe 全角文字 " + "long " * 60
 HOSTILE_KEY = "[/foo] \x1b[31mred\x1b]0;title\x07 \u202egnp\u202c 宽字符 " + "k" * 300
@@ -83,44 +190,22 @@ AGED = (
 """Key, content, category, cosine to any message, session, days of age."""
 
 
-def _aged(with_vectors: bool) -> list[Row]:
+def food_install(folder: Path) -> DiskInstall:
+    """Rows with and without a vector, a superseded one, one of a session, an assistant's reply, a hostile one."""
+    east = (1.0, 0.0, 0.0, 0.0)
+    vectors = {MESSAGE: east, HOSTILE_MESSAGE: east, SHOPPING: (0.0, 0.0, 1.0, 0.0)}
+    return DiskInstall(folder, MEALS, config=CONFIG + ENDPOINT, profile="0.7.5", embedder=SampleEmbedder(4, vectors))
+
+
+def aged_install(folder: Path, *, vectors: bool = True, profile: str = "0.7.5") -> DiskInstall:
+    """A store whose cosines are written down, with sessions, and one row that is too old."""
     rows = []
     for at, (key, content, category, cosine, session, days) in enumerate(AGED):
         moment = (NOW - timedelta(days=days)).isoformat()
         row = {"id": f"id-{at:04d}", "key": key, "content": content, "category": category, "session_id": session}
-        vector = blob(cosine, math.sqrt(1 - cosine**2)) if cosine is not None and with_vectors else None
+        vector = blob(cosine, math.sqrt(1 - cosine**2)) if cosine is not None and vectors else None
         rows.append(row | {"created_at": moment, "updated_at": moment, "embedding": vector})
-    return rows
-
-
-class Kitchen(DiskInstall):
-    """Two stores about one person's food, whose recalls are known."""
-
-    @classmethod
-    def of_meals(cls, folder: Path) -> Kitchen:
-        """Rows with and without a vector, a superseded one, one of a session, an assistant's reply, a hostile one."""
-        east = (1.0, 0.0, 0.0, 0.0)
-        vectors = {MESSAGE: east, HOSTILE_MESSAGE: east, SHOPPING: (0.0, 0.0, 1.0, 0.0)}
-        return cls(folder, MEALS, config=CONFIG + ENDPOINT, profile="0.7.5", embedder=SampleEmbedder(4, vectors))
-
-    @classmethod
-    def of_aged(cls, folder: Path, *, vectors: bool = True, config: str = CONFIG, profile: str = "0.7.5") -> Kitchen:
-        """A store whose cosines are written down, with sessions, and one row that is too old."""
-        embedder: Embedder | None = SampleEmbedder(2) if vectors else None
-        return cls(folder, _aged(vectors), config=config, profile=profile, embedder=embedder)
-
-    def why(
-        self, tab: Tab, key: str | None = None, message: str = MESSAGE, *,
-        session: str | None = None, rule: Rule = "cli", **options: Any,
-    ) -> RoomApp:  # fmt: skip
-        """The room that explains the memory of a key; `options` are those the store is opened with."""
-
-        async def made(library: Library) -> WhyRoom:
-            entry = None if key is None else (await entries_with_key(library.memory, key))[0]
-            request = RecallRequest(message, session_id=session, rule=rule)
-            return WhyRoom(library, tab, entry, request, self.clock, self.pace)
-
-        return self.room(made, **options)
+    return DiskInstall(folder, rows, config=CONFIG, profile=profile, embedder=SampleEmbedder(2) if vectors else None)
 
 
 SECRET = "sk-proj-9fK2mQ7xT4bV1nC8zR5wY3aL6dJ0"
@@ -178,52 +263,29 @@ def chat(number: int, days: int, **more: Any) -> Row:
     return row | {"created_at": at, "updated_at": at} | more
 
 
-class Workspace(DiskInstall):
-    """An install that wants upkeep; files are below its folder, last changed long ago."""
+def old_install(folder: Path, rows: Iterable[Row] = (), files: dict[str, str] | None = None) -> DiskInstall:
+    """An install with what hygiene archives and deletes, last changed long ago, and what it leaves alone."""
+    config = 'default_temperature = 0.7\n[memory]\nbackend = "sqlite" # mine\nauto_save = true\n'
+    rows = rows or [chat(1, 40), chat(2, 35), chat(3, 28)]
+    made = DiskInstall(folder, rows, config=config, profile="0.7.5")
+    for name, text in (FILES if files is None else files).items():
+        os.utime(made.write(name, text), (1_760_000_000, 1_760_000_000))
+    return made
 
-    @classmethod
-    def with_files(
-        cls, folder: Path, rows: Iterable[Row] | None = None, files: dict[str, str] | None = None
-    ) -> Workspace:
-        """What hygiene archives and deletes, and what it leaves alone."""
-        config = 'default_temperature = 0.7\n[memory]\nbackend = "sqlite" # mine\nauto_save = true\n'
-        made = cls(folder, rows or [chat(1, 40), chat(2, 35), chat(3, 28)], config=config, profile="0.7.5")
-        for name, text in (FILES if files is None else files).items():
-            os.utime(made.write(name, text), (1_760_000_000, 1_760_000_000))
-        return made
 
-    @classmethod
-    def with_snapshot(cls, folder: Path, there: dict[str, str] = THERE) -> Workspace:
-        """A store, and the snapshot that ZeroClaw wrote of it a day and a half ago, before some changes."""
-        rows = [meal(key, content) for key, content in HERE.items()]
-        chat = {"key": "chat", "category": "daily"}
-        made = cls(folder, [*rows, chat], generation="G1", clock=lambda: datetime(2026, 11, 22, 9, tzinfo=UTC))
-        made.write_snapshot(there)
-        return made
+def snapshot_install(folder: Path) -> DiskInstall:
+    """A store, and the snapshot that ZeroClaw wrote of it a day and a half ago, before some changes."""
+    rows = [*(meal(key, content) for key, content in HERE.items()), {"key": "chat", "category": "daily"}]
+    made = DiskInstall(folder, rows, generation="G1", clock=lambda: datetime(2026, 11, 22, 9, tzinfo=UTC))
+    write_snapshot(made, THERE)
+    return made
 
-    @property
-    def snapshot(self) -> Path:
-        """ZeroClaw's file."""
-        return self.root / NAME
 
-    @property
-    def side_car(self) -> Path:
-        """Our own file next to it."""
-        return self.root / SIDE_CAR
-
-    def write_snapshot(self, there: dict[str, str] = THERE) -> None:
-        """Write it as ZeroClaw does."""
-        moment = "2026-11-01T08:00:00+00:00"
-        entries = [MemoryEntry(f"id-{key}", key, content, "core", moment, moment) for key, content in there.items()]
-        self.snapshot.write_text(snapshot_text(entries, datetime(2026, 11, 20, 21, 4, tzinfo=UTC)), encoding="utf-8")
-
-    def upkeep(self, tab: upkeep.Tab, **options: Any) -> RoomApp:
-        """The room of upkeep on it."""
-        return self.room(lambda library: UpkeepRoom(library, tab, self.clock, self.pace), **options)
-
-    def keys(self) -> list[str]:
-        """The keys in the database in order."""
-        return sorted(self.contents())
+def write_snapshot(install: DiskInstall, there: dict[str, str]) -> Path:
+    """Write MEMORY_SNAPSHOT.md with these contents by their keys, as ZeroClaw does."""
+    moment = "2026-11-01T08:00:00+00:00"
+    entries = [MemoryEntry(f"id-{key}", key, content, "core", moment, moment) for key, content in there.items()]
+    return install.write(NAME, snapshot_text(entries, datetime(2026, 11, 20, 21, 4, tzinfo=UTC)))
 
 
 LIVE_NOW = datetime(2026, 8, 22, 18, 0, tzinfo=UTC)
@@ -264,25 +326,20 @@ def some_turns() -> list[str]:
     ]
 
 
-class Recorded(DiskInstall):
-    """A config dir of ZeroClaw 0.8.4 whose trace grows."""
+def recorded_install(folder: Path, turns: Iterable[str] = ()) -> DiskInstall:
+    """A config dir of ZeroClaw 0.8.4 with a trace of turns."""
+    made = MADE_AT.isoformat()
+    more = {"session_id": SESSION, "created_at": made, "updated_at": made}
+    rows = [meal(key, content, id=f"id-{key}", **more) for key, content in TALKED.items()]
+    install = DiskInstall(folder, rows, generation="G4", profile="0.8.4", clock=lambda: LIVE_NOW)
+    # As old as the memories: what was sent under another config is not compared.
+    os.utime(install.config_file, (MADE_AT.timestamp(),) * 2)
+    install.write("state/runtime-trace.jsonl", "")
+    record(install, *turns)
+    return install
 
-    def __init__(self, folder: Path, turns: Sequence[str] = ()) -> None:
-        made = "2026-08-01T10:00:00.000000001+00:00"
-        more = {"session_id": SESSION, "created_at": made, "updated_at": made}
-        rows = [meal(key, content, id=f"id-{key}", **more) for key, content in TALKED.items()]
-        super().__init__(folder, rows, generation="G4", profile="0.8.4", clock=lambda: LIVE_NOW)
-        # As old as the memories: what was sent under another config is not compared.
-        os.utime(self.config_file, (MADE_AT.timestamp(),) * 2)
-        self.trace = self.write("state/runtime-trace.jsonl", "")
-        self.record(turns)
 
-    def record(self, lines: Iterable[str]) -> None:
-        """Add lines to the trace, as ZeroClaw does."""
-        with self.trace.open("a") as file:
-            file.writelines(lines)
-
-    def live(self, poll: float | None = None) -> RoomApp:
-        """The room of turns on it."""
-        pace = Pace(debounce=0.0, poll=poll)
-        return self.room(lambda library: LiveRoom(library, self.clock, pace))
+def record(install: DiskInstall, *lines: str) -> None:
+    """Add lines to the trace, as ZeroClaw does."""
+    with (install.root / "state" / "runtime-trace.jsonl").open("a") as file:
+        file.writelines(lines)

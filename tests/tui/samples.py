@@ -1,22 +1,18 @@
-"""What the inspector's tests look at: memories, stores of every kind, an install on disk, and an inspector on them."""
+"""What the inspector's tests look at: memories, stores in memory of every kind, and an inspector on them."""
 
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from support import small_store
 from support.inspector import RoomApp
 
 from zeroclaw_tui.backends.about import About
@@ -26,10 +22,10 @@ from zeroclaw_tui.backends.loaded import Loaded
 from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.config.locations import Install, OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.config_choice import Candidate, StoreStatus, configs_for
+from zeroclaw_tui.curation.config_choice import Candidate, StoreStatus
 from zeroclaw_tui.curation.journal import Trash
 from zeroclaw_tui.curation.journal_records import Verb
-from zeroclaw_tui.curation.library import Library, ProfileChoice, open_library
+from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.change import ApplyResult, Change, Journal, Row, RowChange
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -119,7 +115,7 @@ def keys_in(store: InMemory) -> set[str]:
 class SampleMemory(InMemory):
     """Ranks by words found, so that results have every part of a score; notes what it is asked.
 
-    While `failure` is set nothing is answered; `refusal` is raised by deletions, and `steps` delays them.
+    While `failure` is set nothing is answered; `steps` delays deletions.
     """
 
     name = "sqlite"
@@ -131,7 +127,6 @@ class SampleMemory(InMemory):
         self.changes = 1
         self.failure: Exception | None = None
         self.failed = 0
-        self.refusal: Exception | None = None
         self.steps: Any = None
         self.requests: list[RecallRequest] = []
 
@@ -151,11 +146,8 @@ class SampleMemory(InMemory):
     async def apply(self, changes: Iterable[Change], journal: Journal | None, **options: Any) -> ApplyResult:
         self._answer()
         every = list(changes)
-        if all(change.after is None for change in every):
-            if self.refusal is not None:
-                raise self.refusal
-            if self.steps is not None:
-                await self.steps(options.get("on_progress"))
+        if self.steps is not None and all(change.after is None for change in every):
+            await self.steps(options.get("on_progress"))
         return await super().apply(every, journal, **options)
 
     @property
@@ -260,10 +252,10 @@ def sample_library(
     return library
 
 
-def editable(folder: Path, why_not: Mapping[str, str] = MappingProxyType({})) -> Library:
-    """A library of two agents, whose memories can be changed but for what `why_not` says."""
+def editable(folder: Path) -> Library:
+    """A library of two agents, all of whose memories can be changed."""
     store = SampleMemory(sample_memories(12))
-    store.why_not = why_not
+    store.why_not = {}
     return sample_library(store, sample_config(folder, agents={"default": (), "researcher": ("default",)}))
 
 
@@ -274,8 +266,8 @@ class Inspector:
     opening one raises. Those of `foreign` are named by DATABASE_URL alone.
     """
 
-    def __init__(self, folder: Path, *stores: Memory, pace: Pace = STILL, **library: Any) -> None:
-        self.folder, self.pace, self.library_parts = folder, pace, library
+    def __init__(self, folder: Path, *stores: Memory, **library: Any) -> None:
+        self.folder, self.library_parts = folder, library
         self.foreign: frozenset[str] = frozenset()
         self.stores = {store.name: store for store in stores or [SampleMemory(sample_memories())]}
         self.store: Any = next(iter(self.stores.values()))
@@ -290,7 +282,7 @@ class Inspector:
         self.may_open = asyncio.Event()
         self.late = ""
 
-    def app(self, *, pace: Pace | None = None, **options: Any) -> InspectorApp:
+    def app(self, *, pace: Pace = STILL, **options: Any) -> InspectorApp:
         """The inspector with these options of a command line."""
         inspector = self
 
@@ -307,7 +299,7 @@ class Inspector:
             async def check_store(self, candidate: Candidate) -> StoreStatus:
                 return await inspector.check(candidate)
 
-        return SampleApp(OpenOptions(**options), clock=lambda: NOW, pace=pace or self.pace)
+        return SampleApp(OpenOptions(**options), clock=lambda: NOW, pace=pace)
 
     def config(self, name: str) -> MemoryConfig:
         """The config of one of the stores."""
@@ -389,89 +381,6 @@ class Trashed:
     def room(self, memory: MemoryEntry | None = None) -> RoomApp:
         """The room of changes, or of those of one memory."""
         return RoomApp(lambda: ChangesRoom(self.library, self.clock, STILL, memory))
-
-
-class DiskInstall:
-    """A config dir on disk with a database; ZeroClaw >= 0.8 (generation G4) calls its folder data."""
-
-    def __init__(
-        self,
-        folder: Path,
-        rows: Iterable[dict[str, Any]] = (),
-        *,
-        generation: str = "G2",
-        config: str = '[memory]\nbackend = "sqlite"\n',
-        profile: str | None = None,
-        clock: Callable[[], datetime] = lambda: NOW,
-        embedder: Embedder | None = None,
-        pace: Pace = STILL,
-    ) -> None:
-        self.config_dir = folder / ".zeroclaw"
-        self.root = self.config_dir / ("data" if generation == "G4" else "workspace")
-        self.database = self.root / "memory" / "brain.db"
-        self.config_file = self.config_dir / "config.toml"
-        self.generation, self.profile, self.clock, self.embedder, self.pace = generation, profile, clock, embedder, pace
-        self.database.parent.mkdir(parents=True)
-        self.config_file.write_text(("schema_version = 3\n" if generation == "G4" else "") + config)
-        self.make(rows)
-
-    def make(self, rows: Iterable[dict[str, Any]]) -> None:
-        """Put a database with these rows in place of the one that is there."""
-        self.database.unlink(missing_ok=True)
-        small_store.make(self.database, self.generation, rows)
-        self.database.parent.chmod(0o700)
-
-    async def open(self, **options: Any) -> Library:
-        """The library, its trash at the clock of the test."""
-        given = OpenOptions(config_dir=self.config_dir, profile=self.profile, **options)
-        config = configs_for(given, {"HOME": str(self.config_dir.parent)})[0]
-        library = await open_library(config, self.profile)
-        library.trash = Trash(config.install, library.trash.store, self.clock)
-        if self.embedder is not None:
-            library.embedder, library.no_embedder_because = self.embedder, None
-        return library
-
-    def app(self, **options: Any) -> InspectorApp:
-        """The inspector on it."""
-        install = self
-
-        class InstallApp(InspectorApp):
-            async def open_library(self, config: MemoryConfig) -> Library:
-                return await install.open(**options)
-
-        given = OpenOptions(config_dir=self.config_dir, profile=self.profile, **options)
-        app = InspectorApp if self.embedder is None else InstallApp
-        return app(given, clock=self.clock, pace=self.pace)
-
-    def room(self, make: Callable[[Library], Any], **options: Any) -> RoomApp:
-        """One room on it, closed with its library; `make` may be a coroutine function."""
-
-        async def made() -> Any:
-            room = make(await self.open(**options))
-            return await room if isinstance(room, Awaitable) else room
-
-        return RoomApp(made)
-
-    def write(self, name: str, text: str) -> Path:
-        """Write a file below its folder."""
-        path = self.root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-        return path
-
-    def files(self) -> dict[str, str]:
-        """Every text file below its folder, by its path."""
-        found = sorted(path for path in self.root.rglob("*") if path.is_file() and "brain.db" not in path.name)
-        return {str(path.relative_to(self.root)): path.read_text() for path in found}
-
-    def rows(self, columns: str = "rowid, *", where: str = "1") -> list[tuple[Any, ...]]:
-        """The rows of its memories, read as another program would."""
-        with closing(sqlite3.connect(self.database)) as connection:
-            return connection.execute(f"SELECT {columns} FROM memories WHERE {where} ORDER BY rowid").fetchall()
-
-    def contents(self) -> dict[str, str]:
-        """The content of each memory by its key."""
-        return dict(self.rows("key, content"))
 
 
 def editor_program(folder: Path, body: str) -> str:

@@ -10,7 +10,8 @@ import pytest
 from support.inspector import running
 from support.marks import plan_of_marked
 from support.screens import WIDE
-from tui.samples import NOW, DiskInstall, Trashed, chat_rows, row
+from tui.installs import DiskInstall
+from tui.samples import NOW, Trashed, chat_rows, row
 
 from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.curation import changes

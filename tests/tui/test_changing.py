@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from support.inspector import running
 from support.screens import NARROW, WIDE
-from tui.samples import NOW, DiskInstall, Inspector, keys_in, paced
+from tui.installs import DiskInstall
+from tui.samples import NOW, Inspector, keys_in, paced
 
 from zeroclaw_tui.backends.lookup import entries_with_key
 from zeroclaw_tui.curation.changes import edit_memory, undo
@@ -78,12 +79,12 @@ async def test_marks_outlive_filter_order_and_recall_and_d_takes_them(inspector:
 async def test_what_keeps_a_deletion_back_is_a_sentence_and_the_marks_stay(inspector: Inspector) -> None:
     """A store that fails, and a memory that changes while the question is asked."""
     async with running(inspector.app(), WIDE) as screen:
-        await screen.press("space", "space")
-        inspector.store.refusal = Locked("Another program holds the database.", hint="Wait until it is done.")
-        await screen.press("d", "y", says="Another program holds the database. Wait until it is done.")
+        await screen.press("space", "space", "d")
+        inspector.store.failure = Locked("Another program holds the database.", hint="Wait until it is done.")
+        await screen.press("y", shows="Another program holds the database. Wait until it is done.")
         screen.shows("● 2 marked")
         assert len(keys_in(inspector.store)) == 248
-        inspector.store.refusal = None
+        inspector.store.failure = None
         await screen.press("d")
         await inspector.store.store("recipe", "Something quite different.", "notes")
         await screen.press("y")

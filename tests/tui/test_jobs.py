@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from support.inspector import running
-from tui.samples import NOW, DiskInstall
+from tui.installs import DiskInstall
+from tui.samples import NOW
 
 from zeroclaw_tui.backends.lookup import versions
 from zeroclaw_tui.curation.changes import remove_memories

@@ -15,7 +15,8 @@ from support.terminal import Terminal
 from textual.app import ComposeResult
 from textual.widget import Widget
 from textual.widgets import Input
-from tui.samples import DiskInstall, Inspector, SampleMemory, hostile_memories, memory
+from tui.installs import DiskInstall
+from tui.samples import Inspector, SampleMemory, hostile_memories, memory
 
 from zeroclaw_tui.config.settings import save_theme, saved_profile, saved_theme
 from zeroclaw_tui.memory.errors import BrokenConfig, Corrupt, Locked, NoInstall, Unreadable

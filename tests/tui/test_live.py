@@ -12,7 +12,7 @@ from support.inspector import RoomApp, running
 from support.screens import NARROW, WIDE, screen_lines
 from support.small_store import add
 from textual.widgets import Static
-from tui.installs import SESSION, Recorded, block, call, minutes_ago, some_turns
+from tui.installs import SESSION, DiskInstall, block, call, minutes_ago, record, recorded_install, some_turns
 
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 from zeroclaw_tui.tui.rooms.live import LiveRoom
@@ -20,8 +20,8 @@ from zeroclaw_tui.tui.rooms.why import WhyRoom
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Recorded:
-    return Recorded(tmp_path)
+def place(tmp_path: Path) -> DiskInstall:
+    return recorded_install(tmp_path)
 
 
 @pytest.fixture
@@ -43,9 +43,9 @@ def rows(app: RoomApp) -> list[str]:
     return [line for line in lines if line[:2] in ("= ", "≠ ", "? ", "· ") and line[4:5] == ":"]
 
 
-async def test_every_turn_is_a_line_with_its_mark_and_the_newest_is_at_the_end(place: Recorded) -> None:
+async def test_every_turn_is_a_line_with_its_mark_and_the_newest_is_at_the_end(place: DiskInstall) -> None:
     """A click chooses a turn, and a double click asks why."""
-    place.record(some_turns())
+    record(place, *some_turns())
     async with running(place.live()) as screen:
         assert [line.split(" ", 2)[:2] for line in rows(screen.app)] == [
             ["=", "16:30"],
@@ -67,23 +67,23 @@ async def test_every_turn_is_a_line_with_its_mark_and_the_newest_is_at_the_end(p
         assert isinstance(screen.top, WhyRoom)
 
 
-async def test_a_new_turn_appears_by_itself_until_the_room_is_left(place: Recorded) -> None:
+async def test_a_new_turn_appears_by_itself_until_the_room_is_left(place: DiskInstall) -> None:
     first, second, *_ = some_turns()
-    place.record([first])
+    record(place, first)
     app = place.live(0.05)
     async with running(app, NARROW, rests=False) as screen:
         await screen.until(lambda: len(rows(screen.app)) == 1)
         line = call("When does the ferry to the island go?", block("ferry"), 1, session=SESSION)
         # A line is torn while it is being written.
-        place.record([second, line[:200]])
+        record(place, second, line[:200])
         await screen.until(lambda: len(rows(screen.app)) == 2)
         await screen.until(lambda: "What does she like to eat?" in detail(screen.app))
-        place.record([line[200:]])
+        record(place, line[200:])
         await screen.until(lambda: len(rows(screen.app)) == 3, lambda: "When does the ferry" in detail(screen.app))
         await screen.until("= Sent as predicted: 1 memory (")
         # Whoever reads further up is left there.
         await screen.pilot.press("g")
-        place.record([call("Thanks!", "", 0.5)])
+        record(place, call("Thanks!", "", 0.5))
         await screen.until(lambda: len(rows(screen.app)) == 4)
         assert "Which language for the new program?" in detail(screen.app)
         await screen.pilot.press("escape")
@@ -93,9 +93,9 @@ async def test_a_new_turn_appears_by_itself_until_the_room_is_left(place: Record
 
 
 @pytest.mark.usefixtures("tokyo")
-async def test_enter_asks_why_as_of_then_and_says_what_changed_since(place: Recorded) -> None:
+async def test_enter_asks_why_as_of_then_and_says_what_changed_since(place: DiskInstall) -> None:
     """What was stored since is left out, as it is of the prediction: by its words it would come first."""
-    place.record(some_turns())
+    record(place, *some_turns())
     ferry = "When does the ferry to the island go? At nine."
     moments = {"created_at": minutes_ago(2), "updated_at": minutes_ago(2)}
     add(place.database, [{"id": "later", "key": "boat", "content": ferry, **moments}], 90)
@@ -110,17 +110,17 @@ async def test_enter_asks_why_as_of_then_and_says_what_changed_since(place: Reco
         assert isinstance(screen.top, LiveRoom)
 
 
-async def test_hostile_turns_are_shown_as_text_and_broken_lines_are_counted(place: Recorded) -> None:
+async def test_hostile_turns_are_shown_as_text_and_broken_lines_are_counted(place: DiskInstall) -> None:
     hostile = "[/foo] [bold]no[/] \x1b[31mred\x1b]0;t\x07 %s {0} [@click=app.bell()]x"
     broken = call("Lost", "", 3)[:-40] + "\n"
-    place.record([broken, call(hostile, "[Memory context]\n- [/x]: \x1b[2J\n[/Memory context]\n\n", 2), "\n"])
+    record(place, broken, call(hostile, "[Memory context]\n- [/x]: \x1b[2J\n[/Memory context]\n\n", 2), "\n")
     async with running(place.live(), WIDE) as screen:
         screen.shows("[/foo] [bold]no[/] ␛[31mred", "1 line could not be read")
         screen.hides("\x1b")
 
 
-async def test_the_newest_turns_are_compared_and_any_other_when_it_is_looked_at(place: Recorded) -> None:
-    place.record([call(f"Question {number}", "", 200 - number) for number in range(120)])
+async def test_the_newest_turns_are_compared_and_any_other_when_it_is_looked_at(place: DiskInstall) -> None:
+    record(place, *(call(f"Question {number}", "", 200 - number) for number in range(120)))
     async with running(place.live()) as screen:
         screen.shows("120 turns · 20 as predicted")
         await screen.press("g")
@@ -133,9 +133,9 @@ def detail(app: RoomApp) -> str:
     return str(app.screen.query_one("#about", Static).visual)
 
 
-async def test_a_memory_shows_the_conversation_it_came_from(place: Recorded) -> None:
+async def test_a_memory_shows_the_conversation_it_came_from(place: DiskInstall) -> None:
     """Without a chat file the command says so."""
-    place.record(some_turns())
+    record(place, *some_turns())
     talk = [
         ("user", "I see the dentist in the morning only", minutes_ago(10)),
         ("assistant", "Noted.", minutes_ago(30_000)),

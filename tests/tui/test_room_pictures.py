@@ -11,20 +11,9 @@ from typing import Any
 import pytest
 from support.settling import pressing
 from textual.app import App
-from tui.installs import Kitchen, Recorded, Workspace, polluted_rows, some_turns
-from tui.samples import (
-    NAMED,
-    NO_SESSION,
-    NO_VECTORS,
-    DiskInstall,
-    Inspector,
-    SampleMemory,
-    Trashed,
-    chat_rows,
-    hostile_memories,
-    notes,
-    row,
-)
+from tui import installs, samples
+from tui.installs import DiskInstall, aged_install, food_install, polluted_rows, some_turns
+from tui.samples import NAMED, NO_SESSION, NO_VECTORS, Inspector, SampleMemory, Trashed, chat_rows, notes, row
 
 from zeroclaw_tui.backends.none import NoneMemory
 from zeroclaw_tui.curation.config_choice import StoreStatus
@@ -52,6 +41,10 @@ def at_srv(install: DiskInstall) -> App[Any]:
     app = install.app()
     app.watch(app, "sub_title", lambda title: setattr(app, "sub_title", "/srv/zeroclaw/workspace/memory/brain.db"))
     return app
+
+
+def polluted(folder: Path) -> App[Any]:
+    return at_srv(DiskInstall(folder, polluted_rows(), generation="G4"))
 
 
 def changes(folder: Path) -> App[Any]:
@@ -88,30 +81,34 @@ Make = Callable[[Path], App[Any]]
 PICTURES: dict[str, tuple[Make, tuple[str, ...], tuple[tuple[int, int], ...]]] = {
     "memories": (sample, (), (USUAL, SMALL)),
     "recall": (sample, ("slash", QUESTION), (USUAL, SMALL)),
-    "hostile": (lambda folder: Inspector(SRV, SampleMemory(hostile_memories())).app(), ("j",) * 8, (USUAL,)),
+    "hostile": (lambda folder: Inspector(SRV, SampleMemory(samples.hostile_memories())).app(), ("j",) * 8, (USUAL,)),
     "filters": (sample, ("F",), (USUAL,)),
     "keys": (sample, ("question_mark",), (USUAL,)),
     "palette": (sample, ("colon",), (USUAL,)),
     "no-install": (no_install, (), (USUAL,)),
     "reader": (sample, ("slash", "=ramen", "enter", "enter"), (USUAL,)),
     "editor": (sample, ("e", "= And tea."), (USUAL, LOW)),
-    "stages": (lambda folder: Kitchen.of_meals(folder).why("explain", "lunch_2026_03"), (), (USUAL, SMALL)),
+    "stages": (lambda folder: food_install(folder).why("explain", "lunch_2026_03"), (), (USUAL, SMALL)),
     "what-if": (
-        lambda folder: Kitchen.of_aged(folder).why("what_if", "lunch_2026_03"),
+        lambda folder: aged_install(folder).why("what_if", "lunch_2026_03"),
         ("down", "down", "left", "left", "left", "down", "down", "left"),
         (USUAL, SMALL),
     ),
-    "prompt": (lambda folder: Kitchen.of_meals(folder).why("prompt"), (), (USUAL,)),
-    "clean-up": (lambda folder: at_srv(Workspace(folder, polluted_rows(), generation="G4")), ("3",), (USUAL, SMALL)),
-    "hygiene": (lambda folder: at_srv(Workspace.with_files(folder)), (":hygiene", "space"), (USUAL,)),
-    "health": (lambda folder: at_srv(Workspace(folder, polluted_rows(), generation="G4")), (":health", "G"), (USUAL,)),
+    "prompt": (lambda folder: food_install(folder).why("prompt"), (), (USUAL,)),
+    "clean-up": (polluted, ("3",), (USUAL, SMALL)),
+    "hygiene": (lambda folder: at_srv(installs.old_install(folder)), (":hygiene", "space"), (USUAL,)),
+    "health": (
+        polluted,
+        (":health", "G"),
+        (USUAL,),
+    ),
     "snapshot": (
-        lambda folder: at_srv(Workspace.with_snapshot(folder)),
+        lambda folder: at_srv(installs.snapshot_install(folder)),
         (":snapshot", "j", "j", "space", "space", "k"),
         (USUAL,),
     ),
     "changes": (changes, (), (USUAL, SMALL)),
-    "live": (lambda folder: Recorded(folder, some_turns()).live(), ("k",), (USUAL, SMALL)),
+    "live": (lambda folder: installs.recorded_install(folder, some_turns()).live(), ("k",), (USUAL, SMALL)),
     "stores": (stores, ("6", "j"), (USUAL,)),
 }
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from support.inspector import Screen, running
 from support.screens import WIDE
-from tui.installs import MESSAGE, SECRET, Kitchen, Workspace, chat, meal
+from tui.installs import MESSAGE, SECRET, chat, food_install, meal, old_install, write_snapshot
 from tui.samples import HOSTILE, Inspector, SampleMemory
 
 NAMES = "1 Memories 2 Why 3 Upkeep 4 Changes 5 Live 6 Stores"
@@ -88,7 +88,7 @@ READ_ONLY = {
 
 
 async def test_where_a_store_is_only_read_each_key_that_writes_says_so(tmp_path: Path) -> None:
-    kitchen = Kitchen.of_meals(tmp_path)
+    kitchen = food_install(tmp_path)
     before, config = kitchen.rows(), kitchen.config_file.read_text()
     async with running(kitchen.app(read_only=True), WIDE) as screen:
         for opening, keys in READ_ONLY.values():
@@ -115,8 +115,8 @@ async def test_nothing_hostile_reaches_the_terminal_in_any_room(clean_environmen
         *(chat(at, 40, key=f"{name}c") for at, name in enumerate(HOSTILE_NAMES)),
     ]
     files = {f"memory/2026-11-01_{at}{name[:50]}.md": "x" for at, name in enumerate(HOSTILE_NAMES) if "\0" not in name}
-    install = Workspace.with_files(clean_environment, rows, files)
-    install.write_snapshot({f"{name}{at}": name for at, name in enumerate(HOSTILE_NAMES)} | {"secret": f"{SECRET}!"})
+    install = old_install(clean_environment, rows, files)
+    write_snapshot(install, {f"{name}{at}": name for at, name in enumerate(HOSTILE_NAMES)} | {"secret": f"{SECRET}!"})
     rooms = [keys for name, (keys, *_) in SCREENS.items() if name != "editor"]
     async with running(install.app(), WIDE) as screen:
         # Two changes with hostile rows, of one and of many.

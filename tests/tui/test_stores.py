@@ -12,20 +12,8 @@ from support.screens import WIDE, unsaid
 from support.settling import burst
 from support.two_stores import install_of_two_stores
 from textual.widgets import Input, TextArea
-from tui.samples import (
-    GONE,
-    NO_SESSION,
-    NO_VECTORS,
-    NOW,
-    STILL,
-    Inspector,
-    SampleMemory,
-    entries_in,
-    memory,
-    notes,
-    paced,
-    sample_memories,
-)
+from tui import samples
+from tui.samples import GONE, NO_SESSION, NO_VECTORS, Inspector, SampleMemory, entries_in, memory, notes, paced
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
@@ -45,7 +33,7 @@ from zeroclaw_tui.tui.rooms.stores import StoresRoom
 
 @pytest.fixture
 def inspector(tmp_path: Path) -> Inspector:
-    return Inspector(tmp_path, SampleMemory(sample_memories()), notes(), NoneMemory())
+    return Inspector(tmp_path, SampleMemory(samples.sample_memories()), notes(), NoneMemory())
 
 
 async def test_b_lists_every_store_and_fills_in_what_each_answers(inspector: Inspector) -> None:
@@ -111,7 +99,7 @@ async def test_the_stores_help_where_the_first_store_does_not_open(inspector: In
 
 async def test_a_database_of_database_url_is_read_only_until_it_is_confirmed(inspector: Inspector) -> None:
     install = inspector.config("sqlite").install
-    inspector.stores["postgres"] = SampleMemory(sample_memories())
+    inspector.stores["postgres"] = SampleMemory(samples.sample_memories())
     inspector.foreign = frozenset({"postgres"})
     async with running(inspector.app()) as screen:
         await screen.press("6", "W", says="Only the database of DATABASE_URL")
@@ -190,7 +178,7 @@ async def test_markdown_says_in_each_room_what_it_lacks_and_its_content_can_be_e
 
 
 async def test_rows_of_lucid_are_marked_and_cannot_be_changed(tmp_path: Path) -> None:
-    store = Lucid(entries_in(SampleMemory(sample_memories())))
+    store = Lucid(entries_in(SampleMemory(samples.sample_memories())))
     async with running(Inspector(tmp_path, store).app(), WIDE) as screen:
         await screen.press("slash", "=eat", "enter")
         assert screen.text.count("◇ lucid") == 2
@@ -288,7 +276,7 @@ async def test_lines_of_notes_are_deleted_undone_and_written(tmp_path: Path) -> 
 async def test_a_store_that_opens_late_does_not_take_the_other_from_under_an_editor(tmp_path: Path) -> None:
     """What is typed in the meantime is saved into the store it was begun in."""
     inspector = Inspector(tmp_path)
-    inspector.stores["postgres"], inspector.late = SampleMemory(sample_memories()), "postgres"
+    inspector.stores["postgres"], inspector.late = SampleMemory(samples.sample_memories()), "postgres"
     async with running(inspector.app(), WIDE) as screen:
         await screen.pilot.press("6")
         await screen.until("2 answer")
@@ -309,7 +297,7 @@ async def test_c_copies_the_shown_store_into_the_one_under_the_cursor(tmp_path: 
     folder = install_of_two_stores(tmp_path)
     source = folder / "workspace" / "memory" / "brain.db"
     before = source.read_bytes()
-    async with running(InspectorApp(OpenOptions(path=folder), clock=lambda: NOW, pace=STILL), WIDE) as screen:
+    async with running(InspectorApp(OpenOptions(path=folder), clock=lambda: samples.NOW, pace=paced()), WIDE) as screen:
         screen.shows("2 memories")
         await screen.press("6", "C", says="This is the open store")
         await screen.press("j", "C", shows=("Copy 2 memories to", "2 new"))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.inspector import Screen, running
 from support.screens import WIDE, unsaid
-from tui.samples import DiskInstall
+from tui.installs import DiskInstall
 
 from zeroclaw_tui.tui.dialogs import Question
 from zeroclaw_tui.tui.widgets.text_fields import LineInput

@@ -12,7 +12,8 @@ from support import small_store
 from support.inspector import RoomApp, Screen, running
 from support.screens import WIDE
 from textual.screen import ModalScreen
-from tui.installs import CONFIG, ENDPOINT, HERE, SECRET, THERE, Row, Workspace, meal, polluted_rows
+from tui import installs
+from tui.installs import HERE, SECRET, THERE, DiskInstall, Row, meal, old_install, polluted_rows, write_snapshot
 from tui.samples import SampleEmbedder, paced
 
 from zeroclaw_tui.curation import doctor
@@ -21,17 +22,21 @@ from zeroclaw_tui.tui.rooms.upkeep import Tab
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
-    return Workspace.with_files(tmp_path)
+def workspace(tmp_path: Path) -> DiskInstall:
+    return old_install(tmp_path)
 
 
 @pytest.fixture
-def home(clean_environment: Path) -> Workspace:
-    return Workspace.with_snapshot(clean_environment)
+def home(clean_environment: Path) -> DiskInstall:
+    return installs.snapshot_install(clean_environment)
+
+
+def snapshot_of(home: DiskInstall) -> Path:
+    return home.root / "MEMORY_SNAPSHOT.md"
 
 
 def clean_up_app(folder: Path, rows: Sequence[Row] | None = None) -> RoomApp:
-    return Workspace(folder, polluted_rows() if rows is None else rows, generation="G4").upkeep("clean_up")
+    return DiskInstall(folder, polluted_rows() if rows is None else rows, generation="G4").upkeep("clean_up")
 
 
 @pytest.mark.parametrize(
@@ -44,10 +49,10 @@ def clean_up_app(folder: Path, rows: Sequence[Row] | None = None) -> RoomApp:
     ],
 )
 async def test_a_command_has_its_shell_line_and_the_smallest_terminal_shows_the_row_of_the_cursor(
-    tmp_path: Path, home: Workspace, tab: Tab, typed: str, line: str
+    tmp_path: Path, home: DiskInstall, tab: Tab, typed: str, line: str
 ) -> None:
     rows = [meal(f"note_{at}", f"ok {at}") for at in range(3)] if tab != "hygiene" else ()
-    app = (home if tab == "snapshot" else Workspace.with_files(tmp_path, rows)).upkeep(tab)
+    app = (home if tab == "snapshot" else old_install(tmp_path, rows)).upkeep(tab)
     async with running(app, WIDE) as screen:
 
         def row_under_cursor() -> str:
@@ -148,7 +153,7 @@ async def test_a_changed_memory_stays_and_an_unreadable_store_is_reported(tmp_pa
         assert "assistant_resp_03" in await screen.app.keys()
 
 
-async def test_hygiene_is_shown_by_rules_for_any_day_and_only_a_past_one_can_be_run(workspace: Workspace) -> None:
+async def test_hygiene_is_shown_by_rules_for_any_day_and_only_a_past_one_can_be_run(workspace: DiskInstall) -> None:
     files = workspace.files()
     async with running(workspace.upkeep("hygiene"), WIDE) as screen:
         screen.shows("Hygiene is on, every 12 h · last run 2026-11-20 01:04", "next when the agent starts after 13:04")
@@ -160,14 +165,14 @@ async def test_hygiene_is_shown_by_rules_for_any_day_and_only_a_past_one_can_be_
         await screen.press("enter", shows=("Run hygiene now?", "3 files archived", "1 file deleted"))
         screen.shows("2 rows to the trash")
         await screen.press("enter")
-        assert (workspace.files(), workspace.keys()) == (files, ["user_msg_1", "user_msg_2", "user_msg_3"])
+        assert (workspace.files(), list(workspace.contents())) == (files, ["user_msg_1", "user_msg_2", "user_msg_3"])
         await screen.press(*["left"] * 8, "enter", "y")
         assert "memory/2026-11-02.md" not in workspace.files()
         assert "memory/2026-11-09.md" in workspace.files()
 
 
 async def test_what_is_excluded_or_vanishes_before_hygiene_runs_is_left_out_and_all_comes_back(
-    workspace: Workspace,
+    workspace: DiskInstall,
 ) -> None:
     async with running(workspace.upkeep("hygiene"), WIDE) as screen:
         await screen.press("asterisk", "enter", says="Everything is excluded")
@@ -181,16 +186,16 @@ async def test_what_is_excluded_or_vanishes_before_hygiene_runs_is_left_out_and_
         after = workspace.files()
         assert "memory/2026-11-02.md" in after
         assert "memory/archive/2026-10-01.md" not in after
-        assert workspace.keys() == ["user_msg_1", "user_msg_3"]
+        assert list(workspace.contents()) == ["user_msg_1", "user_msg_3"]
         await screen.press("u")
         note, vanished = "state/memory_hygiene_state.json", "memory/2026-11-09.md"
         assert workspace.files() | {vanished: files[vanished]} == files | {note: after[note]}
         await screen.press("U", "escape")
-        assert (workspace.files(), workspace.keys()) == (after, ["user_msg_1", "user_msg_3"])
+        assert (workspace.files(), list(workspace.contents())) == (after, ["user_msg_1", "user_msg_3"])
         assert screen.app.given == [True]
 
 
-async def test_differences_from_the_snapshot_are_shown_and_imported_as_chosen(home: Workspace) -> None:
+async def test_differences_from_the_snapshot_are_shown_and_imported_as_chosen(home: DiskInstall) -> None:
     """Only what is in the snapshot can be marked; without marks the memory under the cursor is imported."""
     async with running(home.upkeep("snapshot"), WIDE) as screen:
         title = "MEMORY_SNAPSHOT.md of 2026-11-20 21:04: 7 core memories · 2 changed · 2 only here · 2 only there"
@@ -198,54 +203,53 @@ async def test_differences_from_the_snapshot_are_shown_and_imported_as_chosen(ho
         await screen.go_to("recipe")
         screen.shows("- - two eggs", "+ - an egg")
         await screen.press("g", "j", "j", "space", says="is not in the snapshot")
-        before = set(home.keys())
+        before = set(home.contents())
         await screen.press("asterisk", shows="● 4 marked")
         await screen.press("enter", shows="2 new · 2 whose key is taken")
         await screen.press("n")
-        assert set(home.keys()) == before
+        assert set(home.contents()) == before
         await screen.press("enter", "o", says="u reverses that")
-        assert set(home.keys()) == before | {"old_car", "pet"}
+        assert set(home.contents()) == before | {"old_car", "pet"}
         assert home.contents()["food_allergy"] == THERE["food_allergy"]
         await screen.press("u")
         assert home.contents()["food_allergy"] == HERE["food_allergy"]
         await screen.press("G", "enter", "y", says="Imported 1 memory")
-        assert len(set(home.keys()) & {"old_car", "pet"}) == 1
+        assert len(set(home.contents()) & {"old_car", "pet"}) == 1
         await screen.press("escape")
         assert screen.app.given == [True]
 
 
-async def test_the_snapshot_is_written_and_undone_and_stays_on_the_screen_without_its_file(home: Workspace) -> None:
-    old = home.snapshot.read_bytes()
+async def test_the_snapshot_is_written_and_undone_and_stays_on_the_screen_without_its_file(home: DiskInstall) -> None:
+    before = home.files()
     async with running(home.upkeep("snapshot"), WIDE) as screen:
         await screen.press("W", shows="Write 7 memories to MEMORY_SNAPSHOT.md?")
         screen.shows("2 memories lose their exact text in ZeroClaw's format: rule, recipe.")
         screen.shows("MEMORY_SNAPSHOT.jsonl is written too")
         await screen.press("y", shows="Store and snapshot have the same 7 memories.")
-        assert home.side_car.exists()
+        assert home.files().keys() - before.keys() == {"MEMORY_SNAPSHOT.jsonl"}
         await screen.press("u", shows="2 changed")
-        assert home.snapshot.read_bytes() == old
-        assert not home.side_car.exists()
-        home.snapshot.unlink()
+        assert home.files() == before
+        snapshot_of(home).unlink()
         await screen.press("r", shows=("r to retry", "food_allergy"))
-        home.write_snapshot()
+        write_snapshot(home, THERE)
         await screen.press("r", hides="r to retry")
 
 
 @pytest.mark.parametrize("is_there", [False, True], ids=["none", "empty"])
-async def test_capital_s_makes_the_database_from_its_snapshot_and_opens_it(home: Workspace, is_there: bool) -> None:
+async def test_capital_s_makes_the_database_from_its_snapshot_and_opens_it(home: DiskInstall, is_there: bool) -> None:
     home.database.write_bytes(b"") if is_there else home.database.unlink()
     async with running(home.app()) as screen:
         screen.shows("Press S to create the database from it")
         await screen.press("S", shows="MEMORY_SNAPSHOT.md has 7 memories.")
         await screen.press("y", shows=("7 memories", "old_car"))
-    assert home.snapshot.exists()
+    assert snapshot_of(home).exists()
 
 
 @pytest.mark.parametrize("spoil", ["no snapshot", "damaged", "read-only"])
-async def test_where_nothing_can_be_made_the_key_is_not_there(home: Workspace, spoil: str) -> None:
+async def test_where_nothing_can_be_made_the_key_is_not_there(home: DiskInstall, spoil: str) -> None:
     home.database.unlink()
     if spoil == "no snapshot":
-        home.snapshot.unlink()
+        snapshot_of(home).unlink()
     if spoil == "damaged":
         home.database.write_text("no database\n" * 1000)
     async with running(home.app(read_only=spoil == "read-only")) as screen:
@@ -255,13 +259,13 @@ async def test_where_nothing_can_be_made_the_key_is_not_there(home: Workspace, s
         assert screen.text == before
 
 
-def healthy(folder: Path, rows: Sequence[Row] = (), **parts: Any) -> Workspace:
+def healthy(folder: Path, rows: Sequence[Row] = (), **parts: Any) -> DiskInstall:
     """A store of four memories that grew over some months."""
     usual = [
         meal(f"key{at}", "word " * (40 * at + 1), category="core" if at % 2 else "daily", created_at=f"{day}T08:00:00Z")
         for at, day in enumerate(("2026-03-02", "2026-03-02", "2026-05-20", "2026-10-11"))
     ]
-    return Workspace(folder, rows or usual, generation="G1", **parts)
+    return DiskInstall(folder, rows or usual, generation="G1", **parts)
 
 
 async def test_a_repair_is_shown_with_its_backup_done_and_looked_at_again(tmp_path: Path) -> None:
@@ -292,7 +296,7 @@ async def test_vectors_are_made_once_a_person_knows_where_the_texts_go(tmp_path:
         screen.says("no embeddings configured", "`zeroclaw memory reindex` shows what is sent where")
         await screen.press("q")
         assert screen.app.given == [False]
-    install = healthy(tmp_path / "remote", config=CONFIG + ENDPOINT)
+    install = healthy(tmp_path / "remote", config=installs.CONFIG + installs.ENDPOINT)
     install.embedder = SampleEmbedder()
     install.embedder.is_remote = True
     async with running(install.upkeep("health"), WIDE) as screen:

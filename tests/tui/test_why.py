@@ -12,26 +12,27 @@ from support.inspector import Screen, running
 from support.screens import WIDE
 from support.settling import burst
 from support.small_store import add
-from tui.installs import CONFIG, HOSTILE_KEY, HOSTILE_MESSAGE, MESSAGE, SHOPPING, Kitchen, meal
+from tui import installs
+from tui.installs import CONFIG, MESSAGE, SHOPPING, DiskInstall, aged_install, food_install, meal
 
 from zeroclaw_tui.memory.errors import NotReachable
 from zeroclaw_tui.tui.rooms.why import WhyRoom
 
 
 @pytest.fixture
-def kitchen(tmp_path: Path) -> Kitchen:
-    return Kitchen.of_meals(tmp_path)
+def kitchen(tmp_path: Path) -> DiskInstall:
+    return food_install(tmp_path)
 
 
 @pytest.fixture
-def aged(tmp_path: Path) -> Kitchen:
-    return Kitchen.of_aged(tmp_path)
+def aged(tmp_path: Path) -> DiskInstall:
+    return aged_install(tmp_path)
 
 
 TABS = {"x": "“cutlery” is not in the prompt", "w": "settings not modified", "P": "3 memories are put before"}
 
 
-async def test_each_tab_is_a_key_and_a_click_away_with_message_and_memory(kitchen: Kitchen) -> None:
+async def test_each_tab_is_a_key_and_a_click_away_with_message_and_memory(kitchen: DiskInstall) -> None:
     """The message is typed once, and its text is selected; escape goes a step out at a time."""
     async with running(kitchen.why("prompt", "cutlery")) as screen:
         for key, words in TABS.items():
@@ -56,7 +57,9 @@ async def test_each_tab_is_a_key_and_a_click_away_with_message_and_memory(kitche
     assert screen.app.given == [False]
 
 
-async def test_the_list_opens_each_tab_with_its_message_and_follows_another_scoring_version(kitchen: Kitchen) -> None:
+async def test_the_list_opens_each_tab_with_its_message_and_follows_another_version(
+    kitchen: DiskInstall,
+) -> None:
     add(kitchen.database, [meal("-v  x", "--eat", (1.0, 0.0, 0.0, 0.0))], 90)
     tabs = {"x": "for “--eat”", "w": "recalled · settings not modified", ":prompt": "before “--eat”"}
     async with running(kitchen.app(), WIDE) as screen:
@@ -85,7 +88,7 @@ async def test_the_list_opens_each_tab_with_its_message_and_follows_another_scor
 
 
 async def test_a_late_answer_is_dropped_and_leaving_waits_for_none(
-    kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch
+    kitchen: DiskInstall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with running(kitchen.why("explain", "cutlery")) as screen:
         waits, asked, search = asyncio.Event(), asyncio.Event(), screen.app.library.memory.search
@@ -114,7 +117,7 @@ async def test_a_late_answer_is_dropped_and_leaving_waits_for_none(
 
 
 async def test_a_failure_leaves_the_answer_on_the_screen_and_r_tries_again(
-    kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch
+    kitchen: DiskInstall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fail(*_: Any, **__: Any) -> Any:
         raise NotReachable("The store went away.", hint="Is it running?")
@@ -135,7 +138,7 @@ async def test_a_failure_leaves_the_answer_on_the_screen_and_r_tries_again(
             assert screen.text == before
 
 
-async def test_the_title_is_the_answer_and_every_stage_has_its_line(kitchen: Kitchen) -> None:
+async def test_the_title_is_the_answer_and_every_stage_has_its_line(kitchen: DiskInstall) -> None:
     """Advice is only given where it was seen to help: `w` tries its number at once, and then the memory is in."""
     async with running(kitchen.why("explain", "cutlery"), WIDE) as screen:
         screen.shows("“cutlery” is not in the prompt for “what does she like to eat?”", "Bought new chopsticks")
@@ -150,7 +153,7 @@ async def test_the_title_is_the_answer_and_every_stage_has_its_line(kitchen: Kit
         await screen.press("backslash", shows="“cutlery” is not in the prompt", hides="tried")
 
 
-async def test_it_waits_for_a_message_and_says_where_a_memory_is_chosen(kitchen: Kitchen) -> None:
+async def test_it_waits_for_a_message_and_says_where_a_memory_is_chosen(kitchen: DiskInstall) -> None:
     async with running(kitchen.why("explain", "cutlery", "")) as screen:
         screen.shows("Why “cutlery” is recalled, or not", "For which message?")
         await screen.press("=eat/ xwq?", "enter", shows="“cutlery” is not in the prompt for “eat/ xwq?”")
@@ -164,7 +167,7 @@ async def test_it_waits_for_a_message_and_says_where_a_memory_is_chosen(kitchen:
         await screen.press("x", shows="“fav_food” is in the prompt")
 
 
-async def test_after_an_embedding_or_an_edit_the_stages_are_shown_again(kitchen: Kitchen) -> None:
+async def test_after_an_embedding_or_an_edit_the_stages_are_shown_again(kitchen: DiskInstall) -> None:
     content = "Bought new chopsticks. She would like a wok as well."
     kitchen.embedder.vectors[content] = (0.0, 0.0, 1.0, 0.0)
     async with running(kitchen.why("explain", "cutlery", SHOPPING), WIDE) as screen:
@@ -179,8 +182,8 @@ async def test_after_an_embedding_or_an_edit_the_stages_are_shown_again(kitchen:
     assert screen.app.given == [True]
 
 
-async def test_what_hides_is_made_visible_in_every_tab_and_copied_as_it_is(kitchen: Kitchen) -> None:
-    app = kitchen.why("explain", HOSTILE_KEY, HOSTILE_MESSAGE, session="s \x1b[31m\u202e")
+async def test_what_hides_is_made_visible_in_every_tab_and_copied_as_it_is(kitchen: DiskInstall) -> None:
+    app = kitchen.why("explain", installs.HOSTILE_KEY, installs.HOSTILE_MESSAGE, session="s \x1b[31m\u202e")
     async with running(app, WIDE) as screen:
         screen.shows("[/foo]")
         for key in ("y", "w", "x", "P"):
@@ -195,7 +198,7 @@ async def test_what_hides_is_made_visible_in_every_tab_and_copied_as_it_is(kitch
 FIRST = "- dinner_plans: What does she like to eat on Friday? Dumplings."
 
 
-async def test_the_prompt_is_shown_as_it_is_sent_and_copied_exactly(kitchen: Kitchen) -> None:
+async def test_the_prompt_is_shown_as_it_is_sent_and_copied_exactly(kitchen: DiskInstall) -> None:
     """As many characters as the screen says, and the empty line at its end too; an empty one says what helps."""
     async with running(kitchen.why("prompt"), WIDE) as screen:
         lines = [line.rstrip() for line in screen.text.splitlines()]
@@ -229,7 +232,7 @@ def chosen(screen: Screen) -> str:
     return next((line[1:40] for line in screen.text.split("\n") if line.startswith("▌")), "")
 
 
-async def test_what_if_begins_with_the_recall_as_it_is_and_names_who_enters_and_who_leaves(aged: Kitchen) -> None:
+async def test_what_if_begins_with_the_recall_as_it_is_and_names_who_enters_and_who_leaves(aged: DiskInstall) -> None:
     """Headline, the mark with its word, what the setting was, and the line that moved."""
     async with running(aged.why("what_if"), WIDE) as screen:
         screen.shows("injected 3 · 5 recalled · settings not modified")
@@ -267,7 +270,7 @@ async def test_what_if_begins_with_the_recall_as_it_is_and_names_who_enters_and_
     assert aged.config_file.read_text() == CONFIG
 
 
-async def test_words_go_through_their_choices_or_are_chosen_from_all(aged: Kitchen) -> None:
+async def test_words_go_through_their_choices_or_are_chosen_from_all(aged: DiskInstall) -> None:
     """All are reset at once. A profile is only modified: the library scores as before."""
     changes = {"search mode": "hybrid → bm25", "scoring profile": "0.7.5 → 0.8.3", "session": "any → telegram_12345"}
     async with running(aged.why("what_if"), WIDE) as screen:
@@ -289,7 +292,7 @@ async def test_words_go_through_their_choices_or_are_chosen_from_all(aged: Kitch
 
 
 async def test_the_list_has_its_own_cursor_and_of_many_keys_the_last_counts(
-    aged: Kitchen, monkeypatch: pytest.MonkeyPatch
+    aged: DiskInstall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The settings still follow the keys that change them, the threshold is no row, and the store is asked once."""
     asked: list[Any] = []
@@ -310,7 +313,7 @@ async def test_the_list_has_its_own_cursor_and_of_many_keys_the_last_counts(
 
 async def test_settings_that_do_nothing_say_so(tmp_path: Path) -> None:
     """Nine in ten installs have no vectors: no vector column, and weights that change nothing."""
-    kitchen = Kitchen.of_aged(tmp_path, vectors=False)
+    kitchen = aged_install(tmp_path, vectors=False)
     async with running(kitchen.why("what_if"), WIDE) as screen:
         screen.shows("▲ The weights do nothing while only keywords are searched.")
         assert not any("final" in line and "vector" in line and "keyword" in line for line in screen.lines)
@@ -326,7 +329,7 @@ async def test_settings_that_do_nothing_say_so(tmp_path: Path) -> None:
 
 async def test_a_version_that_searches_otherwise_is_asked_for(tmp_path: Path) -> None:
     """ZeroClaw <= 0.7.4 lets a double quote break the search; what it finds is another thing to ask."""
-    kitchen = Kitchen.of_aged(tmp_path, vectors=False, profile="0.7.4")
+    kitchen = aged_install(tmp_path, vectors=False, profile="0.7.4")
     async with running(kitchen.why("what_if", message='a "ramen" plate'), WIDE) as screen:
         await choose(screen, "scoring profile")
         await screen.press("enter", "end", "enter", shows=("0.7.4 → 0.8.4", "She does like ramen"))
@@ -337,7 +340,7 @@ async def test_the_difference_is_shown_and_written(tmp_path: Path) -> None:
 
     Leaving the question writes nothing; what the config does not hold is named, and stays a trial.
     """
-    aged = Kitchen.of_aged(tmp_path, profile="0.8.4")
+    aged = aged_install(tmp_path, profile="0.8.4")
     async with running(aged.why("what_if"), WIDE) as screen:
         await screen.press("W", says="There is nothing to write")
         await screen.press("down", "down", "enter", "=3", "enter", "W", says="must be a number from 0 to 1")
