@@ -44,8 +44,15 @@ def configs_for(options: OpenOptions, environ: Mapping[str, str] | None = None) 
 
     Raises NoInstall, Unreadable, BrokenConfig, and UsageError for a location or a user without a valid path.
     """
-    for location in (options.location, options.path):
-        _check_location("" if location is None else str(location))
+    for text in map(str, filter(None, (options.location, options.path))):
+        # As a path, either would appear in every error, with its password.
+        if re.match(_CONNECTION_STRING, text) and not Path(text).exists():
+            raise UsageError(
+                "A PostgreSQL store needs a URL, not host=… user=… password=….",
+                hint="Give a URL: postgres://user:password@host:5432/database.",
+            )
+        if re.match(_CUT_URL, text) and not Path(text).exists():
+            raise UsageError("--location is not a valid URL.", hint=_URL_HINT)
     variables = os.environ if environ is None else environ
     source = None
     if options.location is not None and locations.is_url(options.location):
@@ -57,17 +64,6 @@ def configs_for(options: OpenOptions, environ: Mapping[str, str] | None = None) 
         # A new store is a database unless another backend is named.
         options = options._replace(backend=options.backend or "sqlite", location=str(options.path))
     return tuple(_config_of(install, options, variables, source) for install in _installs(options, variables, home))
-
-
-def _check_location(text: str) -> None:
-    """Raise UsageError for `host=… password=…` and a URL that lacks a slash: as paths they would be shown."""
-    if re.match(_CONNECTION_STRING, text) and not Path(text).exists():
-        raise UsageError(
-            "A PostgreSQL store needs a URL, not host=… user=… password=….",
-            hint="Give a URL: postgres://user:password@host:5432/database.",
-        )
-    if re.match(_CUT_URL, text) and not Path(text).exists():
-        raise UsageError("--location is not a valid URL.", hint=_URL_HINT)
 
 
 def _backend_of_url(url: str, named: str | None) -> str | None:

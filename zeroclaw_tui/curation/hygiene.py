@@ -20,7 +20,6 @@ from typing import Any, Literal, NamedTuple
 
 from zeroclaw_tui.backends.base import check_writable
 from zeroclaw_tui.backends.cancellation import read_in_thread
-from zeroclaw_tui.backends.health import Retention
 from zeroclaw_tui.backends.lookup import require_database
 from zeroclaw_tui.config.schema import fits
 from zeroclaw_tui.curation import external
@@ -60,10 +59,9 @@ _FOLDERS: Sequence[tuple[str, RuleName, RuleName]] = (
 
 
 class HygieneState(NamedTuple):
-    """What ZeroClaw's state file says. `problem` is a sentence if the file is broken.
+    """What ZeroClaw's state file says; `problem` is a sentence if it is broken, `report` has its counts by name.
 
-    `report` has ZeroClaw's counts by their names. `due` is the time from which the next start of the agent runs
-    hygiene; None means the very next start.
+    `due` is the time from which the next start of the agent runs hygiene; None means the very next start.
     """
 
     last_run: datetime | None = None
@@ -115,10 +113,9 @@ def state_bytes(version: str, now: datetime, report: Mapping[str, int]) -> bytes
 class HygieneItem(NamedTuple):
     """A file, row or audit entry that a rule archives or deletes. `id` is unique within a plan.
 
-    `name` is for people: a path below the root ("memory/2026-03-12.md"), a memory's key, or the audit entry. `date` is
-    what the rule compares, `size` in bytes. `target` is where a file is archived, below the root; `also_deleted` says
-    that it is deleted in the same run. A row has a `version`, an audit entry a `row`, a file `changed_at`, the
-    nanoseconds of its last change.
+    `name` is for people: a path below the root, a memory's key, or the audit entry. `date` is what the rule compares,
+    `size` in bytes. `target` is where a file is archived, below the root; `also_deleted`: in the same run. A row has a
+    `version`, an audit entry a `row`, a file `changed_at`, the nanoseconds of its last change.
     """
 
     id: str
@@ -242,7 +239,11 @@ async def plan_hygiene(library: Library, as_of: datetime) -> HygienePlan:
         problems.append("This database is outside of any workspace, so only its rows are checked.")
     retention = rules.retention(as_of)
     if retention.cutoffs or retention.budgets:
-        items += await _old_rows(library, retention)
+        expired = [] if library.memory.about.path is None else await require_database(library.memory).expired(retention)
+        for row in expired:
+            rule, version = f"{row.category} {'budget' if row.is_over_budget else 'rows'}", row.stamp
+            facts = (rule, version.key, row.date, version.size)
+            items.append(HygieneItem(f"row:{version.id}", *facts, excerpt=row.excerpt, version=version))
         brain, path = external.canonical(install.root / "memory" / "brain.db"), library.memory.about.path
         is_other = brain.exists() if path is None else external.canonical(path) != brain
         if install.has_workspace and is_other:
@@ -300,8 +301,7 @@ def _expired_date(
 ) -> str | None:
     """The date of a file that is older than a cutoff, else None.
 
-    It is the day in the file's name. A note without one has no date; a session has that of its last change (up to
-    0.8.1 any file, later only JSON lines).
+    It is the day in the name, else of sessions (up to 0.8.1 any file, later JSON lines) that of the last change.
     """
     if cutoff is None:
         return None
@@ -324,17 +324,6 @@ def _free_name(name: str, used: set[str]) -> str:
     return next(free for number in count(1) if (free := f"{stem}_{number}{end}") not in used)
 
 
-async def _old_rows(library: Library, retention: Retention) -> list[HygieneItem]:
-    if library.memory.about.path is None:
-        return []
-    items = []
-    for row in await require_database(library.memory).expired(retention):
-        rule, version = f"{row.category} {'budget' if row.is_over_budget else 'rows'}", row.stamp
-        facts = (rule, version.key, row.date, version.size)
-        items.append(HygieneItem(f"row:{version.id}", *facts, excerpt=row.excerpt, version=version))
-    return items
-
-
 def _old_audit_entries(connection: sqlite3.Connection, file: Path, cutoff: Cutoff) -> list[HygieneItem]:
     columns = columns_of(connection, _AUDIT_LOG)
     if not {"id", "timestamp"} <= set(columns):
@@ -350,12 +339,11 @@ def _old_audit_entries(connection: sqlite3.Connection, file: Path, cutoff: Cutof
 
 
 async def run_hygiene(library: Library, plan: HygienePlan, *, on_progress: ProgressCallback | None = None) -> Outcome:
-    """Archive and delete the items of a plan, then write the state file.
+    """Archive and delete the items of a plan that are as it has them, then write the state file.
 
-    Only items that are as the plan has them are done. `count` is how many were done; `changed` and `gone` are the ids
-    of items that changed or are missing, and notes name them. A file that cannot be archived or deleted is a note too.
-    The state file is written if everything else was done. One undo reverses all but that. Raises UsageError for a plan
-    of the future, Refused, and what the trash raises.
+    `count` is how many were done; `changed` and `gone` are the ids of items that changed or are missing, and notes name
+    them and files that cannot be archived or deleted. The state file is written if all else was done, and stays when
+    the run is undone. Raises UsageError for a plan of the future, Refused, and what the trash raises.
     """
     check_writable(library.memory)
     if plan.as_of > library.trash.now():

@@ -390,8 +390,7 @@ class PermanentDeletion(RunningAction):
 class Turn(RunningAction):
     """An undo, redo or restore of journaled changes.
 
-    It records a change for each that it turns, as every action does, so that a killed one is completed in the same way.
-    What was recorded is written once the next batch is recorded or the action ends; it is turned then.
+    What it records of each is written, and turned, once the next batch is recorded, the action ends or is recovered.
     """
 
     ending = "Run it again to continue."

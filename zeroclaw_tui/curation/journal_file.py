@@ -210,10 +210,9 @@ def _locked() -> Locked:
 
 
 def _make_private(file: Path) -> None:
-    """Make the file and its folder, for their owner only from the first moment on.
+    """Make the file and its folder, for their owner only from the first moment on; -wal and -shm get the same mode.
 
-    SQLite gives -wal and -shm the same mode. A file that exists is not opened: closing it would drop the locks of this
-    process's connections to it.
+    A file that exists is not opened: closing it would drop the locks of this process's connections to it.
     """
     make_folder(file.parent)
     if not file.exists():
@@ -240,10 +239,9 @@ _CHANGES = """SELECT k.number, k.action, k.taken_back > 0,
 
 
 def _convert(connection: sqlite3.Connection, file: Path, codec: records.RowCodec, home: Path | None) -> None:
-    """Convert the tables in one transaction; if that fails, they stay as they are.
+    """Convert the tables in one transaction, and save a copy as a backup; if that fails, all stays as it is.
 
-    A copy stays as a backup. What was undone is undone, the rest is done. Undos, redos and restores go; rows that they
-    replaced stay.
+    What was undone is undone, the rest is done. Undos, redos and restores are left out; rows they replaced stay.
     """
     home = None if home is None else Path(os.path.realpath(home))
     backup = file.with_name(BACKUP)

@@ -188,8 +188,8 @@ async def open_library(
 ) -> Library:
     """Open the store of a config. `profile` is a ZeroClaw version; `query_binary` is that of `choose_profile`.
 
-    The store of an install that ZeroClaw has not started yet raises BeforeFirstStart, or is an empty one if it
-    `may_be_missing`. A missing store that was named, or whose file is missing, raises NothingYet.
+    Raises NothingYet for a missing store, or BeforeFirstStart where ZeroClaw makes it (an empty one if it
+    `may_be_missing`).
     """
     memory = create_memory(config)
     try:

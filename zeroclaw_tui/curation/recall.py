@@ -46,8 +46,7 @@ async def recall_memories(library: Library, trial: Trial) -> RecallResult:
 async def recall_steps(
     library: Library, trial: Trial, *, words_first: bool = False
 ) -> AsyncGenerator[RecallResult, None]:
-    """Recall in steps: first what the words alone find, marked `awaits_vector`, if the query's vector has to be
-    fetched from an endpoint or `words_first` says that comparing vectors takes long.
+    """Recall in steps: first by words alone, marked `awaits_vector`, if the vector takes long or `words_first` says so.
 
     The last step is the answer of `recall_memories`. Closing the generator between two steps ends the request.
     """
@@ -315,10 +314,9 @@ _REASONS = {
 
 
 class Prompt(NamedTuple):
-    """What is put before the message. `text` is literal, "" when nothing is injected.
+    """What is put before the message. `text` is literal, "" when nothing is injected, and `why_empty` says why.
 
-    `why_empty` says in a sentence why nothing is injected. `differs_by_rule` says that the CLI agent and the channels
-    inject by different rules in this version.
+    `differs_by_rule` says that the CLI agent and the channels inject by different rules in this version.
     """
 
     text: str

@@ -105,8 +105,7 @@ def _keys(table: Mapping[str, Any], name: str) -> tuple[str, ...]:
 class RecallTestResult(NamedTuple):
     """The measures of one test at k, each 0..1 or None if nothing is expected. `recalled` are the keys in order.
 
-    The test passes if no expected key is `missing` and no rejected key is `unwanted` in the prompt. Where ZeroClaw puts
-    the store's memories in no prompt, it is enough that they are recalled.
+    Expected keys must be in the prompt and rejected ones not; where there is no prompt, recalled is enough.
     """
 
     test: RecallTest

@@ -23,10 +23,9 @@ _MAX_KEY_LENGTH = 60
 
 @dataclass(frozen=True, slots=True)
 class ReindexPlan:
-    """The ids of memories without an embedding, and of those with one that no query can match.
+    """The ids of memories without an embedding, and with an `outdated` one: no query can match it, or it was named.
 
-    `outdated` embeddings have another length, are all zeros, or contain invalid numbers; those of memories named by id
-    are always created again. `characters` and `tokens` are what would be sent to the model.
+    `characters` and `tokens` are what would be sent to the model.
     """
 
     missing: tuple[str, ...]

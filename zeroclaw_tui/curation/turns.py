@@ -70,10 +70,10 @@ _TURNS_ON = (
 
 
 class Turn(NamedTuple):
-    """A message to an agent, for which ZeroClaw recalled. `id` is the trace's.
+    """A message to an agent, for which ZeroClaw recalled. `id` is the trace's, `at` RFC 3339 in UTC.
 
-    `at` is RFC 3339 in UTC. `sent` is the literal block, in which the trace masks credentials; "" when none was sent,
-    None when that is not known, and `why_not_sent` says why. `session` is the chat's own scope.
+    `sent` is the literal block, credentials masked; "" for none, None when that is unknown, and `why_not_sent` says
+    why.
     """
 
     id: str
@@ -114,8 +114,7 @@ def trace_files(config: MemoryConfig) -> list[Path]:
 
 
 def _read_turn(line: bytes, inbound: dict[tuple[str, str], Mapping[str, Any]]) -> Turn | None:
-    """Read a turn; None from other lines. A message that came in by a channel is added to `inbound`, by its sender and
-    id, and completes the turn that answers it.
+    """Read a turn; None from other lines. A channel's message is added to `inbound`, and completes the turn it begins.
 
     Raises ValueError or RecursionError for a line that is no JSON object of ZeroClaw.
     """
@@ -336,8 +335,7 @@ _TRACE_PRECISION = timedelta(milliseconds=1)
 class ComparedTurn(NamedTuple):
     """A turn next to the block of a recall made now, masked as the trace masks; None where no recall could be made.
 
-    `equal` says whether both have the same memories, by key. It is None where a memory that existed then was edited or
-    deleted since (`changed_since` has the keys), and where there is nothing to compare.
+    `equal` compares the keys. It is None if there are none, or a memory was changed or deleted since (`changed_since`).
     """
 
     turn: Turn

@@ -47,10 +47,9 @@ _MAX_SIZE = 200_000_000
 
 
 class Snapshot(NamedTuple):
-    """The memories of a snapshot, or of the lossless copy next to it.
+    """The memories of a snapshot, or of the lossless copy next to it, and `notes`, sentences about reading it.
 
-    `because` says why the file is another program's; "" for ZeroClaw's own. `exported` is the date in its head,
-    `vectors_by` what made the vectors, if known. `notes` are sentences about what is read.
+    `because` says why it is another program's, else ""; `exported` is the date in its head, `vectors_by` may be known.
     """
 
     rows: tuple[Row, ...] = ()

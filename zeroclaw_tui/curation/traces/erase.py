@@ -46,9 +46,8 @@ _PAGES = "No row has it any more, but its bytes stay in the file or its log: "
 
 
 class ErasePlan(NamedTuple):
-    """What a run would do.
+    """What a run would do: delete `memories`, of which those of the ids `marked` are deleted whatever they say.
 
-    `memories` are those of the open store that are deleted; `marked` are the ids of those that are, whatever they say.
     `changes` are the numbers of the changes that undo can then no longer restore in full.
     """
 
@@ -162,9 +161,8 @@ async def write_copy(library: Library, plan: ErasePlan, path: Path) -> int:
 async def erase_texts(library: Library, plan: ErasePlan, on_progress: ProgressCallback | None = None) -> EraseReport:
     """Erase what a plan found, and what came since; then search every byte once more. Nothing restores it.
 
-    Every step is whole or not done, and doing it again after a kill at any moment completes it. Raises Refused where
-    the store is read-only, Locked where it is locked (nothing is erased then), and what its verbs raise; the report
-    says which other places could not be erased.
+    Every step is whole or not done, and doing it again after a kill completes it. Raises Refused for a read-only store,
+    Locked for a locked one (nothing is erased then); the report says what else could not be erased.
     """
     check_writable(library.memory)
     matcher, memory, ids = plan.matcher, library.memory, plan.marked
@@ -286,8 +284,8 @@ def _report(library: Library, plan: ErasePlan, scan: Scan, reasons: Mapping[str,
 def _erase_rows(path: Path, matcher: TextMatcher, check: search.Check, *, prunes: bool = False) -> str:
     """Delete or cut the rows that have a text, table by table; gives why some are left, or "". Blocks.
 
-    Freed bytes are overwritten with zeros. The vectors of no memory leave the embedding cache if anything was erased,
-    or with `prunes`. Raises InspectorError kinds.
+    Freed bytes are zeroed. With `prunes`, or if anything was erased, the embedding cache loses the vectors of no
+    memory.
     """
     staying: dict[str, None] = {}
     with sqlite.translate_sqlite_errors(path), closing(sqlite.connect_to_write(path, zero=True)) as connection:
@@ -329,8 +327,7 @@ def _prune_cache(connection: sqlite3.Connection) -> None:
 def _wipe(path: Path) -> None:
     """Leave nothing in a database file but its rows: VACUUM, keyword indexes rebuilt, the log folded in. Blocks.
 
-    An FTS5 index keeps deleted words until it is rebuilt or optimized (https://sqlite.org/fts5.html, 6.9), and VACUUM
-    may renumber the rows it points at. Raises Locked where another program has it open; Unreadable without room.
+    FTS5 keeps deleted words (https://sqlite.org/fts5.html, 6.9). Raises Locked where it is open elsewhere, Unreadable.
     """
     sqlite.check_room(path, copies=3, folder=path.parent)
     with sqlite.translate_sqlite_errors(path), sqlite.exclusive_connection(path) as connection:

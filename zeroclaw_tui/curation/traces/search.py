@@ -222,8 +222,7 @@ class PlacedFile(NamedTuple):
 class TextPlace:
     """A place that has texts: how many rows, or how often in its bytes; None where it could not be searched.
 
-    `can_clean` says whether the texts can be taken out of it, `why` what that means or why not. What `matcher` finds is
-    in `file`.
+    `can_clean` says whether the texts can be cut out, `why` what that means or why not; `matcher` found them in `file`.
     """
 
     kind: str
@@ -251,8 +250,7 @@ def not_read(error: OSError | InspectorError) -> str:
 class PlacedFiles:
     """The files of an install, each once: the first place that names a file is its place. Reads folders; blocks.
 
-    `everything` includes the store itself and what only `erase` looks at. `unread` are the folders that could not be
-    read, each with the reason.
+    `everything` includes the store and what only `erase` looks at. `unread` has the reasons by folder.
     """
 
     def __init__(self, config: MemoryConfig, backend: str, *, everything: bool) -> None:
