@@ -180,8 +180,8 @@ async def _has_replaced(library: Library, outcome: Outcome) -> bool:
     """Return whether a memory was stored over another one, which is in the trash then."""
     if outcome.action is None:
         return False
-    (version,) = await library.trash.versions_of(outcome.action.number, 1)
-    return version.before is not None
+    versions = await library.trash.versions_of(outcome.action.number, limit=1)
+    return any(version.before is not None for version in versions)
 
 
 def _row_document(library: Library, outcome: Outcome, **more: Any) -> dict[str, Any]:

@@ -230,7 +230,7 @@ class ChangesRoom(Listing, StoreRoom):
             return _version_content(line), await asyncio.to_thread(_version_lines, line), ""
         about = _change_content(line, self.clock())
         versions = await self.library.trash.versions_of(line.number, 40)
-        if line.count == 1:
+        if line.count == len(versions) == 1:
             about = Content("\n\n").join([about, _version_content(versions[0])])
             return about, await asyncio.to_thread(_version_lines, versions[0]), ""
         lines = [DiffLine(_glyph(one), f"{_key_of(one)}  {_excerpt_of(one)}".rstrip()) for one in versions]
