@@ -31,17 +31,13 @@ DATES = (
 )  # fmt: skip
 
 
-def rows_of_all_kinds() -> list[dict[str, Any]]:
+async def test_sqlite_counts_what_plain_python_counts(tmp_path):
     rows: list[dict[str, Any]] = [{"created_at": text} for text in DATES]
     sizes = (0, 1, 99, 100, 1023, 1024, 10_239, 10_240, 102_399, 102_400)
     rows += [{"content": "é" * (size // 2) + "x" * (size % 2), "category": "sizes"} for size in sizes]
     rows += [{"content": "before\0after", "category": "[/x]\x1b\u202e" + "k" * 5000, "key": "\0" * 3}]
     rows += [{"embedding": blob(*([0.5] * length)), "category": f"of {length % 2}"} for length in (3, 3, 4, 5)]
-    return rows
-
-
-async def test_sqlite_counts_what_plain_python_counts(tmp_path):
-    async with opened_memory(SqliteMemory(make(tmp_path / "brain.db", "G4", rows_of_all_kinds()))) as memory:
+    async with opened_memory(SqliteMemory(make(tmp_path / "brain.db", "G4", rows))) as memory:
         ours = (await store_stats(memory, NOW)).counts
         plain = plain_counts(await entries_of(memory, MemoryFilter(superseded=Superseded.SHOW)))
     assert (ours.total, ours.content) == (plain.total, plain.content)

@@ -254,20 +254,16 @@ def opened(tmp_path):
     return lambda backend, location: library_of(config_dir=tmp_path / "zc", backend=backend, location=location)
 
 
-async def _fill(library: Library) -> None:
-    """Two memories stay; of the two with the text one is in the trash."""
-    for at, content in enumerate(CONTENTS):
-        await store_memory(library, Draft(f"key{at}", content))
-    await remove_memories(library, await plan_purge(library, MemoryFilter(contains="again")), "purge")
-
-
 async def _contents(library: Library) -> list[str]:
     return sorted(entry.content for entry in await library.memory.list())
 
 
 async def test_rows_are_erased_and_what_a_server_keeps_is_reported(store, opened, tmp_path):
+    """Two memories stay; of the two with the text one is in the trash."""
     async with opened(store.backend, store.location) as library:
-        await _fill(library)
+        for at, content in enumerate(CONTENTS):
+            await store_memory(library, Draft(f"key{at}", content))
+        await remove_memories(library, await plan_purge(library, MemoryFilter(contains="again")), "purge")
         plan = await _plan(library)
         # Of new rows of a store with transactions the journal has no content.
         in_trash = 1 if store.backend == "postgres" else 3
