@@ -334,6 +334,7 @@ def _wipe(path: Path) -> None:
         connection.execute("PRAGMA secure_delete = ON").fetchall()
         connection.execute("VACUUM")
         for name in keyword_indexes(connection):
+            # VACUUM may have renumbered the rows that an index points at.
             connection.execute(f"INSERT INTO {sqlite.quoted(name)}({sqlite.quoted(name)}) VALUES ('rebuild')")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
