@@ -6,7 +6,7 @@ import asyncio
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -199,33 +199,18 @@ class Database(NamedTuple):
         return self.library.memory.about.not_opened_because is not None
 
 
-class Check(NamedTuple):
-    """`look` gives what is wrong in a sentence, "" where nothing is, and None where there is nothing to look at.
-
-    `fine` is the title where nothing is wrong, `follows` what follows where something is.
-    """
-
-    id: str
-    look: Callable[[Database], str | None]
-    fine: str
-    risk: Risk
-    follows: str
-    repair: RepairName | None = None
-    by_hand: str = ""
-
-
 def check_database(database: Database) -> Iterator[DoctorFinding]:
     """The findings of all checks that fit a database."""
-    for check in CHECKS:
-        problem = check.look(database)
+    for look, found in CHECKS:
+        problem = look(database)
         if problem:
-            finding = DoctorFinding(check.id, problem, check.risk, check.follows, check.repair, check.by_hand)
-            if check.repair == "fill vectors" and database.library.embedder is None:
+            found = found._replace(title=problem)
+            if found.repair == "fill vectors" and database.library.embedder is None:
                 reason = database.library.no_embedder_because
-                finding = finding._replace(repair=None, by_hand=f"{reason} {check.by_hand}")
-            yield finding
+                found = found._replace(repair=None, by_hand=f"{reason} {found.by_hand}")
+            yield found
         elif problem is not None:
-            yield fine(check.id, check.fine)
+            yield fine(found.id, found.title)
 
 
 def _unknown_agents(database: Database) -> str | None:
@@ -308,67 +293,68 @@ def _index_words(database: Database) -> str | None:
     return {None: None, True: "", False: "The keyword index does not contain the words of the memories."}[is_in_step]
 
 
-CHECKS = (
-    Check(
-        "hydrated", lambda database: _HYDRATED if database.is_hydrated else None, "", "serious",
+CHECKS: Sequence[tuple[Callable[[Database], str | None], DoctorFinding]] = (
+    (lambda database: _HYDRATED if database.is_hydrated else None, DoctorFinding(
+        "hydrated", "", "serious",
         "The agent runs without its memory, or does not start. The memories themselves are intact.",
         "repair hydrated database",
-    ),
-    Check(
-        "unknown-agents", _unknown_agents,
-        "Every memory is owned by an agent that exists.", "serious",
+    )),
+    (_unknown_agents, DoctorFinding(
+        "unknown-agents", "Every memory is owned by an agent that exists.", "serious",
         "No agent recalls them, and the database breaks its own rules when they are changed.",
         by_hand="Export them, delete them, and import them with `--agent NAME`.",
-    ),
-    Check(
-        "log-size", _log_size, "The write-ahead log is small.", "worth knowing",
+    )),
+    (_log_size, DoctorFinding(
+        "log-size", "The write-ahead log is small.", "worth knowing",
         "A copy of the database file alone lacks these writes, and so does ZeroClaw's move to 0.8.",
         "fold in write-ahead log",
-    ),
-    Check(
-        "free-space", _free_space, "The database has few free pages.", "worth knowing",
+    )),
+    (_free_space, DoctorFinding(
+        "free-space", "The database has few free pages.", "worth knowing",
         "Whoever gets the file may read deleted memories in these pages.", "compact",
-    ),
-    Check(
-        "shape", _in_tables("shape"), "The tables are those of ZeroClaw.", "serious",
+    )),
+    (_in_tables("shape"), DoctorFinding(
+        "shape", "The tables are those of ZeroClaw.", "serious",
         "You can browse it here, but not change it.",
         by_hand="Export the memories, and import them into a store that ZeroClaw made.",
-    ),
-    Check(
-        "keyword-index", _in_tables("keyword index"), "The keyword index contains every memory.", "serious",
+    )),
+    (_in_tables("keyword index"), DoctorFinding(
+        "keyword-index", "The keyword index contains every memory.", "serious",
         _INDEX_FOLLOWS,
         "rebuild keyword index",
-    ),
-    Check(
-        "triggers", _triggers, "The triggers that update the keyword index exist.", "serious",
+    )),
+    (_triggers, DoctorFinding(
+        "triggers", "The triggers that update the keyword index exist.", "serious",
         "Keyword recall misses every memory stored from now on, and nothing can be changed here.",
         "rebuild keyword index",
-    ),
-    Check(
-        "vectors", _vectors, "Every memory has a vector.", "worth knowing",
+    )),
+    (_vectors, DoctorFinding(
+        "vectors", "Every memory has a vector.", "worth knowing",
         "Vector recall never finds those without.", "fill vectors", _REINDEX,
-    ),
-    Check(
-        "vector-lengths", _vector_lengths, "Every vector has the right length.", "serious",
+    )),
+    (_vector_lengths, DoctorFinding(
+        "vector-lengths", "Every vector has the right length.", "serious",
         "ZeroClaw gives a vector of another length than the query's a score of 0, without a warning.", "fill vectors",
         _REINDEX,
-    ),
-    Check(
-        "vector-model", _vector_model, "The vectors come from the configured model.", "worth knowing",
+    )),
+    (_vector_model, DoctorFinding(
+        "vector-model", "The vectors come from the configured model.", "worth knowing",
         "When ZeroClaw next opens the database it deletes all of them.",
         by_hand="Start ZeroClaw once, then run `zeroclaw memory reindex`; or set the model back.",
-    ),
-    Check(
-        "pages", _page_faults, "Every page of the database is intact.", "serious",
+    )),
+    (_page_faults, DoctorFinding(
+        "pages", "Every page of the database is intact.", "serious",
         "Memories on damaged pages are lost or wrong, and the damage can grow with every write.",
         by_hand="Stop ZeroClaw, copy the database with its -wal file, and try `sqlite3 COPY .recover`, or restore a "
         "backup.",
-    ),
-    Check(
-        "index-words", _index_words, "The keyword index contains exactly the words of the memories.", "serious",
+    )),
+    (_index_words, DoctorFinding(
+        "index-words", "The keyword index contains exactly the words of the memories.", "serious",
         _INDEX_FOLLOWS, "rebuild keyword index",
-    ),
+    )),
 )  # fmt: skip
+"""What looks at a database, and its finding, titled as where nothing is wrong. What looks gives what is wrong in a
+sentence, "" where nothing is, and None where there is nothing to look at."""
 
 
 # Repairs
