@@ -22,7 +22,7 @@ from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.statistics import CountField, Counts
 from zeroclaw_tui.scoring.evidence import OwnEvidence
 from zeroclaw_tui.scoring.profiles import Trial
-from zeroclaw_tui.tui.widgets.detail import MemoryDetail, PlainContent
+from zeroclaw_tui.tui.widgets.detail import MemoryDetail
 
 
 class LoadedMemory(SampleMemory):
@@ -214,7 +214,7 @@ def finds(tmp_path: Path) -> Finds:
 
 def content(screen: Screen) -> Any:
     """The text of the memory under the cursor."""
-    return screen.browser.query_one(PlainContent)
+    return screen.browser.query_one("#detail-content")
 
 
 async def look_for(screen: Screen, text: str) -> None:

@@ -24,10 +24,11 @@ from zeroclaw_tui.memory.text_difference import DiffLine, Sign, diff_lines
 from zeroclaw_tui.tui.commands import Command, changing, common_commands, inform, start_work
 from zeroclaw_tui.tui.dialogs import confirmation, field_changes, yes_or_no
 from zeroclaw_tui.tui.format import relative_age
-from zeroclaw_tui.tui.rooms.listing import About, Listing
+from zeroclaw_tui.tui.rooms.listing import Listing
 from zeroclaw_tui.tui.store_room import StoreRoom, Turn, key_words
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.view import Pace
+from zeroclaw_tui.tui.widgets.detail import with_difference
 from zeroclaw_tui.tui.widgets.lines import TitleLine
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList, cut_key
 
@@ -224,18 +225,18 @@ class ChangesRoom(Listing, StoreRoom):
                 return
         await self.turn(library, way, change.number)
 
-    async def about(self, line: Line) -> About:
+    async def about(self, line: Line) -> Content:
         """The lines and fields of a row; of a change its first rows."""
         if isinstance(line, Version):
-            return _version_content(line), await asyncio.to_thread(_version_lines, line), ""
+            return with_difference(_version_content(line), await asyncio.to_thread(_version_lines, line))
         about = _change_content(line, self.clock())
         versions = await self.library.trash.versions_of(line.number, 40)
         if line.count == len(versions) == 1:
             about = Content("\n\n").join([about, _version_content(versions[0])])
-            return about, await asyncio.to_thread(_version_lines, versions[0]), ""
+            return with_difference(about, await asyncio.to_thread(_version_lines, versions[0]))
         lines = [DiffLine(_glyph(one), f"{_key_of(one)}  {_excerpt_of(one)}".rstrip()) for one in versions]
         more = line.count - len(lines)
-        return about, [*lines, *([DiffLine("…", f"{more:,} more")] if more else [])], ""
+        return with_difference(about, [*lines, *([DiffLine("…", f"{more:,} more")] if more else [])])
 
 
 def _number_of(line: Line) -> int:

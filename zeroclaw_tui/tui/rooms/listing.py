@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.widget import Widget
+from textual.widgets import Static
 from textual.worker import Worker
 
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
-from zeroclaw_tui.memory.text_difference import DiffLine
 from zeroclaw_tui.tui.commands import start_work
 from zeroclaw_tui.tui.format import shown_words
-from zeroclaw_tui.tui.widgets.detail import AboutPane, ListAndDetail
-from zeroclaw_tui.tui.widgets.lines import Banner, StatusBar, TitleLine
+from zeroclaw_tui.tui.widgets.detail import ListAndDetail, ReadingPane
+from zeroclaw_tui.tui.widgets.lines import Banner, GrowingText, StatusBar, TitleLine
 from zeroclaw_tui.tui.widgets.table_list import TableList
 
-About = tuple[Content, Sequence[DiffLine], str]
-"""Words about a row, then a difference, else a text."""
 if TYPE_CHECKING:
     Base = Widget
 else:
@@ -80,7 +78,7 @@ class Listing(Loaded):
     TITLES: ClassVar[tuple[str, str]] = ("Findings", "Finding")
     """The titles of the list and of the detail."""
     table: TableList[Any]
-    nothing: About = (Content(""), (), "")
+    nothing = Content("")
     """What is shown of no row."""
 
     def compose(self) -> ComposeResult:
@@ -88,14 +86,15 @@ class Listing(Loaded):
         yield Banner()
         with ListAndDetail(*self.TITLES):
             yield self.table
-            yield AboutPane()
+            with ReadingPane():
+                yield GrowingText(id="about")
         yield StatusBar()
 
     def on_mount(self) -> None:
         if self.display:
             self.reload()
 
-    async def about(self, row: Any) -> About:
+    async def about(self, row: Any) -> Content:
         """Everything about the row under the cursor. Raises InspectorError."""
         raise NotImplementedError
 
@@ -110,8 +109,9 @@ class Listing(Loaded):
             if row is not None:
                 about = await self.about(row)
         except InspectorError as error:
-            about = (Content(shown_words(str(error))), (), "")
-        self.query_one(AboutPane).show(*about)
+            about = Content(shown_words(str(error)))
+        self.query_one("#about", Static).update(about)
+        self.query_one(ReadingPane).scroll_home(animate=False)
 
     def on_table_list_row_highlighted(self, event: TableList.RowHighlighted) -> None:
         event.stop()
@@ -131,4 +131,4 @@ class Listing(Loaded):
     def read(self) -> None:
         """Go from the list to the detail."""
         if self.table.rows:
-            self.query_one(AboutPane).focus()
+            self.query_one(ReadingPane).focus()

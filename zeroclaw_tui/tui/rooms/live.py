@@ -22,11 +22,12 @@ from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
 from zeroclaw_tui.tui.commands import Command, common_commands, inform, start_work, warn
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import local_time, shown_line
-from zeroclaw_tui.tui.rooms.listing import About, Listing
+from zeroclaw_tui.tui.rooms.listing import Listing
 from zeroclaw_tui.tui.rooms.why.answers import Tab
 from zeroclaw_tui.tui.store_room import StoreRoom
 from zeroclaw_tui.tui.themes import LOOKS, MUTED, STRONG, Look
 from zeroclaw_tui.tui.view import Pace
+from zeroclaw_tui.tui.widgets.detail import with_difference
 from zeroclaw_tui.tui.widgets.lines import Banner, TitleLine
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
@@ -71,7 +72,7 @@ class LiveRoom(Listing, StoreRoom):
 
     CSS = """
     LiveRoom { background: $background; }
-    LiveRoom AboutPane { height: 62%; }
+    LiveRoom ReadingPane { height: 62%; }
     """
     AUTO_FOCUS = "#list"
     PLACE = "live"
@@ -96,10 +97,10 @@ class LiveRoom(Listing, StoreRoom):
         self._problem = ""
         self._is_comparing = False
 
-    async def about(self, shown: Shown) -> About:
+    async def about(self, shown: Shown) -> Content:
         """The turn under the cursor, which is compared first, and the difference."""
         self._compare()
-        return _turn_content(shown, self.clock()), _block_lines(shown), ""
+        return with_difference(_turn_content(shown, self.clock()), _block_lines(shown))
 
     def status(self) -> Sequence[str]:
         """What could not be read."""

@@ -15,7 +15,7 @@ from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.tui.commands import Command, Room, common_commands, inform, store_options
 from zeroclaw_tui.tui.dialogs import path_form, path_typed, yes_or_no
 from zeroclaw_tui.tui.format import NO_VALUE, shorten_path
-from zeroclaw_tui.tui.rooms.listing import About, Listing
+from zeroclaw_tui.tui.rooms.listing import Listing
 from zeroclaw_tui.tui.themes import MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.transfer import clean, copy_to
 from zeroclaw_tui.tui.widgets.lines import TitleLine
@@ -186,7 +186,7 @@ class StoresRoom(Listing, Room["Candidate | None"]):
             Column("where", lambda one: clean(one.location), flex=True, look="muted", shortened=shorten_path),
         )
 
-    async def about(self, candidate: Candidate) -> About:
+    async def about(self, candidate: Candidate) -> Content:
         """Where the store is, what names it, its status, what it can do, and what it cannot do and why."""
         status = self._statuses.get(_key_of(candidate))
         parts: list[str | tuple[str, str]] = [
@@ -206,7 +206,7 @@ class StoresRoom(Listing, Room["Candidate | None"]):
             parts += [
                 (f"\nno {_NAMES.get(name, name)}: {clean(why)}", MUTED) for name, why in status.limitations.items()
             ]
-        return Content.assemble(*parts), (), ""
+        return Content.assemble(*parts)
 
 
 def _key_of(candidate: Candidate) -> tuple[str, str]:

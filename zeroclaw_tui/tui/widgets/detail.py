@@ -123,7 +123,7 @@ class MemoryDetail(ReadingPane):
 
     def compose(self) -> ComposeResult:
         yield GrowingText(id="detail-head")
-        yield PlainContent(id="detail-content")
+        yield GrowingText(id="detail-content")
         yield GrowingText(id="detail-facts")
 
     def show(
@@ -152,38 +152,19 @@ class MemoryDetail(ReadingPane):
             self._show_content(entry)
 
     def _show_content(self, entry: MemoryEntry) -> None:
-        plain = self.query_one(PlainContent)
-        line = plain.show(entry.content or EMPTY_CONTENT, self._lights)
-        if not entry.is_excerpt and line is not None:
+        pane = self.query_one("#detail-content", Static)
+        shown = plain_content(entry.content or EMPTY_CONTENT, self._lights)
+        pane.update(shown)
+        if shown.spans and pane.size.width and not entry.is_excerpt:
+            line = len(shown[: shown.spans[0].start].wrap(pane.size.width)) - 1
             # The line is there for a scroll to it only when the new height is.
             self.call_after_refresh(self._bring_into_sight, line)
 
     def _bring_into_sight(self, line: int) -> None:
         """Scroll to a line of the content, with a few lines before it."""
-        y = self.query_one(PlainContent).virtual_region.y + line
+        y = self.query_one("#detail-content").virtual_region.y + line
         if y >= self.scroll_offset.y + self.scrollable_content_region.height:
             self.scroll_to(y=y - 3, animate=False, force=True)
-
-
-class AboutPane(ReadingPane):
-    """All about the row of a list: words, then a difference, else a text."""
-
-    DEFAULT_CSS = "AboutPane.-goes-on > Static { margin-bottom: 1; }"
-
-    def compose(self) -> ComposeResult:
-        yield Static("", id="about", markup=False)
-        yield PlainContent()
-
-    def show(self, about: Content, lines: Sequence[DiffLine] = (), text: str = "") -> None:
-        """Show this, from its beginning."""
-        self.query_one("#about", Static).update(about)
-        plain = self.query_one(PlainContent)
-        if lines:
-            plain.show_difference(lines)
-        else:
-            plain.show(text)
-        self.set_class(bool(lines or text), "-goes-on")
-        self.scroll_home(animate=False)
 
 
 class ListAndDetail(Container):
@@ -220,28 +201,27 @@ class ListAndDetail(Container):
         self.set_class(self.size.height < 12, "-low")
 
 
-class PlainContent(GrowingText):
-    """The beginning of a text as plain text, or the lines of a difference."""
+def plain_content(text: str, lights: Highlights = NO_HIGHLIGHTS) -> Content:
+    """The beginning of a text as plain text, with what is looked for lit up."""
+    shown, more = lights.lit(display_text(text[:MAX_SHOWN]).expandtabs(4), 0.05), len(text) - MAX_SHOWN
+    return shown + f"\n… {more:,} more characters; y copies all of them" if more > 0 else shown
 
-    def show(self, content: str, lights: Highlights = NO_HIGHLIGHTS) -> int | None:
-        """Show a text with what is looked for lit up; gives the line of the first match."""
-        shown = lights.lit(display_text(content[:MAX_SHOWN]).expandtabs(4), 0.05)
-        before = shown[: shown.spans[0].start] if shown.spans else None
-        if len(content) > MAX_SHOWN:
-            shown += f"\n… {len(content) - MAX_SHOWN:,} more characters; y copies all of them"
-        self.update(shown)
-        return len(before.wrap(self.size.width)) - 1 if before is not None and self.size.width else None
 
-    def show_difference(self, lines: Sequence[DiffLine]) -> None:
-        """Show lines with + and - before them."""
-        parts, left = [], MAX_SHOWN
-        for number, line in enumerate(lines):
-            if left < 0:
-                parts.append(Content(f"… {len(lines) - number:,} more lines"))
-                break
-            parts.append(Content.styled(f"{line.sign} {line.text[:left]}", LOOKS[_SIGN_LOOKS[line.sign]]))
-            left -= len(line.text)
-        self.update(Content("\n").join(parts))
+def with_text(about: Content, text: str) -> Content:
+    """Words about a row, and below them the beginning of a text."""
+    return Content("\n\n").join([about, plain_content(text)]) if text else about
+
+
+def with_difference(about: Content, lines: Sequence[DiffLine]) -> Content:
+    """Words about a row, and below them lines with + and - before them."""
+    parts, left = [about, Content("")] if lines else [about], MAX_SHOWN
+    for number, line in enumerate(lines):
+        if left < 0:
+            parts.append(Content(f"… {len(lines) - number:,} more lines"))
+            break
+        parts.append(Content.styled(f"{line.sign} {line.text[:left]}", LOOKS[_SIGN_LOOKS[line.sign]]))
+        left -= len(line.text)
+    return Content("\n").join(parts)
 
 
 def short(text: str) -> str:

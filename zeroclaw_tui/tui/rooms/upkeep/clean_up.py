@@ -31,10 +31,9 @@ from zeroclaw_tui.memory.text import counted, one_line, size_shown
 from zeroclaw_tui.tui.commands import Command, changing, mark_commands, warn
 from zeroclaw_tui.tui.dialogs import Dialog, confirmation
 from zeroclaw_tui.tui.format import fit, relative_age, shown_line
-from zeroclaw_tui.tui.rooms.listing import About
 from zeroclaw_tui.tui.rooms.upkeep.tab import UpkeepTab
 from zeroclaw_tui.tui.themes import MUTED, STRONG
-from zeroclaw_tui.tui.widgets.detail import MAX_SHOWN, origin_parts
+from zeroclaw_tui.tui.widgets.detail import MAX_SHOWN, origin_parts, with_text
 from zeroclaw_tui.tui.widgets.lines import DOT, TabName, TitleLine
 from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, EMPTY_KEY, Column, TableList, cut_key
 
@@ -190,14 +189,15 @@ class CleanUp(UpkeepTab):
             self._headings[_rows(finding)[0].key] = DOT.join(filter(None, facts))
         self.memories.redraw()
 
-    async def about(self, row: _Row) -> About:
+    async def about(self, row: _Row) -> Content:
         """What is wrong with the memory under the cursor, and all of it."""
         entry = await whole_entry(self.library.memory, row.sample.version.handle)
         text = await asyncio.to_thread(masked, entry.content[: 4 * MAX_SHOWN])
         key = one_line(masked(entry.key)) or EMPTY_KEY
         facts = DOT.join(map(masked, origin_parts(entry, self.room.clock())))
         problem = shown_line(row.finding.remark)
-        return Content.assemble((key, STRONG), (f"\n{facts}\n{problem}", MUTED)), (), text or EMPTY_CONTENT
+        about = Content.assemble((key, STRONG), (f"\n{facts}\n{problem}", MUTED))
+        return with_text(about, text or EMPTY_CONTENT)
 
 
 def _rows(finding: Finding) -> Sequence[_Row]:

@@ -18,9 +18,9 @@ from zeroclaw_tui.memory.text import counted, one_line, size_shown, with_tilde
 from zeroclaw_tui.tui.commands import Command, inform, warn
 from zeroclaw_tui.tui.dialogs import with_progress, yes_or_no
 from zeroclaw_tui.tui.format import shown_line, shown_words
-from zeroclaw_tui.tui.rooms.listing import About
 from zeroclaw_tui.tui.rooms.upkeep.tab import UpkeepTab
 from zeroclaw_tui.tui.themes import MUTED, STRONG, Look
+from zeroclaw_tui.tui.widgets.detail import with_text
 from zeroclaw_tui.tui.widgets.lines import TabName, TitleLine
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
@@ -87,7 +87,7 @@ class Health(UpkeepTab):
         notes = self.report.notes if self.report is not None else ()
         return (*self._numbers, *notes, self._read_only_because or "")
 
-    async def about(self, finding: DoctorFinding) -> About:
+    async def about(self, finding: DoctorFinding) -> Content:
         """Everything about the finding under the cursor."""
         parts = [finding.risk_sentence, f"file  {shown_line(finding.target)}" if finding.target else ""]
         if finding.repair is not None:
@@ -95,7 +95,8 @@ class Health(UpkeepTab):
             parts.append("\n  ".join((lead, *finding.repair_steps)))
         parts.append(f"by hand: {finding.by_hand}" if finding.by_hand else "")
         text = "\n\n".join(shown_words(part) for part in parts if part)
-        return Content.assemble((shown_words(finding.title), STRONG), (f"\n{finding.risk}", MUTED)), (), text
+        about = Content.assemble((shown_words(finding.title), STRONG), (f"\n{finding.risk}", MUTED))
+        return with_text(about, text)
 
     def shell_facts(self) -> dict[str, str]:
         """The finding under the cursor, where there is a repair of it."""

@@ -25,7 +25,6 @@ from zeroclaw_tui.memory.text import counted, one_line, size_shown
 from zeroclaw_tui.tui.commands import Command, changing, warn
 from zeroclaw_tui.tui.dialogs import yes_or_no
 from zeroclaw_tui.tui.format import shown_line
-from zeroclaw_tui.tui.rooms.listing import About
 from zeroclaw_tui.tui.rooms.upkeep.tab import UpkeepTab
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.widgets.lines import TabName, TitleLine
@@ -116,7 +115,7 @@ class Hygiene(UpkeepTab):
         self.items.set_rows(items)
         rules = [(f"{one_line(rule.sentence)}\n", "" if rule.is_on else MUTED) for rule in plan.rules.rules]
         way = (runnable("\nChange the rules with `zeroclaw onboard --interactive`."), MUTED)
-        self.nothing = (Content.assemble(*rules, way), (), "")
+        self.nothing = Content.assemble(*rules, way)
 
     def status(self) -> Sequence[str]:
         """The day, how much is due and how much of it is excluded, and what could not be read."""
@@ -134,13 +133,13 @@ class Hygiene(UpkeepTab):
             *plan.problems,
         )
 
-    async def about(self, item: HygieneItem) -> About:
+    async def about(self, item: HygieneItem) -> Content:
         """The item under the cursor, and every rule in full."""
         effect = "excluded" if item.id in self.items.marks else item.effect_text()
         facts = " · ".join([absolute_time(item.date), size_shown(item.size), shown_line(effect)])
         text = f"\n{facts}\n{shown_line(item.excerpt)}\n\n"
         about = Content.assemble((shown_line(item.name) or EMPTY_KEY, STRONG), (text, MUTED))
-        return about + self.nothing[0], (), ""
+        return about + self.nothing
 
     @changing
     async def action_run(self, library: Library) -> None:

@@ -23,11 +23,11 @@ from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
 from zeroclaw_tui.tui.commands import Command, changing, inform, mark_commands
 from zeroclaw_tui.tui.dialogs import Answer, Question
 from zeroclaw_tui.tui.format import shown_line, shown_words
-from zeroclaw_tui.tui.rooms.listing import About
 from zeroclaw_tui.tui.rooms.upkeep.tab import UpkeepTab
 from zeroclaw_tui.tui.store_room import key_words
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.transfer import import_planned
+from zeroclaw_tui.tui.widgets.detail import with_difference, with_text
 from zeroclaw_tui.tui.widgets.lines import TabName, TitleLine
 from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, EMPTY_KEY, Column, TableList, cut_key
 
@@ -83,16 +83,16 @@ class SnapshotTab(UpkeepTab):
         """How many are marked, and what was noticed in the file."""
         return (*super().status(), *self._notes)
 
-    async def about(self, difference: Difference) -> About:
+    async def about(self, difference: Difference) -> Content:
         """Compare the two versions of the memory under the cursor."""
         here, there = difference.here, difference.there
         about = Content.assemble((key_words(difference.key), STRONG), (f"\n{_SENTENCES[difference.where]}", MUTED))
         if here is None or there is None:
             entry = here or there
-            return about, (), "" if entry is None else mask_secrets(entry.content)
+            return about if entry is None else with_text(about, mask_secrets(entry.content))
         found = await asyncio.to_thread(diff_lines, here.content, there.content)
         # Masked once they are compared: two secrets may differ in what is hidden.
-        return about, [DiffLine(line.sign, mask_secrets(line.text)) for line in found], ""
+        return with_difference(about, [DiffLine(line.sign, mask_secrets(line.text)) for line in found])
 
     def why_dimmed(self, action: str) -> str | None:
         """Why an action cannot be done now, in a sentence; None when it can."""

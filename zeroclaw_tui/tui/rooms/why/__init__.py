@@ -44,7 +44,7 @@ from zeroclaw_tui.tui.rooms.why.answers import (
 from zeroclaw_tui.tui.store_room import StoreRoom
 from zeroclaw_tui.tui.themes import MUTED, WARNING
 from zeroclaw_tui.tui.view import Pace
-from zeroclaw_tui.tui.widgets.detail import PlainContent, ReadingPane
+from zeroclaw_tui.tui.widgets.detail import ReadingPane, plain_content
 from zeroclaw_tui.tui.widgets.lines import (
     DOT,
     Banner,
@@ -169,7 +169,7 @@ class WhyRoom(Loaded, StoreRoom):
                 yield GrowingText(id="complaints")
             with Container(id="answer"):
                 with ReadingPane():
-                    yield PlainContent()
+                    yield GrowingText(id="text")
                 yield self.rows
                 yield Empty()
         yield StatusBar()
@@ -315,7 +315,7 @@ class WhyRoom(Loaded, StoreRoom):
             # Hidden with the focus on it, a widget would hand that on to the message, and never get it back.
             self.set_focus(self.reader)
         if isinstance(answer, Prompt):
-            self.query_one(PlainContent).show(answer.text)
+            self.query_one("#text", Static).update(plain_content(answer.text))
         # How wide the text is shows when there is room for it.
         self.call_after_refresh(self._show_stages)
         self.settings.redraw()
@@ -336,7 +336,7 @@ class WhyRoom(Loaded, StoreRoom):
 
     def _show_stages(self) -> None:
         """Show every stage in its lines, wrapped for the width there is."""
-        plain, explanation = self.query_one(PlainContent), self._answer
+        plain, explanation = self.query_one("#text", Static), self._answer
         if isinstance(explanation, Explanation) and plain.size.width:
             lines = explanation.lines(wrapped, plain.size.width)
             contents = [Content.assemble(*((text, LOOKS_OF_STAGES[look]) for text, look in line)) for line in lines]
