@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 Change = Callable[["Library"], Awaitable[object]]
+Asking = Callable[..., Awaitable[None]]
 
 _BRACES = re.compile(r"\{(\w+)\}")
 _KEY_CELLS, _NAME_CELLS = 10, 15
@@ -272,9 +273,26 @@ class Room(Screen[Result], Generic[Result]):
             event.stop()
             warn(self, because, title="Not here")
 
-    def ask(self, group: str, work: Callable[..., Awaitable[None]], *given: object, exclusive: bool = True) -> None:
-        """Do something in the background; a failure is reported, and an interruption is ignored."""
-        start_work(self, group, work, *given, exclusive=exclusive, failed=self.say_failure)
+    def ask(
+        self,
+        group: str,
+        work: Asking,
+        *given: object,
+        exclusive: bool = True,
+        failed: Callable[[InspectorError], None] | None = None,
+    ) -> None:
+        """Do something in the background; a failure is reported or given to `failed`, an interruption is ignored."""
+
+        async def run() -> None:
+            try:
+                await work(*given)
+            except SearchInterrupted:
+                # A newer question interrupts it, or the store is being closed.
+                return
+            except InspectorError as error:
+                (failed or self.say_failure)(error)
+
+        start_work(self, group, run, exclusive=exclusive)
 
     def say_failure(self, error: InspectorError) -> None:
         """One sentence and what to do next; nothing on the screen changes."""
@@ -312,29 +330,11 @@ def changing(work: Callable[[Any, Library], Awaitable[object]]) -> Callable[[Any
 
 
 def start_work(
-    node: DOMNode,
-    group: str,
-    work: Callable[..., Awaitable[None]],
-    *given: object,
-    exclusive: bool = True,
-    failed: Callable[[InspectorError], None] | None = None,
+    node: DOMNode, group: str, work: Callable[[], Awaitable[None]], *, exclusive: bool = True
 ) -> Worker[None]:
-    """Do something in the background; if `exclusive`, it replaces what already runs in that group.
-
-    With `failed` a failure is given to that, and an interruption, as of a store that is being closed, is ignored.
-    """
-
-    async def run() -> None:
-        try:
-            await work(*given)
-        except InspectorError as error:
-            if failed is None:
-                raise
-            if not isinstance(error, SearchInterrupted):
-                failed(error)
-
+    """Do something in the background; if `exclusive`, it replaces what already runs in that group."""
     # Not a coroutine: a worker that is cancelled before its first step would leave that behind, never awaited.
-    worker: Worker[None] = Worker(node, run, group=group)
+    worker: Worker[None] = Worker(node, work, group=group)
     node.workers.add_worker(worker, start=True, exclusive=exclusive)
     return worker
 
@@ -398,11 +398,6 @@ class PaletteCommand:
     command: Command
 
     @property
-    def because(self) -> str | None:
-        """Why it cannot be done now, in a sentence; None when it can."""
-        return self.room.why_dimmed(self.command.id)
-
-    @property
     def keys(self) -> str:
         """Its keys as they are bound now, for people; "" where there are none."""
         active = [one.binding for one in self.room.active_bindings.values() if one.binding.id == self.command.id]
@@ -460,8 +455,8 @@ class RoomCommands(Provider):
 
     def _line(self, found: PaletteCommand) -> Content:
         """The keys of a command and what it does; below it why it cannot be done, else what `_more` knows."""
-        is_dimmed = found.because is not None
-        more = shown_words(found.because or self._more(found))
+        because = found.room.why_dimmed(found.command.id)
+        is_dimmed, more = because is not None, shown_words(because or self._more(found))
         keys = (fit(found.keys, _KEY_CELLS), MUTED if is_dimmed else ACCENT)
         name = (fit(found.command.name, _NAME_CELLS), MUTED if is_dimmed else STRONG)
         line = Content.assemble(keys, name, (found.command.title, MUTED if is_dimmed else ""))

@@ -70,15 +70,11 @@ class StoreRoom(Room[bool]):
         """The store, for the lines of a shell."""
         return {"store": store_options(self.library)}
 
-    def stop(self) -> None:
-        """Stop questions and checks, because the room closes."""
-
     def action_leave(self) -> None:
         """Back to where one came from, unless something is being written."""
         if self.is_changing:
             warn(self, "Wait until this is done.")
         else:
-            self.stop()
             self.dismiss(self.has_changed)
 
     def action_undo(self) -> None:

@@ -108,7 +108,8 @@ class ChangesRoom(Listing, StoreRoom):
             return "Already undone. Press U to redo."
         if action == "redo" and isinstance(line, Action) and line.open == line.count:
             return "Not undone, so there is nothing to redo."
-        if action == "restore" and not (isinstance(line, Version) and _can_be_restored(line)):
+        is_deleted = isinstance(line, Version) and line.after is None and line.row.table == MEMORIES
+        if action == "restore" and (not is_deleted or _is_undone(line)):
             return "Only a deleted memory is restored by itself. Press u to undo the whole change."
         return None
 
@@ -242,11 +243,6 @@ class ChangesRoom(Listing, StoreRoom):
 def _number_of(line: Line) -> int:
     """The number of the change of a line."""
     return line.number if isinstance(line, Action) else line.action
-
-
-def _can_be_restored(version: Version) -> bool:
-    """Whether it is a deletion of a memory that is not undone."""
-    return version.after is None and version.row.table == MEMORIES and not version.is_undone
 
 
 def _is_undone(line: Line | None) -> bool:

@@ -99,7 +99,9 @@ class LiveRoom(Listing, StoreRoom):
 
     async def about(self, shown: Shown) -> Content:
         """The turn under the cursor, which is compared first, and the difference."""
-        self._compare()
+        if not self._is_comparing and self._next() is not None:
+            self._is_comparing = True
+            start_work(self, "live-compare", self._compare_all)
         return with_difference(_turn_content(shown, self.clock()), _block_lines(shown))
 
     def status(self) -> Sequence[str]:
@@ -160,12 +162,6 @@ class LiveRoom(Listing, StoreRoom):
         self._problem = next(iter(log.problems), "")
         self._paint()
 
-    def _compare(self) -> None:
-        """Compare the turn under the cursor, and the newest."""
-        if not self._is_comparing and self._next() is not None:
-            self._is_comparing = True
-            start_work(self, "live-compare", self._compare_all)
-
     def _next(self) -> Shown | None:
         """The turn to be compared next."""
         # Each costs a recall.
@@ -173,6 +169,7 @@ class LiveRoom(Listing, StoreRoom):
         return next((shown for shown in wanted if shown is not None and shown.state == "waiting"), None)
 
     async def _compare_all(self) -> None:
+        """Compare the turn under the cursor, and the newest."""
         try:
             while (shown := self._next()) is not None:
                 try:

@@ -23,7 +23,7 @@ from zeroclaw_tui.memory.errors import InspectorError, Locked, NotReachable, Usa
 from zeroclaw_tui.memory.query import EXCERPTS, HANDLES, Query
 from zeroclaw_tui.memory.recall import SIMILAR, RecallRequest, RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.tui.commands import Palette, start_work, warn
+from zeroclaw_tui.tui.commands import Palette, warn
 from zeroclaw_tui.tui.dialogs import Answer, choice
 from zeroclaw_tui.tui.format import NO_HIGHLIGHTS, highlights_of_filter, highlights_of_message
 from zeroclaw_tui.tui.store_room import StoreRoom
@@ -389,7 +389,7 @@ class MemoriesRoom(StoreRoom):
     # How it is loaded.
 
     def _load(self, group: str, work: Callable[..., Awaitable[None]], *args: object, exclusive: bool = True) -> None:
-        start_work(self, group, work, *args, exclusive=exclusive, failed=self._show_failure)
+        self.ask(group, work, *args, exclusive=exclusive, failed=self._show_failure)
 
     def _show_failure(self, error: InspectorError) -> None:
         """The screen stays, and a banner says what is wrong; half typed, most patterns cannot be read."""

@@ -288,10 +288,6 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
         super().notify_style_update()
         self._strips.clear()
 
-    def on_mount(self) -> None:
-        self._measure()
-        self.cursor = self.validate_cursor(self.cursor)
-
     def on_resize(self) -> None:
         """Keep the cursor in view, and lay the columns out for the new width."""
         self.redraw()

@@ -106,11 +106,6 @@ class UpkeepRoom(StoreRoom):
         """Go one step back in the tab; False where there is none."""
         return self.tab.step_out()
 
-    def stop(self) -> None:
-        """Cancel what loads in any tab."""
-        for tab in self.tabs.values():
-            tab.stop_loading()
-
     def action_reload(self) -> None:
         if not self.is_changing:
             self.tab.reload()
