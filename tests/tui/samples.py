@@ -19,6 +19,7 @@ from zeroclaw_tui.backends.about import About
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.loaded import Loaded
+from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.config.locations import Install, OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -184,32 +185,11 @@ class SampleMemory(InMemory):
         return replace(found, score=score, vector_score=cosine, stage="hybrid", vector_rank=rank)
 
 
-NO_SESSION = "Markdown keeps no session."
-NO_VECTORS = "Markdown keeps no vectors."
-ONLY_CONTENT = "Only the content of a line can be changed."
-
-
-class Notes(InMemory):
-    """What a Markdown store can: whole lines."""
-
-    name = "markdown"
-    about = About(location="/srv/zeroclaw/.zeroclaw/workspace")
-    why_not: Mapping[str, str] = {
-        "sessions": NO_SESSION,
-        "vectors": NO_VECTORS,
-        "agents": "These notes are one agent's.",
-        "namespaces": "Markdown knows no namespaces.",
-        "superseded": "In Markdown nothing replaces a line.",
-        "kind": "Markdown knows no kinds.",
-        "watch": "Nobody watches these notes.",
-        **dict.fromkeys(("key", "category", "session_id", "namespace", "importance", "pinned"), ONLY_CONTENT),
-    }
-
-
-def notes() -> Notes:
-    """Four lines."""
+def notes(folder: Path) -> MarkdownMemory:
+    """Notes of four lines in a file."""
     lines = ("Likes ramen.", "Allergic to peanuts.", "Timezone is EST.", "Runs on Sundays.")
-    return Notes([memory(f"MEMORY.md:{at}", line, "core", at, at, session_id=None) for at, line in enumerate(lines, 1)])
+    (folder / "MEMORY.md").write_text("# Memory\n\n" + "".join(f"- {line}\n" for line in lines))
+    return MarkdownMemory(folder)
 
 
 class SampleEmbedder(Embedder):
@@ -315,6 +295,7 @@ class Inspector:
             await self.may_open.wait()
         if config.backend in self.refusals:
             raise self.refusals[config.backend]
+        await self.stores[config.backend].open()
         self.library = sample_library(self.stores[config.backend], config, **self.library_parts)
         close = self.library.close
 

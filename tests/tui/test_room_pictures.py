@@ -13,10 +13,8 @@ from support.settling import pressing
 from textual.app import App
 from tui import installs, samples
 from tui.installs import DiskInstall, aged_install, food_install, polluted_rows, some_turns
-from tui.samples import NAMED, NO_SESSION, NO_VECTORS, Inspector, SampleMemory, Trashed, chat_rows, notes, row
+from tui.samples import NAMED, Inspector, SampleMemory, Trashed, chat_rows, row
 
-from zeroclaw_tui.backends.none import NoneMemory
-from zeroclaw_tui.curation.config_choice import StoreStatus
 from zeroclaw_tui.memory.change import RowChange
 from zeroclaw_tui.memory.errors import NoInstall
 
@@ -64,18 +62,6 @@ def changes(folder: Path) -> App[Any]:
     return sample.room()
 
 
-def stores(folder: Path) -> App[Any]:
-    inspector = Inspector(SRV, SampleMemory(), notes(), NoneMemory())
-    every = ("keyword", "vectors", "sessions", "superseded", "pinned", "importance", "write")
-    lacks = {"vectors": NO_VECTORS, "sessions": NO_SESSION, "agents": "These notes are one agent's."}
-    inspector.answers = {
-        "sqlite": StoreStatus(None, 12431, every, {"agents": "This database has no column for agents."}),
-        "markdown": StoreStatus(None, 4, ("keyword", "write"), lacks),
-        "none": StoreStatus(None, 0, (), {"keyword": "Nothing is stored."}),
-    }
-    return inspector.app()
-
-
 USUAL, SMALL, LOW = (120, 30), (80, 24), (40, 12)
 Make = Callable[[Path], App[Any]]
 PICTURES: dict[str, tuple[Make, tuple[str, ...], tuple[tuple[int, int], ...]]] = {
@@ -109,7 +95,6 @@ PICTURES: dict[str, tuple[Make, tuple[str, ...], tuple[tuple[int, int], ...]]] =
     ),
     "changes": (changes, (), (USUAL, SMALL)),
     "live": (lambda folder: installs.recorded_install(folder, some_turns()).live(), ("k",), (USUAL, SMALL)),
-    "stores": (stores, ("6", "j"), (USUAL,)),
 }
 
 

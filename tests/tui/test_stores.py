@@ -13,7 +13,7 @@ from support.settling import burst
 from support.two_stores import install_of_two_stores
 from textual.widgets import Input, TextArea
 from tui import samples
-from tui.samples import GONE, NO_SESSION, NO_VECTORS, Inspector, SampleMemory, entries_in, memory, notes, paced
+from tui.samples import GONE, Inspector, SampleMemory, entries_in, memory, notes, paced
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
@@ -33,14 +33,14 @@ from zeroclaw_tui.tui.rooms.stores import StoresRoom
 
 @pytest.fixture
 def inspector(tmp_path: Path) -> Inspector:
-    return Inspector(tmp_path, SampleMemory(samples.sample_memories()), notes(), NoneMemory())
+    return Inspector(tmp_path, SampleMemory(samples.sample_memories()), notes(tmp_path), NoneMemory())
 
 
 async def test_b_lists_every_store_and_fills_in_what_each_answers(inspector: Inspector) -> None:
     """And `r` asks every store again."""
     inspector.answers = {
         "sqlite": StoreStatus(memories=248, badges=("keyword", "vectors", "sessions", "write")),
-        "markdown": StoreStatus(memories=4, badges=("keyword", "write"), limitations={"sessions": NO_SESSION}),
+        "markdown": StoreStatus(memories=4, badges=("keyword", "write"), limitations={"sessions": "Lines have none."}),
         "none": StoreStatus("not created yet", is_missing=True),
         "postgres": StoreStatus("No server listens at db:5432."),
     }
@@ -48,7 +48,7 @@ async def test_b_lists_every_store_and_fills_in_what_each_answers(inspector: Ins
     async with running(inspector.app(), WIDE) as screen:
         await screen.press("6", shows=("4 stores configured: 2 answering", "● sqlite ✓ answers 248 "))
         screen.shows("markdown ✓ answers 4 ", "– not yet", "✗ fails", "keyword search, vectors, sessions, writing")
-        await screen.press("j", shows=f"no sessions: {NO_SESSION}")
+        await screen.press("j", shows="no sessions: Lines have none.")
         await screen.press("G", shows=("No server listens at db:5432.", "postgres://db:5432/postgres"))
         screen.hides("hunter2")
         inspector.answers.clear()
@@ -127,7 +127,7 @@ class Lucid(SampleMemory):
         return found._replace(trial=trial, entries=(*found.entries, *foreign), depth=None)
 
 
-STORES = {"sqlite": SampleMemory, "markdown": notes, "none": NoneMemory, "in-memory": InMemory}
+STORES = {"sqlite": SampleMemory, "none": NoneMemory, "in-memory": InMemory}
 DIMMED = {
     "sqlite": set(),
     "markdown": {"re_embed", "snapshot", "show_again"},
@@ -135,9 +135,10 @@ DIMMED = {
 }
 
 
-@pytest.mark.parametrize("name", list(STORES))
+@pytest.mark.parametrize("name", [*STORES, "markdown"])
 async def test_every_command_is_there_or_says_in_a_sentence_why_not(tmp_path: Path, name: str) -> None:
-    async with running(Inspector(tmp_path, STORES[name]()).app(), WIDE) as screen:
+    store = notes(tmp_path) if name == "markdown" else STORES[name]()
+    async with running(Inspector(tmp_path, store).app(), WIDE) as screen:
         reasons = {one.id: why for one in BROWSER_COMMANDS if (why := screen.browser.why_dimmed(one.id)) is not None}
         assert all(why.endswith(".") and " " in why for why in reasons.values())
         assert name not in DIMMED or set(reasons) == DIMMED[name]
@@ -161,17 +162,18 @@ async def test_where_nothing_is_stored_each_key_says_so(tmp_path: Path) -> None:
 
 async def test_markdown_says_in_each_room_what_it_lacks_and_its_content_can_be_edited(tmp_path: Path) -> None:
     """The same notice does not pile up."""
-    async with running(Inspector(tmp_path, notes(), embeds=False).app(), WIDE) as screen:
+    async with running(Inspector(tmp_path, notes(tmp_path), embeds=False).app(), WIDE) as screen:
         await screen.press(":re-embed", ":re-embed", ":re-embed")
-        assert screen.said == f"Not here: {NO_VECTORS}"
+        assert screen.said.startswith("Not here: Markdown memory has no vectors")
+        assert screen.said.count("Not here") == 1
         await screen.press("slash", "=ramen", hides="█")
-        await screen.press("escape", "escape", "colon", "=re-embed", shows=NO_VECTORS)
+        await screen.press("escape", "escape", "colon", "=re-embed", shows="Markdown memory has no vectors")
         await screen.press(
             "escape", "colon", "=snapshot", shows="ZeroClaw writes and reads MEMORY_SNAPSHOT.md only for"
         )
         await screen.press("escape", "escape", "e")
         assert isinstance(screen.top, EditorScreen)
-        assert screen.text.count("Only the content of a line can be changed.") >= 4
+        screen.shows("Markdown files keep no session.")
         assert not screen.top.query(Input)
         await screen.press("x")
         assert screen.top.changed().keys() == {"content"}
@@ -259,9 +261,7 @@ async def test_lines_of_notes_are_deleted_undone_and_written(tmp_path: Path) -> 
     """A line's id is its place: after an undo above it another line is there, which nobody marked."""
     file = tmp_path / "MEMORY.md"
     file.write_text(CORE)
-    store = MarkdownMemory(tmp_path)
-    await store.open()
-    async with running(Inspector(tmp_path, store, embeds=False).app()) as screen:
+    async with running(Inspector(tmp_path, MarkdownMemory(tmp_path), embeds=False).app()) as screen:
         await screen.press("d", shows="Delete MEMORY:0?")
         await screen.press("y", shows="4 memories")
         await screen.press("G", "space", shows="● 1 marked")
