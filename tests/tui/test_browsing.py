@@ -136,15 +136,11 @@ class OfAgents(SampleMemory):
         super().__init__(memory(f"of_{name}", "Likes tea.", "core", 1, at, agent=name) for at, name in enumerate("ab"))
 
 
-async def test_an_unknown_agent_is_reported_with_the_known_ones(tmp_path: Path) -> None:
+async def test_an_agent_asked_for_is_a_chip_and_an_unknown_one_is_reported_as_are_notices(tmp_path: Path) -> None:
     inspector = Inspector(tmp_path, OfAgents())
     inspector.configs = (sample_config(tmp_path, agents={"a": (), "b": ()}),)
     async with running(inspector.app(agent="nobody")) as screen:
         screen.shows("There is no agent 'nobody' here. Known agents: a, b.")
-
-
-async def test_notices_are_counted_and_shown_in_full_and_an_agent_asked_for_is_a_chip(tmp_path: Path) -> None:
-    inspector = Inspector(tmp_path, OfAgents())
     notice = Notice("The folder is read-only, so it was opened as a picture of one moment.")
     inspector.store.about = inspector.store.about._replace(notices=(notice,))
     async with running(inspector.app(agent="b")) as screen:

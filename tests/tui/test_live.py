@@ -110,19 +110,16 @@ async def test_enter_asks_why_as_of_then_and_says_what_changed_since(place: Disk
         assert isinstance(screen.top, LiveRoom)
 
 
-async def test_hostile_turns_are_shown_as_text_and_broken_lines_are_counted(place: DiskInstall) -> None:
+async def test_hostile_turns_are_shown_as_text_and_the_newest_are_compared(place: DiskInstall) -> None:
+    """Any other when it is looked at; lines that are broken are counted."""
     hostile = "[/foo] [bold]no[/] \x1b[31mred\x1b]0;t\x07 %s {0} [@click=app.bell()]x"
-    broken = call("Lost", "", 3)[:-40] + "\n"
-    record(place, broken, call(hostile, "[Memory context]\n- [/x]: \x1b[2J\n[/Memory context]\n\n", 2), "\n")
-    async with running(place.live(), WIDE) as screen:
-        screen.shows("[/foo] [bold]no[/] ␛[31mred", "1 line could not be read")
-        screen.hides("\x1b")
-
-
-async def test_the_newest_turns_are_compared_and_any_other_when_it_is_looked_at(place: DiskInstall) -> None:
     record(place, *(call(f"Question {number}", "", 200 - number) for number in range(120)))
-    async with running(place.live()) as screen:
-        screen.shows("120 turns · 20 as predicted")
+    record(
+        place, call("Lost", "")[:-40], "\n", call(hostile, "[Memory context]\n- [/x]: \x1b[2J\n[/Memory context]\n\n")
+    )
+    async with running(place.live(), WIDE) as screen:
+        screen.shows("121 turns · 19 as predicted", "[/foo] [bold]no[/] ␛[31mred", "1 line could not be read")
+        screen.hides("\x1b")
         await screen.press("g")
         assert rows(screen.app)[0].startswith("=")
         assert rows(screen.app)[1].startswith("·")

@@ -186,7 +186,6 @@ async def test_among_very_many_memories_recall_starts_with_enter(tmp_path: Path)
         assert len(store.requests) == 1
 
 
-ENDLESS = "(a|aa)+$"
 TEXTS = {
     "tea_habit": "Has black tea and green TEA",
     "far": "so " * 90 + "then the saffron comes",
@@ -194,22 +193,16 @@ TEXTS = {
     "saffron_key": "nothing of it in here",
     "hostile": "\x1b[31mred [bold]tea[/bold] \u202egnp.exe\u202c \x07 cafe\u0301 花生酱",
     "tabs": "a\ttea\t\tand\tmilk",
+    "endless": "a" * 60 + "b",
     "joined": "👩\u200d🚀 می\u200cخواهم\u200b",
 }
 
 
-class Finds(Inspector):
-    """A store of memories that say more than one line shows."""
-
-    def __init__(self, tmp_path: Path, *more: str) -> None:
-        texts = {**TEXTS, **{f"more{at}": text for at, text in enumerate(more)}}
-        entries = [memory(key, text, "core", at + 1.0, at + 1) for at, (key, text) in enumerate(texts.items())]
-        super().__init__(tmp_path, SampleMemory(entries))
-
-
 @pytest.fixture
-def finds(tmp_path: Path) -> Finds:
-    return Finds(tmp_path)
+def finds(tmp_path: Path) -> Inspector:
+    """A store of memories that say more than one line shows."""
+    entries = [memory(key, text, "core", at + 1.0, at + 1) for at, (key, text) in enumerate(TEXTS.items())]
+    return Inspector(tmp_path, SampleMemory(entries))
 
 
 def content(screen: Screen) -> Any:
@@ -231,13 +224,13 @@ async def find(screen: Screen, mode: str, text: str) -> None:
     await look_for(screen, text)
 
 
-async def go_to(screen: Screen, finds: Finds, key: str) -> None:
+async def go_to(screen: Screen, finds: Inspector, key: str) -> None:
     """Put the cursor on the memory of a key."""
     screen.rows.go_to(next(row.handle for row in entries_in(finds.store) if row.key == key))
     await screen.settle()
 
 
-async def test_what_was_found_is_lit_in_list_and_detail(finds: Finds) -> None:
+async def test_what_was_found_is_lit_in_list_and_detail(finds: Inspector) -> None:
     """A text, each match of a pattern, and the key where it alone has the match."""
     async with running(finds.app(), WIDE) as screen:
         await find(screen, "contains", "GREEN TEA")
@@ -266,7 +259,7 @@ async def test_what_was_found_is_lit_in_list_and_detail(finds: Finds) -> None:
         assert lit_in(screen.rows) == lit_in(content(screen)) == []
 
 
-async def test_hostile_text_is_lit_where_it_is_shown_and_no_sequence_is_broken(finds: Finds) -> None:
+async def test_hostile_text_is_lit_where_it_is_shown_and_no_sequence_is_broken(finds: Inspector) -> None:
     """A joiner that a script or an emoji needs stays plain next to a match; only what hides is marked."""
     lit = {text: text for text in ("花生", "e\u0301", "tea", "gnp", "خواهم")} | {"👩": "👩\u200d🚀", "می": "می\u200c"}
     async with running(finds.app(), WIDE) as screen:
@@ -286,7 +279,9 @@ async def test_hostile_text_is_lit_where_it_is_shown_and_no_sequence_is_broken(f
         assert "1 found" in screen.line(2)
 
 
-async def test_a_half_typed_pattern_leaves_the_list_as_it_is_and_deletes_nothing(finds: Finds) -> None:
+async def test_a_half_typed_or_slow_pattern_leaves_the_list_as_it_is_and_deletes_nothing(
+    finds: Inspector, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with running(finds.app(), WIDE) as screen:
         await find(screen, "regex", "tea")
         before, lit = screen.rows.row_count, lit_in(screen.rows)
@@ -302,10 +297,15 @@ async def test_a_half_typed_pattern_leaves_the_list_as_it_is_and_deletes_nothing
         assert "1 found" in screen.line(2)
         await look_for(screen, "tea(")
         await screen.press("enter", "asterisk", "d", says="cannot be read")
+        monkeypatch.setattr(matching, "REGEX_SECONDS", 0.05)
+        await find(screen, "regex", "tea")
+        await look_for(screen, "(a|aa)+$")
+        await screen.until(lambda: "takes longer than 0.05 s" in screen.line(2))
+        assert screen.rows.row_count == before
         assert len(await finds.store.list()) == len(TEXTS)
 
 
-async def test_enter_searches_for_what_was_typed_last_before_the_next_key(finds: Finds) -> None:
+async def test_enter_searches_for_what_was_typed_last_before_the_next_key(finds: Inspector) -> None:
     """Marking all right after it marks what was asked for; resting fingers start a search once, by the last text."""
     async with running(finds.app(pace=paced(debounce=3600.0)), WIDE) as screen:
         await screen.press("slash", "tab", "=tea", "enter", "asterisk")
@@ -317,12 +317,3 @@ async def test_enter_searches_for_what_was_typed_last_before_the_next_key(finds:
             screen.search_bar.value = text
         await screen.until(lambda: screen.browser.page.recall is not None)
         assert [request.query for request in finds.store.requests] == ["saffron"]
-
-
-async def test_a_slow_pattern_is_reported_in_the_search_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matching, "REGEX_SECONDS", 0.05)
-    finds = Finds(tmp_path, "a" * 60 + "b")
-    async with running(finds.app(), WIDE) as screen:
-        await find(screen, "regex", ENDLESS)
-        await screen.until(lambda: "takes longer than 0.05 s" in screen.line(2))
-        assert screen.rows.row_count == len(TEXTS) + 1
