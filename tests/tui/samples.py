@@ -14,21 +14,24 @@ from typing import Any
 
 import numpy as np
 from support.inspector import RoomApp
+from support.marks import plan_of_marked
 
 from zeroclaw_tui.backends.about import About
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.loaded import Loaded
+from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.config.locations import Install, OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.config_choice import Candidate, StoreStatus
 from zeroclaw_tui.curation.journal import Trash
 from zeroclaw_tui.curation.journal_records import Verb
 from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.embeddings.base import Embedder
-from zeroclaw_tui.memory.change import ApplyResult, Change, Journal, Row, RowChange
+from zeroclaw_tui.memory.change import ApplyResult, Change, Draft, Edit, Journal, Row
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import EmbeddingFailed, NotReachable
 from zeroclaw_tui.memory.query import ENTRIES, OLDEST_STORED, MemoryFilter, Query
@@ -330,11 +333,6 @@ def row(number: int, key: str, content: str, category: str = "core", **more: Any
     return Row.of(memory(key, content, category, 60, number, **({"session_id": None} | more)))
 
 
-def chat_rows(count: int) -> list[Row]:
-    """So many rows of chat."""
-    return [row(1000 + at, f"user_msg_{at:04}", f"Asked about topic {at % 17}.", "conversation") for at in range(count)]
-
-
 class Trashed:
     """A library in memory, and a trash on disk in which a test notes what was done over some weeks."""
 
@@ -348,16 +346,31 @@ class Trashed:
         """The moment that the test set."""
         return self.moment
 
-    async def journaled(self, verb: Verb, changes: Sequence[RowChange], ago: timedelta, summary: str = "") -> None:
-        """Note an action as if it had been done so long ago."""
-        trash = Trash(self.library.config.install, self.trash.store, lambda: NOW - ago)
-        action = await trash.begin(verb, summary or f"{verb} {len(changes)}")
-        await asyncio.to_thread(action.record, changes)
-        await action.finish()
+    async def delete(self, *ids: str, verb: Verb = "forget") -> None:
+        """Delete as the list does it."""
+        await changes.remove_memories(self.library, await plan_of_marked(self.library, ids), verb)
 
-    async def deleted(self, rows: Sequence[Row], ago: timedelta, verb: Verb = "forget", summary: str = "") -> None:
-        """Note a deletion as if it had been done so long ago."""
-        await self.journaled(verb, [RowChange(one, None) for one in rows], ago, summary)
+    async def edit(self, id: str, **values: Any) -> None:
+        stored = await row_with_id(self.memory, id)
+        await changes.edit_memory(self.library, id, Edit(values), stored.fingerprint)
+
+    async def purge_chat(self, count: int) -> None:
+        """Store memories of chat three days ago, edit the first, and purge all of them a day ago."""
+        self.moment = NOW - timedelta(days=3)
+        rows = [row(1000 + at, f"user_msg_{at:04}", f"Asked about topic {at % 17}.", "chat") for at in range(count)]
+        for one in rows:
+            self.memory.add(one.entry())
+        await self.edit(rows[0].id, content="Asked about bread.\nAnd butter.")
+        self.moment = NOW - timedelta(days=1)
+        await self.delete(*[one.id for one in rows], verb="purge")
+        self.moment = NOW
+
+    async def be_busy(self) -> None:
+        """Purge twelve memories of chat, and store another one two hours ago."""
+        await self.purge_chat(12)
+        self.moment = NOW - timedelta(hours=2)
+        await changes.store_memory(self.library, Draft("tz", "Timezone is EST"))
+        self.moment = NOW
 
     def room(self, memory: MemoryEntry | None = None) -> RoomApp:
         """The room of changes, or of those of one memory."""

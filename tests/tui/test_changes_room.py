@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.inspector import running
-from support.marks import plan_of_marked
 from support.screens import WIDE
 from tui.installs import DiskInstall
-from tui.samples import NOW, Trashed, chat_rows, row
+from tui.samples import NOW, Trashed
 
-from zeroclaw_tui.backends.lookup import row_with_id
-from zeroclaw_tui.curation import changes
-from zeroclaw_tui.memory.change import Draft, Edit
 from zeroclaw_tui.memory.entry import MemoryEntry
 
 
@@ -24,32 +19,9 @@ def sample(tmp_path: Path) -> Trashed:
     return Trashed(tmp_path)
 
 
-async def delete(sample: Trashed, *ids: str, verb: Any = "forget") -> None:
-    """Delete as the list does it."""
-    await changes.remove_memories(sample.library, await plan_of_marked(sample.library, ids), verb)
-
-
-async def edited(sample: Trashed, id: str, **values: Any) -> None:
-    stored = await row_with_id(sample.memory, id)
-    await changes.edit_memory(sample.library, id, Edit(values), stored.fingerprint)
-
-
-async def busy(sample: Trashed) -> None:
-    """Twelve memories, one of them edited, all of them purged, and another one stored since, over three days."""
-    sample.moment = NOW - timedelta(days=3)
-    for one in chat_rows(12):
-        sample.memory.add(one.entry())
-    await edited(sample, chat_rows(1)[0].id, content="Asked about bread.\nAnd butter.")
-    sample.moment = NOW - timedelta(days=1)
-    await delete(sample, *[one.id for one in chat_rows(12)], verb="purge")
-    sample.moment = NOW - timedelta(hours=2)
-    await changes.store_memory(sample.library, Draft("tz", "Timezone is EST"))
-    sample.moment = NOW
-
-
 async def test_every_change_is_a_line_which_u_undoes_and_capital_u_redoes(sample: Trashed) -> None:
     """The newest first, and a purge is one. The trash is emptied only when its number is typed."""
-    await busy(sample)
+    await sample.be_busy()
     async with running(sample.room(), WIDE) as screen:
         lines = [" ".join(line[:86].split()) for line in screen.lines]
         assert lines[1] == "3 changes · newest first"
@@ -77,7 +49,7 @@ async def test_every_change_is_a_line_which_u_undoes_and_capital_u_redoes(sample
 
 async def test_enter_opens_the_rows_of_a_change_and_enter_restores_one(sample: Trashed) -> None:
     """A double click opens it too."""
-    await busy(sample)
+    await sample.be_busy()
     async with running(sample.room()) as screen:
         await screen.pilot.click("#list", offset=(12, 3), times=2)
         await screen.settle()
@@ -104,7 +76,8 @@ async def test_enter_opens_the_rows_of_a_change_and_enter_restores_one(sample: T
 async def test_a_key_that_exists_again_is_asked_about(
     sample: Trashed, answer: str, contents: list[str], said: str
 ) -> None:
-    await sample.deleted([row(1, "fav_food", "old")], timedelta(hours=1))
+    await sample.memory.store("fav_food", "old", "core")
+    await sample.delete((await sample.memory.list())[0].id)
     await sample.memory.store("fav_food", "new", "core")
     async with running(sample.room()) as screen:
         await screen.press("t", "enter")
@@ -116,14 +89,14 @@ async def test_a_key_that_exists_again_is_asked_about(
 
 
 async def test_of_thousands_of_rows_the_first_are_there(sample: Trashed) -> None:
-    await sample.deleted(chat_rows(3000), timedelta(days=2), "purge", "deleted 3,000 memories")
+    await sample.purge_chat(3000)
     async with running(sample.room()) as screen:
         await screen.press("enter", "G", shows=("the first 1,000", "user_msg_0999"))
         await screen.press("escape", "t", shows="3,000 memories in the trash · the first 1,000")
 
 
 async def test_an_unreadable_trash_is_reported_and_r_tries_again(sample: Trashed) -> None:
-    await busy(sample)
+    await sample.be_busy()
     there = sample.trash.file.read_bytes()
     for file in sample.library.config.install.own_dir.glob("trash.db-*"):
         file.unlink()
@@ -140,11 +113,11 @@ async def lived(sample: Trashed) -> MemoryEntry:
     await sample.memory.store("fav_food", "Likes ramen.\nAnd soup.", "core")
     (entry,) = await sample.memory.list()
     sample.moment = NOW - timedelta(days=4)
-    await edited(sample, entry.id, content="Likes soba.\nAnd soup.", category="daily")
+    await sample.edit(entry.id, content="Likes soba.\nAnd soup.", category="daily")
     sample.moment = NOW - timedelta(days=2)
-    await edited(sample, entry.id, key="food")
+    await sample.edit(entry.id, key="food")
     sample.moment = NOW - timedelta(hours=3)
-    await delete(sample, entry.id)
+    await sample.delete(entry.id)
     sample.moment = NOW
     return entry
 

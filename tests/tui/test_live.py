@@ -114,9 +114,8 @@ async def test_hostile_turns_are_shown_as_text_and_the_newest_are_compared(place
     """Any other when it is looked at; lines that are broken are counted."""
     hostile = "[/foo] [bold]no[/] \x1b[31mred\x1b]0;t\x07 %s {0} [@click=app.bell()]x"
     record(place, *(call(f"Question {number}", "", 200 - number) for number in range(120)))
-    record(
-        place, call("Lost", "")[:-40], "\n", call(hostile, "[Memory context]\n- [/x]: \x1b[2J\n[/Memory context]\n\n")
-    )
+    broken = call("Lost", "")[:-40] + "\n"
+    record(place, broken, call(hostile, "[Memory context]\n- [/x]: \x1b[2J\n[/Memory context]\n\n"))
     async with running(place.live(), WIDE) as screen:
         screen.shows("121 turns · 19 as predicted", "[/foo] [bold]no[/] ␛[31mred", "1 line could not be read")
         screen.hides("\x1b")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,8 @@ from support.settling import pressing
 from textual.app import App
 from tui import installs, samples
 from tui.installs import DiskInstall, aged_install, food_install, polluted_rows, some_turns
-from tui.samples import NAMED, Inspector, SampleMemory, Trashed, chat_rows, row
+from tui.samples import Inspector, SampleMemory, Trashed
 
-from zeroclaw_tui.memory.change import RowChange
 from zeroclaw_tui.memory.errors import NoInstall
 
 SRV = Path("/srv/zeroclaw")
@@ -47,18 +45,7 @@ def polluted(folder: Path) -> App[Any]:
 
 def changes(folder: Path) -> App[Any]:
     sample = Trashed(folder)
-
-    named = [row(number, *parts[:3]) for number, parts in enumerate(NAMED[:5], 1)]
-
-    async def notes_them() -> None:
-        edited = row(2, "fav_food", "Likes soba and rust coloured plates\nto eat from.", "daily")
-        await sample.deleted(chat_rows(92), timedelta(days=8), "purge", "deleted 92 memories")
-        await sample.journaled("store", [RowChange(None, row(7, "tz", "EST"))], timedelta(days=2), "stored tz")
-        await sample.deleted(named, timedelta(hours=19), "purge", "deleted 5 memories")
-        edit = [RowChange(named[1], edited)]
-        await sample.journaled("edit", edit, timedelta(hours=1), "edited fav_food (content, category)")
-
-    asyncio.run(notes_them())
+    asyncio.run(sample.be_busy())
     return sample.room()
 
 
@@ -93,7 +80,7 @@ PICTURES: dict[str, tuple[Make, tuple[str, ...], tuple[tuple[int, int], ...]]] =
         (":snapshot", "j", "j", "space", "space", "k"),
         (USUAL,),
     ),
-    "changes": (changes, (), (USUAL, SMALL)),
+    "changes": (changes, ("G",), (USUAL, SMALL)),
     "live": (lambda folder: installs.recorded_install(folder, some_turns()).live(), ("k",), (USUAL, SMALL)),
 }
 
