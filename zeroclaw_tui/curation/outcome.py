@@ -176,7 +176,7 @@ def undo_sentence(change: RowChange) -> str:
     entry = row.entry()
     key = one_line(masked(entry.key))
     if change.before is None:
-        return f"goes:  {key}"
+        return f"is deleted:  {key}"
     excerpt = one_line(excerpt_of(entry.content))
     return f'{"comes back" if change.after is None else "is again"}:  {key}  "{excerpt}"'
 

@@ -138,7 +138,7 @@ async def plan_erase(library: Library, matcher: TextMatcher, marked: Iterable[st
     # A search of files does not find what is on a server, nor memories that have none of the texts.
     if memories and not any(place.kind == "store" for place in places):
         places.append(TextPlace("store", memory.about.location, len(memories), can_clean=True))
-    journaled, changes = await trash.count_texts(_goes(library, matcher, ids), matcher.found_in)
+    journaled, changes = await trash.count_texts(_leaves_trash(library, matcher, ids), matcher.found_in)
     if journaled:
         places.append(TextPlace("trash", str(trash.file), journaled, can_clean=True))
     scan.places = sorted(places, key=lambda place: place.kind != "store")
@@ -178,7 +178,7 @@ async def erase_texts(library: Library, plan: ErasePlan, on_progress: ProgressCa
     database = memory.upkeep.database
     async with nullcontext() if database is None else database.disconnected():
         reasons = await task.run(clean)
-        await library.trash.erase(_goes(library, matcher, ids), matcher.found_in)
+        await library.trash.erase(_leaves_trash(library, matcher, ids), matcher.found_in)
     scan = await search.scan_files(library, matcher, everything=True)
     location = memory.about.location
     # Other stores are in files, which the scan has searched.
@@ -339,7 +339,7 @@ def _wipe(path: Path) -> None:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
-def _goes(library: Library, matcher: TextMatcher, ids: frozenset[str]) -> Callable[[Row], bool]:
+def _leaves_trash(library: Library, matcher: TextMatcher, ids: frozenset[str]) -> Callable[[Row], bool]:
     """Whether a row in the trash has a text, or is a memory that is erased."""
     # A line is called by its number, which is another's once a line before it is deleted.
     lasting = frozenset() if library.memory.about.keeps_lines else ids
