@@ -43,7 +43,7 @@ class HygieneRule(NamedTuple):
 
 
 class Cutoff(NamedTuple):
-    """The moment before which things are old: days before the local date, hours before the clock.
+    """The moment before which things are old: ZeroClaw subtracts days from the local date, and hours from the clock.
 
     `day` is None if it is before the calendar. `text` is RFC 3339 in local time, compared as text whatever the offset.
     """

@@ -130,7 +130,7 @@ class RowCodec:
 
 
 def columns_of_change(codec: RowCodec, action: int, change: RowChange, *, undone: bool = False) -> tuple[Any, ...]:
-    """Return all columns but the number; a row with an `after_state` is only id and key unless it reverses another."""
+    """Return all columns but the number; of a row with an `after_state` only id and key, unless it reverses another."""
     row, before, after, state = change.row, change.before, change.after, change.after_state
     if change.reverses is not None:
         state = None
