@@ -67,7 +67,7 @@ async def store_memory(library: Library, draft: Draft, *, replace: bool = False)
 
 
 async def edit_memory(library: Library, id: str, edit: Edit, expected: str) -> Outcome:
-    """Change a memory that has the fingerprint `expected`; a count of 0 if nothing does. Raises Conflict, NotFound."""
+    """Change a memory that has the fingerprint `expected`; a count of 0 means no change. Raises Conflict, NotFound."""
     check_writable(library.memory)
     checked = edit.checked()
     if SUPERSEDED_BY in checked.values and "superseded" in library.memory.why_not:
