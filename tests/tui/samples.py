@@ -354,16 +354,17 @@ class Trashed:
         stored = await row_with_id(self.memory, id)
         await changes.edit_memory(self.library, id, Edit(values), stored.fingerprint)
 
-    async def purge_chat(self, count: int) -> None:
-        """Store memories of chat three days ago, edit the first, and purge all of them a day ago."""
+    async def purge_chat(self, count: int) -> MemoryEntry:
+        """Store memories of chat three days ago, edit the first, which is given, and purge all of them a day ago."""
         self.moment = NOW - timedelta(days=3)
         rows = [row(1000 + at, f"user_msg_{at:04}", f"Asked about topic {at % 17}.", "chat") for at in range(count)]
         for one in rows:
             self.memory.add(one.entry())
-        await self.edit(rows[0].id, content="Asked about bread.\nAnd butter.")
+        await self.edit(rows[0].id, content="Asked about bread.\nAnd butter.", category="daily")
         self.moment = NOW - timedelta(days=1)
         await self.delete(*[one.id for one in rows], verb="purge")
         self.moment = NOW
+        return rows[0].entry()
 
     async def be_busy(self) -> None:
         """Purge twelve memories of chat, and store another one two hours ago."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
 
@@ -127,17 +126,10 @@ async def test_what_the_agent_does_not_get_is_marked_with_its_kind(inspector: In
         await screen.press(":scoring", "home", "enter", hides="withheld")
 
 
-class OfAgents(SampleMemory):
-    """Two agents with a memory each."""
-
-    why_not: Mapping[str, str] = {name: why for name, why in SampleMemory.why_not.items() if name != "agents"}
-
-    def __init__(self) -> None:
-        super().__init__(memory(f"of_{name}", "Likes tea.", "core", 1, at, agent=name) for at, name in enumerate("ab"))
-
-
 async def test_an_agent_asked_for_is_a_chip_and_an_unknown_one_is_reported_as_are_notices(tmp_path: Path) -> None:
-    inspector = Inspector(tmp_path, OfAgents())
+    memories = [memory(f"of_{name}", "Likes tea.", "core", 1, at, agent=name) for at, name in enumerate("ab")]
+    inspector = Inspector(tmp_path, SampleMemory(memories))
+    inspector.store.why_not = {}
     inspector.configs = (sample_config(tmp_path, agents={"a": (), "b": ()}),)
     async with running(inspector.app(agent="nobody")) as screen:
         screen.shows("There is no agent 'nobody' here. Known agents: a, b.")

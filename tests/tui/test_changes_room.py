@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from support.inspector import running
 from support.screens import WIDE
 from tui.installs import DiskInstall
-from tui.samples import NOW, Trashed
-
-from zeroclaw_tui.memory.entry import MemoryEntry
+from tui.samples import Trashed
 
 
 @pytest.fixture
@@ -28,7 +25,7 @@ async def test_every_change_is_a_line_which_u_undoes_and_capital_u_redoes(sample
         assert [line for line in lines if "stored tz" in line or "deleted 12" in line or "edited" in line] == [
             "▌2 h stored tz 1",
             "1 d deleted 12 memories 12",
-            "3 d edited user_msg_0000 (content) 1",
+            "3 d edited user_msg_0000 (content, category) 1",
         ]
         await screen.press("j", "j", shows="- Asked about topic 0. + Asked about bread. + And butter.")
         await screen.press("k", shows=("12 rows", "- user_msg_0003 Asked about topic 3."))
@@ -107,29 +104,13 @@ async def test_an_unreadable_trash_is_reported_and_r_tries_again(sample: Trashed
         await screen.press("r", hides="✗", shows="stored tz")
 
 
-async def lived(sample: Trashed) -> MemoryEntry:
-    """A memory that was stored by the agent, edited twice and deleted, over four days, as it was first."""
-    sample.moment = NOW - timedelta(days=5)
-    await sample.memory.store("fav_food", "Likes ramen.\nAnd soup.", "core")
-    (entry,) = await sample.memory.list()
-    sample.moment = NOW - timedelta(days=4)
-    await sample.edit(entry.id, content="Likes soba.\nAnd soup.", category="daily")
-    sample.moment = NOW - timedelta(days=2)
-    await sample.edit(entry.id, key="food")
-    sample.moment = NOW - timedelta(hours=3)
-    await sample.delete(entry.id)
-    sample.moment = NOW
-    return entry
-
-
 async def test_of_one_memory_every_step_is_listed_with_its_lines_and_fields(sample: Trashed) -> None:
-    async with running(sample.room(await lived(sample)), WIDE) as screen:
+    async with running(sample.room(await sample.purge_chat(12)), WIDE) as screen:
         lines = [line[:80].split() for line in screen.lines]
-        assert ["▌3", "h", "-", "forget", "food"] in [line[:5] for line in lines]
-        assert ["2", "d", "~", "edit", "fav_food"] in [line[:5] for line in lines]
-        screen.shows("3 changes of fav_food", "only changes made with this program")
-        await screen.press("G", shows=("category core → daily", "- Likes ramen. + Likes soba."), hides="- And soup.")
-        await screen.press("k", shows="key fav_food → food")
+        assert ["▌1", "d", "-", "purge", "user_msg_0000"] in [line[:5] for line in lines]
+        assert ["3", "d", "~", "edit", "user_msg_0000"] in [line[:5] for line in lines]
+        screen.shows("2 changes of user_msg_0000", "only changes made with this program")
+        await screen.press("G", shows=("category chat → daily", "- Asked about topic 0. + Asked about bread."))
 
 
 PIER, RUST = "I met Zebediah Q at the [bold]pier[/]", "Prefers Rust over C++ for tools on the command line."

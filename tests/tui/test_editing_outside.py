@@ -65,7 +65,10 @@ def test_the_editor_is_the_one_that_is_set_or_one_on_the_path(tmp_path: Path) ->
 
 
 async def test_the_file_is_private_and_holds_the_very_bytes(tmp_path: Path, temporary_files: Path) -> None:
-    """0600 in a folder of 0700, named .md; afterwards nothing of it is left."""
+    """0600 in a folder of 0700, named .md; afterwards nothing of it is left.
+
+    What was saved comes back, and stays in the file until the text is in use; then it is overwritten.
+    """
     message = tmp_path / "message"
     modes = "f'{path.stat().st_mode:o} {path.parent.stat().st_mode:o} {path} {before!r}'"
     script = f"Path({str(message)!r}).write_text({modes})"
@@ -75,13 +78,10 @@ async def test_the_file_is_private_and_holds_the_very_bytes(tmp_path: Path, temp
     assert message.read_text().endswith(".md " + repr(b"a\r\nb\x00\xff\x1b"))
     assert (result, app.suspended) == (None, 1)
     assert is_empty(temporary_files)
-
-
-async def test_what_was_saved_comes_back_and_is_overwritten_when_used(tmp_path: Path, temporary_files: Path) -> None:
-    """The file stays until the text is in use; a hard link shows that it was overwritten then."""
     result = await edited("old", editor_program(tmp_path, "path.write_bytes('new é\\r\\n'.encode() + b'x')"))
     assert result is not None
     assert result.text == "new é\r\nx"
+    # A hard link has the bytes of a file that is removed.
     link = tmp_path / "link"
     link.hardlink_to(result.file)
     result.discard()

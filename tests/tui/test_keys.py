@@ -175,37 +175,27 @@ async def test_a_saved_theme_is_used_and_a_chosen_one_is_saved(inspector: Inspec
         assert stat.S_IMODE((install.own_dir / "settings.toml").stat().st_mode) == 0o600
 
 
-def test_the_desktop_is_asked_only_where_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    program = tmp_path / "xclip"
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("sys.platform", "linux")
-    assert external.clipboard_program() is None
-    monkeypatch.setenv("DISPLAY", ":0")
-    assert external.clipboard_program() == ["xclip", "-selection", "clipboard"]
-    monkeypatch.setenv("SSH_CONNECTION", "10.0.0.1 1 10.0.0.2 22")
-    assert external.clipboard_program() is None
-
-
-async def test_y_copies_the_content_to_the_terminal_and_to_the_desktop(
+async def test_y_copies_the_content_to_the_terminal_and_to_the_desktop_where_it_is(
     inspector: Inspector, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Letter for letter, lone surrogates too."""
     program = tmp_path / "xclip"
     program.write_text(f"#!/bin/sh\n/bin/cat > {tmp_path}/copied\n")
     program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("sys.platform", "linux")
     await inspector.store.store("odd", "lone \udcff surrogate", "core")
     async with running(inspector.app()) as screen:
         await screen.press("y")
         assert "surrogate" in screen.app.clipboard
         await screen.press("j", "j", "y", shows="Sent to the terminal's clipboard.")
         assert screen.app.clipboard == "用户喜欢深色主题，使用中文回答"
-        monkeypatch.setenv("PATH", str(tmp_path))
         monkeypatch.setenv("DISPLAY", ":0")
         await screen.pilot.press("y")
         await screen.until("Copied to the clipboard.")
     assert (tmp_path / "copied").read_text() == "用户喜欢深色主题，使用中文回答"
+    monkeypatch.setenv("SSH_CONNECTION", "10.0.0.1 1 10.0.0.2 22")
+    assert external.clipboard_program() is None
 
 
 async def test_help_names_every_key_that_is_bound_also_one_bound_again(inspector: Inspector) -> None:

@@ -3,47 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from support.inspector import Screen, running
 from support.screens import WIDE, lit_in
 from support.settling import burst
 from textual.events import Paste
-from tui.samples import Inspector, SampleMemory, entries_in, memory, paced, sample_memories
+from tui.samples import Inspector, SampleMemory, entries_in, memory, paced
 
 from zeroclaw_tui.backends import matching
 from zeroclaw_tui.backends.about import OwnRule
-from zeroclaw_tui.memory.query import MemoryFilter
-from zeroclaw_tui.memory.statistics import CountField, Counts
-from zeroclaw_tui.scoring.evidence import OwnEvidence
-from zeroclaw_tui.scoring.profiles import Trial
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
-
-
-class LoadedMemory(SampleMemory):
-    """Answers a search only when the test lets it, and keeps which ones were called off."""
-
-    def __init__(self) -> None:
-        super().__init__(sample_memories())
-        self.may_answer: dict[str, asyncio.Event] = defaultdict(asyncio.Event)
-        self.called_off: list[str] = []
-
-    async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> OwnEvidence:
-        request = trial.request
-        self.requests.append(request)
-        # Like a driver whose thread goes on after the await was cancelled: an old answer still comes.
-        waiting = asyncio.ensure_future(self.may_answer[request.query].wait())
-        try:
-            await asyncio.shield(waiting)
-        except asyncio.CancelledError:
-            self.called_off.append(request.query)
-            await waiting
-        return await super().search(trial, vector)
 
 
 async def test_what_the_agent_would_recall_is_ranked_with_its_numbers_and_escape_steps_out(
@@ -91,17 +63,36 @@ async def test_every_search_begins_as_a_recall_with_what_is_typed_right_behind_t
         assert (screen.top, screen.mode) == (screen.browser, "recall")
 
 
-async def test_a_superseded_search_is_called_off_and_never_paints(tmp_path: Path) -> None:
-    store = LoadedMemory()
-    async with running(Inspector(tmp_path, store).app(), WIDE) as screen:
+async def test_a_superseded_search_is_called_off_and_never_paints(
+    inspector: Inspector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, search = inspector.store, inspector.store.search
+    may_answer: dict[str, asyncio.Event] = {"r": asyncio.Event(), "ra": asyncio.Event()}
+    asked: list[str] = []
+    called_off: list[str] = []
+
+    async def slowly(trial: Any, *more: Any, **named: Any) -> Any:
+        query = trial.request.query
+        asked.append(query)
+        # Like a driver whose thread goes on after the await was cancelled: an old answer still comes.
+        waiting = asyncio.ensure_future(may_answer[query].wait())
+        try:
+            await asyncio.shield(waiting)
+        except asyncio.CancelledError:
+            called_off.append(query)
+            await waiting
+        return await search(trial, *more, **named)
+
+    monkeypatch.setattr(store, "search", slowly)
+    async with running(inspector.app(), WIDE) as screen:
         await screen.pilot.press("slash", *"ra")
-        await screen.until(lambda: [request.query for request in store.requests] == ["r", "ra"])
-        assert store.called_off == ["r"]
-        store.may_answer["ra"].set()
+        await screen.until(lambda: asked == ["r", "ra"])
+        assert called_off == ["r"]
+        may_answer["ra"].set()
         await screen.until(lambda: screen.browser.page.recall is not None)
         shown = screen.browser.page.recall
         assert shown.request.query == "ra"
-        store.may_answer["r"].set()
+        may_answer["r"].set()
         await screen.settle()
         assert screen.browser.page.recall is shown
 
@@ -125,8 +116,14 @@ async def test_tab_changes_the_mode_for_the_same_text(inspector: Inspector) -> N
             assert screen.mode == mode
         await screen.press("ctrl+u", "=chopsticks or a wok")
         assert "cutlery" in screen.line(5)
+        # Any text can be searched for.
         await screen.press("tab")
         assert screen.mode == "recall"
+        for words in ("The agent recalls nothing for", "Nothing contains"):
+            for text in ("[/foo]", "[bold]", "%s {0}", "\\", "'; --", "“”", "a" * 200):
+                await look_for(screen, text)
+                screen.shows(words)
+            await screen.press("tab")
 
 
 async def test_recall_takes_the_session_and_reports_which_filters_it_ignores(inspector: Inspector) -> None:
@@ -148,30 +145,11 @@ async def test_recall_takes_the_session_and_reports_which_filters_it_ignores(ins
         screen.shows("Contains finds ", "Recall ignores the filters core, older than 30 d.")
 
 
-async def test_any_text_can_be_searched_for(inspector: Inspector) -> None:
-    async with running(inspector.app()) as screen:
-        await screen.press("slash")
-        for words in ("The agent recalls nothing for", "Nothing contains"):
-            for text in ("[/foo]", "[bold]", "%s {0}", "\\", "'; --", "“”", "a" * 200):
-                screen.search_bar.value = text
-                await screen.settle()
-                screen.shows(words)
-            await screen.press("tab")
-
-
-class BigMemory(SampleMemory):
-    """Holds so many memories that recall takes seconds."""
-
-    about = SampleMemory.about._replace(rule=OwnRule("keyword only"), slow_recall_above=50_000)
-
-    async def count_up(self, filter: MemoryFilter, now: str, by: Sequence[CountField] = ()) -> Counts:
-        return (await super().count_up(filter, now, by))._replace(total=60_000)
-
-
-async def test_among_very_many_memories_recall_starts_with_enter(tmp_path: Path) -> None:
+async def test_among_very_many_memories_recall_starts_with_enter(inspector: Inspector) -> None:
     """Other ways to search answer while it is typed."""
-    store = BigMemory(sample_memories())
-    async with running(Inspector(tmp_path, store).app(), WIDE) as screen:
+    store = inspector.store
+    store.about = store.about._replace(rule=OwnRule("keyword only"), slow_recall_above=200)
+    async with running(inspector.app(), WIDE) as screen:
         await screen.press("slash", "=ramen")
         assert store.requests == []
         assert "enter to recall" in screen.line(2)

@@ -10,22 +10,21 @@ import pytest
 from support.inspector import running
 from support.screens import WIDE, unsaid
 from support.settling import burst
-from support.two_stores import install_of_two_stores
 from textual.widgets import Input, TextArea
 from tui import samples
+from tui.installs import DiskInstall
 from tui.samples import GONE, Inspector, SampleMemory, entries_in, memory, notes, paced
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.backends.none import NoneMemory
-from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.settings import confirmed_stores
 from zeroclaw_tui.curation.config_choice import StoreStatus
 from zeroclaw_tui.memory.errors import Corrupt, NotFound
 from zeroclaw_tui.memory.recall import ScoredEntry
 from zeroclaw_tui.scoring.evidence import OwnEvidence
 from zeroclaw_tui.scoring.profiles import Trial
-from zeroclaw_tui.tui.app import InspectorApp, StartRoom
+from zeroclaw_tui.tui.app import StartRoom
 from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
 from zeroclaw_tui.tui.rooms.stores import StoresRoom
@@ -78,21 +77,15 @@ async def test_enter_shows_the_other_store_and_closes_the_first(inspector: Inspe
         await screen.press("6", shows="● markdown")
 
 
-async def test_a_store_that_never_answers_delays_no_other(inspector: Inspector) -> None:
-    inspector.answers = {"markdown": None}
+async def test_a_store_that_does_not_open_or_never_answers_delays_no_other(inspector: Inspector) -> None:
+    inspector.refusals, inspector.answers = {"sqlite": GONE}, {"markdown": None}
     async with running(inspector.app()) as screen:
+        assert isinstance(screen.top, StartRoom)
         await screen.pilot.press("6")
         await screen.until("2 answering")
         screen.shows("… asking")
         await screen.pilot.press("j", "j", "enter")
         await screen.until("This backend stores no memories.")
-
-
-async def test_the_stores_help_where_the_first_store_does_not_open(inspector: Inspector) -> None:
-    inspector.refusals = {"sqlite": GONE}
-    async with running(inspector.app()) as screen:
-        assert isinstance(screen.top, StartRoom)
-        await screen.press("6", "j", "enter", shows="4 memories")
         await screen.pilot.press("q")
     assert screen.app.return_value == 0
 
@@ -294,14 +287,14 @@ async def test_a_store_that_opens_late_does_not_take_the_other_from_under_an_edi
 
 async def test_c_copies_the_shown_store_into_the_one_under_the_cursor(tmp_path: Path) -> None:
     """With a plan that says what gets lost, and an outcome that was verified; the source keeps every byte."""
-    folder = install_of_two_stores(tmp_path)
-    source = folder / "workspace" / "memory" / "brain.db"
-    before = source.read_bytes()
-    async with running(InspectorApp(OpenOptions(path=folder), clock=lambda: samples.NOW, pace=paced()), WIDE) as screen:
+    install = DiskInstall(tmp_path, [{"key": "tz", "content": "EST it is"}, {"key": "food", "content": "ramen it is"}])
+    notes = install.write("MEMORY.md", "- Likes ramen.\n- Timezone is EST.\n- Runs on Sundays.\n")
+    before = install.database.read_bytes()
+    async with running(install.app(), WIDE) as screen:
         screen.shows("2 memories")
         await screen.press("6", "C", says="This is the open store")
         await screen.press("j", "C", shows=("Copy 2 memories to", "2 new"))
         await screen.press("y", shows="✓ answers 5", says=("Copied 2 memories to", "Verified 2 by comparing"))
         await screen.press("enter", shows="5 memories")
-    assert source.read_bytes() == before
-    assert "ramen it is" in "".join(path.read_text() for path in (folder / "workspace").rglob("*.md"))
+    assert install.database.read_bytes() == before
+    assert "ramen it is" in notes.read_text()
