@@ -1,4 +1,4 @@
-"""What each room looks like: at 120x30, and at 80x24 where its layout is another."""
+"""What each room looks like at 120x30, and at 80x24 where its layout is another; hygiene and stores are in README."""
 
 from __future__ import annotations
 
@@ -69,12 +69,7 @@ PICTURES: dict[str, tuple[Make, tuple[str, ...], tuple[tuple[int, int], ...]]] =
     ),
     "prompt": (lambda folder: food_install(folder).why("prompt"), (), (USUAL,)),
     "clean-up": (polluted, ("3",), (USUAL, SMALL)),
-    "hygiene": (lambda folder: at_srv(installs.old_install(folder)), (":hygiene", "space"), (USUAL,)),
-    "health": (
-        polluted,
-        (":health", "G"),
-        (USUAL,),
-    ),
+    "health": (polluted, (":health", "G"), (USUAL,)),
     "snapshot": (
         lambda folder: at_srv(installs.snapshot_install(folder)),
         (":snapshot", "j", "j", "space", "space", "k"),
