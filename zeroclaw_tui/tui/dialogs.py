@@ -345,14 +345,9 @@ class Form(Dialog[Mapping[str, str]]):
         yield GrowingText(id="below")
 
     @property
-    def values(self) -> dict[str, str]:
-        """The values of the fields by name."""
-        return field_values(self)
-
-    @property
     def holds_text(self) -> bool:
         """Whether a person changed a field."""
-        return self.is_mounted and any(self.values[field.name] != field.value for field in self._fields)
+        return self.is_mounted and field_values(self) != {field.name: field.value for field in self._fields}
 
     def on_mount(self) -> None:
         self.add_class("-typed")
@@ -371,12 +366,12 @@ class Form(Dialog[Mapping[str, str]]):
 
     def action_submit(self) -> None:
         if self._show_below(is_submitted=True):
-            self.dismiss(self.values)
+            self.dismiss(field_values(self))
 
     def _show_below(self, *, is_submitted: bool) -> bool:
         below = self.query_one("#below", Static)
         try:
-            below.update(self._below(self.values))
+            below.update(self._below(field_values(self)))
         except UsageError as error:
             if is_submitted:
                 below.update(Content.styled(f"{error.message} {error.hint}".strip(), "$text-error"))

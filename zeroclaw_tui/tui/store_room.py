@@ -52,7 +52,7 @@ async def stored_row(library: Library, id: str) -> Row:
 
 
 class StoreRoom(Room[bool]):
-    """A room of one store, with one change at a time. Gives True when memories, files or settings were changed from it.
+    """A room of one store, with one change at a time. Gives True when something was changed in it.
 
     A change that takes time shows how far it is; conflicts and repairs that have to come first are asked about.
     """
@@ -63,6 +63,7 @@ class StoreRoom(Room[bool]):
         self.clock = clock
         self.pace = pace
         self.has_changed = False
+        """Whether something was changed here."""
         self.is_changing = False
         """Whether a change is being made, asked about or shown; it has to end before the room is left."""
 
@@ -83,8 +84,9 @@ class StoreRoom(Room[bool]):
     def action_redo(self) -> None:
         self.begin(partial(self.turn, way="redo"))
 
-    async def after_change(self, outcome: Outcome | None) -> None:
-        """Show what is there after a change; None where one failed halfway."""
+    async def after_change(self) -> None:
+        """Show what is there after a change, also after one that failed halfway."""
+        self.has_changed = True
 
     def begin(self, change: Change, *, group: str = "change") -> None:
         """Make a change, unless another one is under way; a failure is reported.
@@ -113,7 +115,7 @@ class StoreRoom(Room[bool]):
             self.say_failure(error)
             # Part of the change may be done. If the room cannot reload either, the first failure is enough.
             with suppress(InspectorError):
-                await self.after_change(None)
+                await self.after_change()
         finally:
             self.is_changing = False
             if isinstance(self.app, TypeAhead):
@@ -168,7 +170,7 @@ class StoreRoom(Room[bool]):
         if done.filled:
             sent = f" Sent to {library.embedding_host}." if plan.is_remote else ""
             inform(self, f"Its embedding now matches its content.{sent}")
-            await self.after_change(None)
+            await self.after_change()
         else:
             nothing = "Nothing was updated, because the memory has changed. Press r to reload."
             warn(self, " ".join(done.failed) or nothing)
@@ -194,7 +196,7 @@ class StoreRoom(Room[bool]):
         outcome = await self.settled(f"{way.capitalize()}ing {counted(count)}", count, turned)
         if outcome is not None:
             inform(self, outcome.report())
-            await self.after_change(outcome)
+            await self.after_change()
 
     async def _confirms_turn(self, change: Action, way: Turn) -> bool:
         trash, made = self.library.trash, moment(change.at)
@@ -215,7 +217,7 @@ class StoreRoom(Room[bool]):
         """The same, and say what was done, as a warning where that is not all; what is there is shown again."""
         outcome = await self.run_change(sentence, total, work)
         (inform if outcome.count == total else warn)(self, report(outcome))
-        await self.after_change(outcome)
+        await self.after_change()
         return outcome
 
     async def settled(self, sentence: str, total: int, attempt: Callable[..., Awaitable[Outcome]]) -> Outcome | None:

@@ -17,8 +17,6 @@ from textual.widgets import Input
 
 Result = TypeVar("Result")
 Reason = Literal["key", "screen", "change"]
-_ROUNDS = 3
-"""A key starts an action, that posts a message, and that another one, which moves the focus."""
 
 
 @dataclass
@@ -81,7 +79,8 @@ class TypeAhead(App[Result], Generic[Result]):
         self._timer = asyncio.get_running_loop().call_later(self._key_timeout, self.call_next, self._resume, "key")
         target, self._pressed_on = self.focused or self.screen, self.screen
         await super().on_event(event)
-        if not target.post_message(KeyProbe(_ROUNDS)):
+        # A key starts an action, that posts a message, and that another one, which moves the focus.
+        if not target.post_message(KeyProbe(3)):
             await self._resume("key")
 
     async def on_key_probe(self, probe: KeyProbe) -> None:

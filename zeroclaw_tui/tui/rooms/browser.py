@@ -119,7 +119,7 @@ class BrowserRoom(MemoriesRoom):
     _copies: Sequence[TextPlace] = ()
     """Other copies of the text that was deleted or edited last."""
 
-    async def after_change(self, outcome: Outcome | None) -> None:
+    async def after_change(self) -> None:
         self.look_again()
 
     def why_dimmed(self, action: str) -> str | None:

@@ -14,7 +14,7 @@ from zeroclaw_tui.backends.lookup import entry_with_id
 from zeroclaw_tui.curation.changes import restore
 from zeroclaw_tui.curation.journal_records import Action, Version
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.outcome import Outcome, excerpt_of
+from zeroclaw_tui.curation.outcome import excerpt_of
 from zeroclaw_tui.memory.change import MEMORIES
 from zeroclaw_tui.memory.days import date_shown, time_here
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -62,7 +62,7 @@ _EMPTY: dict[Place, str] = {
 
 
 class ChangesRoom(Listing, StoreRoom):
-    """Every change of the store, or of one memory, the newest first. Gives True where memories changed from here."""
+    """Every change of the store, or of one memory, the newest first. Gives True when something was changed in it."""
 
     CSS = "ChangesRoom { background: $background; }"
     PLACE = "changes"
@@ -138,7 +138,7 @@ class ChangesRoom(Listing, StoreRoom):
         outcome = await self.settled(f"Restoring {what}", 1, partial(restore, library, [line.number]))
         if outcome is not None:
             inform(self, outcome.report(what=what))
-            await self.after_change(outcome)
+            await self.after_change()
 
     @changing
     async def action_undo(self, library: Library) -> None:
@@ -208,8 +208,8 @@ class ChangesRoom(Listing, StoreRoom):
         changes = await trash.actions(_MOST)
         return changes, (counted(len(changes), "change"), "newest first") if changes else ("No changes yet",)
 
-    async def after_change(self, outcome: Outcome | None) -> None:
-        self.has_changed = self.has_changed or outcome is None or outcome.count > 0
+    async def after_change(self) -> None:
+        await super().after_change()
         await self.load_now()
 
     async def _turn(self, library: Library, way: Turn) -> None:

@@ -67,7 +67,7 @@ class Shown:
 class LiveRoom(Listing, StoreRoom):
     """The turns that are recorded, the newest at the end, followed while the cursor is there.
 
-    Gives True when memories or settings changed from here.
+    Gives True when something was changed in Why, which it opens.
     """
 
     CSS = """

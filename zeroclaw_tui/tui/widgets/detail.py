@@ -189,14 +189,6 @@ class ListAndDetail(Container):
     .-wide ListAndDetail.-low > ReadingPane { border-top: none; }
     """
 
-    def __init__(self, *titles: str) -> None:
-        super().__init__()
-        self._titles = titles
-
-    def on_mount(self) -> None:
-        for pane, title in zip(self.children, self._titles, strict=True):
-            pane.border_title = title
-
     def on_resize(self) -> None:
         self.set_class(self.size.height < 12, "-low")
 

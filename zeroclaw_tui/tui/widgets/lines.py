@@ -60,17 +60,6 @@ class GrowingText(Static):
         return super().refresh(*regions, layout=layout, **options)
 
 
-class PromptInput(LineInput):
-    """A line to type in, which the room leaves for the results."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        # With priority it is done before the next key is looked at, so that fast typing goes where it is meant to.
-        Binding("enter", "screen.leave_line", "to the results", id="search.leave", priority=True),
-        Binding("down", "screen.leave_line", "To the results", show=False, priority=True),
-        Binding("escape", "screen.step_out", "out", id="search.out"),
-    ]
-
-
 class PromptLine(Horizontal):
     """A prompt, a line to type in, and on the right what holds for it, as far as there is room.
 
@@ -88,6 +77,12 @@ class PromptLine(Horizontal):
         & > .facts { width: auto; color: $text-muted; padding: 0 0 0 2; }
     }
     """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        # With priority it is done before the next key is looked at, so that fast typing goes where it is meant to.
+        Binding("enter", "screen.leave_line", "to the results", id="search.leave", priority=True),
+        Binding("down", "screen.leave_line", "To the results", show=False, priority=True),
+        Binding("escape", "screen.step_out", "out", id="search.out"),
+    ]
 
     @dataclass
     class Asked(Message):
@@ -100,7 +95,7 @@ class PromptLine(Horizontal):
         self._debounce = debounce
         self._facts: tuple[str, ...] = ()
         self._rest: Timer | None = None
-        self.input = PromptInput(text, placeholder=placeholder)
+        self.input = LineInput(text, placeholder=placeholder)
         """Where one types."""
         self.input.select_on_focus = False
 

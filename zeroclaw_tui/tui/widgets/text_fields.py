@@ -158,16 +158,9 @@ def _visible(field: Widget, text: str, before: str) -> str:
     if display_text(before + text) == before + text:
         return text
     hidden = {at - len(before) for run in hidden_runs(before + text) for at in range(run.start, run.end)}
-    allowed = "".join(
-        character
-        for at, character in enumerate(text)
-        if character in _BLANKS or (at not in hidden and not _is_control(character))
-    )
+    # A control character is shown as another one.
+    hidden |= {at for at, one in enumerate(text) if len(display_text(one)) == 1 and display_text(one) != one}
+    allowed = "".join(one for at, one in enumerate(text) if at not in hidden or one in _BLANKS)
     if allowed != text:
         field.notify("Removed control and hidden characters. Use $EDITOR to type them.", severity="warning")
     return allowed
-
-
-def _is_control(character: str) -> bool:
-    shown = display_text(character)
-    return shown != character and len(shown) == 1

@@ -12,14 +12,13 @@ from textual.dom import DOMNode
 
 from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.tui.commands import Command, common_commands
 from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS, NO_SNAPSHOT
+from zeroclaw_tui.tui.rooms.listing import UpkeepTab
 from zeroclaw_tui.tui.rooms.upkeep.clean_up import CleanUp
 from zeroclaw_tui.tui.rooms.upkeep.health import Health
 from zeroclaw_tui.tui.rooms.upkeep.hygiene import Hygiene
 from zeroclaw_tui.tui.rooms.upkeep.snapshot import SnapshotTab
-from zeroclaw_tui.tui.rooms.upkeep.tab import UpkeepTab
 from zeroclaw_tui.tui.store_room import StoreRoom
 from zeroclaw_tui.tui.view import Pace
 from zeroclaw_tui.tui.widgets.lines import TabLine
@@ -110,10 +109,9 @@ class UpkeepRoom(StoreRoom):
         if not self.is_changing:
             self.tab.reload()
 
-    async def after_change(self, outcome: Outcome | None) -> None:
-        """Something was changed, or nobody knows what: None. Every tab loads again when it is shown."""
-        if outcome is None or outcome.count or outcome.turned is not None:
-            self.has_changed = True
+    async def after_change(self) -> None:
+        """Every tab loads again when it is shown."""
+        await super().after_change()
         for tab in self.tabs.values():
             tab.is_stale = True
         self.tab.reload()

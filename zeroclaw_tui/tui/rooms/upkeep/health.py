@@ -18,7 +18,7 @@ from zeroclaw_tui.memory.text import counted, one_line, size_shown, with_tilde
 from zeroclaw_tui.tui.commands import Command, inform, warn
 from zeroclaw_tui.tui.dialogs import with_progress, yes_or_no
 from zeroclaw_tui.tui.format import shown_line, shown_words
-from zeroclaw_tui.tui.rooms.upkeep.tab import UpkeepTab
+from zeroclaw_tui.tui.rooms.listing import UpkeepTab
 from zeroclaw_tui.tui.themes import MUTED, STRONG, Look
 from zeroclaw_tui.tui.widgets.detail import with_text
 from zeroclaw_tui.tui.widgets.lines import TabName, TitleLine
@@ -126,7 +126,7 @@ class Health(UpkeepTab):
     async def _repair(self, library: Library, finding: DoctorFinding) -> None:
         done = await doctor.repair_finding(library.config, library, finding, self.room.clock())
         inform(self, " ".join(map(one_line, done.sentences())))
-        await self.room.after_change(None)
+        await self.room.after_change()
 
     async def _fill_vectors(self, library: Library) -> None:
         plan = await reindex.plan_reindex(library)
@@ -144,7 +144,7 @@ class Health(UpkeepTab):
         done = await with_progress(self.app, "Creating embeddings", plan.count, self.room.pace.patience, fill)
         stopped = "Stopped. Press ⏎ on the finding to create the others." if done.stopped else ""
         inform(self, " ".join(filter(None, [*done.sentences(plan.count), stopped, *map(one_line, done.failed)])))
-        await self.room.after_change(None)
+        await self.room.after_change()
 
 
 def _glyph(finding: DoctorFinding) -> Content:

@@ -23,7 +23,7 @@ from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
 from zeroclaw_tui.tui.commands import Command, changing, inform, mark_commands
 from zeroclaw_tui.tui.dialogs import Answer, Question
 from zeroclaw_tui.tui.format import shown_line, shown_words
-from zeroclaw_tui.tui.rooms.upkeep.tab import UpkeepTab
+from zeroclaw_tui.tui.rooms.listing import UpkeepTab
 from zeroclaw_tui.tui.store_room import key_words
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.transfer import import_planned
@@ -128,7 +128,7 @@ class SnapshotTab(UpkeepTab):
         if isinstance(outcome, Outcome):
             self.differences.set_marks(())
             inform(self, outcome.report(" · u"))
-            await self.room.after_change(outcome)
+            await self.room.after_change()
 
 
 def _beginning(difference: Difference) -> str:

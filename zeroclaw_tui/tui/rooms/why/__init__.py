@@ -16,7 +16,6 @@ from textual.widgets import Static
 
 from zeroclaw_tui.backends.lookup import whole_entry
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.recall import Prompt, explain, prompt_for, turn_limit, with_as_of
 from zeroclaw_tui.curation.trial_settings import SETTINGS, Setting, Tried, complaints_of
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
@@ -102,7 +101,7 @@ _NAMES = [TabName(one.id, one.key, one.name) for one in WHY_COMMANDS if one.id i
 class WhyRoom(Loaded, StoreRoom):
     """Stages, what-if and prompt, about one message and one memory. Opens on `tab`.
 
-    The settings modified in what-if also apply in stages and prompt. Gives True when memories or settings changed.
+    The settings modified in what-if also apply in stages and prompt. Gives True when something was changed in it.
     `as_of` names the moment that `clock` gives where that is not now.
     """
 
@@ -426,9 +425,8 @@ class WhyRoom(Loaded, StoreRoom):
         self._number += 1
         self.ask_about()
 
-    async def after_change(self, outcome: Outcome | None) -> None:
-        """Ask again: memories or settings have changed."""
-        self.has_changed = True
+    async def after_change(self) -> None:
+        await super().after_change()
         self.action_reload()
 
     @changing
@@ -450,7 +448,7 @@ class WhyRoom(Loaded, StoreRoom):
         if await self.app.push_screen_wait(review_question(change, words)):
             await save_settings_change(library, change, self.clock())
             inform(self, f"Saved config.toml; {way_back(library.config)}")
-            await self.after_change(None)
+            await self.after_change()
 
     @changing
     async def action_re_embed(self, library: Library) -> None:
@@ -459,7 +457,7 @@ class WhyRoom(Loaded, StoreRoom):
     @changing
     async def action_edit(self, library: Library) -> None:
         if await self.edit(library, self._entry_here().id) is not None:
-            await self.after_change(None)
+            await self.after_change()
 
     def _entry_here(self) -> MemoryEntry:
         """The memory that is explained. Raises NotFound where none is chosen."""
