@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import ComposeResult, ScreenStackError
@@ -69,9 +70,7 @@ class StartRoom(Room[None]):
         Command("quit", "q", "quit", "Quit", True, synonyms="exit leave close", target="app"),
     )
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._offered: Mapping[str, bool] = {}
+    _offered: Mapping[str, bool] = MappingProxyType({})
 
     def compose(self) -> ComposeResult:
         yield Empty()

@@ -31,7 +31,6 @@ _MOST_LIT = 20_000
 """More places than this are not lit in one text."""
 _SECONDS = 0.01
 """How long a pattern may be matched against what one line shows; a frame has 16 ms."""
-_WORD = re.compile(r"\w+")
 Find = Callable[[str, float], "tuple[Sequence[Span], bool]"]
 """Finds matches in a text in so many seconds; also whether these did not suffice."""
 
@@ -170,7 +169,7 @@ def highlights_of_filter(filter: MemoryFilter) -> Highlights:
 @lru_cache(maxsize=4)
 def highlights_of_message(message: str) -> Highlights:
     """For the whole words of a message, in any case: what the keyword stage of a recall finds in a memory."""
-    words = dict.fromkeys(map(str.casefold, _WORD.findall(message[:2_000])))
+    words = dict.fromkeys(map(str.casefold, re.findall(r"\w+", message[:2_000])))
     if not words:
         return NO_HIGHLIGHTS
     pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, words))})(?!\w)", re.IGNORECASE)

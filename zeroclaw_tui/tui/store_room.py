@@ -35,9 +35,6 @@ if TYPE_CHECKING:
 
 AT_ONCE_FOR = timedelta(minutes=10)
 """For so long a change of this session is undone and redone without a question."""
-_OTHER_LINES, _LEAST_ROWS, _MAX_ROWS = 20, 3, 12
-"""What the question before a deletion needs for all that is no memory, and how many memories it shows."""
-_KEY_CELLS, _TEXT_CELLS = 20, 34
 _MAX_CONFLICTS = 2
 _MAX_KEY, _MAX_LINE, _MAX_TEXT = 60, 160, 2000
 Turn = Literal["undo", "redo"]
@@ -128,7 +125,8 @@ class StoreRoom(Room[bool]):
         if not plan.count:
             warn(self, "No memories to delete.")
             return None
-        shown = max(_LEAST_ROWS, min(_MAX_ROWS, self.app.size.height - _OTHER_LINES))
+        # The question needs 20 lines for all that is no memory.
+        shown = max(3, min(12, self.app.size.height - 20))
         handles = [stamp.handle for stamp in plan.stamps[:shown]]
         first = await library.memory.rows(Query(EXCERPTS, handles=handles))
         what = key_words(masked(first[0].key)) if plan.count == len(first) == 1 else counted(plan.count)
@@ -253,7 +251,7 @@ def _removal_content(library: Library, plan: PurgePlan, first: Sequence[MemoryEn
             parts.append(f"\n{cut(text, _MAX_LINE)}")
         else:
             date = (f"  {absolute_time(entry.when)[:10]}", MUTED)
-            parts += [f"\n{fit(key, _KEY_CELLS)}  {fit(text, _TEXT_CELLS)}", date]
+            parts += [f"\n{fit(key, 20)}  {fit(text, 34)}", date]
     more = plan.count - len(first)
     parts.append((f"\n… {more:,} more" if more > 0 else "", MUTED))
     return Content.assemble(*parts)

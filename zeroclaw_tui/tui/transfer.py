@@ -40,7 +40,6 @@ _FORMATS: dict[ExportFormat, str] = {
     "markdown": "Markdown: readable text, without vectors.",
 }
 _EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
-_SHORT_KEY, _MAX_NAME, _MAX_NOTE = 24, 40, 130
 
 
 async def export_shown(app: App[Any], library: Library, view: View, now: datetime, patience: float) -> str | None:
@@ -191,7 +190,7 @@ def _narrowed_words(view: View) -> str:
 
 def _import_title(plan: Plan) -> str:
     """The question of a plan."""
-    name = cut(clean(plan.file.name), _MAX_NAME)
+    name = cut(clean(plan.file.name), 40)
     if not plan.count:
         return f"{name} has no memories"
     if not plan.new + plan.taken:
@@ -203,7 +202,7 @@ def _plan_body(plan: Plan) -> Content:
     """What is new, what already exists, what is created first, and what gets lost."""
     parts: list[str | tuple[str, str]] = [" · ".join(plan.counts())]
     if plan.samples:
-        keys = first_names(list(map(key_words, plan.samples)), plan.taken, most=4, longest=_SHORT_KEY)
+        keys = first_names(list(map(key_words, plan.samples)), plan.taken, most=4, longest=24)
         parts.append((f"\nAlready in use: {keys}", MUTED))
     if plan.makes:
         parts.append(f"\n{_line(plan.makes)}")
@@ -212,7 +211,7 @@ def _plan_body(plan: Plan) -> Content:
 
 
 def _line(sentence: str) -> str:
-    return cut(clean(sentence), _MAX_NOTE)
+    return cut(clean(sentence), 130)
 
 
 def _answers(plan: Plan, does: str, where: str, goes: str) -> list[Answer[OnClash]]:

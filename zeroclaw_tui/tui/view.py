@@ -279,11 +279,6 @@ class Page:
     error: InspectorError | None = None
 
     @property
-    def has_agents(self) -> bool:
-        """Whether the memories are of several agents."""
-        return self.counts is not None and len(self.counts.by.get("agent", ())) > 1
-
-    @property
     def facts(self) -> tuple[str, ...]:
         """What the list holds; nothing while it is being counted."""
         counts = self.counts

@@ -13,6 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.types import CSSPathType
+from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
 from zeroclaw_tui.backends.lookup import why_fixed
@@ -141,10 +142,11 @@ class EditorScreen(Dialog[Outcome]):
         if self._row is not None and not self.changed():
             self.dismiss(None)
             return
-        self._is_saving = True
+        focused = self.focused
+        self._is_saving = self.query_one("#form").disabled = True
         self._say("Saving …")
         # Never exclusive: the next write must not stop this one.
-        self.run_worker(self._save(), group="editor-save")
+        self.run_worker(self._save(focused), group="editor-save")
 
     def action_write_outside(self, *, then_save: bool = False) -> None:
         """Take over what the person's editor left, and `then_save` it, or leave where nothing was changed there."""
@@ -188,8 +190,8 @@ class EditorScreen(Dialog[Outcome]):
         if is_confirmed:
             self.dismiss(None)
 
-    async def _save(self) -> None:
-        """Write what was typed, and leave; a failure is shown, and one types on.
+    async def _save(self, focused: Widget | None) -> None:
+        """Write what was typed, and leave; a failure is shown, and one types on in the field that was `focused`.
 
         A row that changed in the meantime is shown next to the typed text, each time it changes.
         """
@@ -210,7 +212,9 @@ class EditorScreen(Dialog[Outcome]):
                 return
         except InspectorError as error:
             problem = str(error)
-        self._is_saving = False
+        self._is_saving = self.query_one("#form").disabled = False
+        # As when the terminal comes back: nothing is selected.
+        self.set_focus(focused, from_app_focus=True)
         self._say(problem)
 
     async def _write(self, base: Row | None, values: Mapping[str, Value]) -> Outcome:

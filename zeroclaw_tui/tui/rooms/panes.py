@@ -113,7 +113,8 @@ class MemoriesRoom(StoreRoom):
         view, page, rows = self.view, self.page, self.rows
         self._facet_list.show(page.counts, page.other_counts, view)
         rows.border_title = view.title
-        rows.set_look(view.sort, page.now, page.has_agents, page.lights)
+        has_agents = page.counts is not None and len(page.counts.by.get("agent", ())) > 1
+        rows.set_look(view.sort, page.now, has_agents, page.lights)
         self.detail.now = page.now
         line = self.query_one(FactLine)
         line.facts, line.chips, line.order = page.facts, view.chips, order_words(view.sort)

@@ -12,7 +12,7 @@ from textual.content import Content
 from zeroclaw_tui.curation import doctor, reindex
 from zeroclaw_tui.curation.doctor import GLYPHS, DoctorFinding, DoctorReport
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.stats import StoreStats, store_stats
+from zeroclaw_tui.curation.stats import store_stats
 from zeroclaw_tui.files.database import why_not_writable
 from zeroclaw_tui.memory.text import counted, one_line, size_shown, with_tilde
 from zeroclaw_tui.tui.commands import Command, inform, warn
@@ -50,7 +50,7 @@ class Health(UpkeepTab):
         self.findings = TableList(_COLUMNS, empty=empty, key=lambda finding: finding.id, id="findings")
         super().__init__(self.findings)
         self.report: DoctorReport | None = None
-        self._numbers: Sequence[str] = ()
+        self._numbers: list[str] = []
         self._is_deep = False
 
     @property
@@ -70,7 +70,11 @@ class Health(UpkeepTab):
         """Count, and check again, as deep as before."""
         title = self.query_one(TitleLine)
         title.say("Checking …")
-        self._numbers = _numbers(await store_stats(self.library.memory, self.room.clock().isoformat()))
+        stats = await store_stats(self.library.memory, self.room.clock().isoformat())
+        self._numbers = [counted(stats.counts.total), f"{size_shown(stats.counts.content)} of text"]
+        if stats.busiest is not None:
+            day, count = stats.busiest
+            self._numbers += [f"{stats.days[0][0]} to {stats.days[-1][0]}", f"most on one day: {count:,} on {day}"]
         # A deep check that is cancelled or fails is not repeated by itself.
         is_deep, self._is_deep = self._is_deep, False
         if is_deep:
@@ -150,12 +154,3 @@ class Health(UpkeepTab):
 def _glyph(finding: DoctorFinding) -> Content:
     looks: dict[str, Look] = {"serious": "bad", "worth knowing": "keyword"}
     return Content.styled("·" if finding is _NOT_DEEP else GLYPHS[finding.risk], looks.get(finding.risk, "faint"))
-
-
-def _numbers(stats: StoreStats) -> Sequence[str]:
-    """How much there is, and how it grew."""
-    facts = [counted(stats.counts.total), f"{size_shown(stats.counts.content)} of text"]
-    if stats.busiest is not None:
-        day, count = stats.busiest
-        facts += [f"{stats.days[0][0]} to {stats.days[-1][0]}", f"most on one day: {count:,} on {day}"]
-    return facts
