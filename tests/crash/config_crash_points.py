@@ -1,8 +1,8 @@
-"""Kill the writing of a config or of a key file before one of its system calls, and look at what is left.
+"""Kill the writing of a config or of a key file before one of its writes, and look at what is left.
 
     python tests/crash/config_crash_points.py ACTION FOLDER [--points N]
 
-Without --points every system call is tried. Says after each which file is there, and ends with code 1 at the first that
+Without --points each is tried. Says after each which file is there, and ends with code 1 at the first that
 is neither the old nor the new one, whole, or where doing it again does not finish.
 """
 

@@ -1,8 +1,8 @@
-"""Kill a purge, an edit or an undo before one of its system calls, and look at what is left.
+"""Kill a purge, an edit or an undo before one of its writes, and look at what is left.
 
     python tests/crash/crash_points.py purge|edit|undo FOLDER [--points N]
 
-Without --points every system call is tried. Ends with code 1 at the first memory that is neither in the store nor in
+Without --points each is tried. Ends with code 1 at the first memory that is neither in the store nor in
 the trash, at damage SQLite finds, or where doing it again does not finish it.
 """
 

@@ -1,9 +1,9 @@
-"""Kill the repair of a hydrated database or of a damaged keyword index, or a compact, before one of its system calls,
+"""Kill the repair of a hydrated database or of a damaged keyword index, or a compact, before one of its writes,
 and look at what is left.
 
     python tests/crash/doctor_crash_points.py hydrated|index|compact FOLDER [--points N]
 
-Without --points every system call is tried. Ends with code 1 where a memory is not as it was, SQLite finds damage, or
+Without --points each is tried. Ends with code 1 where a memory is not as it was, SQLite finds damage, or
 where doing it again does not finish it.
 """
 

@@ -1,8 +1,8 @@
-"""Kill an erasing before one of its system calls, and look at what is left.
+"""Kill an erasing before one of its writes, and look at what is left.
 
     python tests/crash/erase_crash_points.py erase FOLDER [--points N]
 
-Without --points every system call is tried. Ends with code 1 where a memory without the text is missing or changed, at
+Without --points each is tried. Ends with code 1 where a memory without the text is missing or changed, at
 damage SQLite finds, or where erasing once more leaves a byte of the text.
 """
 

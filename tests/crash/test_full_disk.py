@@ -36,5 +36,5 @@ def test_a_command_whose_disk_fails_once_to_sync_says_what_is_so(tmp_path: Path)
 @pytest.mark.parametrize("way", WAYS, ids=["full", "no sync", "full once", "no sync once"])
 @pytest.mark.parametrize("action", ACTIONS)
 def test_a_command_says_what_is_so_at_every_call_that_fails(action: str, way: tuple[str, ...], tmp_path: Path) -> None:
-    """Every system call that needs the disk."""
+    """Every system call that takes room on the disk, or waits for it."""
     _run(action, str(tmp_path), *way)

@@ -1,8 +1,8 @@
-"""Kill an import, a merge, a cleaning, hygiene or its undo before one of its system calls, and look at what is left.
+"""Kill an import, a merge, a cleaning, hygiene or its undo before one of its writes, and look at what is left.
 
     python tests/crash/upkeep_crash_points.py skip|overwrite|rename|merge|clean|hygiene|undo FOLDER [--points N]
 
-Without --points every system call is tried. Ends with code 1 where a memory is lost, where doing it again does not
+Without --points each is tried. Ends with code 1 where a memory is lost, where doing it again does not
 finish it, or where undoing does not bring back the very rows.
 """
 

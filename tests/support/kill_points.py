@@ -1,5 +1,6 @@
 """Run a function in a child of this process, and kill it or fail it at its n-th system call (Linux, ptrace(2)).
 
+On x86_64 only the calls that can change a disk count: what a killed child leaves is the same between two of them.
 The child must be forked while this process has one thread, so this is for scripts, not for a test runner's process.
 """
 
@@ -25,6 +26,8 @@ _WRITES = {1, 18, 20, 296}
 _MAKES = {82, 83, 86, 88, 258, 264, 265, 266, 285, 316}
 _OPENS = {2: 1, 257: 2}
 _SYNCS = {74, 75}
+# msync, truncate, ftruncate, rmdir, unlink, chmod, chown and their kin.
+_REMOVES_OR_SETS = {26, 76, 77, 84, 87, 90, 91, 92, 93, 94, 260, 263, 268, 280}
 _BIG = 1 << 64
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -46,12 +49,11 @@ class Failing:
     def meets(self, task: int) -> bool:
         """Whether a task is about to make a call that counts."""
         call = _peek(task, _NUMBER)
-        if self.number != errno.ENOSPC:
-            return call in _SYNCS
-        if call in _OPENS:
-            at = _OPENS[call]
-            return bool(_peek(task, _VALUES[at]) & os.O_CREAT) and not _exists(task, _peek(task, _VALUES[at - 1]))
-        return call in _MAKES or (call in _WRITES and _is_file(task, _peek(task, _VALUES[0])))
+        return call in _SYNCS if self.number != errno.ENOSPC else _takes_room(task, call)
+
+    def fails(self, call: int) -> bool:
+        """Whether this one of the calls that count is made to fail."""
+        return call == self.first or (self.lasts and call > self.first)
 
 
 def can_fail() -> bool:
@@ -77,7 +79,7 @@ def mark() -> None:
 
 
 def run(work: Callable[[], None], kill_before: int | None = None, failing: Failing | None = None) -> Run:
-    """Run `work` in a child; with `kill_before` it gets SIGKILL when it is about to make that call, counted from 1.
+    """Run `work` in a child; with `kill_before` it gets SIGKILL when it is about to change a disk for the n-th time.
 
     With `failing` only the calls that it means count, and those it says fail.
     """
@@ -122,25 +124,38 @@ def _follow(child: int, kill_before: int | None, failing: Failing | None) -> Run
                 if failing is not None and task in failed:
                     failed.discard(task)
                     _ptrace(_POKE, task, -failing.number % _BIG, _RESULT)
-            elif failing is not None:
-                inside.add(task)
-                if marks == 1 and failing.meets(task):
-                    calls += 1
-                    if calls == failing.first or (failing.lasts and calls > failing.first):
-                        # No system has a call of this number; what it answers is put in place when it returns.
-                        _ptrace(_POKE, task, _BIG - 1, _NUMBER)
-                        failed.add(task)
             else:
                 inside.add(task)
-                calls += marks == 1
-                if marks == 1 and calls == kill_before:
+                counts = marks == 1 and (_changes_disk(task) if failing is None else failing.meets(task))
+                calls += counts
+                if counts and calls == kill_before:
                     os.kill(child, signal.SIGKILL)
                     continue
+                if counts and failing is not None and failing.fails(calls):
+                    # No system has a call of this number; what it answers is put in place when it returns.
+                    _ptrace(_POKE, task, _BIG - 1, _NUMBER)
+                    failed.add(task)
         elif stopped == signal.SIGUSR1:
             marks += 1
         elif stopped not in (signal.SIGTRAP, signal.SIGSTOP):
             passed_on = stopped
         _ptrace(_CONTINUE_TO_CALL, task, passed_on)
+
+
+def _changes_disk(task: int) -> bool:
+    """Whether a task is about to make a call that can change a disk; any call where that cannot be said."""
+    if not can_fail():
+        return True
+    call = _peek(task, _NUMBER)
+    return call in _SYNCS or call in _REMOVES_OR_SETS or _takes_room(task, call)
+
+
+def _takes_room(task: int, call: int) -> bool:
+    """Whether a call makes a file, a folder or a link, or writes into a file."""
+    if call in _OPENS:
+        at = _OPENS[call]
+        return bool(_peek(task, _VALUES[at]) & os.O_CREAT) and not _exists(task, _peek(task, _VALUES[at - 1]))
+    return call in _MAKES or (call in _WRITES and _is_file(task, _peek(task, _VALUES[0])))
 
 
 def _is_file(task: int, descriptor: int) -> bool:

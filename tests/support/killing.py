@@ -1,4 +1,4 @@
-"""Kill a piece of work before many of its system calls, and look at what each left behind (Linux, scripts only)."""
+"""Kill a piece of work before many of its changes of a disk, and look at what each left (Linux, scripts only)."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def kill_at_points(
         except SystemExit:
             print(f"killed before call {point} of {whole.calls}")
             return 1
-    print(f"{name}: {whole.calls} system calls, killed at {killed}, {holds}")
+    print(f"{name}: {whole.calls} changes of a disk, killed at {killed}, {holds}")
     return 0
 
 

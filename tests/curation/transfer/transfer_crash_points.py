@@ -1,8 +1,8 @@
-"""Kill a copy, the writing of a snapshot, or the making of a store before a system call, and look at what is left.
+"""Kill a copy, the writing of a snapshot, or the making of a store before one of its writes, and look at what is left.
 
     python tests/curation/transfer/transfer_crash_points.py sqlite|markdown|snapshot|make FOLDER [--points N]
 
-Without --points every system call is tried. Ends with code 1 where a source changed, where a file is half of anything,
+Without --points each is tried. Ends with code 1 where a source changed, where a file is half of anything,
 where doing it again does not finish it or brings anything twice, or where undoing does not leave what was there.
 """
 
