@@ -14,7 +14,7 @@ from support.commands import Brain, Command
 from zeroclaw_tui.cli.verbs import every_verb, verb_parser
 
 FOREIGN = "foreign"
-"""Stands in every memory that `writer` does not hold."""
+"""Is in every memory that `writer` does not hold."""
 
 OBEYED: dict[str, tuple[str, ...]] = {
     "list": ("list", "list --contains rust"),
@@ -27,7 +27,7 @@ OBEYED: dict[str, tuple[str, ...]] = {
     "prompt": ("prompt rust",),
     "test": ("test {tests}",),
     "tail": ("tail",),
-    "store": ("store new text", "store lang anew"),
+    "store": ("store new text", "store lang again"),
     "edit": ("edit lang --category daily", "edit --id w-1 --category daily"),
     "forget": ("forget lang", "forget --id w-1"),
     "purge": ("purge lang", "purge --id w-1", "purge --category core"),

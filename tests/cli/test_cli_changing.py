@@ -15,7 +15,7 @@ import pytest
 from support.commands import Brain, Command
 
 COMMON = [
-    "verb", "backend", "location", "dry_run", "count", "action", "until", "entries", "changed", "gone", "renamed",
+    "verb", "backend", "location", "dry_run", "count", "action", "until", "entries", "changed", "missing", "renamed",
     "notes", "also_found_in", "cleaned",
 ]  # fmt: skip
 PLAIN = {"store k v": "store", "edit pet --key x": "edit", "trash restore --all": "restore"}
@@ -125,12 +125,12 @@ _BESIDE = """
 import sqlite3, sys
 import zeroclaw_tui.curation.changes as module
 done = module.{name}
-async def beside(*arguments, **more):
+async def with_another(*arguments, **more):
     with sqlite3.connect({database!r}) as connection:
-        connection.execute("UPDATE memories SET content = 'written meanwhile' WHERE key = 'pet'")
+        connection.execute("UPDATE memories SET content = 'written at the same time' WHERE key = 'pet'")
     connection.close()
     return await done(*arguments, **more)
-module.{name} = beside
+module.{name} = with_another
 from zeroclaw_tui.cli.main import zeroclaw
 sys.argv = ['zeroclaw', 'memory', '--config-dir', {install!r}, *{arguments!r}]
 sys.exit(zeroclaw())
@@ -152,7 +152,7 @@ def test_a_memory_that_another_program_changed_in_the_meantime_stays(
     document = json.loads(purged.stdout)
     assert (purged.returncode, document["count"], document["changed"]) == (1, 1, ["id-2"])
     assert [entry["key"] for entry in document["entries"]] == ["tz"]
-    assert memory("get", "pet", "--json").json["content"] == "written meanwhile"
+    assert memory("get", "pet", "--json").json["content"] == "written at the same time"
 
 
 _INTERRUPTED = """

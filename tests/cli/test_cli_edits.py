@@ -97,7 +97,7 @@ def test_forget_deletes_one_and_undo_restores_it_whole(memory: Command, brain: B
 
 
 @pytest.mark.parametrize(
-    ("options", "gone"),
+    ("options", "purged"),
     [
         (("--category", "daily"), {"tz"}),
         (("--category", "DAILY", "--category", "travel notes"), {"food", "tz"}),
@@ -114,14 +114,14 @@ def test_forget_deletes_one_and_undo_restores_it_whole(memory: Command, brain: B
     ],
 )  # fmt: skip
 def test_a_purge_takes_what_the_filter_leaves_and_nothing_else(
-    memory: Command, brain: Brain, options: tuple[str, ...], gone: set[str]
+    memory: Command, brain: Brain, options: tuple[str, ...], purged: set[str]
 ) -> None:
     rows, keys = brain.rows(), brain.keys()
     document = memory("purge", *options, "--yes", "--json").json
-    assert document["count"] == len(gone)
-    assert brain.keys() == keys - gone
-    if gone:
-        assert memory("undo", "--yes", "--json").json["count"] == len(gone)
+    assert document["count"] == len(purged)
+    assert brain.keys() == keys - purged
+    if purged:
+        assert memory("undo", "--yes", "--json").json["count"] == len(purged)
     assert brain.rows() == rows
 
 

@@ -34,14 +34,14 @@ from zeroclaw_tui.cli.main import zeroclaw
 said = {}
 for line in json.loads(sys.argv[1]):
     sys.argv = ["zeroclaw", *shlex.split(line)]
-    told = io.StringIO()
+    shown = io.StringIO()
     out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(told):
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(shown):
         try:
             code = zeroclaw()
         except SystemExit as ended:
             code = ended.code
-    said[line] = [code, told.getvalue()]
+    said[line] = [code, shown.getvalue()]
 print(json.dumps([sorted(asked), said]))
 """
 

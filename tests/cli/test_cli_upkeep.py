@@ -131,7 +131,7 @@ def test_hygiene_says_what_it_would_do_does_it_and_undo_reverses_it(memory: Comm
     ):  # fmt: skip
         assert words in shown.out
     done = memory("hygiene", "--yes", "--json", "--profile", "0.7.5").json
-    assert (done["dry_run"], done["count"], done["changed"], done["gone"]) == (False, 4, [], [])
+    assert (done["dry_run"], done["count"], done["changed"], done["missing"]) == (False, 4, [], [])
     assert done["action"] is not None
     files, keys = state_of(aged)
     assert [name for name in files if name.startswith("memory/")] == []

@@ -285,7 +285,7 @@ def refused(onboard: Command, config_file: Path, flags: tuple[str, ...], code: i
     before = sorted(config_file.parent.rglob("*")), files_below(config_file.parent)
     answer = onboard(*flags)
     assert answer.code == code, answer.err
-    assert "✗ " not in answer.out, "what ends the command is told once"
+    assert "✗ " not in answer.out, "what ends the command is said once"
     assert "Written" not in answer.out
     assert "Nothing was written." in answer.err
     assert "Pass --no-test to write anyway." in answer.err

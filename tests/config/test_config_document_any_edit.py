@@ -185,7 +185,7 @@ def rest_of(after: str, statements: list[Statement], changed: set[KeyPath], new:
         )
         needle = statement.mark if touched else statement.text
         found = after.find(needle, position)
-        assert found >= 0, f"{statement.text!r} is gone or elsewhere"
+        assert found >= 0, f"{statement.text!r} is missing or elsewhere"
         end = found + len(needle)
         assert touched or after[:found].endswith("\n") or found == 0
         assert after.startswith(("\n", "\r\n"), end) or end == len(after)

@@ -193,7 +193,7 @@ def main() -> int:
     given = killing.arguments(ACTIONS)
     action = ACTIONS[given.action]
     copy = given.folder / "copy"
-    # What is imported on first use is imported before the first fork, lest it count as a system call of the child.
+    # What is imported on first use is imported before the first fork; else it would count.
     make_changed(given.folder / "warm-up")
     list_backups(in_folder(given.folder / "warm-up").own_dir)
     action.make(copy)

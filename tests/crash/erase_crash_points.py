@@ -28,7 +28,7 @@ from zeroclaw_tui.curation.traces.erase import erase_texts, plan_erase
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
 from zeroclaw_tui.memory.query import MemoryFilter
 
-HOLDS = "nothing else lost, all gone when done again"
+HOLDS = "nothing else lost, none left when done again"
 LAYOUT = Layout(state="in the log")
 
 
@@ -48,7 +48,7 @@ async def do_erase(library: Library) -> None:
 async def check_erase(library: Library, folder: Path) -> None:
     """Every other memory is as it is; erasing once more completes it."""
     contents = contents_of(folder)
-    assert [content for content in contents if content in OTHERS] == list(OTHERS), "another memory is gone"
+    assert [content for content in contents if content in OTHERS] == list(OTHERS), "another memory is missing"
     plan = await plan_erase(library, TextMatcher([TEXT]))
     report = await erase_texts(library, plan)
     left = {one.place for one in report.left}

@@ -105,7 +105,7 @@ def check(folder: Path, name: str, said: str, before: Rows, whole: Rows) -> None
     if any(sentence in words for sentence in UNCHANGED) and name != "copy":
         assert now == before, "it says that nothing was changed, and something was"
     if name == "forever":
-        assert not any(sentence in words for sentence in WAY_BACK), "it promises an undo of what is gone for ever"
+        assert not any(sentence in words for sentence in WAY_BACK), "it promises an undo of what is deleted for good"
     if name == "copy":
         made = made_of(folder)
         assert code or (made or {}).keys() == before.keys(), "it says that it copied"
@@ -165,7 +165,7 @@ def try_all(name: str, place: Path, points: int | None, lasts: bool, number: int
         except (AssertionError, sqlite3.Error) as error:
             bad += 1
             print(f"{name}, call {point} of {calls}: {error}\n  {words.strip()}\n")
-    print(f"{name}: {calls} calls, {message} failures told, {bad} untrue")
+    print(f"{name}: {calls} calls, {message} failures reported, {bad} untrue")
     return 1 if bad else 0
 
 

@@ -14,7 +14,7 @@ UPKEEP = ("skip", "overwrite", "rename", "merge", "clean", "hygiene", "undo")
 RUNS = [
     ("crash/crash_points.py", ("purge", "edit", "undo"), 6, "every memory whole"),
     ("crash/upkeep_crash_points.py", UPKEEP, 5, "every memory whole"),
-    ("crash/erase_crash_points.py", ("erase",), 2, "nothing else lost, all gone when done again"),
+    ("crash/erase_crash_points.py", ("erase",), 2, "nothing else lost, none left when done again"),
     ("crash/doctor_crash_points.py", ("hydrated", "index", "compact"), 5, "every memory whole"),
     ("curation/transfer/transfer_crash_points.py", ("sqlite", "markdown", "snapshot", "make"), 6, "every memory whole"),
 ]

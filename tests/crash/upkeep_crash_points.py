@@ -56,7 +56,7 @@ async def check(place: Place, action: str, before: dict[str, Any], here: Texts, 
         place.state()
         for key, text in texts(place).items():
             assert text in (here.get(key), done.get(key)), f"{key} is neither what it was nor what it shall be"
-        assert here.keys() & done.keys() <= texts(place).keys(), "a memory that stays in any case is gone"
+        assert here.keys() & done.keys() <= texts(place).keys(), "a memory that stays in any case is missing"
         if action != "undo":
             await do(library, place, ACTIONS[action])
             assert texts(place) == done, "doing it again did not finish it"

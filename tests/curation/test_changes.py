@@ -100,7 +100,7 @@ async def test_a_store_that_goes_away_in_the_middle_says_how_far_it_came_and_und
     small_store.add(world.install.database, ({"content": f"text {number}"} for number in range(MANY)))
 
     def fail(done):
-        raise NotReachable("The server is gone.", hint="r asks again.")
+        raise NotReachable("The server does not answer.", hint="r asks again.")
 
     plan = await plan_purge(world.library, MemoryFilter())
     with pytest.raises(NotReachable) as caught:

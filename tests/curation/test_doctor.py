@@ -301,7 +301,7 @@ def hydrated(patient) -> None:
 
 
 def made(database: Path) -> dict[str, str]:
-    """Every table, index and trigger with the statement that made it, blanks apart."""
+    """Every table, index and trigger with the statement that made it, but for blanks."""
     with closing(sqlite3.connect(database)) as connection:
         found = connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
     return {name: " ".join(sql.split()).replace("( ", "(").replace(" )", ")").replace(" ,", ",") for name, sql in found}

@@ -107,7 +107,7 @@ def test_each_memory_moves_as_its_ranks_say() -> None:
         ("new", "new", None, 3),
         ("leaves", "leaves", 2, 4),
         ("new and in", "enters", None, 5),
-        ("gone", "gone", 3, None),
+        ("gone", "lost", 3, None),
         ("gone and out", "leaves", 4, None),
     ]
 

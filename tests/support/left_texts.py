@@ -16,7 +16,7 @@ from support import small_store
 TEXT = 'Zebediah Quill wrote:\n"Lindenstraße 17, Köln-Mülheim"'
 """Its line end, quotes and letters look different in JSON, and different again in JSON within JSON."""
 WORD = b"zebediah"
-"""Stands nowhere but in the text; a keyword index has it in small letters."""
+"""Is nowhere but in the text; a keyword index has it in small letters."""
 STAYS = "This sentence has nothing to do with it"
 
 SESSIONS = """

@@ -34,7 +34,7 @@ class QdrantServer:
         self.points_sent = 0
         """How many points have been answered with, as listings do."""
         self.before: Callable[[str, str], None] = lambda method, path: None
-        """Told of each request before it is answered; may change the points, as another program would."""
+        """Called with each request before it is answered; may change the points, as another program would."""
         self.lock = threading.RLock()
         self._port = 0
         self._http: _Http | None = None

@@ -34,7 +34,7 @@ from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 NOW = datetime(2026, 3, 20, 12, 0, tzinfo=UTC)
 WORDS = ["harbour", "crossing", "imported", "kept", "hydrated"]
 CLASHES = ("skip", "overwrite", "rename")
-SNAPSHOT = snapshot(("key0", "hydrated in place"), ("only there", "hydrated anew"))
+SNAPSHOT = snapshot(("key0", "hydrated in place"), ("only there", "hydrated again"))
 
 COPIES = ["asked for the harbour", "hydrated in place"]
 """Texts in the audit log, and in the snapshot."""

@@ -48,7 +48,7 @@ FORMS = {
         'prompt = """\n[memory]\nbackend = \'no\'\nauto_save = false\n"""\n'
         "[memory.policy]\nread_only_namespaces = [\n  'a', # backend\n]\n" + OLD.replace("api_key", "key")
     ),
-    "family apart, unknown keys": OLD
+    "families, unknown keys": OLD
     + "[[hooks]]\n[memory.policy]\nx = 1\n[hooks2]\n[storage.provider]\nunknown = {a = 1}\n",
 }
 

@@ -68,7 +68,7 @@ async def test_enter_opens_the_rows_of_a_change_and_enter_restores_one(sample: T
         ("o", ["old"], "Restored fav_food."),
         ("b", ["new", "old"], "Restored fav_food. fav_food is now"),
     ],
-    ids=["leave", "overwrite", "beside"],
+    ids=["leave", "overwrite", "rename"],
 )
 async def test_a_key_that_exists_again_is_asked_about(
     sample: Trashed, answer: str, contents: list[str], said: str

@@ -118,7 +118,7 @@ def test_a_number_typed_before_its_question_counts_unless_it_deletes_for_good(tw
         screen.press(":empty the trash\r12\r")
         screen.wait_for("Type 12 to delete.")
         screen.press("\x1b")
-        screen.wait_until(lambda: "Type 12 to delete." not in screen.text, "the question gone")
+        screen.wait_until(lambda: "Type 12 to delete." not in screen.text, "the question closed")
         screen.press("q")
         screen.wait_for("0 memories")
         screen.press("u")

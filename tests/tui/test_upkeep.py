@@ -147,7 +147,9 @@ async def test_a_changed_memory_stays_and_an_unreadable_store_is_reported(tmp_pa
         file.with_suffix(".away").rename(file)
         await screen.press("r", hides="✗ There is")
         await screen.press("d")
-        await screen.app.library.memory.store("assistant_resp_03", "Written anew by the agent, something else.", "core")
+        await screen.app.library.memory.store(
+            "assistant_resp_03", "Written again by the agent, something else.", "core"
+        )
         await screen.press("=14", "enter")
         screen.says("13 memories are in the trash", "1 memory skipped because of a newer change.")
         assert "assistant_resp_03" in await screen.app.keys()

@@ -255,7 +255,7 @@ async def test_what_if_begins_with_the_recall_as_it_is_and_names_who_enters_and_
         await screen.press("enter", "=1", "enter")
         assert "5 → 1" in chosen(screen)
         assert "no longer recalled" in screen.line_with("fav_food")
-        assert "sp_9f" in screen.line_with("○ gone")
+        assert "sp_9f" in screen.line_with("○ lost")
         # Numbers are stepped to their ends, and typed.
         await choose(screen, "vector weight")
         for keys, value in ((["left"], "0.65"), (["plus"] * 2, "0.75"), (["left"] * 16, "0.00")):

@@ -54,13 +54,13 @@ async def hygiene(library: Library, given: argparse.Namespace, now: datetime) ->
         return REFUSED
     outcome = await plans.carry_out("Hygiene:", len(plan.items), partial(run_hygiene, library, plan))
     output.notes(outcome.notes)
-    names = ("count", "action", "until", "changed", "gone", "notes")
+    names = ("count", "action", "until", "changed", "missing", "notes")
     done = {name: value for name, value in outcome.as_json().items() if name in names}
     output.answer(given, planned | done, run_sentences(outcome, plan, runnable("`zeroclaw memory undo`")))
     if outcome.cancelled:
         output.note(f"zeroclaw: Stopped after {outcome.count:,} of {len(plan.items):,}. Run it again for the rest.")
         return INTERRUPTED
-    return REFUSED if outcome.count + len(outcome.gone) < len(plan.items) else DONE
+    return REFUSED if outcome.count + len(outcome.missing) < len(plan.items) else DONE
 
 
 def _as_of(text: str, now: datetime) -> datetime:

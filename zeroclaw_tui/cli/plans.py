@@ -364,7 +364,7 @@ async def print_done(
         sys.stdout.flush()
     copies = NO_COPIES if texts is None else await copies_left(library, given, outcome, texts)
     if given.json:
-        skipped = {*outcome.changed, *outcome.gone}
+        skipped = {*outcome.changed, *outcome.missing}
         # Of a change that was stopped only the trash knows which memories were deleted.
         deleted = [] if outcome.cancelled else [version for version in plan.stamps if version.id not in skipped]
         entries = [named_as_json(version) for version in deleted[:MOST_ENTRIES]]

@@ -112,7 +112,7 @@ _LISTED = "`zeroclaw memory` lists the commands."
 _TRASH = "List, restore or permanently delete deleted memories"
 _LONGEST_SHOWN = 40
 CHANGED = (
-    "{verb, backend, location, dry_run, count, action, until, entries, changed, gone, renamed, notes, also_found_in,"
+    "{verb, backend, location, dry_run, count, action, until, entries, changed, missing, renamed, notes, also_found_in,"
     " cleaned}"
 )
 """The document of every verb that changes memory."""

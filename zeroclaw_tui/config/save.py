@@ -186,16 +186,16 @@ def difference(before: ConfigDocument, after: ConfigDocument) -> Difference:
     header = ""
     matcher = SequenceMatcher(None, [line.text for line in old], [line.text for line in new], autojunk=False)
     for start_old, start_new, length in matcher.get_matching_blocks():
-        gone, come = old[at_old:start_old], new[at_new:start_new]
-        changed: list[tuple[Kind, _Line]] = [("removed", line) for line in gone]
-        for kind, line in [*changed, *(("added", line) for line in come)]:
+        old_lines, new_lines = old[at_old:start_old], new[at_new:start_new]
+        changed: list[tuple[Kind, _Line]] = [("removed", line) for line in old_lines]
+        for kind, line in [*changed, *(("added", line) for line in new_lines)]:
             if line.path and line.header not in ("", header):
                 lines.append(DiffLine("section", line.header))
             if line.path or line.shown.strip() == line.header:
                 header = line.header
             lines.append(DiffLine(kind, line.shown, line.path))
-        pairs = min(len(gone), len(come))
-        replaced, added, removed = replaced + pairs, added + len(come) - pairs, removed + len(gone) - pairs
+        pairs = min(len(old_lines), len(new_lines))
+        replaced, added, removed = replaced + pairs, added + len(new_lines) - pairs, removed + len(old_lines) - pairs
         at_old, at_new = start_old + length, start_new + length
     return Difference(tuple(lines), replaced, added, removed, len(old) - replaced - removed)
 

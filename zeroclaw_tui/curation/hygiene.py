@@ -341,7 +341,7 @@ def _old_audit_entries(connection: sqlite3.Connection, file: Path, cutoff: Cutof
 async def run_hygiene(library: Library, plan: HygienePlan, *, on_progress: ProgressCallback | None = None) -> Outcome:
     """Archive and delete the items of a plan that are as it has them, then write the state file.
 
-    `count` is how many were done; `changed` and `gone` are the ids of items that changed or are missing, and notes name
+    `count` is how many were done; `changed` and `missing` are ids of items that are so now, and notes name
     them and files that cannot be archived or deleted. The state file is written if all else was done, and stays when
     the run is undone. Raises UsageError for a plan of the future, Refused, and what the trash raises.
     """

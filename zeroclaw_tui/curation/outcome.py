@@ -99,7 +99,7 @@ def superseded_sentence(count: int, way: str = "--superseded show takes") -> str
 class Outcome:
     """What a change did. `action` is None when nothing changed or nothing may be undone.
 
-    `count` rows were changed; `changed` and `gone` are ids that were skipped because they were changed or deleted
+    `count` rows were changed; `changed` and `missing` are ids that were skipped because they were changed or deleted
     in the meantime. `row` is the row after a store or an edit. `turned` is the action that was undone or redone.
     `notes` are sentences. `renamed` maps old keys to those that were used instead.
     """
@@ -108,7 +108,7 @@ class Outcome:
     count: int
     action: Action | None = None
     changed: tuple[str, ...] = ()
-    gone: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
     cancelled: bool = False
     row: Row | None = None
     turned: Action | None = None
@@ -119,7 +119,7 @@ class Outcome:
         """Return it by the names that every change has in a document."""
         number, until = (None, None) if self.action is None else (self.action.number, self.action.until)
         done = {"verb": self.verb, "count": self.count, "action": number, "until": until}
-        skipped = {"changed": list(self.changed), "gone": list(self.gone)}
+        skipped = {"changed": list(self.changed), "missing": list(self.missing)}
         return {**done, **skipped, "renamed": dict(self.renamed), "notes": list(self.notes)}
 
     def headline(self, undo: str = "", other: str = "", *, what: str = "") -> str:
@@ -162,7 +162,7 @@ class Outcome:
 
     def skipped_sentences(self, *, with_ids: bool = False) -> list[str]:
         """Say how many memories were skipped, and why."""
-        reasons = ((self.changed, "skipped because of a newer change"), (self.gone, "already deleted"))
+        reasons = ((self.changed, "skipped because of a newer change"), (self.missing, "already deleted"))
         return [
             f"{counted(len(ids))} {why}{f': id {first_names(ids)}' if with_ids else ''}." for ids, why in reasons if ids
         ]

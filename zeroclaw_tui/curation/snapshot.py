@@ -54,7 +54,7 @@ class SnapshotPlan:
     has_vectors: bool
 
     def as_json(self) -> dict[str, Any]:
-        files = {"file": str(self.file), "beside": str(self.file.with_name(SIDE_CAR)), "memories": self.count}
+        files = {"file": str(self.file), "copy": str(self.file.with_name(SIDE_CAR)), "memories": self.count}
         return {**files, "lossy": list(self.lossy), "vectors": self.has_vectors, "replaces": self.replaces}
 
     def sentences(self) -> tuple[str, ...]:

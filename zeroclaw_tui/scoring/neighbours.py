@@ -23,7 +23,7 @@ _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020
 _RUN = re.compile(f"[{_CJK}]+|[^\\W_{_CJK}]+")
 _IS_CJK = re.compile(f"[{_CJK}]")
 _ASCII_WORDS = bytes(ord(chr(byte).lower()) if byte < 128 and chr(byte).isalnum() else 32 for byte in range(256))
-"""For each byte the small letter or digit, else a blank: ASCII is taken apart by that in a third of the time."""
+"""For each byte the small letter or digit, else a blank: ASCII is split by it in a third of the time."""
 
 
 def words_of(text: str) -> tuple[str, ...]:

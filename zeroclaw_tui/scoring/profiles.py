@@ -22,7 +22,7 @@ Version = tuple[int, int, int]
 OLDEST = "0.1.2"
 NEWEST = "0.8.4"
 LANDMARKS = ("0.1.7", "0.6.2", "0.7.5", "0.8.3", "0.8.4")
-"""One version of each set of rules a person would tell apart, oldest first."""
+"""One version of each set of rules a person would notice, oldest first."""
 
 _G1 = ("id", "key", "content", "category", "embedding", "created_at", "updated_at", "session_id")
 _G2 = (*_G1, "namespace", "importance", "superseded_by")

@@ -19,8 +19,8 @@ from zeroclaw_tui.scoring.profiles import (
     parse_version,
 )
 
-Move = Literal["enters", "leaves", "stays", "gone", "new"]
-"""Into the prompt, out of it, in it or out of it as before; "gone": no longer recalled, "new": recalled only now."""
+Move = Literal["enters", "leaves", "stays", "lost", "new"]
+"""Into the prompt, out of it, in it or out of it as before; "lost": no longer recalled, "new": recalled only now."""
 Subject = Literal["weights", "threshold", "mode", "rerank"]
 """What a complaint is about."""
 Fault = tuple[tuple[Subject, ...], str]
@@ -50,7 +50,7 @@ class ComparedRow:
         if self.is_injected != (self.before is not None and self.before.injected):
             return "enters" if self.is_injected else "leaves"
         if self.after is None:
-            return "gone"
+            return "lost"
         return "new" if self.before is None else "stays"
 
 

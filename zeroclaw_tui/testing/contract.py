@@ -552,9 +552,9 @@ class GoneContract(Contract, ABC):
             lambda: count_facets(memory, MemoryFilter(), NOW.isoformat()),
             lambda: memory.recall("bulk content", 5),
             lambda: memory.scan(lambda row: None),
-            lambda: create(memory, Draft("gone", "gone content"), journal),
+            lambda: create(memory, Draft("absent", "absent content"), journal),
             lambda: delete(memory, shown, journal),
-            lambda: memory.store("gone", "gone content", "core"),
+            lambda: memory.store("absent", "absent content", "core"),
         )
         async with asyncio.timeout(PATIENCE_SECONDS):
             for deed in deeds:

@@ -109,7 +109,7 @@ async def test_a_table_that_zeroclaw_migrates_in_the_meantime_is_read_again(plac
     place.make_table("key")
     memory, journal = await opens(), JournalRecorder()
     await create(memory, Draft("k", "c", session_id="slack C1"), journal)
-    row = row_of(await create(memory, Draft("gone", "c"), journal))
+    row = row_of(await create(memory, Draft("absent", "c"), journal))
     await delete(memory, [row], journal)
     place.run(
         "CREATE TABLE agents (id TEXT PRIMARY KEY, alias TEXT UNIQUE NOT NULL, created_at TIMESTAMPTZ NOT NULL);"
@@ -121,7 +121,7 @@ async def test_a_table_that_zeroclaw_migrates_in_the_meantime_is_read_again(plac
     assert row_of(await create(memory, Draft("l", "c"))).agent == "default"
     assert "agents" not in memory.why_not
     await undo(memory, journal.changes[-1:])
-    assert {entry.key: entry.agent for entry in await memory.list()} == dict.fromkeys(["k", "l", "gone"], "default")
+    assert {entry.key: entry.agent for entry in await memory.list()} == dict.fromkeys(["k", "l", "absent"], "default")
     await undo(memory, journal.changes[:1])
     assert await memory.get("k") is None
 

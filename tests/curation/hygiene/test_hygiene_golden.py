@@ -34,7 +34,7 @@ async def test_plan_and_run_are_those_of_the_real_run_and_undo_leaves_what_was_b
         deleted = {found[1] for found in rows} - {found[0] for found in read(after / "memory" / "brain.db", ROWS)}
         assert {item.version.id for item in plan.items if item.version is not None} == deleted
         outcome = await run_hygiene(library, plan)
-        assert (outcome.notes, outcome.changed, outcome.gone) == ((), (), ())
+        assert (outcome.notes, outcome.changed, outcome.missing) == ((), (), ())
         here = place.tree()
         ours, theirs = here.pop(STATE)[0], left.pop(STATE)[0]
         assert here == left

@@ -112,7 +112,7 @@ async def test_missing_and_changed_items_are_noted_and_the_rest_is_done(place):
         changed = await row_with_id(library.memory, "id-talk")
         await edit_memory(library, "id-talk", Edit({"content": "something new"}), changed.fingerprint)
         outcome = await run_hygiene(library, plan)
-    assert outcome.gone == ("file:memory/2026-03-01.md",)
+    assert outcome.missing == ("file:memory/2026-03-01.md",)
     assert set(outcome.changed) == {"file:sessions/old.jsonl", "row:id-talk"}
     assert "memory/2026-03-01.md no longer exists." in outcome.notes
     assert "talk was left alone: it changed since the plan, or cannot be changed." in outcome.notes
@@ -172,7 +172,7 @@ async def test_a_file_that_cannot_be_archived_is_a_note_and_the_rest_is_done(pla
     link.symlink_to("notes.md")
     async with place.opened_now() as library:
         outcome = await run_now(library)
-    assert (outcome.count, outcome.changed, outcome.gone) == (7, (), ())
+    assert (outcome.count, outcome.changed, outcome.missing) == (7, (), ())
     assert "memory/2026-03-01.md is a link and was left alone." in outcome.notes[0]
     assert "memory_hygiene_state.json was not written" in outcome.notes[-1]
     assert (link.is_symlink(), place.keys()) == (True, ["fact"])

@@ -152,7 +152,7 @@ async def test_packed_and_binary_files_are_reported_and_left_and_links_stay_link
 @pytest.mark.parametrize("text", ["2026-03-01", "created", "core mem", "memory", "daily log"])
 async def test_lines_that_zeroclaw_writes_around_memories_stay(alone, text):
     file, notes = alone.root / "MEMORY_SNAPSHOT.md", alone.root / "memory" / "archive" / "2026-03-01.md"
-    file.write_text(snapshot(("a", "A"), ("b", f"told {text} once")))
+    file.write_text(snapshot(("a", "A"), ("b", f"said {text} once")))
     notes.parent.mkdir()
     notes.write_text(f"# Daily Log — 2026-03-01\n\n- **a**: A\n- **b**: {text}\n")
     async with alone.opened() as library:
@@ -170,10 +170,10 @@ async def test_copies_of_a_named_store_are_erased_too(alone, tmp_path):
         shutil.copy(alone.database, copied)
     by_hand = alone.root / "memory" / "old"
     by_hand.write_text(f"{TEXT}\n")
-    beside = {*map(str, copies[:1]), str(alone.database)}
+    copies_next_to_it = {*map(str, copies[:1]), str(alone.database)}
     async with opened_at(OpenOptions(location=str(alone.database))) as library:
         plan = await _plan(library)
-        assert {place.place for place in plan.taken} == beside
+        assert {place.place for place in plan.taken} == copies_next_to_it
         assert (await erase_texts(library, plan)).is_complete
     assert by_hand.read_text() == f"{TEXT}\n"
     assert not copies[0].exists() or rows(copies[0], "SELECT count(*) FROM memories") == [len(OTHERS)]

@@ -42,7 +42,7 @@ class Install:
             "memory": self.root / "memory",
             "root": self.root,
             "config": self.config_dir,
-            "beside config": self.home,
+            "next to config": self.home,
             "own": self.config_dir / "zeroclaw-tui",
             "lucid": self.home / ".lucid",
         }[place.under]

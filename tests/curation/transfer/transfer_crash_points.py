@@ -134,12 +134,12 @@ async def check_written(install: Install) -> None:
         is_old = file.read_bytes() == EARLIER
         loaded = load(file)
         assert len(loaded.rows) == (1 if is_old else len(ROWS)), "half a snapshot"
-        assert loses_nothing(loaded) != is_old, "the copy beside is not taken for what it is"
+        assert loses_nothing(loaded) != is_old, "the lossless copy is not taken for what it is"
         await library.trash.recover(library.memory)
         while await library.trash.last() is not None:
             await changes.undo(library)
         assert file.read_bytes() == EARLIER, "the earlier snapshot is lost"
-        assert not file.with_name(SIDE_CAR).exists(), "an undo left the copy beside"
+        assert not file.with_name(SIDE_CAR).exists(), "an undo left the lossless copy"
         await write_snapshot(library)
         assert loses_nothing(load(file)), "doing it again did not finish it"
 

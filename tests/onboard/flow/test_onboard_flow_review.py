@@ -139,7 +139,7 @@ def test_a_bad_test_accepted_anyway_continues_and_is_in_the_review(make_world: M
     probes.findings["sqlite"] = [bad("sqlite", facts=("the folder is not writable",))]
     walked, asker = reviewed(make_world(OLD), {"bad test": "keep"})
     assert asker.names("menu") == ["bad test", "review"]
-    assert asker.all_said.count("sqlite does not answer") == 2, "told at once and in the review"
+    assert asker.all_said.count("sqlite does not answer") == 2, "said at once and in the review"
     assert "the folder is not writable" in asker.all_said
     assert "Start it." in asker.all_said
     assert given(walked.answers) == {}

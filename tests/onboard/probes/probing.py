@@ -37,7 +37,7 @@ def probed(subject: str, answers: Answers, seconds: float = 8.0) -> Finding:
     finding = asyncio.run(run_probe(subject, answers, seconds=seconds))
     message = (finding.sentence, *finding.facts, finding.hint)
     for secret in SECRETS:
-        assert not any(secret in text for text in message), f"a secret is told in {message}"
+        assert not any(secret in text for text in message), f"a secret is in {message}"
     assert finding.subject == subject
     assert finding.sentence
     assert not any("\n" in text or "\x1b" in text for text in message)

@@ -323,7 +323,7 @@ def vector_text(data: bytes) -> str:
     numbers = array("f", data)
     if sys.byteorder == "big":
         numbers.byteswap()
-    # Nine digits tell any two float32 apart.
+    # Nine digits distinguish any two float32.
     return f"[{','.join(f'{number:.9g}' for number in numbers)}]"
 
 

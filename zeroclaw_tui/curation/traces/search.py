@@ -33,7 +33,7 @@ from zeroclaw_tui.memory.entry import as_text
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import one_line
 
-Under = Literal["folder", "memory", "root", "config", "beside config", "own", "lucid"]
+Under = Literal["folder", "memory", "root", "config", "next to config", "own", "lucid"]
 """Where the patterns start: the workspace or data folder and each agent's own; the folder of the database and memory/
 in each of those; the workspace or data folder alone; the config dir; the folder of the config dir; this program's own
 folder; lucid's."""
@@ -150,7 +150,7 @@ PLACES: tuple[Place, ...] = (
     Place("backup", "root", ("memory/migrations/",), "anything", _BACKUP),
     Place("backup", "folder", ("backups/",), "anything", _BACKUP),
     Place("backup", "config", ("backup-*/",), "anything", _BACKUP),
-    Place("backup", "beside config", ("{config}.backup.*/",), "anything", _BACKUP),
+    Place("backup", "next to config", ("{config}.backup.*/",), "anything", _BACKUP),
     Place("deleted agent", "root", ("agents/_deleted/",), "anything",
           "ZeroClaw never deletes this directory of a deleted agent: delete it if you do not need it."),
     Place("deleted agent", "config", ("agents/_deleted/",), "anything",
@@ -295,7 +295,7 @@ class PlacedFiles:
             "memory": dict.fromkeys([*databases, *(folder / "memory" for folder in folders)]),
             "root": roots,
             "config": config_dirs,
-            "beside config": [folder.parent for folder in config_dirs],
+            "next to config": [folder.parent for folder in config_dirs],
             "own": [config.install.own_dir],
             "lucid": [Path("~/.lucid").expanduser()] if forwards else [],
         }

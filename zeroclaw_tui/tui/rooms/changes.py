@@ -35,7 +35,7 @@ from zeroclaw_tui.tui.widgets.table_list import Column, TableList, cut_key
 COMMANDS = (
     Command("open", "enter", "open", "The rows of this change", True),
     Command("restore", "enter", "restore", "Restore this deleted memory", True, writes=True, synonyms="restore revert"),
-    Command("undo", "u", "undo", "Undo exactly this change", True, writes=True, synonyms="take back revert",
+    Command("undo", "u", "undo", "Undo exactly this change", True, writes=True, synonyms="revert",
             shell="undo --id {number}"),
     Command("redo", "U", "redo", "Redo this undone change", True, writes=True, shell="redo --id {number}"),
     Command("trash", "t", "trash", "The deleted memories, or the changes again", True, synonyms="trash restore",

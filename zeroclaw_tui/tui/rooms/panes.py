@@ -74,7 +74,7 @@ class MemoriesRoom(StoreRoom):
             pane.add_class("pane")
         with Horizontal(id="body"):
             yield self._facet_list
-            with Container(id="beside"):
+            with Container(id="side"):
                 with Vertical(id="middle"):
                     yield self.rows
                     yield Empty(id="empty")

@@ -208,7 +208,7 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
 
     @property
     def keys(self) -> Sequence[Any]:
-        """What tells the rows apart, of each of them; nothing where nothing does."""
+        """What distinguishes the rows, of each of them; empty if nothing does."""
         return [] if self._key is None else [self._key(row) for row in self.rows]
 
     @property

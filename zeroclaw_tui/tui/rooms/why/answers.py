@@ -53,7 +53,7 @@ _MOVES = {
     "enters": ("+ enters", "good"),
     "leaves": ("− leaves", "bad"),
     "new": ("• new", "faint"),
-    "gone": ("○ gone", "faint"),
+    "lost": ("○ lost", "faint"),
 }
 _STAYS = ("✓ stays", "muted")
 
