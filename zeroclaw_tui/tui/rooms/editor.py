@@ -75,6 +75,8 @@ class EditorScreen(Dialog[Outcome]):
         self._edited: Edited | None = None
         """What came back from the person's editor and is not saved yet."""
         self._is_saving = False
+        self._tried: Mapping[str, str] = {}
+        """The changed fields that were tried to be saved last."""
 
     def compose_answers(self) -> ComposeResult:
         with Vertical(id="form"):
@@ -124,7 +126,9 @@ class EditorScreen(Dialog[Outcome]):
     @on(OneOf.Changed)
     def hide_problem(self) -> None:
         """Say nothing more about values that are no longer those that were tried."""
-        self._say("")
+        # The message of a letter that was typed before ctrl+s may come after the answer to it.
+        if self.changed() != self._tried:
+            self._say("")
 
     def changed(self) -> dict[str, str]:
         """The fields that differ from what was opened, as they are typed."""
@@ -142,7 +146,7 @@ class EditorScreen(Dialog[Outcome]):
         if self._row is not None and not self.changed():
             self.dismiss(None)
             return
-        focused = self.focused
+        self._tried, focused = self.changed(), self.focused
         self._is_saving = self.query_one("#form").disabled = True
         self._say("Saving …")
         # Never exclusive: the next write must not stop this one.
