@@ -7,20 +7,16 @@ from dataclasses import replace
 
 import pytest
 from support.engine_contract import EngineContract, NeighbourContract
+from support.memories import NOW, Change, Draft, MemoryEntry, Refused, Row, Unreadable, Vector, sample_entries
+from support.questions import EXCERPTS, ROWS, MemoryFilter, Query, Sort
 from support.recalls import keys, recalled
+from support.rules import NEWEST, profile_for
 from support.shoe_box import ShoeBox
+from support.stores import About, count_facets, count_matching, fill_vectors, make_store, sentences, versions
 
-from zeroclaw_tui.backends.about import About, sentences
 from zeroclaw_tui.backends.in_memory import InMemory
-from zeroclaw_tui.backends.lookup import count_facets, count_matching, fill_vectors, make_store, versions
 from zeroclaw_tui.backends.none import NoneMemory
-from zeroclaw_tui.memory.change import Change, Draft, Row, Vector
-from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import Refused, Unreadable
-from zeroclaw_tui.memory.query import EXCERPTS, ROWS, MemoryFilter, Query, Sort
-from zeroclaw_tui.scoring.profiles import NEWEST, profile_for
 from zeroclaw_tui.testing.contract import CapabilityContract, MemoryContract, ReadOnlyContract, StoreContract
-from zeroclaw_tui.testing.samples import NOW, sample_entries
 from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, raises, undo
 
 SAMPLES = sample_entries()[:6]

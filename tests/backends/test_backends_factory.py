@@ -7,11 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.memories import Refused, UsageError
+from support.places import Install, MemoryConfig
 
 from zeroclaw_tui.backends.factory import BACKENDS, CLASSES, create_memory
-from zeroclaw_tui.config.locations import Install
-from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.memory.errors import Refused, UsageError
 
 
 def config_of(root: Path, backend: str, *, layout: str = "workspace", **rest: object) -> MemoryConfig:

@@ -7,12 +7,11 @@ import itertools
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.memories import MemoryEntry, UsageError
+from support.questions import MemoryFilter
 
 from zeroclaw_tui.backends import matching
 from zeroclaw_tui.backends.matching import TextSearch, compiled, matches
-from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import UsageError
-from zeroclaw_tui.memory.query import MemoryFilter
 
 ENDLESS = "(a|aa)+$"
 """Takes for ever against many letters a and another one behind them."""

@@ -6,16 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.memories import UsageError
+from support.places import CONFIRMED, READ_ONLY, MemoryConfig, OpenOptions, store_to_confirm, without_password
 
 from zeroclaw_tui.cli.health import settings_shown
 from zeroclaw_tui.cli.options import open_options
 from zeroclaw_tui.cli.verbs import memory_arguments
-from zeroclaw_tui.config.load import CONFIRMED, READ_ONLY, store_to_confirm
-from zeroclaw_tui.config.locations import OpenOptions, without_password
-from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.settings import confirm_store, confirmed_stores, settings_file
 from zeroclaw_tui.curation.config_choice import configs_for
-from zeroclaw_tui.memory.errors import UsageError
 
 SECRET = "hunter2"
 POSTGRES = '[memory]\nbackend = "postgres"\n'

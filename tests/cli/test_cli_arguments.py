@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from support.memories import UsageError
 
 from zeroclaw_tui.cli.options import bound_meant, first_word, inspector_parser, moment_meant, open_options
 from zeroclaw_tui.cli.verbs import memory_arguments
 from zeroclaw_tui.memory.days import moment
-from zeroclaw_tui.memory.errors import UsageError
 
 
 def _parsed(*arguments: str) -> argparse.Namespace:

@@ -8,14 +8,13 @@ from functools import partial
 
 import pytest
 from support.commands import Command
+from support.memories import JSON_FIELDS
+from support.questions import Rule, Superseded
 
 from zeroclaw_tui.backends.factory import CLASSES
 from zeroclaw_tui.cli.onboard import onboard_parser
 from zeroclaw_tui.cli.options import RULES, SUPERSEDED, inspector_parser, zeroclaw_parser
 from zeroclaw_tui.cli.verbs import CHANGED, every_verb, memory_arguments, memory_parser, verb_parser
-from zeroclaw_tui.memory.entry import JSON_FIELDS
-from zeroclaw_tui.memory.query import Superseded
-from zeroclaw_tui.memory.recall import Rule
 
 TOPICS = ("backends", "environment", "files", "json", "queries", "scoring")
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from support.memories import MemoryEntry
 
 from zeroclaw_tui.cli.entries import entry_lines, list_lines
 from zeroclaw_tui.cli.output import document, write_lines
-from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.hidden_text import hidden_runs
 from zeroclaw_tui.memory.text import cells, cut
 

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.memories import BrokenConfig
 
 from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.toml import KeyPath
-from zeroclaw_tui.memory.errors import BrokenConfig
 
 NAMES = ("memory", "storage", "provider", "config", "backend", "a b", "x.y", 'q"', "é", "", "[z]", "#")
 SCALARS = st.one_of(

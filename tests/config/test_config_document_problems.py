@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.memories import BrokenConfig, InspectorError, UsageError
 
 from zeroclaw_tui.config.document import ConfigDocument, checked_edit
 from zeroclaw_tui.config.toml import read_toml
-from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, UsageError
 
 SECRET = "hunter2-hunter2"
 

@@ -8,10 +8,8 @@ from typing import Any, Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.places import Install, MemoryConfig, load_config
 
-from zeroclaw_tui.config.load import load_config
-from zeroclaw_tui.config.locations import Install
-from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.schema import MEMORY_KEYS
 
 THIRD = "schema_version = 3\n"

@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.places import Install, MemoryConfig, load_config
 
-from zeroclaw_tui.config.load import load_config
-from zeroclaw_tui.config.locations import Install
-from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.secrets import seal
 
 KEY = bytes(range(32))

@@ -8,10 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from zeroclaw_tui.config.load import load_config
-from zeroclaw_tui.config.locations import Install, find_installs, install_at, workspace_rule
-from zeroclaw_tui.memory.errors import NoInstall, Unreadable
+from support.memories import NoInstall, Unreadable
+from support.places import Install, find_installs, install_at, load_config, workspace_rule
 
 OLD = '[memory]\nbackend = "sqlite"\nauto_save = true\n'
 NEW = "schema_version = 3\n"

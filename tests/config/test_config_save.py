@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 from support.config_folder import NEW, NOW, OLD, Folder, saved
+from support.memories import BrokenConfig, Refused, Unreadable
 from support.other_user import NOBODY
 
 from zeroclaw_tui.config import save
 from zeroclaw_tui.config.save import list_backups, read_backup, save_config
 from zeroclaw_tui.config.toml import read_config
-from zeroclaw_tui.memory.errors import BrokenConfig, Refused, Unreadable
 
 
 def mode_of(path: Path) -> int:

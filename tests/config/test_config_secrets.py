@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.memories import Refused
 
 from zeroclaw_tui.config.secrets import (
     KEY_FILE,
@@ -22,7 +23,6 @@ from zeroclaw_tui.config.secrets import (
     reveal,
     seal,
 )
-from zeroclaw_tui.memory.errors import Refused
 
 KEY = bytes(range(32))
 SEALED = "enc2:000102030405060708090a0bfa9025744c64d1840539ee4a2eead0a68395fd7dd1093d"

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.memories import WRONG_USE, BrokenConfig, UsageError
 
 from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.schema import MEMORY_KEYS, SETTINGS, Target
@@ -19,7 +20,6 @@ from zeroclaw_tui.config.setting_names import (
     setting_name,
     written_value,
 )
-from zeroclaw_tui.memory.errors import WRONG_USE, BrokenConfig, UsageError
 
 URL = "storage.postgres.db_url"
 

@@ -6,8 +6,9 @@ import stat
 from pathlib import Path
 
 import pytest
+from support.memories import BrokenConfig, Unreadable
+from support.places import Install
 
-from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.settings import (
     save_profile,
     save_theme,
@@ -16,7 +17,6 @@ from zeroclaw_tui.config.settings import (
     settings_file,
     settings_problem,
 )
-from zeroclaw_tui.memory.errors import BrokenConfig, Unreadable
 
 
 @pytest.fixture

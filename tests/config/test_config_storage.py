@@ -6,10 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-
-from zeroclaw_tui.config.load import load_config
-from zeroclaw_tui.config.locations import Install
-from zeroclaw_tui.config.memory_config import MemoryConfig
+from support.places import Install, MemoryConfig, load_config
 
 OLD = '[memory]\nbackend = "sqlite"\nauto_save = true\n'
 POSTGRES = (

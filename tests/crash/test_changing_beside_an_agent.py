@@ -10,14 +10,13 @@ from pathlib import Path
 
 import pytest
 from support import small_store
+from support.libraries import Library, plan_purge
+from support.memories import Conflict, Draft, Edit
 from support.opened import opened
+from support.questions import MemoryFilter, Superseded
+from support.stores import row_with_id
 
-from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.curation import changes
-from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.outcome import plan_purge
-from zeroclaw_tui.memory.change import Conflict, Draft, Edit
-from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.testing.tools import entries_of
 
 WRITER = Path(__file__).with_name("agent_writer.py")

@@ -9,8 +9,8 @@ import pytest
 from journal_world import opened_world
 from support import small_store
 from support.opened import opened_at
+from support.places import OpenOptions
 
-from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.config_choice import configs_for
 
 

@@ -8,18 +8,16 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from support.libraries import Library, ProfileChoice
+from support.memories import Row
+from support.places import Install, MemoryConfig
+from support.questions import MemoryFilter, Superseded
+from support.rules import ScoringSettings
 from support.small_store import make
+from support.stores import SqliteMemory, row_with_id, versions
 
 from zeroclaw_tui.backends.in_memory import InMemory
-from zeroclaw_tui.backends.lookup import row_with_id, versions
-from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.config.locations import Install
-from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.journal import Trash, store_name
-from zeroclaw_tui.curation.library import Library, ProfileChoice
-from zeroclaw_tui.memory.change import Row
-from zeroclaw_tui.memory.query import MemoryFilter, Superseded
-from zeroclaw_tui.scoring.profiles import ScoringSettings
 
 
 @dataclass

@@ -13,17 +13,26 @@ from typing import Any
 import pytest
 from journal_world import World
 from support import small_store
+from support.libraries import (
+    Library,
+    Outcome,
+    PurgePlan,
+    edit_memory,
+    plan_purge,
+    redo,
+    remove_memories,
+    restore,
+    store_memory,
+    superseded_sentence,
+    undo,
+)
 from support.marks import plan_of_marked
+from support.memories import Conflicts, Draft, Edit, NotReachable, Row, RowChange, RowVersion, Value
 from support.opened import opened
+from support.questions import MemoryFilter
+from support.stores import row_with_id
 
-from zeroclaw_tui.backends.lookup import row_with_id
-from zeroclaw_tui.curation.changes import edit_memory, redo, remove_memories, restore, store_memory, undo
-from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.outcome import Outcome, PurgePlan, plan_purge, superseded_sentence
 from zeroclaw_tui.curation.traces.copies import contents_of, find_copies
-from zeroclaw_tui.memory.change import Conflicts, Draft, Edit, Row, RowChange, RowVersion, Value
-from zeroclaw_tui.memory.errors import NotReachable
-from zeroclaw_tui.memory.query import MemoryFilter
 
 MANY = 700
 

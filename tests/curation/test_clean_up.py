@@ -14,14 +14,14 @@ import numpy
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.libraries import Library
+from support.questions import EVERYTHING
 from support.small_store import blob
+from support.stores import versions
 
-from zeroclaw_tui.backends.lookup import versions
 from zeroclaw_tui.curation import changes, duplicates
 from zeroclaw_tui.curation.clean_up import CleanUpReport, Finding, FindingKind, check_memories, merge, plan_merge
 from zeroclaw_tui.curation.duplicates import DuplicateFinder, Duplicates
-from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.memory.query import EVERYTHING
 from zeroclaw_tui.memory.text import WHITE_SPACE
 
 PLAIN = (

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.memories import UsageError
+from support.places import MemoryConfig, OpenOptions
 from support.small_store import create_database
 from support.two_stores import install_of_two_stores
 
-from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.config_choice import Candidate, candidates, check_candidate, configs_for, describe_choice
-from zeroclaw_tui.memory.errors import UsageError
 
 SECRET = "hunter2"
 

@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 from support.chat_files import write_chat
 from support.installs import make_install
+from support.libraries import Library
+from support.memories import MemoryEntry, NotFound
 
 from zeroclaw_tui.curation.conversations import MAX_MESSAGE_LENGTH, around
-from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import NotFound
 
 SESSION = "telegram_12345_ann"
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from support.opened import opened_at
+from support.places import OpenOptions
 
-from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.demo import make_demo
 from zeroclaw_tui.curation.turns import compare, recorded
 

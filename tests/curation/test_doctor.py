@@ -15,9 +15,11 @@ import pytest
 from support import small_store
 from support.databases import HYDRATED, create_database, opened_elsewhere
 from support.installs import Install, make_install
+from support.libraries import plan_purge, remove_memories, store_memory, undo
+from support.memories import Corrupt, Draft, Locked, Unreadable
+from support.questions import MemoryFilter
 
 from zeroclaw_tui.backends.sqlite.schema import statements
-from zeroclaw_tui.curation.changes import remove_memories, store_memory, undo
 from zeroclaw_tui.curation.doctor import (
     DoctorFinding,
     DoctorReport,
@@ -28,11 +30,7 @@ from zeroclaw_tui.curation.doctor import (
     examine,
     repair_finding,
 )
-from zeroclaw_tui.curation.outcome import plan_purge
 from zeroclaw_tui.files import database as connections
-from zeroclaw_tui.memory.change import Draft
-from zeroclaw_tui.memory.errors import Corrupt, Locked, Unreadable
-from zeroclaw_tui.memory.query import MemoryFilter
 
 NOW = datetime(2026, 11, 22, 7, 0, tzinfo=UTC)
 ROWS = [{"content": f"memory {at} about the harbour", "category": "core" if at % 3 else "daily"} for at in range(12)]

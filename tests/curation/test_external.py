@@ -8,10 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.memories import Refused, Row, RowChange
 
 from zeroclaw_tui.curation.external import apply, database_row, file_row, link_target, move, read_file
-from zeroclaw_tui.memory.change import Row, RowChange
-from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.testing.tools import JournalRecorder
 
 

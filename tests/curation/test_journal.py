@@ -17,15 +17,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from journal_world import Clock, install_at
+from support.libraries import undo
+from support.memories import Locked, NotFound, Row, RowChange, Unreadable
 from support.opened import opened
 from support.other_user import as_nobody, shared_folder
+from support.stores import row_with_id
 
-from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.curation import journal_file, journal_records
-from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.journal import Trash, store_name
-from zeroclaw_tui.memory.change import Row, RowChange
-from zeroclaw_tui.memory.errors import Locked, NotFound, Unreadable
 from zeroclaw_tui.testing.tools import raises
 
 STORE = "sqlite:/somewhere/brain.db"

@@ -13,11 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from journal_world import World, opened_world
+from support.libraries import edit_memory, redo, remove_memories, restore, store_memory, undo
 from support.marks import plan_of_marked
-
-from zeroclaw_tui.curation.changes import edit_memory, redo, remove_memories, restore, store_memory, undo
-from zeroclaw_tui.memory.change import ApplyResult, Draft, Edit, Journal, RowChange
-from zeroclaw_tui.memory.errors import NotFound
+from support.memories import ApplyResult, Draft, Edit, Journal, NotFound, RowChange
 
 Step = tuple[str, int, str]
 """What is done, a number that selects what it is done to, and where the program is killed; "" for nowhere."""

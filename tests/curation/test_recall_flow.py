@@ -14,20 +14,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support import golden
+from support.libraries import Library, ProfileChoice
+from support.memories import MemoryEntry
 from support.opened import opened_at, opened_memory
+from support.questions import RecallRequest, RecallResult, ScoredEntry
 from support.replaying import RecordedEmbedder, library_of
+from support.rules import OwnEvidence, ScoringSettings, Trial, profile_for
 from support.small_store import make
+from support.stores import SqliteMemory
 
 from zeroclaw_tui.backends.in_memory import InMemory
-from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.backends.upkeep import Upkeep
-from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.curation.recall import Prompt, prompt_for, recall_memories
 from zeroclaw_tui.embeddings.base import Embedder
-from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry
-from zeroclaw_tui.scoring.evidence import OwnEvidence
-from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial, profile_for
 from zeroclaw_tui.scoring.scanner import scan
 
 NOW = datetime(2026, 3, 20, 12, tzinfo=UTC)

@@ -16,10 +16,10 @@ from support import settling
 from support.http_endpoints import serving
 from support.inspector import Screen, running
 from support.installs import make_install
+from support.places import OpenOptions
 from support.test_embedder import EmbeddingService, embed
 from support.warm_start import run_memory
 
-from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.view import Pace
 

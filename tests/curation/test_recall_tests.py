@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.libraries import Library
+from support.memories import UsageError
 from support.opened import opened_at
+from support.questions import RecallRequest
+from support.rules import Trial
 from support.small_store import make
 
-from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.recall_tests import RecallTest, read_tests, run_tests
-from zeroclaw_tui.memory.errors import UsageError
-from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.profiles import Trial
 
 VALID = "[[query]]\nquery = 'q'\nexpected = 'a'\n"
 

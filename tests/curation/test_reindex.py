@@ -12,12 +12,12 @@ import pytest
 from support import small_store
 from support.http_endpoints import serving
 from support.installs import make_install
+from support.memories import Refused
 from support.slept_clock import Clock
 from support.test_embedder import EmbeddingService, embed
 
 from zeroclaw_tui.curation.reindex import BATCH_SIZE, plan_reindex, reindex
 from zeroclaw_tui.embeddings.endpoint import BACKGROUND
-from zeroclaw_tui.memory.errors import Refused
 
 ROWS = 40
 

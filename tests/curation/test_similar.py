@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from support.libraries import Library
+from support.places import EmbeddingConfig
 from support.small_store import blob
 
-from zeroclaw_tui.config.memory_config import EmbeddingConfig
-from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.similar import SimilarResult, similar_memories
 from zeroclaw_tui.embeddings.local import local_vector
 

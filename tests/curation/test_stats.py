@@ -8,17 +8,17 @@ from datetime import UTC, date, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from support.memories import MemoryEntry
 from support.opened import opened_memory
+from support.questions import MemoryFilter, Superseded
 from support.small_store import blob, make
+from support.stores import SqliteMemory
 
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.backends.matching import count_entries
 from zeroclaw_tui.backends.none import NoneMemory
-from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.demo import make_demo
 from zeroclaw_tui.curation.stats import full_stats, stats_of, store_stats
-from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.statistics import COUNT_FIELDS, Counts
 from zeroclaw_tui.testing.tools import entries_of
 

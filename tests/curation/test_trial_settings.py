@@ -11,16 +11,15 @@ from typing import Any
 import pytest
 import tomlkit
 from support.installs import make_install
+from support.libraries import Library
+from support.memories import Refused, UsageError
 from support.opened import opened_at
+from support.places import MemoryConfig, load_config
+from support.questions import RecallRequest
+from support.rules import RerankSettings, Trial, profile_for
 
-from zeroclaw_tui.config.load import load_config
-from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.recall import recall_memories
 from zeroclaw_tui.curation.trial_settings import plan_settings_change, save_settings_change
-from zeroclaw_tui.memory.errors import Refused, UsageError
-from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.profiles import RerankSettings, Trial, profile_for
 
 FIRST = """\
 # mine

@@ -11,18 +11,17 @@ from typing import Any
 
 import pytest
 from support import golden
+from support.libraries import Library, ProfileChoice, remove_memories
 from support.marks import plan_of_marked
 from support.opened import opened_memory
 from support.replaying import RecordedEmbedder
+from support.rules import ScoringSettings, profile_for
 from support.stand_in_agent import StandInAgent, make_store, store
+from support.stores import SqliteMemory
 from support.traces import NOW, RecordingInstall, Sent, call_line, inbound_line
 
-from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.curation.changes import remove_memories
-from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.curation.recall import prompt_for
 from zeroclaw_tui.curation.turns import ComparedTurn, Turn, TurnLog, compare, follow, recorded, trial_of_turn
-from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 
 BLOCK = "[Memory context]\n- lang: Prefers Rust\n[/Memory context]\n\n"
 OTHER = "[Memory context]\n- pet: Cat named Mio\n[/Memory context]\n\n"

@@ -21,9 +21,10 @@ from support.http_endpoints import (
     refusing,
     serving,
 )
+from support.memories import EmbeddingFailed
+from support.places import EmbeddingConfig
 from support.slept_clock import Clock
 
-from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.embeddings.base import (
     ApiKeyError,
     EndpointBusyError,
@@ -32,7 +33,6 @@ from zeroclaw_tui.embeddings.base import (
     endpoint_url,
 )
 from zeroclaw_tui.embeddings.endpoint import INTERACTIVE, OpenAIEmbedder, RetryPolicy, embed_each
-from zeroclaw_tui.memory.errors import EmbeddingFailed
 
 KEY = "sk-test-0123456789abcdef"
 DIMENSIONS = 3

@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 from support.http_endpoints import embeddings, serving
+from support.places import EmbeddingConfig, Install, load_config
 
-from zeroclaw_tui.config.load import load_config
-from zeroclaw_tui.config.locations import Install
-from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.config.secrets import seal
 from zeroclaw_tui.embeddings.endpoint import create_embedder
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.places import EmbeddingConfig
 
-from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.embeddings.local import LocalEmbedder, local_vector
 
 

@@ -7,11 +7,11 @@ from contextlib import asynccontextmanager
 
 import pytest
 from support.http_endpoints import HttpEndpoint, embeddings, free_port, serving
+from support.memories import EmbeddingFailed
+from support.places import EmbeddingConfig
 
-from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.embeddings.base import request_sentence
 from zeroclaw_tui.embeddings.endpoint import OpenAIEmbedder
-from zeroclaw_tui.memory.errors import EmbeddingFailed
 
 KEY = "sk-test-0123456789abcdef"
 

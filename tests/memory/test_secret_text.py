@@ -7,8 +7,8 @@ import string
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.libraries import excerpt_of
 
-from zeroclaw_tui.curation.outcome import excerpt_of
 from zeroclaw_tui.memory.secret_text import look_alike_secrets, masked
 
 MIXED = "aB3dE5gH7jK9mN1pQ3sT5vX7zA9cD1fG3iJ5"

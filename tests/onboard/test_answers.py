@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.memories import WRONG_USE, BrokenConfig, UsageError
 from support.wizard_world import situation_of
 
 from zeroclaw_tui.config.schema import Target
 from zeroclaw_tui.config.secrets import seal
-from zeroclaw_tui.memory.errors import WRONG_USE, BrokenConfig, UsageError
 from zeroclaw_tui.onboard.answers import Answers, Given, gather, read_answers
 from zeroclaw_tui.onboard.plan import make_plan
 from zeroclaw_tui.onboard.situation import Situation

@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.memories import UsageError
 from support.wizard_world import BACKENDS
 
-from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.onboard.answers import Answers, Given, known_backends
 from zeroclaw_tui.onboard.question import Question
 from zeroclaw_tui.onboard.questions import QUESTIONS, asked

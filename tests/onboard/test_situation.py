@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from support.memories import UsageError
 from support.small_store import blob, make
 
-from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.onboard.situation import Situation, candidates, situation_at
 
 OLD = '[memory]\nbackend = "sqlite"\nauto_save = true\n'

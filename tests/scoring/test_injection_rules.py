@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.judging import judge
+from support.memories import MemoryEntry, UsageError
+from support.questions import Rule, ScoredEntry
+from support.rules import profile_for
 
-from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import UsageError
-from zeroclaw_tui.memory.recall import Rule, ScoredEntry
 from zeroclaw_tui.scoring.injection import context_block
-from zeroclaw_tui.scoring.profiles import profile_for
 
 NOW = "2026-03-20T12:00:00+00:00"
 VERSIONS = ("0.1.2", "0.1.7", "0.1.8", "0.2.1", "0.4.3", "0.5.9", "0.6.2", "0.6.3", "0.7.3", "0.7.5", "0.8.2", "0.8.4")

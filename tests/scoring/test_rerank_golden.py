@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 from support import golden
+from support.libraries import Library
+from support.questions import UNLIMITED, RecallRequest, RecallResult, Rule, ScoredEntry
 from support.replaying import RecordedEmbedder, library_of, parts_of
+from support.rules import Trial, profile_for
+from support.stores import SqliteMemory
 
-from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.recall import gather_evidence, recall_memories
-from zeroclaw_tui.memory.recall import UNLIMITED, RecallRequest, RecallResult, Rule, ScoredEntry
 from zeroclaw_tui.scoring.injection import context_block, in_prompt_order
-from zeroclaw_tui.scoring.profiles import Trial, profile_for
 
 VERSION = "0.8.4"
 RECORDED = golden.runs(VERSION, "rerank_runs")

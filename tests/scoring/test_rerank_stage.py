@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from support.memories import MemoryEntry
+from support.questions import UNLIMITED, RecallRequest, ScoredEntry
 from support.replaying import AS_OF
+from support.rules import RerankSettings, ScoringSettings, Trial, profile_for
 
-from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.recall import UNLIMITED, RecallRequest, ScoredEntry
 from zeroclaw_tui.scoring.injection import in_prompt_order, judge, pool_size
-from zeroclaw_tui.scoring.profiles import RerankSettings, ScoringSettings, Trial, profile_for
 
 ON = RerankSettings(enabled=True)
 

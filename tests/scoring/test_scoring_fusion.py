@@ -6,10 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from support.fusing import fuse, fusion_of
-
-from zeroclaw_tui.memory.recall import ScoredEntry
-from zeroclaw_tui.scoring.evidence import Hit
-from zeroclaw_tui.scoring.profiles import ScoringSettings, float32, profile_for
+from support.questions import ScoredEntry
+from support.rules import Hit, ScoringSettings, float32, profile_for
 
 IDS = {1: "x", 2: "y", 3: "z"}
 WEIGHTS = ScoringSettings(0.7, 0.3)

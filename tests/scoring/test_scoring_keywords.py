@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.rules import LANDMARKS, ScoringProfile, profile_for
 
 from zeroclaw_tui.scoring.keywords import like_search, lists_recent, match_expression, words
-from zeroclaw_tui.scoring.profiles import LANDMARKS, ScoringProfile, profile_for
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()), max_size=60)
 OLD, NEW = profile_for("0.7.4"), profile_for("0.7.5")

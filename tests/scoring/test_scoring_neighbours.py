@@ -7,8 +7,8 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.memories import Handle
 
-from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.scoring.neighbours import LEAST, LOOKED_AT, RareWords, shared_words, words_of
 
 TEXTS = st.lists(st.text(alphabet="ab cdé猫犬_ ", max_size=20), min_size=1, max_size=8)

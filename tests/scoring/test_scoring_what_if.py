@@ -8,14 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.fusing import fuse
+from support.memories import MemoryEntry
+from support.questions import RecallRequest, RecallResult, ScoredEntry
+from support.rules import Hit, ScoringSettings, SearchMode, Trial, profile_for
 
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.backends.postgres import search as postgres
 from zeroclaw_tui.backends.qdrant.store import QdrantMemory
-from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry
-from zeroclaw_tui.scoring.evidence import Hit
-from zeroclaw_tui.scoring.profiles import ScoringSettings, SearchMode, Trial, profile_for
 from zeroclaw_tui.scoring.what_if import best_scores, compare, complaints, mixed_meanings
 
 VERSIONS = ("0.1.2", "0.1.8", "0.5.9", "0.6.2", "0.6.3", "0.7.5", "0.8.2", "0.8.3", "0.8.4")

@@ -7,14 +7,11 @@ from pathlib import Path
 
 import pytest
 from support import golden
+from support.memories import MemoryEntry
+from support.questions import RecallRequest
+from support.rules import ScoringProfile, ScoringSettings, StageEvidence, Trial, WordShare, profile_for, word_shares
 from support.small_store import change, make
-
-from zeroclaw_tui.backends.lookup import entries_with_key, whole_entry
-from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.evidence import StageEvidence, WordShare, word_shares
-from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings, Trial, profile_for
+from support.stores import SqliteMemory, entries_with_key, whole_entry
 
 NEW, OLD = profile_for("0.8.4"), profile_for("0.7.4")
 # The worked example that ZeroClaw 0.1.7 and 0.8.4 were run with.

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.lookup import row_with_id
-from zeroclaw_tui.memory.change import ApplyResult, Journal, Vector
+from support.memories import ApplyResult, Journal, Vector
+from support.stores import Memory, row_with_id
 from zeroclaw_tui.testing.tools import edit
 
 

@@ -16,13 +16,22 @@ from typing import Any
 
 import pytest
 
+from support.memories import (
+    ApplyResult,
+    Change,
+    Draft,
+    Edit,
+    OnConflict,
+    Refused,
+    Row,
+    SearchInterrupted,
+    UsageError,
+    Value,
+)
+from support.questions import EVERYTHING, ROWS, Query
 from support.recalls import ids, recalled
-from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.lookup import versions, why_fixed
-from zeroclaw_tui.memory.change import ApplyResult, Change, Draft, Edit, OnConflict, Row, Value
-from zeroclaw_tui.memory.errors import Refused, SearchInterrupted, UsageError
-from zeroclaw_tui.memory.query import EVERYTHING, ROWS, Query
-from zeroclaw_tui.scoring.profiles import NEWEST
+from support.rules import NEWEST
+from support.stores import Memory, versions, why_fixed
 from zeroclaw_tui.testing.contract import PATIENCE_SECONDS, made, obstacle_of, restorable
 from zeroclaw_tui.testing.tools import (
     Contract,

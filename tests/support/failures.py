@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
-from zeroclaw_tui.memory.errors import InspectorError
+from support.memories import InspectorError
 from zeroclaw_tui.testing.tools import raises
 
 

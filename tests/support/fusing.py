@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.recall import ScoredEntry
+from support.memories import MemoryEntry
+from support.questions import ScoredEntry
+from support.rules import Hit, ScoringProfile, ScoringSettings, StageHits
 from zeroclaw_tui.scoring.decide import Fused, fused
-from zeroclaw_tui.scoring.evidence import Hit, StageHits
-from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 
 MORE_THAN_ANY = 1000
 

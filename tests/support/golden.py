@@ -11,12 +11,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from support.questions import RecallRequest
+from support.rules import RerankSettings, ScoringSettings, StoreRecall, Trial, profile_for
+from support.stores import Memory
 from support.test_embedder import embed
-from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.decide import store_recall
-from zeroclaw_tui.scoring.evidence import StoreRecall
-from zeroclaw_tui.scoring.profiles import RerankSettings, ScoringSettings, Trial, profile_for
 
 FOLDER = Path(os.environ.get("ZEROCLAW_FIXTURES") or Path(__file__).parents[1] / "data" / "zeroclaw")
 DATABASES = {"none": "brain.db", "hash:64": "brain.db", "dense:64": "brain_dense.db"}

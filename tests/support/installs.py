@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from support import small_store
+from support.libraries import Library
 from support.opened import opened_at
-from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.config.memory_config import MemoryConfig
+from support.places import MemoryConfig, OpenOptions
 from zeroclaw_tui.curation.config_choice import configs_for
-from zeroclaw_tui.curation.library import Library
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from zeroclaw_tui.memory.recall import RecallRequest, Rule, ScoredEntry
+from support.questions import RecallRequest, Rule, ScoredEntry
+from support.rules import ScoringProfile, ScoringSettings, Trial
 from zeroclaw_tui.scoring import injection
-from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings, Trial
 
 
 def judge(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from zeroclaw_tui.backends.lookup import versions
-from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.outcome import PurgePlan
-from zeroclaw_tui.memory.query import MemoryFilter, Superseded
+from support.libraries import Library, PurgePlan
+from support.questions import MemoryFilter, Superseded
+from support.stores import versions
 
 
 async def plan_of_marked(library: Library, ids: Collection[str]) -> PurgePlan:

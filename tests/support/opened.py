@@ -7,11 +7,10 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.config.memory_config import MemoryConfig
+from support.libraries import Library, open_library
+from support.places import MemoryConfig, OpenOptions
+from support.stores import Memory
 from zeroclaw_tui.curation.config_choice import configs_for
-from zeroclaw_tui.curation.library import Library, open_library
 
 Store = TypeVar("Store", bound=Memory)
 

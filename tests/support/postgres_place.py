@@ -8,9 +8,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
+from support.memories import MemoryEntry, sample_entries
 from support.postgres_server import PostgresServer
-from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.testing.samples import sample_entries
 
 PASSWORD = "geheim-Mohn-7"
 FORMS = ("key", "vector", "agents", "uuid")

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.memory.recall import RecallRequest
+from support.questions import RecallRequest
+from support.rules import NEWEST, ScoringSettings, StoreRecall, Trial, profile_for
+from support.stores import Memory
 from zeroclaw_tui.scoring.decide import store_recall
-from zeroclaw_tui.scoring.evidence import StoreRecall
-from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, Trial, profile_for
 
 
 async def recalled(

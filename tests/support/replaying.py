@@ -6,13 +6,13 @@ from typing import Any, cast
 
 import numpy as np
 
+from support.libraries import Library, ProfileChoice
+from support.questions import RecallRequest, RecallResult
+from support.rules import ScoringSettings, Trial, profile_for
+from support.stores import Memory
 from support.test_embedder import embed
-from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.curation.recall import GatheredEvidence, gather_evidence, recall_memories
 from zeroclaw_tui.embeddings.base import Embedder
-from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
-from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial, profile_for
 
 AS_OF = "2026-06-01T12:00:00+02:00"
 

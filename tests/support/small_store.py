@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from support.databases import create_database
-from zeroclaw_tui.memory.entry import MemoryEntry
+from support.memories import MemoryEntry
 
 MOMENT = "2026-03-01T10:00:{:02d}.000000001+00:00"
 AGENT = "00000000-0000-4000-8000-000000000001"

@@ -10,10 +10,10 @@ from datetime import datetime
 from pathlib import Path
 
 from support.databases import create_database
+from support.libraries import Library
+from support.questions import RecallRequest, ScoredEntry
 from support.traces import NOW, RecordingInstall, Sent
-from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.recall import recall_memories
-from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 
 AGENT = "00000000-0000-4000-8000-000000000001"
 MOST, LONGEST, ALL = 4, 800, 4000

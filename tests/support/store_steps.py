@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.lookup import why_fixed
-from zeroclaw_tui.memory.change import Draft, Value, Vector
-from zeroclaw_tui.memory.query import ROWS, Query
+from support.memories import Draft, Value, Vector
+from support.questions import ROWS, Query
+from support.stores import Memory, why_fixed
 from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, edit
 
 

@@ -10,12 +10,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
 
-from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.config.locations import Install
-from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.library import Library, ProfileChoice
+from support.libraries import Library, ProfileChoice
+from support.places import Install, MemoryConfig
+from support.rules import ScoringSettings, profile_for
+from support.stores import Memory
 from zeroclaw_tui.embeddings.base import Embedder
-from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 
 NOW = datetime(2026, 12, 1, 12, tzinfo=UTC)
 DATE = "[CURRENT DATE & TIME: 2026-12-01 13:00:00 +01:00]\n\n"

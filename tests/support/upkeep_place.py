@@ -13,23 +13,22 @@ from pathlib import Path
 from typing import Any
 
 from support.left_texts import AUDIT, snapshot
+from support.libraries import Library, Outcome, open_library, plan_purge
+from support.memories import Draft, Edit
+from support.places import OpenOptions
+from support.questions import MemoryFilter, Superseded
 from support.small_store import blob, make
+from support.stores import row_with_id, versions
 from support.whole_store import everything, hits
-from zeroclaw_tui.backends.lookup import row_with_id, versions
-from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.clean_up import check_memories, merge, plan_merge
 from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.hygiene import plan_hygiene, run_hygiene
 from zeroclaw_tui.curation.journal import Trash
-from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.outcome import Outcome, plan_purge
 from zeroclaw_tui.curation.snapshot import place_of, plan_hydrate, write_snapshot
 from zeroclaw_tui.curation.traces.copies import clean_copies, find_copies
 from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
 from zeroclaw_tui.curation.transfer.plan import Target
-from zeroclaw_tui.memory.change import Draft, Edit
-from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 
 NOW = datetime(2026, 3, 20, 12, 0, tzinfo=UTC)
 WORDS = ["harbour", "crossing", "imported", "kept", "hydrated"]

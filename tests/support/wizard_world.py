@@ -9,10 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from support.places import Install, MemoryConfig, load_config
 from zeroclaw_tui.config.document import ConfigDocument
-from zeroclaw_tui.config.load import load_config
-from zeroclaw_tui.config.locations import Install
-from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.schema import Target
 from zeroclaw_tui.config.secrets import KEY_FILE
 from zeroclaw_tui.onboard.answers import Answers, gather

@@ -13,20 +13,19 @@ from typing import Any
 
 from support import small_store
 from support.inspector import RoomApp
+from support.libraries import Library, open_library
+from support.memories import MemoryEntry
+from support.places import MemoryConfig, OpenOptions
+from support.questions import RecallRequest, Rule
 from support.small_store import blob
+from support.stores import entries_with_key
 from support.traces import Sent, call_line
 from tui.samples import NOW, STILL, SampleEmbedder
 
-from zeroclaw_tui.backends.lookup import entries_with_key
-from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.formats.snapshot import NAME, snapshot_text
 from zeroclaw_tui.curation.journal import Trash
-from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.embeddings.base import Embedder
-from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.recall import RecallRequest, Rule
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.rooms import upkeep
 from zeroclaw_tui.tui.rooms.live import LiveRoom

@@ -14,30 +14,23 @@ from typing import Any
 
 import numpy as np
 from support.inspector import RoomApp
+from support.libraries import Library, ProfileChoice
 from support.marks import plan_of_marked
+from support.memories import ApplyResult, Change, Draft, Edit, EmbeddingFailed, Journal, MemoryEntry, NotReachable, Row
+from support.places import Install, MemoryConfig, OpenOptions
+from support.questions import ENTRIES, OLDEST_STORED, MemoryFilter, Query, RecallRequest, ScoredEntry
+from support.rules import OwnEvidence, ScoringSettings, StoreRecall, Trial, depth_of, own_evidence, profile_for
+from support.stores import About, Memory, row_with_id
 
-from zeroclaw_tui.backends.about import About
-from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.loaded import Loaded
-from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.backends.upkeep import Upkeep
-from zeroclaw_tui.config.locations import Install, OpenOptions
-from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.config_choice import Candidate, StoreStatus
 from zeroclaw_tui.curation.journal import Trash
 from zeroclaw_tui.curation.journal_records import Verb
-from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.embeddings.base import Embedder
-from zeroclaw_tui.memory.change import ApplyResult, Change, Draft, Edit, Journal, Row
-from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import EmbeddingFailed, NotReachable
-from zeroclaw_tui.memory.query import ENTRIES, OLDEST_STORED, MemoryFilter, Query
-from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
-from zeroclaw_tui.scoring.evidence import OwnEvidence, StoreRecall, depth_of, own_evidence
-from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial, profile_for
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.rooms.changes import ChangesRoom
 from zeroclaw_tui.tui.view import Pace

@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from support.inspector import running
+from support.libraries import ProfileChoice
+from support.questions import AGE_GROUPS, NO_DATE
 from support.screens import WIDE
 from support.settling import burst
+from support.stores import Notice
 from textual.color import Color
 from tui.samples import NOW, Inspector, SampleMemory, entries_in, keys_in, memory, sample_config, sample_library
 
-from zeroclaw_tui.backends.about import Notice
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.matching import age_group, matches
-from zeroclaw_tui.curation.library import ProfileChoice
 from zeroclaw_tui.memory.days import moment
-from zeroclaw_tui.memory.query import AGE_GROUPS, NO_DATE
 from zeroclaw_tui.tui.format import shorten_path
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
 from zeroclaw_tui.tui.themes import first_theme

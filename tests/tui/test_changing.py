@@ -8,15 +8,14 @@ from typing import Any
 
 import pytest
 from support.inspector import running
+from support.libraries import edit_memory, undo
+from support.memories import Edit, Locked, Row
 from support.screens import NARROW, WIDE
+from support.stores import entries_with_key
 from tui.installs import DiskInstall
 from tui.samples import NOW, Inspector, keys_in, paced
 
-from zeroclaw_tui.backends.lookup import entries_with_key
-from zeroclaw_tui.curation.changes import edit_memory, undo
 from zeroclaw_tui.curation.journal import Trash
-from zeroclaw_tui.memory.change import Edit, Row
-from zeroclaw_tui.memory.errors import Locked
 from zeroclaw_tui.tui.dialogs import ProgressScreen, Question
 from zeroclaw_tui.tui.external import Edited
 from zeroclaw_tui.tui.rooms.editor import EditorScreen

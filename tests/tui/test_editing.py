@@ -8,15 +8,13 @@ from typing import Any
 
 import pytest
 from support.inspector import RoomApp, running
+from support.libraries import Library, Outcome
+from support.memories import Draft, MemoryEntry, Row
 from support.screens import WIDE
+from support.stores import row_with_id
 from textual.widgets import Input
 from tui.samples import GONE, editable, editor_program
 
-from zeroclaw_tui.backends.lookup import row_with_id
-from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.outcome import Outcome
-from zeroclaw_tui.memory.change import Draft, Row
-from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.testing.tools import edit
 from zeroclaw_tui.tui.rooms import editor as saving
 from zeroclaw_tui.tui.rooms.editor import EditorScreen

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.inspector import RoomApp
+from support.memories import Refused, UsageError
 from support.screens import screen_words
 from support.terminal import Terminal
 from textual.app import App, ComposeResult, SuspendNotSupported
 from textual.events import Paste
 from tui.samples import editor_program
 
-from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.memory.text import display_text
 from zeroclaw_tui.tui import external
 from zeroclaw_tui.tui.external import Edited, chosen_program, edit_text

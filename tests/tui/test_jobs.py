@@ -10,14 +10,13 @@ from pathlib import Path
 
 import pytest
 from support.inspector import running
+from support.libraries import PurgePlan, remove_memories
+from support.questions import MemoryFilter
+from support.stores import versions
 from tui.installs import DiskInstall
 from tui.samples import NOW
 
-from zeroclaw_tui.backends.lookup import versions
-from zeroclaw_tui.curation.changes import remove_memories
 from zeroclaw_tui.curation.journal import Trash
-from zeroclaw_tui.curation.outcome import PurgePlan
-from zeroclaw_tui.memory.query import MemoryFilter
 
 ROWS = (
     *((f"note_{at:02}", f"The garden gate number {at} is to be oiled in spring.", "core", "web_1") for at in range(9)),

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from support import small_store
 from support.inspector import running
+from support.memories import BrokenConfig, Corrupt, Locked, NoInstall, Unreadable
 from support.screens import WIDE
 from support.terminal import Terminal
 from textual.app import ComposeResult
@@ -19,7 +20,6 @@ from tui.installs import DiskInstall
 from tui.samples import Inspector, SampleMemory, hostile_memories, memory
 
 from zeroclaw_tui.config.settings import save_theme, saved_profile, saved_theme
-from zeroclaw_tui.memory.errors import BrokenConfig, Corrupt, Locked, NoInstall, Unreadable
 from zeroclaw_tui.tui import external
 from zeroclaw_tui.tui.app import StartRoom
 from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.memories import NoInstall
 from support.settling import pressing
 from textual.app import App
 from tui import installs, samples
 from tui.installs import DiskInstall, aged_install, food_install, polluted_rows, some_turns
 from tui.samples import Inspector, SampleMemory, Trashed
-
-from zeroclaw_tui.memory.errors import NoInstall
 
 SRV = Path("/srv/zeroclaw")
 QUESTION = "=what would she like to eat?"

@@ -10,11 +10,11 @@ import pytest
 from support.inspector import Screen, running
 from support.screens import WIDE, lit_in
 from support.settling import burst
+from support.stores import OwnRule
 from textual.events import Paste
 from tui.samples import Inspector, SampleMemory, entries_in, memory, paced
 
 from zeroclaw_tui.backends import matching
-from zeroclaw_tui.backends.about import OwnRule
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
 
 

@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 from support.inspector import running
+from support.memories import Corrupt, NotFound
+from support.questions import ScoredEntry
+from support.rules import OwnEvidence, Trial
 from support.screens import WIDE, unsaid
 from support.settling import burst
 from textual.widgets import Input, TextArea
@@ -20,10 +23,6 @@ from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.backends.none import NoneMemory
 from zeroclaw_tui.config.settings import confirmed_stores
 from zeroclaw_tui.curation.config_choice import StoreStatus
-from zeroclaw_tui.memory.errors import Corrupt, NotFound
-from zeroclaw_tui.memory.recall import ScoredEntry
-from zeroclaw_tui.scoring.evidence import OwnEvidence
-from zeroclaw_tui.scoring.profiles import Trial
 from zeroclaw_tui.tui.app import StartRoom
 from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS
 from zeroclaw_tui.tui.rooms.editor import EditorScreen

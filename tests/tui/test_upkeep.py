@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from support import small_store
 from support.inspector import RoomApp, Screen, running
+from support.memories import Locked
 from support.screens import WIDE
 from textual.screen import ModalScreen
 from tui import installs
@@ -17,7 +18,6 @@ from tui.installs import HERE, SECRET, THERE, DiskInstall, Row, meal, old_instal
 from tui.samples import SampleEmbedder, paced
 
 from zeroclaw_tui.curation import doctor
-from zeroclaw_tui.memory.errors import Locked
 from zeroclaw_tui.tui.rooms.upkeep import Tab
 
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 from support.inspector import Screen, running
+from support.memories import NotReachable
 from support.screens import WIDE
 from support.settling import burst
 from support.small_store import add
 from tui import installs
 from tui.installs import CONFIG, MESSAGE, SHOPPING, DiskInstall, aged_install, food_install, meal
 
-from zeroclaw_tui.memory.errors import NotReachable
 from zeroclaw_tui.tui.rooms.why import WhyRoom
 
 

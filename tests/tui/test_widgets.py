@@ -13,15 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from support.memories import MemoryEntry
+from support.questions import NEWEST_STORED, RecallRequest, RecallResult, ScoredEntry, Sort, SortField, Stop
 from support.screens import screen_text, screen_words
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 from textual.widget import Widget
 from tui.samples import NOW
 
-from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.query import NEWEST_STORED, Sort, SortField
-from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry, Stop
 from zeroclaw_tui.tui.format import NO_HIGHLIGHTS, bar, fit, relative_age
 from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, own_variables
 from zeroclaw_tui.tui.widgets.detail import MAX_SHOWN, MemoryDetail, origin_parts, score_lines

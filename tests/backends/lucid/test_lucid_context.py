@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from support.questions import ScoredEntry
 
 from zeroclaw_tui.backends.lucid import CLOSING, OPENING, category_of, items_in, scored
-from zeroclaw_tui.memory.recall import ScoredEntry
 
 NOW = "2026-11-22T10:00:00.000000000+00:00"
 

@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 from support.engine_contract import EngineContract, NeighbourContract
 from support.lucid_program import write_program
+from support.memories import Draft, sample_entries
 from support.small_store import add, make, row_of
+from support.stores import Memory
 
-from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.lucid import LucidConfig, LucidMemory
-from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.testing.contract import MemoryContract, StoreContract
-from zeroclaw_tui.testing.samples import sample_entries
 
 
 def bridge(folder: Path, command: str) -> LucidMemory:

@@ -11,9 +11,9 @@ import pytest
 from support import golden
 from support.lucid_program import write_program
 from support.opened import opened_memory
+from support.stores import SqliteMemory
 
 from zeroclaw_tui.backends.lucid import LucidConfig, LucidMemory
-from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 
 VERSIONS = ("0.1.7", "0.7.5", "0.8.3", "0.8.4")
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from support.lucid_program import LucidProgram, until, wait_for_end, write_program
+from support.memories import NotReachable
 
 from zeroclaw_tui.backends.program import run_program
-from zeroclaw_tui.memory.errors import NotReachable
 
 PATIENT = 60_000
 

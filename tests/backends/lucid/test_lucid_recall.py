@@ -6,11 +6,10 @@ from functools import partial
 
 import pytest
 from support.lucid_program import write_program, write_saying
+from support.memories import NotFound
+from support.questions import EXCERPTS, Query
 from support.recalls import contents, recalled
-
-from zeroclaw_tui.backends.lookup import whole_entry
-from zeroclaw_tui.memory.errors import NotFound
-from zeroclaw_tui.memory.query import EXCERPTS, Query
+from support.stores import whole_entry
 
 TEA = [{"key": f"tea{number}", "content": f"tea of kind {number}"} for number in range(4)]
 LUCID = [("decision", "tea: green"), ("Visual, image", "tea cup"), ("bug", "tea spilt")]

@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from support import settling
 from support.inspector import running
 from support.lucid_program import write_program
+from support.places import OpenOptions
 from support.screens import WIDE
 from support.small_store import make
 from support.whole_store import everything
 
-from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.view import Pace
 from zeroclaw_tui.tui.widgets.memory_list import RankedRow

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.places import MemoryConfig, OpenOptions
+from support.rules import parse_version
 
 from zeroclaw_tui.backends.lucid import LucidConfig, LucidSettings
-from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.config_choice import configs_for
-from zeroclaw_tui.scoring.profiles import parse_version
 
 OLD = '[memory]\nbackend = "lucid"\nauto_save = true\n'
 MODERN = 'schema_version = 3\n[memory]\nbackend = "lucid.work"\n[storage.lucid.work]\n'

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pytest
 from support.lucid_program import write_program, write_saying
+from support.memories import Draft, Refused
+from support.questions import ROWS, Query
 from support.recalls import recalled
+from support.stores import entry_with_id, row_with_id, sentences, versions_at
 
-from zeroclaw_tui.backends.about import sentences
-from zeroclaw_tui.backends.lookup import entry_with_id, row_with_id, versions_at
-from zeroclaw_tui.memory.change import Draft
-from zeroclaw_tui.memory.errors import Refused
-from zeroclaw_tui.memory.query import ROWS, Query
 from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, edit, undo
 
 KEEPS = "Lucid keeps its own copy: its program has no command to delete."

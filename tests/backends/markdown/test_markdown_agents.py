@@ -5,15 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.memories import NothingYet, Refused
+from support.places import Install, MemoryConfig, load_config
 from support.recalls import keys, recalled
+from support.rules import profile_for
+from support.stores import sentences
 
-from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.factory import create_memory
-from zeroclaw_tui.config.load import load_config
-from zeroclaw_tui.config.locations import Install
-from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.memory.errors import NothingYet, Refused
-from zeroclaw_tui.scoring.profiles import profile_for
 
 
 def config_of(folder: Path, text: str = "") -> MemoryConfig:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 from support.engine_contract import EngineContract, NeighbourContract
+from support.memories import sample_entries
+from support.stores import Memory
 
-from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.testing.contract import MemoryContract, ReadOnlyContract, StoreContract
-from zeroclaw_tui.testing.samples import sample_entries
 
 
 class TestReading(MemoryContract):

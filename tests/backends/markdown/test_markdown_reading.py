@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 from support.opened import opened_at
+from support.questions import EXCERPTS, MemoryFilter, Query, Sort
 from support.recalls import recalled
+from support.stores import count_facets, entries_with_key, sentences, whole_entry
 
-from zeroclaw_tui.backends.about import sentences
-from zeroclaw_tui.backends.lookup import count_facets, entries_with_key, whole_entry
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.curation.hygiene import plan_hygiene
-from zeroclaw_tui.memory.query import EXCERPTS, MemoryFilter, Query, Sort
 from zeroclaw_tui.testing.tools import handles_of
 
 DATA = Path(__file__).parents[2] / "data" / "markdown"

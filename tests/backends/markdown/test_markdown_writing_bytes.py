@@ -10,12 +10,11 @@ from pathlib import Path
 
 from hypothesis import example, given
 from hypothesis import strategies as st
+from support.memories import Draft, Refused
+from support.questions import MemoryFilter
+from support.stores import row_with_id, versions
 
-from zeroclaw_tui.backends.lookup import row_with_id, versions
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
-from zeroclaw_tui.memory.change import Draft
-from zeroclaw_tui.memory.errors import Refused
-from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, edit, undo
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

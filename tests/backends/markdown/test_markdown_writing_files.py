@@ -11,13 +11,12 @@ from typing import Any
 
 import pytest
 from support.edits import edited
+from support.memories import Draft, Refused, RowVersion
+from support.stores import row_with_id, versions_at
 
-from zeroclaw_tui.backends.lookup import row_with_id, versions_at
 from zeroclaw_tui.backends.markdown import write as write_lines
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.files import disk
-from zeroclaw_tui.memory.change import Draft, RowVersion
-from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, edit, undo
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

@@ -7,16 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.memories import Unreadable, sample_entries
+from support.questions import MemoryFilter
 from support.recalls import contents, recalled
+from support.stores import count_facets, entry_with_id, sentences
 from support.warm_start import run_memory
 
-from zeroclaw_tui.backends.about import sentences
-from zeroclaw_tui.backends.lookup import count_facets, entry_with_id
 from zeroclaw_tui.backends.memory_rs import MemoryRsExport, is_export
-from zeroclaw_tui.memory.errors import Unreadable
-from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.testing.contract import MemoryContract, ReadOnlyContract
-from zeroclaw_tui.testing.samples import sample_entries
 from zeroclaw_tui.testing.tools import raises
 
 TEA = {

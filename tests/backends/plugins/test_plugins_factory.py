@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.memories import Refused
+from support.places import Install, MemoryConfig, load_config
 
 from zeroclaw_tui.backends.factory import create_memory, plugin_names
-from zeroclaw_tui.config.load import load_config
-from zeroclaw_tui.config.locations import Install
-from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.memory.errors import Refused
 
 VERBS = ("store", "recall", "get", "list", "forget", "count", "health_check")
 WHOLE = (

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 import pytest
 from support import settling
 from support.inspector import running
+from support.places import OpenOptions
 from tui.samples import STILL
 
-from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp
 
 SCREENS = {

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from support.memories import Draft, MemoryEntry
 from support.recalls import recalled
 from support.shoe_box import ShoeBox
 
-from zeroclaw_tui.memory.change import Draft
-from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.testing.tools import fill, numbered
 
 

@@ -8,12 +8,12 @@ import asyncpg
 import pytest
 from support.failures import failure_of
 from support.http_endpoints import answering_bytes, free_port
+from support.memories import NothingYet, NotReachable, Refused, Unreadable, UsageError
 from support.pgbouncer import running_pgbouncer
 from support.postgres_place import PASSWORD
 
 from zeroclaw_tui.backends.postgres.address import read_url
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
-from zeroclaw_tui.memory.errors import NothingYet, NotReachable, Refused, Unreadable, UsageError
 
 WRONG = "falsch-Klee-9"
 SECRETS = (PASSWORD, WRONG)

@@ -6,13 +6,12 @@ import asyncio
 import gc
 
 import pytest
+from support.memories import NotReachable, Refused, sample_entries
 from support.postgres_place import PASSWORD
+from support.questions import EXCERPTS, NEWEST_STORED, MemoryFilter, Query
 
 from zeroclaw_tui.backends.postgres.connect import MOST_CONNECTIONS
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
-from zeroclaw_tui.memory.errors import NotReachable, Refused
-from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query
-from zeroclaw_tui.testing.samples import sample_entries
 from zeroclaw_tui.testing.tools import handles_of
 
 SLEEP = "SELECT pg_sleep(60)"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 from support.http_endpoints import self_signed
+from support.memories import NotReachable, UsageError
 from support.pgbouncer import PgBouncer, running_pgbouncer
 from support.postgres_place import PASSWORD, PostgresPlace
-
-from zeroclaw_tui.memory.errors import NotReachable, UsageError
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ from support.engine_contract import EngineContract, NeighbourContract
 from support.pgbouncer import running_pgbouncer
 from support.postgres_place import FORMS, PASSWORD, PostgresPlace
 from support.postgres_server import NO_DEBIAN, debian_programs, running_postgres
+from support.stores import Memory
 
-from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.postgres.address import read_url
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.testing.contract import (

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from support.memories import NothingYet, Refused
 from support.postgres_place import PostgresPlace
+from support.rules import profile_for
 
 from zeroclaw_tui.backends.postgres.address import read_url
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
-from zeroclaw_tui.memory.errors import NothingYet, Refused
-from zeroclaw_tui.scoring.profiles import profile_for
 
 PLAIN = ["id", "key", "content", "category", "created_at", "updated_at", "session_id"]
 INDEXES = {f"idx_memories_{name}" for name in ("category", "session_id", "updated_at", "content_fts", "key_fts")}

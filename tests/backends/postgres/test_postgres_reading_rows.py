@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
+from support.memories import MemoryEntry
+from support.questions import EXCERPTS, HANDLES, ROWS, MemoryFilter, Query, Sort, SortField
+from support.stores import count_matching
 
-from zeroclaw_tui.backends.lookup import count_matching
 from zeroclaw_tui.backends.matching import filter_entries
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
-from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.query import EXCERPTS, HANDLES, ROWS, MemoryFilter, Query, Sort, SortField
 from zeroclaw_tui.testing.tools import JournalRecorder, delete, entries_of, handles_of, undo
 
 MORE = """

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from support.memories import sample_entries
 from support.opened import opened_memory
+from support.places import Install, MemoryConfig
 from support.postgres_place import PASSWORD
+from support.questions import EXCERPTS, NEWEST_STORED, MemoryFilter, Query, Sort
 
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
-from zeroclaw_tui.config.locations import Install
-from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query, Sort
-from zeroclaw_tui.testing.samples import sample_entries
 from zeroclaw_tui.testing.tools import entries_of, handles_of
 
 TOLD = ("vectors", "sessions", "agents", "namespaces", "superseded", "pinned", "importance", "kind", "write", "watch")

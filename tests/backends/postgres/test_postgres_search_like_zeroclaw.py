@@ -6,9 +6,8 @@ import random
 
 import asyncpg
 import pytest
+from support.memories import UsageError
 from support.recalls import ids, recalled
-
-from zeroclaw_tui.memory.errors import UsageError
 
 SUBSTRINGS = ("0.1.2", "0.5.6")
 WORDS = ("0.5.7", "0.6.2", "0.7.4", "0.7.5", "0.8.0", "0.8.4")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.memories import Draft, Refused, Vector
+from support.questions import Sort, SortField
+from support.stores import entries_with_key, fill_vectors, row_with_id
 
-from zeroclaw_tui.backends.lookup import entries_with_key, fill_vectors, row_with_id
-from zeroclaw_tui.memory.change import Draft, Vector
-from zeroclaw_tui.memory.errors import Refused
-from zeroclaw_tui.memory.query import Sort, SortField
 from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, edit, row_of, undo
 
 OLD = "2026-01-01T00:00:00Z"

@@ -6,9 +6,8 @@ import asyncio
 from contextlib import suppress
 
 import pytest
+from support.memories import Draft, NotReachable
 
-from zeroclaw_tui.memory.change import Draft
-from zeroclaw_tui.memory.errors import NotReachable
 from zeroclaw_tui.testing.tools import JournalRecorder, create, edit, row_of, state_of, undo
 
 

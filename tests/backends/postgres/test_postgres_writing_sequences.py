@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.memories import Vector
 from support.opened import opened_memory
 from support.postgres_place import FORMS, PostgresPlace
 from support.store_steps import Step, steps, take
 
 from zeroclaw_tui.backends.postgres.address import read_url
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
-from zeroclaw_tui.memory.change import Vector
 from zeroclaw_tui.testing.tools import JournalRecorder, undo
 
 KEYS = ("a", "b", "c d", "ключ", "x" * 300, "odd 0")

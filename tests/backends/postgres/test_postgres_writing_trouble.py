@@ -9,13 +9,12 @@ from typing import Any
 
 import asyncpg
 import pytest
+from support.memories import ApplyResult, Change, Draft, Locked, Refused
 from support.postgres_place import PASSWORD
+from support.stores import row_with_id
 from support.warm_start import run_memory
 
-from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.backends.postgres import connect
-from zeroclaw_tui.memory.change import ApplyResult, Change, Draft
-from zeroclaw_tui.memory.errors import Locked, Refused
 from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, edit, fill, row_of, undo
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from support.memories import MemoryEntry
+from support.places import EmbeddingConfig
 from support.qdrant_points import PointStore
 from support.qdrant_server import QdrantServer
+from support.stores import key_and_content
 
-from zeroclaw_tui.backends.about import key_and_content
 from zeroclaw_tui.backends.qdrant.client import parse_address
 from zeroclaw_tui.backends.qdrant.store import QdrantMemory, unpack_vector
-from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.embeddings.local import LocalEmbedder, local_vector
-from zeroclaw_tui.memory.entry import MemoryEntry
 
 NAME = "zeroclaw_memories"
 KEY = "qd-Kx7vJ2mZ81pQ"

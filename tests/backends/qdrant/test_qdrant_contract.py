@@ -8,11 +8,10 @@ from collections.abc import Sequence
 import pytest
 from qdrant_world import KEY, filled, memory_of, point
 from support.engine_contract import EngineContract, NeighbourContract
+from support.memories import Draft, sample_entries
+from support.stores import Memory
 
-from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.testing.contract import GoneContract, MemoryContract, ReadOnlyContract, StoreContract
-from zeroclaw_tui.testing.samples import sample_entries
 from zeroclaw_tui.testing.tools import fill
 
 

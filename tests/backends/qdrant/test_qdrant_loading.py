@@ -6,14 +6,12 @@ from dataclasses import replace
 
 import pytest
 from qdrant_world import filled, memory_of, point
+from support.memories import NOW, Refused, sample_entries
+from support.questions import ENTRIES, EVERYTHING, EXCERPTS, HANDLES, ROWS, VERSIONS, MemoryFilter, Query
+from support.stores import count_facets, count_matching, sentences
 
-from zeroclaw_tui.backends.about import sentences
-from zeroclaw_tui.backends.lookup import count_facets, count_matching
 from zeroclaw_tui.backends.qdrant import store
 from zeroclaw_tui.backends.qdrant.store import LOADED_SECONDS_PER_POINT, QdrantMemory
-from zeroclaw_tui.memory.errors import Refused
-from zeroclaw_tui.memory.query import ENTRIES, EVERYTHING, EXCERPTS, HANDLES, ROWS, VERSIONS, MemoryFilter, Query
-from zeroclaw_tui.testing.samples import NOW, sample_entries
 from zeroclaw_tui.testing.tools import delete
 
 NUMBER = 1000

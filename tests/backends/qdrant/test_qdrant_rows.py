@@ -8,18 +8,14 @@ from typing import Any
 
 import pytest
 from qdrant_world import DIMENSIONS, NAME, embedder, filled, memory_of, point
+from support.memories import Draft, MemoryEntry, NothingYet, Refused, Vector, sample_entries
 from support.opened import opened_memory
 from support.qdrant_points import PointStore
+from support.questions import EVERYTHING, ROWS, MemoryFilter, Query, Sort
 from support.recalls import ids, recalled
+from support.rules import NEWEST, profile_for
+from support.stores import entries_with_key, entry_with_id, fill_vectors, row_with_id, sentences, versions
 
-from zeroclaw_tui.backends.about import sentences
-from zeroclaw_tui.backends.lookup import entries_with_key, entry_with_id, fill_vectors, row_with_id, versions
-from zeroclaw_tui.memory.change import Draft, Vector
-from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import NothingYet, Refused
-from zeroclaw_tui.memory.query import EVERYTHING, ROWS, MemoryFilter, Query, Sort
-from zeroclaw_tui.scoring.profiles import NEWEST, profile_for
-from zeroclaw_tui.testing.samples import sample_entries
 from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, edit, handles_of, row_of, undo
 
 ODD: tuple[dict[str, Any], ...] = (

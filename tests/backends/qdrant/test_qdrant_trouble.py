@@ -10,25 +10,24 @@ import pytest
 from qdrant_world import DIMENSIONS, KEY, NAME, embedder, filled, memory_of
 from support.failures import failure_of
 from support.http_endpoints import always, free_port, self_signed, serving
-from support.opened import opened_memory
-
-from zeroclaw_tui.backends.about import sentences
-from zeroclaw_tui.backends.factory import create_memory
-from zeroclaw_tui.backends.qdrant.client import configured_address, parse_address
-from zeroclaw_tui.backends.qdrant.store import QdrantMemory
-from zeroclaw_tui.config.locations import install_at
-from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
-from zeroclaw_tui.memory.change import Draft
-from zeroclaw_tui.memory.errors import (
+from support.memories import (
     NOT_REACHABLE,
     WRONG_USE,
+    Draft,
     InspectorError,
     NotReachable,
     Refused,
     Unreadable,
     UsageError,
+    sample_entries,
 )
-from zeroclaw_tui.testing.samples import sample_entries
+from support.opened import opened_memory
+from support.places import EmbeddingConfig, MemoryConfig, install_at
+from support.stores import sentences
+
+from zeroclaw_tui.backends.factory import create_memory
+from zeroclaw_tui.backends.qdrant.client import configured_address, parse_address
+from zeroclaw_tui.backends.qdrant.store import QdrantMemory
 from zeroclaw_tui.testing.tools import JournalRecorder, create, raises
 
 PASSWORD = "hunter2hunter2"

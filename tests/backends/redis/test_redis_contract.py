@@ -6,13 +6,12 @@ import json
 
 import pytest
 from support.engine_contract import EngineContract, NeighbourContract
+from support.memories import MemoryEntry, sample_entries
 from support.redis_server import PASSWORD, RedisServer
+from support.stores import Memory
 
-from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.redis import RedisMemory
-from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.testing.contract import GoneContract, MemoryContract, ReadOnlyContract, StoreContract
-from zeroclaw_tui.testing.samples import sample_entries
 
 
 def document(entry: MemoryEntry) -> str:

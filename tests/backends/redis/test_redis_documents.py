@@ -10,13 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.edits import edited
+from support.memories import Draft, Refused, RowChange
 from support.recalls import recalled
+from support.stores import row_with_id, sentences, versions_at
 
-from zeroclaw_tui.backends.about import sentences
-from zeroclaw_tui.backends.lookup import row_with_id, versions_at
 from zeroclaw_tui.backends.redis import RedisMemory, parse_document
-from zeroclaw_tui.memory.change import Draft, RowChange
-from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, undo
 
 EXTRA = (

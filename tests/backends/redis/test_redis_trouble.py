@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 from support.failures import failure_of
 from support.http_endpoints import answering_bytes, free_port
+from support.memories import Draft, InspectorError, NotReachable, Refused, UsageError
 from support.redis_server import PASSWORD, running_redis
 from support.warm_start import run_memory
 
 from zeroclaw_tui.backends.redis import RedisMemory
-from zeroclaw_tui.memory.change import Draft
-from zeroclaw_tui.memory.errors import InspectorError, NotReachable, Refused, UsageError
 from zeroclaw_tui.testing.tools import create
 
 WRONG = "Wr0ng-Password"

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection
 
 import pytest
+from support.memories import sample_entries
+from support.questions import RecallRequest
 from support.rmem_file import vector, with_contents
+from support.rules import NEWEST, ScoringSettings, Trial, profile_for
 
 from zeroclaw_tui.backends.rmem import RMemMemory
-from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.answer import answer
 from zeroclaw_tui.scoring.decide import decide, serves, store_recall
-from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, Trial, profile_for
 from zeroclaw_tui.testing.contract import MemoryContract, ReadOnlyContract
-from zeroclaw_tui.testing.samples import sample_entries
 
 ARCHIVED, RELATION = "An earlier text of the twin", "Mila sells Honey"
 

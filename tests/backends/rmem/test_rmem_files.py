@@ -7,15 +7,14 @@ import sqlite3
 from contextlib import closing
 
 import pytest
+from support.memories import Corrupt, Unreadable
+from support.questions import EVERYTHING, EXCERPTS, MemoryFilter, Query, Sort, SortField, Superseded
 from support.rmem_file import BEES, BREAD, BREAD_KEY, WHITE_KEY, mila, vector
 from support.small_store import make
+from support.stores import count_facets, entry_with_id, sentences
 
-from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.factory import backend_of_file
-from zeroclaw_tui.backends.lookup import count_facets, entry_with_id
 from zeroclaw_tui.backends.rmem import RMemMemory
-from zeroclaw_tui.memory.errors import Corrupt, Unreadable
-from zeroclaw_tui.memory.query import EVERYTHING, EXCERPTS, MemoryFilter, Query, Sort, SortField, Superseded
 from zeroclaw_tui.testing.tools import entries_of, raises
 
 

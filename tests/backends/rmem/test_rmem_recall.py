@@ -10,10 +10,10 @@ import pytest
 from support import recalls
 from support.recalls import contents
 from support.rmem_file import BEES_KEY, BREAD_KEY, WHITE_KEY, RMemFile, vector
+from support.rules import StoreRecall
+from support.stores import sentences
 
-from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.backends.rmem import RMemMemory, keyword_expression
-from zeroclaw_tui.scoring.evidence import StoreRecall
 from zeroclaw_tui.scoring.vectors import plain_cosines
 
 BREAD_VECTOR, NOBODYS_VECTOR = (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)

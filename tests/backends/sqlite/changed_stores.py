@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from support.opened import opened_memory
-
-from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from support.stores import SqliteMemory
 
 GENERATIONS = ("G1", "G2", "G3", "G4")
 

@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 from changed_stores import opened
+from support.memories import NOT_REACHABLE, Corrupt, InspectorError, Locked
+from support.stores import SqliteMemory, sentences
 
-from zeroclaw_tui.backends.about import sentences
-from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.files import database as connections
-from zeroclaw_tui.memory.errors import NOT_REACHABLE, Corrupt, InspectorError, Locked
 
 
 async def failure(path: Path, *, read_only: bool = False) -> InspectorError:

@@ -13,16 +13,14 @@ from pathlib import Path
 
 import pytest
 from changed_stores import opened
+from support.memories import Unreadable
 from support.opened import opened_memory
 from support.other_user import as_nobody, shared_folder
+from support.questions import EXCERPTS, NEWEST_STORED, MemoryFilter, Query, Sort, SortField
 from support.recalls import contents, recalled
+from support.stores import SqliteMemory, count_facets, sentences, whole_entry
 
-from zeroclaw_tui.backends.about import sentences
-from zeroclaw_tui.backends.lookup import count_facets, whole_entry
-from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.files.database import connect_read_only_blocking
-from zeroclaw_tui.memory.errors import Unreadable
-from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query, Sort, SortField
 from zeroclaw_tui.testing.tools import handles_of
 
 LATER = "2026-12-31T00:00:00+00:00"

@@ -9,13 +9,11 @@ from pathlib import Path
 import pytest
 from changed_stores import GENERATIONS
 from support.engine_contract import EngineContract, NeighbourContract
+from support.memories import Draft, sample_entries
 from support.small_store import add, make, row_of
+from support.stores import Memory, SqliteMemory
 
-from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.testing.contract import GoneContract, MemoryContract, ReadOnlyContract, StoreContract
-from zeroclaw_tui.testing.samples import sample_entries
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)

@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 from changed_stores import opened
 from support.databases import HYDRATED, create_database
+from support.questions import EXCERPTS, NEWEST_STORED, NEWEST_UPDATED, MemoryFilter, Query
+from support.stores import count_facets, sentences, whole_entry
 
-from zeroclaw_tui.backends.about import sentences
-from zeroclaw_tui.backends.lookup import count_facets, whole_entry
-from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, NEWEST_UPDATED, MemoryFilter, Query
 from zeroclaw_tui.testing.tools import entries_of, handles_of
 
 DATA = Path(__file__).parents[2] / "data" / "sqlite"

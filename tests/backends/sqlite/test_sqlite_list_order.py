@@ -10,11 +10,10 @@ from changed_stores import GENERATIONS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.opened import opened_memory
+from support.questions import HANDLES, NEWEST_UPDATED, MemoryFilter, Query, Sort, SortField
 from support.small_store import make
+from support.stores import SqliteMemory, count_matching
 
-from zeroclaw_tui.backends.lookup import count_matching
-from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.memory.query import HANDLES, NEWEST_UPDATED, MemoryFilter, Query, Sort, SortField
 from zeroclaw_tui.testing.tools import handles_of
 
 CATEGORIES = ("core", "daily")

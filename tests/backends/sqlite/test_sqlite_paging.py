@@ -13,12 +13,12 @@ from changed_stores import opened
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.databases import create_database
+from support.questions import EXCERPTS, HANDLES, MemoryFilter, Query, Sort, SortField, Superseded
 from support.small_store import add
+from support.stores import count_facets, count_matching, entries_with_key, versions
 
-from zeroclaw_tui.backends.lookup import count_facets, count_matching, entries_with_key, versions
 from zeroclaw_tui.backends.matching import age_group, matches
 from zeroclaw_tui.memory.days import moment
-from zeroclaw_tui.memory.query import EXCERPTS, HANDLES, MemoryFilter, Query, Sort, SortField, Superseded
 from zeroclaw_tui.testing.tools import entries_of, handles_of
 
 NOW = "2026-03-20T12:00:00+00:00"

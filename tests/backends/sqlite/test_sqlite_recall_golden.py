@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from changed_stores import opened
 from support import golden
-
-from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.scoring.evidence import StoreRecall
+from support.rules import StoreRecall
+from support.stores import SqliteMemory
 
 VERSIONS = ("0.1.7", "0.7.5", "0.8.3", "0.8.4")
 MIGRATED = (

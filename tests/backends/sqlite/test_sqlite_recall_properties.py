@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.questions import RecallRequest
 from support.recalls import recalled
+from support.rules import LANDMARKS, profile_for
 from support.small_store import blob, make
+from support.stores import SqliteMemory
 
 from zeroclaw_tui.backends.sqlite.recall import scope_of, search_keywords
 from zeroclaw_tui.backends.sqlite.schema import Schema, statements
-from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.keywords import match_expression
-from zeroclaw_tui.scoring.profiles import LANDMARKS, profile_for
 
 PROFILE = profile_for("0.7.5")
 ZEROCLAWS = """SELECT m.rowid, bm25(memories_fts) AS score FROM memories_fts f JOIN memories m ON m.rowid = f.rowid

@@ -9,9 +9,8 @@ import pytest
 from changed_stores import opened
 from support import recalls
 from support.recalls import keys
+from support.rules import StoreRecall
 from support.small_store import MOMENT, change, make
-
-from zeroclaw_tui.scoring.evidence import StoreRecall
 
 ROWS = [
     {"key": "lang", "content": "User prefers Rust"},

@@ -11,13 +11,11 @@ import numpy as np
 import pytest
 from changed_stores import opened
 from support import recalls
+from support.memories import SearchInterrupted
 from support.opened import opened_memory
 from support.recalls import keys
 from support.small_store import add, blob, change, make
-
-from zeroclaw_tui.backends.lookup import cached_vector
-from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.memory.errors import SearchInterrupted
+from support.stores import SqliteMemory, cached_vector
 
 EAST = np.array([1, 0], dtype=np.float32)
 ROWS = [

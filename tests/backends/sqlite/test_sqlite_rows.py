@@ -7,10 +7,10 @@ from contextlib import closing
 
 import pytest
 from changed_stores import opened
+from support.memories import kind_from
+from support.questions import EXCERPTS, NEWEST_STORED, MemoryFilter, Query, Sort, SortField
+from support.stores import count_facets, whole_entry
 
-from zeroclaw_tui.backends.lookup import count_facets, whole_entry
-from zeroclaw_tui.memory.entry import kind_from
-from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Query, Sort, SortField
 from zeroclaw_tui.testing.tools import entries_of, handles_of
 
 LATER = "2026-12-31T00:00:00+00:00"

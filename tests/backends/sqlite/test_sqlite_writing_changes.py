@@ -10,13 +10,12 @@ import pytest
 from changed_stores import opened, select
 from support import small_store
 from support.edits import edited
+from support.memories import Draft, Refused, Vector
+from support.stores import entries_with_key, row_with_id
 from support.whole_store import hits
 
 from zeroclaw_tui.backends import tables
-from zeroclaw_tui.backends.lookup import entries_with_key, row_with_id
-from zeroclaw_tui.memory.change import Draft, Vector
 from zeroclaw_tui.memory.days import moment
-from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.testing.tools import JournalRecorder, create, undo
 
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}[+-]\d\d:\d\d")

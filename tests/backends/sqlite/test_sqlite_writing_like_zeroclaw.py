@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from changed_stores import opened, select, shape
 from support import golden
+from support.memories import Draft, Vector
 from support.whole_store import hits
 
-from zeroclaw_tui.memory.change import Draft, Vector
 from zeroclaw_tui.testing.tools import create
 
 VERSIONS = ("0.1.7", "0.7.5", "0.8.3", "0.8.4")

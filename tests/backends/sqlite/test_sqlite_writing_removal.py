@@ -6,10 +6,10 @@ import sqlite3
 from contextlib import closing
 
 from changed_stores import opened
+from support.memories import EMBEDDING_CACHE, Row, RowChange
+from support.questions import MemoryFilter, Superseded
+from support.stores import versions
 
-from zeroclaw_tui.backends.lookup import versions
-from zeroclaw_tui.memory.change import EMBEDDING_CACHE, Row, RowChange
-from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.testing.tools import JournalRecorder, delete, undo
 
 EVERY = MemoryFilter(superseded=Superseded.SHOW)

@@ -14,10 +14,10 @@ from changed_stores import opened, shape
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.databases import create_database
+from support.memories import Vector
 from support.store_steps import Step, steps, take
 from support.whole_store import everything, hits
 
-from zeroclaw_tui.memory.change import Vector
 from zeroclaw_tui.testing.tools import JournalRecorder, undo
 
 WORDS = ("alpha", "bravo", "naïve", "memory")

@@ -9,14 +9,13 @@ from contextlib import closing
 import pytest
 from changed_stores import GENERATIONS, opened, select, shape
 from support import small_store
+from support.memories import Corrupt, DiskFull, Draft, Locked, Refused, Unreadable
+from support.questions import MemoryFilter
+from support.stores import require_database, row_with_id, versions, versions_at
 from support.whole_store import everything, hits
 
-from zeroclaw_tui.backends.lookup import require_database, row_with_id, versions, versions_at
 from zeroclaw_tui.backends.sqlite import write
 from zeroclaw_tui.files import database as connections
-from zeroclaw_tui.memory.change import Draft
-from zeroclaw_tui.memory.errors import Corrupt, DiskFull, Locked, Refused, Unreadable
-from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, edit, undo
 
 MIGRATION = ("kind TEXT", "pinned INTEGER NOT NULL DEFAULT 0", "tenant_id TEXT")

@@ -7,10 +7,10 @@ from changed_stores import opened, select
 from support import small_store
 from support.databases import create_database
 from support.edits import edited
+from support.memories import Draft, Row, RowChange
+from support.stores import entries_with_key, row_with_id, versions_at
 from support.whole_store import everything
 
-from zeroclaw_tui.backends.lookup import entries_with_key, row_with_id, versions_at
-from zeroclaw_tui.memory.change import Draft, Row, RowChange
 from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, undo
 
 

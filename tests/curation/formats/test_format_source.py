@@ -10,10 +10,10 @@ from contextlib import closing
 from pathlib import PurePosixPath
 
 import pytest
+from support.memories import NotFound, Unreadable, UsageError
 
 from zeroclaw_tui.curation.formats import source as source_module
 from zeroclaw_tui.curation.formats.source import Source, numbered_lines
-from zeroclaw_tui.memory.errors import NotFound, Unreadable, UsageError
 
 FILE = PurePosixPath("a.json")
 

@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.memories import InspectorError, Row, UsageError
 
 from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.curation.transfer.imports import find_format
-from zeroclaw_tui.memory.change import Row
-from zeroclaw_tui.memory.errors import InspectorError, UsageError
 
 DATA = Path(__file__).parents[2] / "data"
 SAMPLES = {

@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.memories import Row, UsageError, Value
 
 from zeroclaw_tui.curation.export import markdown_head, markdown_section
 from zeroclaw_tui.curation.formats import csv_file, jsonl
 from zeroclaw_tui.curation.formats.jsonl import line_of
 from zeroclaw_tui.curation.formats.source import MAX_FILE_SIZE, Source
 from zeroclaw_tui.curation.transfer.imports import find_format
-from zeroclaw_tui.memory.change import Row, Value
-from zeroclaw_tui.memory.errors import UsageError
 
 _NOT_UTF8 = st.binary(max_size=20).map(lambda data: data.decode("utf-8", "surrogateescape"))
 _TEXT = (

@@ -15,9 +15,9 @@ from typing import Any
 
 from support import golden, small_store
 from support.installs import Install
+from support.libraries import Library
 
 from zeroclaw_tui.curation.journal import Trash
-from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.days import moment
 
 NOW = datetime(2026, 3, 20, 12, 0, tzinfo=UTC)

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from hygiene_world import NOW, STATE, read, recorded, tree
 from support import golden
+from support.libraries import undo
 
-from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.hygiene import plan_hygiene, read_state, run_hygiene
 
 ROWS = "SELECT * FROM memories ORDER BY id"

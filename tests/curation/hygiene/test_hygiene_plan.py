@@ -12,10 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support import small_store
 from support.opened import opened_at, opened_memory
+from support.stores import SqliteMemory, require_database
 
 from zeroclaw_tui.backends.health import Budget, Retention
-from zeroclaw_tui.backends.lookup import require_database
-from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.hygiene import HygienePlan, plan_hygiene
 from zeroclaw_tui.curation.hygiene_rules import HygieneRules, rules_for
 from zeroclaw_tui.memory.days import day_of_note, day_of_session

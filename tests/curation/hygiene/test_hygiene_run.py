@@ -14,14 +14,11 @@ from pathlib import Path
 
 import pytest
 from hygiene_world import NOW, STATE, Place, row
+from support.libraries import Library, Outcome, edit_memory, preview_turn, redo, undo
+from support.memories import Conflicts, Edit, Refused, UsageError
+from support.stores import row_with_id
 
-from zeroclaw_tui.backends.lookup import row_with_id
-from zeroclaw_tui.curation.changes import edit_memory, preview_turn, redo, undo
 from zeroclaw_tui.curation.hygiene import HygienePlan, plan_hygiene, run_hygiene
-from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.outcome import Outcome
-from zeroclaw_tui.memory.change import Conflicts, Edit
-from zeroclaw_tui.memory.errors import Refused, UsageError
 
 OLD = "2026-01-01T00:00:00+00:00"
 OLD_TRASH = Path(__file__).parents[2] / "data" / "rmem" / "trash_0.2.0.sql"

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from support import golden
-
-from zeroclaw_tui.memory.entry import MemoryEntry
+from support.memories import MemoryEntry
 
 VERSIONS = [version for version in ("0.1.7", "0.7.5", "0.8.3", "0.8.4") if golden.has(version, "MEMORY_SNAPSHOT.md")]
 OTHERS_FILE = "# Notes\n\nWhat another program keeps under this name.\n"

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from snapshot_samples import OTHERS_FILE, PIECES, VERSIONS, entry, real_snapshot, really_hydrated, rows_in
 from support import golden, small_store
 from support.installs import make_install
+from support.memories import Row
 
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.formats.snapshot import SIDE_CAR, can_be_written, load, losses, read_snapshot, snapshot_text
 from zeroclaw_tui.curation.snapshot import compare, place_of, plan_hydrate, write_snapshot
 from zeroclaw_tui.curation.transfer.imports import import_memories
 from zeroclaw_tui.curation.transfer.plan import Target
-from zeroclaw_tui.memory.change import Row
 
 NOW = datetime(2026, 11, 21, 20, 59, 41, tzinfo=UTC)
 ODD_KEYS = (

@@ -9,18 +9,17 @@ import pytest
 from snapshot_samples import real_snapshot, really_hydrated, rows_in
 from support import small_store
 from support.installs import Install, make_install
+from support.libraries import Outcome
+from support.memories import Conflicts, InspectorError, Refused
 from support.small_store import blob
+from support.stores import entries_with_key
 
-from zeroclaw_tui.backends.lookup import entries_with_key
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation import snapshot as snapshots
 from zeroclaw_tui.curation.formats.snapshot import NAME, SIDE_CAR, load, read_snapshot
-from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.snapshot import compare, place_of, plan_hydrate, plan_snapshot, write_snapshot
 from zeroclaw_tui.curation.transfer.imports import import_memories
 from zeroclaw_tui.curation.transfer.plan import Target
-from zeroclaw_tui.memory.change import Conflicts
-from zeroclaw_tui.memory.errors import InspectorError, Refused
 
 ROWS = (
     {"key": "lang", "content": "User prefers Rust", "updated_at": "2026-03-02T10:00:00.000000001+00:00"},

@@ -11,13 +11,13 @@ import pytest
 from support import small_store
 from support.installs import Install, make_install
 from support.left_texts import SESSIONS, snapshot
+from support.libraries import preview_turn, undo
+from support.memories import Conflicts
 
-from zeroclaw_tui.curation.changes import preview_turn, undo
 from zeroclaw_tui.curation.journal import RunningAction
 from zeroclaw_tui.curation.traces.copies import clean_copies, find_copies
 from zeroclaw_tui.curation.traces.search import TextPlace
 from zeroclaw_tui.files import database as connections
-from zeroclaw_tui.memory.change import Conflicts
 
 
 @pytest.fixture

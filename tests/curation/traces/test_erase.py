@@ -13,24 +13,21 @@ import pytest
 from erase_samples import OTHERS, TEXT, Layout, bytes_left, plant, rows
 from support.databases import opened_elsewhere
 from support.left_texts import snapshot
+from support.libraries import Library, edit_memory, plan_purge, remove_memories, store_memory, undo
+from support.memories import Draft, Edit, Locked, NotFound
 from support.opened import opened as library_of
 from support.opened import opened_at
+from support.places import OpenOptions
 from support.postgres_place import PostgresPlace
 from support.postgres_server import running_postgres
 from support.qdrant_server import serving
+from support.questions import MemoryFilter
 from support.redis_server import NO_SERVER, running_redis, server_program
+from support.stores import row_with_id
 
-from zeroclaw_tui.backends.lookup import row_with_id
-from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.changes import edit_memory, remove_memories, store_memory, undo
-from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.outcome import plan_purge
 from zeroclaw_tui.curation.traces.erase import ErasePlan, EraseReport, erase_texts, plan_erase
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
 from zeroclaw_tui.files import database as connections
-from zeroclaw_tui.memory.change import Draft, Edit
-from zeroclaw_tui.memory.errors import Locked, NotFound
-from zeroclaw_tui.memory.query import MemoryFilter
 
 
 async def _plan(library: Library, *texts: str, ids: tuple[str, ...] = ()) -> ErasePlan:

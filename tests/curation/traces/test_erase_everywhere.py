@@ -13,14 +13,13 @@ from erase_samples import LAYOUTS, OTHERS, STAYING, TEXT, bytes_left, plant, row
 from support import left_texts
 from support.installs import make_install
 from support.left_texts import snapshot
+from support.libraries import plan_purge, remove_memories
 from support.opened import opened
+from support.questions import MemoryFilter
 
-from zeroclaw_tui.curation.changes import remove_memories
-from zeroclaw_tui.curation.outcome import plan_purge
 from zeroclaw_tui.curation.traces.erase import erase_texts, plan_erase
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
 from zeroclaw_tui.curation.traces.search import PLACES, Place
-from zeroclaw_tui.memory.query import MemoryFilter
 
 STAYS = "This sentence stays where it is."
 

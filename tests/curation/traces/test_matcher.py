@@ -8,9 +8,9 @@ import unicodedata
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.memories import UsageError
 
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
-from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import WHITE_SPACE
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=3, max_size=12).filter(

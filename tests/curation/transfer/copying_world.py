@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from support.installs import Install, make_install
+from support.libraries import Library
 from transfer_world import EVERYTHING
 
-from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer.plan import CopyOutcome, OnClash, Plan, copy_memories, open_target, plan_copy
 
 COLUMNS = "id, key, content, category, created_at, updated_at, session_id, namespace, importance, embedding"

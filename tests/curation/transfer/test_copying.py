@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 from copying_world import EVERYTHING, contents, copied, install_in, opened, planned, stored
+from support.memories import Refused, UsageError
 from support.small_store import blob, change
 
 from zeroclaw_tui.curation.transfer.plan import copy_memories, open_target
-from zeroclaw_tui.memory.errors import Refused, UsageError
 
 
 def _rows(count: int = 12) -> list[dict[str, Any]]:

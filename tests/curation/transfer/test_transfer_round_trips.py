@@ -7,13 +7,13 @@ import stat
 from typing import Any
 
 import pytest
+from support.memories import Refused, Unreadable
 from support.small_store import blob, change, make
 from support.whole_store import everything, hits
 from transfer_world import EVERYTHING, exported, imported, opened
 
 from zeroclaw_tui.curation.export import export_file
 from zeroclaw_tui.curation.transfer.comparison import Stopped
-from zeroclaw_tui.memory.errors import Refused, Unreadable
 
 ODD_ROWS: list[dict[str, Any]] = [
     {"id": "1", "key": "plain", "content": "words to find", "embedding": blob(1, 2, 3)},

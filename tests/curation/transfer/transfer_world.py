@@ -6,15 +6,14 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
+from support.libraries import Library, Outcome
 from support.opened import opened_at
+from support.places import OpenOptions
+from support.questions import MemoryFilter, Superseded
 
-from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.export import ExportFormat, export_file
-from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
 from zeroclaw_tui.curation.transfer.plan import OnClash, Target
-from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 
 EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
 

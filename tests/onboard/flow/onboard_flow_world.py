@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from support.memories import UsageError
 from support.scripted_asker import ENTER, Moment, Reply
 from support.wizard_world import BACKENDS, World
 
-from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.onboard.answers import Answers
 from zeroclaw_tui.onboard.plan import Plan
 from zeroclaw_tui.onboard.probes import Finding

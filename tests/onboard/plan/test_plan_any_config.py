@@ -10,9 +10,9 @@ import pytest
 from any_config import AnyConfig, any_configs, is_valid
 from hypothesis import given
 from hypothesis import strategies as st
+from support.places import MemoryConfig
 from support.wizard_world import BACKENDS, NEEDED, World, flat
 
-from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.onboard.answers import Answers, is_tightened
 from zeroclaw_tui.onboard.plan import Plan, apply_plan, make_plan
 

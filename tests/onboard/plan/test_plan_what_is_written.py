@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
+from support.memories import BrokenConfig, UsageError
 from support.wizard_world import BACKENDS, NEEDED, OLD, URL, World, flat
 
 from zeroclaw_tui.config.schema import default_values
 from zeroclaw_tui.config.secrets import KEY_FILE
-from zeroclaw_tui.memory.errors import BrokenConfig, UsageError
 from zeroclaw_tui.onboard.answers import Given
 from zeroclaw_tui.onboard.plan import apply_plan, make_plan
 

@@ -7,20 +7,16 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from support.libraries import Library, ProfileChoice
+from support.places import MemoryConfig, install_at, load_config
+from support.questions import RecallRequest
 from support.replaying import RecordedEmbedder
+from support.rules import ScoringSettings, profile_for
 from support.small_store import make
+from support.stores import Memory, SqliteMemory, entries_with_key
 
-from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.lookup import entries_with_key
-from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.config.load import load_config
-from zeroclaw_tui.config.locations import install_at
-from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.curation.recall import explain, with_as_of
-from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.explanation import Explanation
-from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 
 NOW = "2026-03-20T12:00:00+00:00"
 

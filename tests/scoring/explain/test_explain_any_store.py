@@ -9,11 +9,11 @@ from typing import Any
 from explain_world import small_library, why
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.questions import RecallRequest
 from support.small_store import blob
 from support.test_embedder import embed
 
 from zeroclaw_tui.curation.recall import recall_memories
-from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import one_line
 
 NOW = "2026-03-20T12:00:00+00:00"

@@ -17,18 +17,26 @@ from typing import Any
 import pytest
 from explain_world import NOW, library_of
 from support import golden
+from support.libraries import Library
+from support.memories import Handle, MemoryEntry
+from support.questions import (
+    ENTRIES,
+    NEWEST_STORED,
+    MemoryFilter,
+    Query,
+    RecallRequest,
+    RecallResult,
+    ScoredEntry,
+    Superseded,
+)
+from support.rules import ScoringSettings, Trial, profile_for
 from support.small_store import blob
+from support.stores import SqliteMemory
 from support.test_embedder import embed
 
-from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.recall import explain, explained_by, gather_evidence, with_as_of
-from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.query import ENTRIES, NEWEST_STORED, MemoryFilter, Query, Superseded
-from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry
 from zeroclaw_tui.scoring.explanation import Explanation
 from zeroclaw_tui.scoring.keywords import words
-from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial, profile_for
 from zeroclaw_tui.testing.tools import handles_of
 
 RUNS = (

@@ -11,21 +11,21 @@ from typing import Any
 import pytest
 from explain_world import library_of, small_library, why
 from support import golden, replaying
+from support.memories import MemoryEntry
 from support.postgres_place import PostgresPlace
 from support.postgres_server import PostgresServer, running_postgres
+from support.questions import MemoryFilter, Superseded
 from support.rmem_file import mila
+from support.rules import RerankSettings
+from support.stores import SqliteMemory
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.backends.postgres.address import read_url
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.backends.rmem import RMemMemory
-from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.recall import explain, recall_memories
-from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.scoring.explanation import Explanation
-from zeroclaw_tui.scoring.profiles import RerankSettings
 from zeroclaw_tui.testing.tools import entries_of
 
 MESSAGE = "green tea in the morning"

@@ -1,0 +1,41 @@
+"""Memories, their changes and errors, by names that stay when a module is renamed."""
+
+from __future__ import annotations
+
+from zeroclaw_tui.memory.change import (
+    EMBEDDING_CACHE,
+    ApplyResult,
+    Change,
+    Conflict,
+    Conflicts,
+    Draft,
+    Edit,
+    Journal,
+    OnConflict,
+    Row,
+    RowChange,
+    RowVersion,
+    Value,
+    Vector,
+)
+from zeroclaw_tui.memory.entry import JSON_FIELDS, Handle, MemoryEntry, kind_from
+from zeroclaw_tui.memory.errors import (
+    NOT_REACHABLE,
+    WRONG_USE,
+    BeforeFirstStart,
+    BrokenConfig,
+    Corrupt,
+    DiskFull,
+    EmbeddingFailed,
+    InspectorError,
+    Locked,
+    NoInstall,
+    NotFound,
+    NothingYet,
+    NotReachable,
+    Refused,
+    SearchInterrupted,
+    Unreadable,
+    UsageError,
+)
+from zeroclaw_tui.testing.samples import NOW, sample_entries

@@ -1,0 +1,14 @@
+"""Installs and configs, by names that stay when a module is renamed."""
+
+from __future__ import annotations
+
+from zeroclaw_tui.config.load import CONFIRMED, READ_ONLY, load_config, store_to_confirm
+from zeroclaw_tui.config.locations import (
+    Install,
+    OpenOptions,
+    find_installs,
+    install_at,
+    without_password,
+    workspace_rule,
+)
+from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig

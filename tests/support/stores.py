@@ -1,0 +1,22 @@
+"""The contract of a store, and the usual store, by names that stay when a module is renamed."""
+
+from __future__ import annotations
+
+from zeroclaw_tui.backends.about import About, Notice, OwnRule, key_and_content, sentences
+from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.lookup import (
+    cached_vector,
+    count_facets,
+    count_matching,
+    entries_with_key,
+    entry_with_id,
+    fill_vectors,
+    make_store,
+    require_database,
+    row_with_id,
+    versions,
+    versions_at,
+    whole_entry,
+    why_fixed,
+)
+from zeroclaw_tui.backends.sqlite.store import SqliteMemory
