@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from rich.cells import cell_len
 from textual import on
@@ -26,7 +26,6 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.trial_settings import SettingChange
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.text import counted, cut, display_text, one_line
@@ -36,6 +35,9 @@ from zeroclaw_tui.tui.format import bar
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, WARNING
 from zeroclaw_tui.tui.widgets.lines import GrowingText
 from zeroclaw_tui.tui.widgets.text_fields import LineInput, OneOf, field_values
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.curation.trial_settings import SettingChange
 
 DIALOG_CSS = Path(__file__).with_name("dialogs.tcss")
 """How every dialog looks, wherever its class is."""

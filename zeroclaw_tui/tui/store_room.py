@@ -18,10 +18,8 @@ from zeroclaw_tui.memory.days import absolute_time, moment, time_here
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotFound
 from zeroclaw_tui.memory.query import EXCERPTS, Query
-from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, cut, one_line
 from zeroclaw_tui.tui.commands import Change, Room, inform, saying, store_options, warn
-from zeroclaw_tui.tui.dialogs import Answer, Question, Work, confirmation, difference_content, with_progress, yes_or_no
 from zeroclaw_tui.tui.format import fit, shown_words
 from zeroclaw_tui.tui.themes import MUTED
 from zeroclaw_tui.tui.typeahead import TypeAhead
@@ -32,6 +30,7 @@ from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, EMPTY_KEY
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.journal_records import Action
     from zeroclaw_tui.curation.outcome import Outcome, PurgePlan
+    from zeroclaw_tui.tui.dialogs import Answer, Question, Work
 
 AT_ONCE_FOR = timedelta(minutes=10)
 """For so long a change of this session is undone and redone without a question."""
@@ -121,6 +120,8 @@ class StoreRoom(Room[bool]):
     async def delete(self, library: Library, plan: PurgePlan) -> Outcome | None:
         """Move the memories of a plan to the trash, once a person confirms it; None when nothing is deleted."""
         from zeroclaw_tui.curation.changes import remove_memories
+        from zeroclaw_tui.memory.secret_text import masked
+        from zeroclaw_tui.tui.dialogs import confirmation
 
         if not plan.count:
             warn(self, "No memories to delete.")
@@ -197,6 +198,8 @@ class StoreRoom(Room[bool]):
             await self.after_change()
 
     async def _confirms_turn(self, change: Action, way: Turn) -> bool:
+        from zeroclaw_tui.tui.dialogs import yes_or_no
+
         trash, made = self.library.trash, moment(change.at)
         is_ours = trash.was_begun_here(change.number)
         if is_ours and made is not None and trash.now() - made < AT_ONCE_FOR:
@@ -207,6 +210,8 @@ class StoreRoom(Room[bool]):
 
     async def run_change(self, sentence: str, total: int, work: Work[Outcome]) -> Outcome:
         """Do what a person has agreed to, with a bar where it takes its time; `total` is in rows, 0 where unknown."""
+        from zeroclaw_tui.tui.dialogs import with_progress
+
         return await with_progress(self.app, sentence, total, self.pace.patience, work)
 
     async def carry_out(
@@ -235,6 +240,7 @@ class StoreRoom(Room[bool]):
 def _removal_content(library: Library, plan: PurgePlan, first: Sequence[MemoryEntry]) -> Content:
     """Categories and extent of what is deleted, where it goes, and the first memories."""
     from zeroclaw_tui.curation.outcome import superseded_sentence
+    from zeroclaw_tui.memory.secret_text import masked
 
     remarks = [
         superseded_sentence(plan.superseded_hidden, "“superseded” in the facets takes"),
@@ -259,6 +265,8 @@ def _removal_content(library: Library, plan: PurgePlan, first: Sequence[MemoryEn
 
 def restore_question(conflicts: Conflicts) -> Question[OnConflict]:
     """What is in the way of the memories to restore, and what restoring would change; gives the choice."""
+    from zeroclaw_tui.tui.dialogs import Answer, Question, difference_content
+
     parts: list[Content] = []
     for found in conflicts.found[:_MAX_CONFLICTS]:
         parts.append(Content(shown_words(found.words)))

@@ -20,7 +20,6 @@ from zeroclaw_tui.memory.query import VERSIONS, Query
 from zeroclaw_tui.memory.recall import ScoredEntry
 from zeroclaw_tui.memory.text import are, shell_word
 from zeroclaw_tui.tui.commands import Command, changing, common_commands, inform, saying, warn
-from zeroclaw_tui.tui.dialogs import Page, choose_profile
 from zeroclaw_tui.tui.format import shown_words
 from zeroclaw_tui.tui.rooms.panes import MemoriesRoom
 from zeroclaw_tui.tui.store_room import stored_row
@@ -149,6 +148,8 @@ class BrowserRoom(MemoriesRoom):
 
     @changing
     async def action_scoring(self, library: Library) -> None:
+        from zeroclaw_tui.tui.dialogs import choose_profile
+
         if await choose_profile(self.app, library):
             self.look_again()
 
@@ -158,6 +159,7 @@ class BrowserRoom(MemoriesRoom):
     def action_notices(self) -> None:
         """The notices of this store."""
         from zeroclaw_tui.curation.config_choice import describe_choice
+        from zeroclaw_tui.tui.dialogs import Page
 
         notices = (describe_choice(self.library.config), *notices_of(self.library))
         self.app.push_screen(Page("Notices about this store", Content("\n\n".join(map(shown_words, notices)))))

@@ -24,7 +24,6 @@ from zeroclaw_tui.memory.query import EXCERPTS, HANDLES, Query
 from zeroclaw_tui.memory.recall import SIMILAR, RecallRequest, RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.commands import Palette, warn
-from zeroclaw_tui.tui.dialogs import Answer, choice
 from zeroclaw_tui.tui.format import NO_HIGHLIGHTS, highlights_of_filter, highlights_of_message
 from zeroclaw_tui.tui.store_room import StoreRoom
 from zeroclaw_tui.tui.view import ORDERS, Mode, Pace, Page, View, order_words
@@ -318,6 +317,8 @@ class MemoriesRoom(StoreRoom):
 
     def action_sort(self) -> None:
         """Order the list by another column, or turn its present order round."""
+        from zeroclaw_tui.tui.dialogs import Answer, choice
+
         view = self.view
         choices = [Answer("", order_words(view.sorted_by(sort.field).sort), sort.field) for sort, *_ in ORDERS]
         at = [sort.field for sort, *_ in ORDERS].index(view.sort.field)
