@@ -12,13 +12,13 @@ import os
 import sqlite3
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.files import database as sqlite
-from zeroclaw_tui.files.disk import read_bytes, replace_bytes, retry_if_changed
+from zeroclaw_tui.files.disk import read_bytes, remove_stale_temp_files, replace_bytes, retry_if_changed
 from zeroclaw_tui.memory.change import FILE, OTHER_ROW, ApplyResult, Journal, Row, RowChange, RowConflict, Value
 from zeroclaw_tui.memory.entry import as_text
 from zeroclaw_tui.memory.errors import Refused, Unreadable
@@ -124,8 +124,14 @@ async def apply(
     return await asyncio.to_thread(_Run(journal, overwrite, dry_run).apply, changes)
 
 
-def current_states(rows: Iterable[Row]) -> dict[str, str | None]:
-    """Give the present fingerprint of each row by id, None for one that does not exist. Blocks."""
+def current_states(rows: Sequence[Row]) -> dict[str, str | None]:
+    """Give the present fingerprint of each row by id, None for one that does not exist. Blocks.
+
+    Unfinished files that a killed run left next to them are removed.
+    """
+    for folder in {_path_of(row).parent for row in rows if row.table != OTHER_ROW}:
+        with suppress(OSError):
+            remove_stale_temp_files(folder)
     states: dict[str, str | None] = {}
     for row in rows:
         if row.table != OTHER_ROW:
