@@ -20,7 +20,7 @@ from zeroclaw_tui.memory.query import ENTRIES, Query
 from zeroclaw_tui.memory.recall import UNLIMITED, RecallResult, Rule, Stop
 from zeroclaw_tui.memory.text import distinct_numbers
 from zeroclaw_tui.scoring.answer import Answer, Record, StoreFacts, answer, is_same
-from zeroclaw_tui.scoring.decide import asked_of_store, decide, of_program, serves
+from zeroclaw_tui.scoring.decide import Decision, asked_of_store, decide, of_program, serves
 from zeroclaw_tui.scoring.evidence import Evidence, StageEvidence
 from zeroclaw_tui.scoring.injection import RECALL_LIMIT, context_block, pool_size
 from zeroclaw_tui.scoring.keywords import lists_recent, words
@@ -180,13 +180,22 @@ class GatheredEvidence:
         return await asyncio.to_thread((await self._answer(trial)).record, entry, facts)
 
     async def _answer(self, trial: Trial) -> Answer:
-        decision = await asyncio.to_thread(decide, self.evidence, with_as_of(trial))
-        unread = [handle for handle in decision.wanted if handle not in self.rows and handle not in self.missing]
-        if unread:
-            found = await self.library.memory.rows(Query(ENTRIES, handles=unread))
-            self.rows |= {entry.handle: entry for entry in found}
-            self.missing.update(handle for handle in unread if handle not in self.rows)
-        return await asyncio.to_thread(answer, decision, self.rows)
+        answered = await asyncio.to_thread(self._answer_from_rows, with_as_of(trial))
+        if isinstance(answered, Answer):
+            return answered
+        unread = self._unread(answered)
+        found = await self.library.memory.rows(Query(ENTRIES, handles=unread))
+        self.rows |= {entry.handle: entry for entry in found}
+        self.missing.update(handle for handle in unread if handle not in self.rows)
+        return await asyncio.to_thread(answer, answered, self.rows)
+
+    def _answer_from_rows(self, trial: Trial) -> Answer | Decision:
+        """The answer, or only the decision where rows have to be read first: each thread costs a millisecond."""
+        decision = decide(self.evidence, trial)
+        return decision if self._unread(decision) else answer(decision, self.rows)
+
+    def _unread(self, decision: Decision) -> list[Handle]:
+        return [handle for handle in decision.wanted if handle not in self.rows and handle not in self.missing]
 
     async def replay(self, trial: Trial) -> RecallResult:
         """Decide the recall as the trial has it; what is not read yet is read."""
