@@ -277,7 +277,7 @@ async def copy(library: Library, given: argparse.Namespace, now: datetime) -> in
     The document is that of every change of the target with `from`, what `Plan` and `CopyOutcome` say, `losses`,
     `superseded_hidden` and `on_clash`.
     """
-    from zeroclaw_tui.curation.transfer.plan import open_target
+    from zeroclaw_tui.curation.transfer.copy import open_target
 
     with _options_of_target():
         target = await open_target(library, given.to, given.to_location, given.profile)
@@ -289,7 +289,7 @@ async def copy(library: Library, given: argparse.Namespace, now: datetime) -> in
 
 
 async def _copy(library: Library, target: Target, given: argparse.Namespace, wanted: MemoryFilter) -> int:
-    from zeroclaw_tui.curation.transfer.plan import CopyOutcome, copy_memories, plan_copy
+    from zeroclaw_tui.curation.transfer.copy import CopyOutcome, copy_memories, plan_copy
 
     with plans.Progress("Comparing", None) as comparing:
         plan = await plan_copy(library, target, wanted, on_progress=comparing.advance)

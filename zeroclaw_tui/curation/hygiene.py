@@ -206,8 +206,8 @@ class HygienePlan(NamedTuple):
         state, rules = self.state, list[dict[str, Any]]()
         for rule in self.rules.rules:
             sizes = [item.size for item in self.items_of(rule.name)]
-            rules.append({"name": rule.name, "sentence": rule.sentence, "on": rule.is_on, "days": rule.days})
-            rules[-1] |= {"most": rule.most, "count": len(sizes), "size": sum(sizes)}
+            stated = {"name": rule.name, "sentence": rule.sentence, "on": rule.is_on, "days": rule.days}
+            rules.append({**stated, "most": rule.most, "count": len(sizes), "size": sum(sizes)})
         return {
             "root": str(self.root),
             "profile": self.rules.version,

@@ -62,7 +62,7 @@ class PurgePlan:
         return len(self.stamps)
 
     def as_json(self) -> dict[str, Any]:
-        """Return how many superseded memories stay; nothing where no filter selected the memories."""
+        """Return how many superseded memories are left out; nothing where no filter selected the memories."""
         return {} if self.filter is None else {"superseded_hidden": self.superseded_hidden}
 
     def sentences(self) -> tuple[str, str]:

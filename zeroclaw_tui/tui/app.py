@@ -64,7 +64,7 @@ class StartRoom(Room[None]):
         Command("open_path", "O", "open", "Open a file or directory", True, target="app"),
         Command("make_store", "S", "from snapshot", "Create the database from the snapshot", True, target="app"),
         Command("make_empty_store", "n", "create", "Create an empty store", True, target="app"),
-        replace(ROOM_COMMANDS[-1], footer=True),
+        *(replace(command, footer=True) for command in ROOM_COMMANDS if command.id == "stores"),
         Command("keys", "question_mark,f1", "keys", "The keys that work here", True),
         Command("command_palette", "colon,ctrl+p", "commands", "Find a command", listed=False, target="app"),
         Command("quit", "q", "quit", "Quit", True, synonyms="exit leave close", target="app"),
@@ -98,8 +98,7 @@ class StartRoom(Room[None]):
             title = f"{'' if is_first_start else '✗ '}{shown_words(error.title)}"
             sentences = [shown_words(error.message), shown_words(error.hint)]
             if snapshot is not None:
-                has_memories = f"{shown_words(str(snapshot))} has memories. Press S to create the database from it."
-                sentences.append(has_memories)
+                sentences.append(f"{shown_words(str(snapshot))} has memories. Press S to create the database from it.")
             self.query_one(Empty).show(title, "\n\n".join(filter(None, sentences)))
         self.refresh_bindings()
 

@@ -32,7 +32,7 @@ from zeroclaw_tui.memory.text import counted, cut, display_text, one_line
 from zeroclaw_tui.memory.text_difference import diff_lines
 from zeroclaw_tui.tui.commands import show_failure
 from zeroclaw_tui.tui.format import bar
-from zeroclaw_tui.tui.themes import ACCENT, MUTED, WARNING
+from zeroclaw_tui.tui.themes import ACCENT, MUTED, SIGN_LOOKS, WARNING
 from zeroclaw_tui.tui.widgets.lines import GrowingText
 from zeroclaw_tui.tui.widgets.text_fields import LineInput, OneOf, field_values
 
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 DIALOG_CSS = Path(__file__).with_name("dialogs.tcss")
 """How every dialog looks, wherever its class is."""
-SIGN_LOOKS = {"+": "$success", "-": "$error", " ": MUTED}
 _FIELDS = (
     "key", "category", "session_id", "namespace", "importance", "pinned", "kind", "superseded_by", "agent",
 )  # fmt: skip

@@ -247,10 +247,8 @@ def _removal_content(library: Library, plan: PurgePlan, first: Sequence[MemoryEn
         "Deleted memories go to the trash. Press u to undo.",
         library.memory.why_not.get("zeroclaw_forget"),
     ]
-    parts: list[str | tuple[str, str]] = [
-        ("\n".join([*plan.sentences(), " ".join(filter(None, remarks))]), MUTED),
-        "\n",
-    ]
+    facts = "\n".join([*plan.sentences(), " ".join(filter(None, remarks))])
+    parts: list[str | tuple[str, str]] = [(facts, MUTED), "\n"]
     for entry in first:
         key, text = key_words(masked(entry.key)), one_line(masked(entry.content[:_MAX_TEXT])) or EMPTY_CONTENT
         if plan.count == 1:

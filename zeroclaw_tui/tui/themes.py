@@ -29,6 +29,8 @@ LOOKS: Mapping[str, str] = {
     "bad": "$error",
 }
 """The looks of texts by name."""
+SIGN_LOOKS = {"+": LOOKS["good"], "-": LOOKS["bad"], "~": LOOKS["text"], " ": MUTED, "…": LOOKS["faint"]}
+"""The looks of the lines of a difference by sign."""
 
 
 def clickable(words: Content | str, style: str, action: str, *given: object) -> Content:

@@ -117,7 +117,7 @@ async def copy_to(
     app: App[Any], library: Library, candidate: Candidate, profile: str | None, patience: float
 ) -> str | None:
     """Compare, ask, copy and verify; gives the report, None when cancelled. Raises InspectorError kinds."""
-    from zeroclaw_tui.curation.transfer.plan import copy_memories, plan_copy
+    from zeroclaw_tui.curation.transfer.copy import copy_memories, plan_copy
 
     target = await Target.at(candidate.config, profile)
     try:

@@ -62,7 +62,6 @@ class Mode(StrEnum):
 FINDS = (Mode.CONTAINS, Mode.REGEX)
 """The modes that narrow the list to what they find."""
 
-
 AGES: Mapping[str, tuple[int | None, int | None]] = {
     "today": (None, 1),
     "this week": (1, 7),

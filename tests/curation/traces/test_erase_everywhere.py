@@ -19,7 +19,7 @@ from support.questions import MemoryFilter
 
 from zeroclaw_tui.curation.traces.erase import erase_texts, plan_erase
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
-from zeroclaw_tui.curation.traces.search import PLACES, Place
+from zeroclaw_tui.curation.traces.places import PLACES, Place
 
 STAYS = "This sentence stays where it is."
 

@@ -12,7 +12,8 @@ from support.installs import Install, make_install
 from support.libraries import Library
 from transfer_world import EVERYTHING
 
-from zeroclaw_tui.curation.transfer.plan import CopyOutcome, OnClash, Plan, copy_memories, open_target, plan_copy
+from zeroclaw_tui.curation.transfer.copy import CopyOutcome, copy_memories, open_target, plan_copy
+from zeroclaw_tui.curation.transfer.plan import OnClash, Plan
 
 COLUMNS = "id, key, content, category, created_at, updated_at, session_id, namespace, importance, embedding"
 

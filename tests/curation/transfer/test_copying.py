@@ -13,7 +13,7 @@ from copying_world import EVERYTHING, contents, copied, install_in, opened, plan
 from support.memories import Refused, UsageError
 from support.small_store import blob, change
 
-from zeroclaw_tui.curation.transfer.plan import copy_memories, open_target
+from zeroclaw_tui.curation.transfer.copy import copy_memories, open_target
 
 
 def _rows(count: int = 12) -> list[dict[str, Any]]:

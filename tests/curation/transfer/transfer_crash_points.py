@@ -28,8 +28,9 @@ from zeroclaw_tui.backends.sqlite import store as _store
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.formats.snapshot import NAME, SIDE_CAR, Snapshot, load
 from zeroclaw_tui.curation.snapshot import place_of, plan_hydrate, write_snapshot
+from zeroclaw_tui.curation.transfer.copy import copy_memories, open_target
 from zeroclaw_tui.curation.transfer.imports import import_memories
-from zeroclaw_tui.curation.transfer.plan import Target, copy_memories, open_target
+from zeroclaw_tui.curation.transfer.plan import Target
 from zeroclaw_tui.files.disk import file_size
 
 MEMORIES = 40

@@ -1,13 +1,12 @@
-"""Where memories go to; what an import or a copy would bring, in numbers and sentences; writing it; and copying."""
+"""Where memories go to; what an import or a copy would bring, in numbers and sentences; and writing it."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -17,27 +16,15 @@ from zeroclaw_tui.backends.base import Memory, check_writable
 from zeroclaw_tui.backends.factory import backend_info, create_memory
 from zeroclaw_tui.backends.lookup import make_store
 from zeroclaw_tui.backends.note_lines import is_line, read_line
-from zeroclaw_tui.config.locations import OpenOptions, is_url
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import run_change
-from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.journal import RunningAction
 from zeroclaw_tui.curation.library import Library, open_library, profile_to_make
 from zeroclaw_tui.curation.outcome import Outcome
-from zeroclaw_tui.curation.transfer.comparison import (
-    Compared,
-    Comparison,
-    Stopped,
-    Supply,
-    What,
-    lost_fields,
-    renamed,
-    store_supply,
-)
+from zeroclaw_tui.curation.transfer.comparison import Compared, Comparison, Stopped, Supply, What, lost_fields, renamed
 from zeroclaw_tui.files.disk import temporary_folder
 from zeroclaw_tui.memory.change import AGENTS, ApplyResult, Change, ProgressCallback, Row
-from zeroclaw_tui.memory.errors import NothingYet, Refused, UsageError
-from zeroclaw_tui.memory.query import MemoryFilter
+from zeroclaw_tui.memory.errors import NothingYet
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, cut, first_names, one_line
 
@@ -52,7 +39,6 @@ _CLASHES: dict[OnClash, str] = {
 _MAX_SAMPLES = 5
 _KEY_CELLS, _MAX_KEY_LENGTH = 60, 400
 _MAX_NAMES, _MAX_NAMES_SHOWN, _NAME_CELLS = 200, 12, 30
-_MAX_DIFFERING, _MAX_NAMED = 100, 10
 
 
 @dataclass(slots=True)
@@ -188,9 +174,9 @@ async def plan_transfer(
         # Another program may have written any names.
         lost.update(name for name in lost_fields(one.row, stored) if name in lost or len(lost) < _MAX_NAMES)
         if one.what == "taken" and len(samples) < _MAX_SAMPLES:
-            samples.append(_short_key(one.stored.key))
+            samples.append(short_key(one.stored.key))
 
-    counts = await _compare_all(comparison, see, on_progress)
+    counts = await compare_all(comparison, see, on_progress)
     info = backend_info(memory.name)
     label = f"The store {memory.name}" if info is None else info.title
     most_first = sorted(lost.items(), key=lambda field: (-field[1], field[0]))
@@ -208,7 +194,7 @@ async def plan_transfer(
     )
 
 
-async def _compare_all(
+async def compare_all(
     comparison: Comparison, see: Callable[[Compared], None], on_progress: ProgressCallback | None
 ) -> Counter[What]:
     """Look at everything that comes, and count what it is to the store. Raises Stopped if `on_progress` says no."""
@@ -219,7 +205,8 @@ async def _compare_all(
     return comparison.counts
 
 
-def _short_key(key: str) -> str:
+def short_key(key: str) -> str:
+    """A key as it is named in a list, without secrets."""
     return cut(masked(key[:_MAX_KEY_LENGTH]), _KEY_CELLS)
 
 
@@ -279,116 +266,3 @@ def _new_agents(comparison: Comparison, changes: Sequence[Change]) -> list[Chang
     comparison.agents |= set(unknown)
     made = [{"id": str(uuid4()), "alias": alias, "created_at": comparison.now} for alias in unknown]
     return [Change(None, Row(agent["id"], agent, None, agent["alias"], AGENTS)) for agent in made]
-
-
-# Copying from one store to another, verified
-
-
-async def open_target(
-    source: Library,
-    backend: str,
-    location: str | None,
-    profile: str | None = None,
-    *,
-    environ: Mapping[str, str] | None = None,
-) -> Target:
-    """The store to copy to, as this install's config names that backend, or at a path or URL: where the commands later
-    look for that store, so that they find the copy in its trash."""
-    info = backend_info(backend)
-    folder = source.config.install.config_dir
-    options = OpenOptions(config_dir=folder, backend=backend if info is None else info.key, location=location)
-    if folder is None and location is not None and not is_url(location):
-        options = options._replace(path=Path(location), location=None, is_made=True)
-    config, *_ = await asyncio.to_thread(configs_for, options, environ)
-    target = await Target.at(config, profile)
-    try:
-        # A store that is not there yet is not the source.
-        if target.library is not None:
-            _refuse_itself(source, target.library)
-    except BaseException:
-        await target.close()
-        raise
-    return target
-
-
-def _refuse_itself(source: Library, target: Library) -> None:
-    """Raises UsageError where both are one store, and Refused where nothing is ever stored."""
-    memory = target.memory
-    paths = source.memory.about.path, memory.about.path
-    is_one_file = None not in paths and len({os.path.realpath(path) for path in paths if path is not None}) == 1
-    if is_one_file or source.trash.store == target.trash.store:
-        raise UsageError(
-            f"Source and target are the same store: {one_line(memory.about.location)}.",
-            hint="Name another target with --to and --to-location.",
-        )
-    if memory.about.keeps_nothing:
-        raise Refused(memory.why_not.get("write", "Nothing is stored there."), hint="Name another backend.")
-
-
-@dataclass(frozen=True, slots=True)
-class CopyOutcome(Outcome):
-    """How a copy went, which is undone as one action of the target. `verified` is how many memories of the source were
-    found again there, the same in all that it keeps; `differing` are keys of those that were not, at most a hundred,
-    `differs` how many they are. `left` were left out, because their key is taken.
-    """
-
-    verified: int = 0
-    differs: int = 0
-    differing: tuple[str, ...] = ()
-    left: int = 0
-
-    def as_json(self) -> dict[str, Any]:
-        found = {name: getattr(self, name) for name in ("verified", "differs", "differing", "left")}
-        return {**super(CopyOutcome, self).as_json(), **found}
-
-    def texts(self, target: str) -> Iterator[str]:
-        """What came to a store, what was found again there, and what was left out; a sentence each."""
-        yield f"Copied {counted(self.count)} to {target}."
-        if not self.cancelled and (self.count or self.verified):
-            yield f"Verified {self.verified:,} by comparing what the target stores."
-        if self.differs:
-            named = first_names(self.differing, self.differs, most=_MAX_NAMED)
-            differ = "differs" if self.differs == 1 else "differ"
-            yield f"{counted(self.differs)} in the target {differ} from what was copied: {named}."
-        if self.left and not self.cancelled:
-            yield f"Left out {counted(self.left)} whose key is taken."
-
-
-async def plan_copy(
-    source: Library, target: Target, filter: MemoryFilter, *, on_progress: ProgressCallback | None = None
-) -> Plan:
-    """Compare both, in constant memory; nothing is written, in either. Raises Refused for a target that takes none."""
-    async with target.planned_store() as memory:
-        supply = await store_supply(source.memory, filter)
-        return await plan_transfer("copy", supply, memory, target, source.trash.now(), on_progress)
-
-
-async def copy_memories(
-    source: Library,
-    target: Target,
-    filter: MemoryFilter,
-    on_clash: OnClash,
-    *,
-    on_progress: ProgressCallback | None = None,
-) -> CopyOutcome:
-    """Make a missing target, bring over what it lacks, compare all again; a second run continues the first."""
-    library, supply = await target.make(), await store_supply(source.memory, filter)
-    summary = f"copied from {one_line(source.memory.name)}"
-    done, left_out = await deliver(library, supply, on_clash, "copy", summary, on_progress)
-    outcome = CopyOutcome(**{one.name: getattr(done, one.name) for one in fields(done)}, left=len(left_out))
-    if done.cancelled:
-        return outcome
-    comparison = await Comparison.of(supply, library.memory, library.trash.now(), with_vectors=True)
-    differing, differs = list[str](), 0
-
-    def see(one: Compared) -> None:
-        nonlocal differs
-        if one.what != "same" and hash(comparison.identity(one.stored)) not in left_out:
-            differs += 1
-            differing.extend([_short_key(one.stored.key)] if len(differing) < _MAX_DIFFERING else [])
-
-    try:
-        counts = await _compare_all(comparison, see, on_progress)
-    except Stopped:
-        return replace(outcome, cancelled=True)
-    return replace(outcome, verified=counts["same"], differs=differs, differing=tuple(differing))

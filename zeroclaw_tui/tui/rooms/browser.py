@@ -199,7 +199,7 @@ class BrowserRoom(MemoriesRoom):
 
     async def _show_conversation(self, entry: MemoryEntry) -> None:
         from zeroclaw_tui.curation.conversations import around
-        from zeroclaw_tui.tui.rooms.copies import conversation_page
+        from zeroclaw_tui.tui.rooms.conversation import conversation_page
 
         found = await around(self.library, entry)
         self.app.push_screen(conversation_page(found, entry.key, self.clock()))

@@ -1,30 +1,25 @@
-"""Where a memory comes from, and other copies of its text: cleaning them with undo, or erasing the text everywhere."""
+"""Other copies of a memory's text: cleaning them with undo, or erasing the text everywhere."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 from functools import partial
 from typing import Any
 
 from textual.app import App
 from textual.content import Content
 
-from zeroclaw_tui.curation.conversations import MAX_MESSAGE_LENGTH, Conversation, Message
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.traces.copies import clean_copies, cleaned_sentence, matcher_for
 from zeroclaw_tui.curation.traces.erase import EraseReport, erase_texts, plan_erase
 from zeroclaw_tui.curation.traces.search import TextPlace
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import UsageError
-from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, with_tilde
+from zeroclaw_tui.memory.text import counted, with_tilde
 from zeroclaw_tui.tui.dialogs import Field, Form, Page, typed_confirmation, with_progress, yes_or_no
-from zeroclaw_tui.tui.format import NO_VALUE, local_time, shown_line
-from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG, STRONG_ACCENT
+from zeroclaw_tui.tui.format import NO_VALUE, shown_line
+from zeroclaw_tui.tui.themes import ACCENT, MUTED
 from zeroclaw_tui.tui.widgets.table_list import MARKED
-
-_KEY_CELLS, _MAX_ROLE, _MAX_FACT = 30, 12, 80
-_ROLES = {"assistant": "agent"}
 
 
 async def clean(app: App[Any], library: Library, copies: Sequence[TextPlace], patience: float) -> str | None:
@@ -55,7 +50,7 @@ async def erase(
         what = f"{counted(len(marked))} and {'its' if len(marked) == 1 else 'their'} text"
         asks = "Another text to erase, such as a name. Leave it empty to erase only the marked memories."
     elif here is not None:
-        key = shown_line(here.key, _KEY_CELLS)
+        key = shown_line(here.key, 30)
         asks = f"The text to erase (case-insensitive). Leave it empty to erase the memory {key} and its text."
 
     def chosen(typed: str) -> Sequence[MemoryEntry]:
@@ -103,24 +98,3 @@ def _places(places: Sequence[TextPlace]) -> Iterator[str | tuple[str, str]]:
         glyph, look = ((MARKED, ACCENT), "") if place.can_clean else ((NO_VALUE, MUTED), MUTED)
         where = f" {place.kind}  {shown_line(with_tilde(place.place))}  {place.count or 0:,}"
         yield from ("\n", glyph, (where, look), (f"\n  {shown_line(place.why)}" if place.why else "", MUTED))
-
-
-def conversation_page(talk: Conversation, key: str, now: datetime) -> Page:
-    """The messages of a conversation; the one that the memory of this key came from is marked."""
-    title = f"The conversation that {shown_line(key, _MAX_FACT) or 'this memory'} came from"
-    session = Content.styled(f"session {shown_line(talk.session, _MAX_FACT)}", MUTED)
-    messages = [_message(one, now, is_source=at == talk.position) for at, one in enumerate(talk.messages)]
-    return Page(title, Content("\n\n").join([session, *messages]))
-
-
-def _message(message: Message, now: datetime, *, is_source: bool) -> Content:
-    """Who, when, and what was said."""
-    role = _ROLES.get(message.role) or shown_line(message.role, _MAX_ROLE) or "?"
-    shown_text = display_text(mask_secrets(message.content[:MAX_MESSAGE_LENGTH]))
-    return Content.assemble(
-        ("▶ " if is_source else "  ", ACCENT),
-        (role, STRONG_ACCENT if is_source else STRONG),
-        (f"  {local_time(message.at, now)}", MUTED),
-        f"\n{shown_text or '(blank)'}",
-        (" …" if len(message.content) >= MAX_MESSAGE_LENGTH else "", MUTED),
-    )

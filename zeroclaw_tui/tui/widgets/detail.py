@@ -17,9 +17,9 @@ from zeroclaw_tui.memory.days import absolute_time, moment
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import SIMILAR, RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import cut, display_text, one_line, size_shown
-from zeroclaw_tui.memory.text_difference import DiffLine, Sign
+from zeroclaw_tui.memory.text_difference import DiffLine
 from zeroclaw_tui.tui.format import NO_HIGHLIGHTS, Highlights, relative_age, score_text
-from zeroclaw_tui.tui.themes import LOOKS, MUTED, STRONG
+from zeroclaw_tui.tui.themes import LOOKS, MUTED, SIGN_LOOKS, STRONG
 from zeroclaw_tui.tui.widgets.lines import DOT, GrowingText
 from zeroclaw_tui.tui.widgets.memory_list import why_not_injected
 from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, EMPTY_KEY
@@ -30,8 +30,6 @@ MAX_SHOWN = 20_000
 """Characters of a content that are shown."""
 _MAX_PART = 120
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_MAX_KEY = 300
-_SIGN_LOOKS: dict[Sign, str] = {"+": "good", "-": "bad", "~": "text", " ": "muted", "…": "faint"}
 
 
 def origin_parts(entry: MemoryEntry, now: datetime | None) -> list[str]:
@@ -141,7 +139,7 @@ class MemoryDetail(ReadingPane):
         self._entry, self._lights = entry, lights
         if old is None or (old.handle, old.id) != (entry.handle, entry.id):
             self.scroll_home(animate=False)
-        title = lights.lit(one_line(entry.key[:_MAX_KEY]) or EMPTY_KEY).stylize_before(STRONG)
+        title = lights.lit(one_line(entry.key[:300]) or EMPTY_KEY).stylize_before(STRONG)
         origin = Content.styled(DOT.join(origin_parts(entry, self.now)), MUTED)
         self.query_one("#detail-head", Static).update(title + "\n" + origin)
         lines = score_lines(result, recall) if result is not None and recall is not None else []
@@ -211,7 +209,7 @@ def with_difference(about: Content, lines: Sequence[DiffLine]) -> Content:
         if left < 0:
             parts.append(Content(f"… {len(lines) - number:,} more lines"))
             break
-        parts.append(Content.styled(f"{line.sign} {line.text[:left]}", LOOKS[_SIGN_LOOKS[line.sign]]))
+        parts.append(Content.styled(f"{line.sign} {line.text[:left]}", SIGN_LOOKS[line.sign]))
         left -= len(line.text)
     return Content("\n").join(parts)
 
