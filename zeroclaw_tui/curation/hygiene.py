@@ -114,8 +114,8 @@ class HygieneItem(NamedTuple):
     """A file, row or audit entry that a rule archives or deletes. `id` is unique within a plan.
 
     `name` is for people: a path below the root, a memory's key, or the audit entry. `date` is what the rule compares,
-    `size` in bytes. `target` is where a file is archived, below the root; `also_deleted`: in the same run. A row has a
-    `version`, an audit entry a `row`, a file `changed_at`, the nanoseconds of its last change.
+    `size` in bytes. `target` is where a file is archived, below the root; with `also_deleted` the same run deletes it.
+    A row has a `version`, an audit entry a `row`, a file `changed_at`, the nanoseconds of its last change.
     """
 
     id: str

@@ -100,9 +100,10 @@ class Trash:
 
     async def last(self) -> Action | None:
         """Return the last action on this store of which something is not undone."""
-        is_open = "EXISTS (SELECT 1 FROM changes WHERE action = actions.number AND is_counted AND undone = 0)"
-        newest = f"SELECT max(number) FROM actions WHERE store = ? AND {is_open}"
-        return next(iter(await self._actions(f"a.number = ({newest})", self.store)), None)
+        # The new file of a move is not counted, and a killed undo may have left it.
+        is_open = "action = actions.number AND undone = 0 AND (is_counted OR table_name = ?)"
+        newest = f"SELECT max(number) FROM actions WHERE store = ? AND EXISTS (SELECT 1 FROM changes WHERE {is_open})"
+        return next(iter(await self._actions(f"a.number = ({newest})", self.store, FILE)), None)
 
     async def last_undone(self) -> Action | None:
         """Return the action that was undone last, if no other change came since."""
