@@ -1,4 +1,4 @@
-"""What the tests of several stores share."""
+"""Fixtures for the tests of several stores, and the contract tests that some stores must skip."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from zeroclaw_tui.testing.tools import Contract
 KEYS_ARE_PLACES = (
     "test_a_key_that_is_taken_is_refused_or_replaced",
     "test_a_second_store_of_a_key_keeps_id_and_creation_time",
-    "test_undo_names_a_key_that_exists_again",
-    "test_two_memories_exchange_their_keys_and_undo_exchanges_them_again",
-    "test_of_two_stores_of_one_new_key_one_is_a_conflict",
+    "test_undo_reports_a_key_that_exists_again",
+    "test_two_memories_swap_keys_and_undo_swaps_them_back",
+    "test_one_of_two_stores_of_the_same_new_key_is_a_conflict",
 )
-NO_TRANSACTIONS = ("test_what_a_neighbour_writes_before_the_write_is_not_lost",)
+NO_TRANSACTIONS = ("test_a_write_by_another_program_before_ours_is_not_lost",)
 EXPECTED_SKIPS = {
     "markdown": KEYS_ARE_PLACES,
     "qdrant": NO_TRANSACTIONS,
@@ -28,7 +28,7 @@ EXPECTED_SKIPS = {
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
-    """A contract test passes by being skipped where it is listed, and fails by being skipped anywhere else."""
+    """Fail a contract test that is skipped without being listed, or listed without being skipped."""
     report = yield
     if report.when == "call" and report.outcome != "failed" and issubclass(item.cls or object, Contract):
         listed = [names for place, names in EXPECTED_SKIPS.items() if place in item.nodeid.split("/", 2)[2]]
@@ -43,7 +43,7 @@ def pytest_runtest_makereport(item, call):
 
 @pytest.fixture
 async def opening():
-    """Opens a store, and closes it after the test."""
+    """Open a store and close it after the test."""
     async with AsyncExitStack() as stack:
 
         async def opened(memory):

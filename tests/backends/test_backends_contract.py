@@ -1,4 +1,4 @@
-"""Stores that live in this process hold to the contract of every store, and say what they cannot keep."""
+"""In-process stores pass the store contract and report the fields that they cannot save."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class TestNone(CapabilityContract):
     async def memory(self):
         return NoneMemory()
 
-    async def test_every_write_is_refused_but_store_does_nothing_as_in_zeroclaw(self, memory):
+    async def test_every_write_is_refused_except_store_which_does_nothing(self, memory):
         await memory.store("key", "content", "core")
         for deed in (
             create(memory, Draft("key", "content")),
@@ -59,7 +59,7 @@ class TestNone(CapabilityContract):
 
 
 def trait_store(entries: Iterable[MemoryEntry]) -> ShoeBox:
-    """A plug-in of the trait's verbs alone, with these memories."""
+    """Return a trait-only plug-in with these memories."""
     memory = ShoeBox()
     memory.about = About(location="this process")
     names = ("content", "category", "session_id", "timestamp", "importance")
@@ -80,7 +80,7 @@ class TestTraitWriting(StoreContract, EngineContract, NeighbourContract):
 
 
 @pytest.mark.parametrize("name", ["id", "handle"])
-async def test_memories_that_share_an_id_are_reported_before_anything_is_shown_or_planned(name):
+async def test_memories_with_the_same_id_are_reported_before_anything_is_shown(name):
     memory = trait_store(SAMPLES)
     same, *_ = await memory.list()
     memory.stored["other"] = {**memory.stored[same.key], "id": "x", "handle": "y", name: same.id}
@@ -103,7 +103,7 @@ async def test_fields_that_the_trait_loses_are_noted():
     assert any("stored again" in note for note in reversal.notes)
 
 
-async def test_a_key_that_several_memories_have_is_not_written():
+async def test_a_key_of_several_memories_is_not_written():
     memory = trait_store(SAMPLES)
 
     async def rows(query):
@@ -114,7 +114,7 @@ async def test_a_key_that_several_memories_have_is_not_written():
         await create(memory, Draft(SAMPLES[0].key, "x"), JournalRecorder(), replace=True)
 
 
-async def test_where_nothing_is_remembered_every_verb_is_a_no_op_and_says_so():
+async def test_the_none_store_makes_every_command_a_no_op_and_says_so():
     memory = NoneMemory()
     await memory.open()
     await memory.store("key", "content", "core")
@@ -135,7 +135,7 @@ async def test_where_nothing_is_remembered_every_verb_is_a_no_op_and_says_so():
     assert "turn memory on" in sentences(memory.about.notices)[0]
 
 
-async def test_a_key_is_not_free_where_the_row_that_should_leave_it_has_changed():
+async def test_a_key_stays_taken_if_the_row_that_should_give_it_up_has_changed():
     memory = InMemory(SAMPLES[:2])
     first, second = await memory.rows(Query(ROWS))
     changes = [

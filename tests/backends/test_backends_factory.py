@@ -1,4 +1,4 @@
-"""A config leads to its store, or to a sentence that says what to do."""
+"""A config opens its store, or gives a sentence that says what to do."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ FILES = {"rmem": "/nowhere/rustmem.db", "memory-rs": "/nowhere/export.json"}
 
 
 @pytest.mark.parametrize("name", [profile.key for profile in BACKENDS])
-def test_every_known_backend_is_made(name, tmp_path):
+def test_every_known_backend_is_created(name, tmp_path):
     memory = create_memory(config_of(tmp_path, name, location=(SERVERS | FILES).get(name)))
     assert memory.name == name
     assert "hunter2" not in memory.about.location
 
 
 @pytest.mark.parametrize(("name", "driver"), [("postgres", "asyncpg"), ("redis", "redis")])
-async def test_a_driver_that_is_not_installed_names_its_extra(name, driver, tmp_path, monkeypatch):
+async def test_a_missing_driver_error_names_its_extra(name, driver, tmp_path, monkeypatch):
     store = CLASSES[name].partition(":")[0]
     for module in (store, store.replace(".store", ".connect")):
         monkeypatch.delitem(sys.modules, module, raising=False)
@@ -45,14 +45,14 @@ async def test_a_driver_that_is_not_installed_names_its_extra(name, driver, tmp_
     assert "hunter2" not in str(refusal.value)
 
 
-def test_an_unknown_name_gets_the_known_ones(tmp_path):
+def test_an_unknown_backend_name_lists_the_known_ones(tmp_path):
     with pytest.raises(UsageError, match="There is no memory backend 'sqlit'") as error:
         create_memory(config_of(tmp_path, "sqlit"))
     assert "Known are sqlite, lucid" in error.value.hint
     assert "ZeroClaw itself would use Markdown here, which --backend markdown opens" in error.value.hint
 
 
-def test_a_backend_is_imported_when_it_is_asked_for():
+def test_a_backend_is_imported_only_when_used():
     code = (
         "import sys, zeroclaw_tui.backends.factory; "
         "print([m for m in sys.modules if m.startswith('zeroclaw_tui.backends.') or m in ('numpy', 'aiosqlite')])"

@@ -1,4 +1,4 @@
-"""What a find means: any case, any alphabet, parts of words, and patterns with a limit."""
+"""Text search: any case, any alphabet, parts of words, and patterns with a time limit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from zeroclaw_tui.backends import matching
 from zeroclaw_tui.backends.matching import TextSearch, compiled, matches
 
 ENDLESS = "(a|aa)+$"
-"""Takes for ever against many letters a and another one behind them."""
+"""Practically endless on many letters "a" followed by another letter."""
 TRAP = "a" * 60 + "b"
 
 texts = st.text(st.characters(codec="utf-8") | st.sampled_from("aAbBkKßẞſКкΣσςİıéÉ花生\u0301\0 \n"), max_size=40)
@@ -42,8 +42,8 @@ def test_a_text_is_found_in_any_case_and_alphabet(wanted, text):
 
 
 @given(texts, texts)
-def test_a_text_is_found_exactly_where_its_spans_are(wanted, text):
-    """Each span is the text in some case; without spans it is not in there."""
+def test_the_spans_of_a_text_are_exactly_its_occurrences(wanted, text):
+    """Each span is the text in some case; no spans means that the text does not occur."""
     if not wanted:
         return
     search = TextSearch(MemoryFilter(contains=wanted))
@@ -55,7 +55,7 @@ def test_a_text_is_found_exactly_where_its_spans_are(wanted, text):
 @pytest.mark.parametrize(
     ("pattern", "place"), [("(", "at its end"), ("*a", "at character 1"), (r"\p{Nonsense}x", "at character 13")]
 )
-def test_a_pattern_that_cannot_be_read_says_where(pattern, place):
+def test_an_invalid_pattern_is_reported_with_its_position(pattern, place):
     with pytest.raises(UsageError) as caught:
         finds("text", regex=pattern)
     assert place in caught.value.message
@@ -69,7 +69,7 @@ def test_a_pattern_too_deep_or_too_long_is_refused(pattern):
         compiled(pattern)
 
 
-def test_a_pattern_ignores_case_and_reads_unicode():
+def test_a_pattern_ignores_case_and_matches_unicode():
     assert finds("Ramen NOODLES", regex=r"\bnoodles?\b")
     assert finds("ЧАЙ", regex="чай")
     assert finds("花生", regex=r"^\p{Han}+$")
@@ -77,7 +77,7 @@ def test_a_pattern_ignores_case_and_reads_unicode():
     assert not finds("noodle", regex="(?-i:Noodle)")
 
 
-def test_a_pattern_that_runs_for_ever_is_stopped_in_a_sentence(monkeypatch):
+def test_an_endless_pattern_is_stopped_with_a_sentence(monkeypatch):
     monkeypatch.setattr(matching, "REGEX_SECONDS", 0.05)
     search = TextSearch(MemoryFilter(regex=ENDLESS))
     with pytest.raises(UsageError) as caught:
@@ -86,8 +86,8 @@ def test_a_pattern_that_runs_for_ever_is_stopped_in_a_sentence(monkeypatch):
     assert "filter" in caught.value.hint
 
 
-def test_the_time_counts_for_all_texts_together(monkeypatch):
-    """Each text alone is quick enough; what is matched after the time is over is not matched any more."""
+def test_the_time_limit_applies_to_all_texts_together(monkeypatch):
+    """Each text alone is fast enough; texts after the time limit are not matched."""
     ticks = itertools.count()
     monkeypatch.setattr(matching, "REGEX_SECONDS", 3.0)
     search = TextSearch(MemoryFilter(regex="b"), clock=lambda: float(next(ticks)))

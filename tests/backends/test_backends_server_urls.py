@@ -1,4 +1,4 @@
-"""A server named by its URL needs no install, and its password gets nowhere."""
+"""A server given by its URL needs no install, and its password is never shown."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def config_of(tmp_path: Path, *arguments: str, **variables: str) -> MemoryConfig
         (f"redis://:{SECRET}@h:6379/0", "redis"), (f"rediss://h?password={SECRET}", "redis"),
     ],
 )  # fmt: skip
-def test_a_url_alone_is_a_store_with_a_folder_of_its_own(tmp_path, url, backend):
+def test_a_url_alone_opens_a_store_with_its_own_folder(tmp_path, url, backend):
     config = config_of(tmp_path, "--location", url, XDG_DATA_HOME=str(tmp_path / "share"))
     install = config.install
     assert (config.backend, config.location, install.layout, install.config_file) == (backend, url, "lone", None)
@@ -57,7 +57,7 @@ def test_a_url_alone_is_a_store_with_a_folder_of_its_own(tmp_path, url, backend)
         (("--location", "dbname = d password='hunter2 x'"), "A PostgreSQL store needs a URL"),
     ],
 )  # fmt: skip
-def test_a_url_that_fits_no_backend_is_wrong_use(tmp_path, arguments, said):
+def test_a_url_that_matches_no_backend_is_a_usage_error(tmp_path, arguments, said):
     with pytest.raises(UsageError) as error:
         config_of(tmp_path, *arguments)
     assert said in error.value.message
@@ -74,7 +74,7 @@ def test_a_url_that_fits_no_backend_is_wrong_use(tmp_path, arguments, said):
         ("no url", ""),
     ],
 )
-def test_what_names_a_server_has_no_password(url, name):
+def test_the_name_of_a_server_has_no_password(url, name):
     assert without_password(url) == name
 
 
@@ -85,7 +85,7 @@ def foreign(tmp_path: Path, url: str = f"postgres://ada:{SECRET}@h/d", **options
     return configs_for(OpenOptions(config_dir=folder, **options), {"HOME": str(tmp_path), "DATABASE_URL": url})[0]
 
 
-def test_the_database_of_everybody_is_read_only_until_it_is_confirmed(tmp_path):
+def test_a_database_named_only_by_database_url_is_read_only_until_confirmed(tmp_path):
     config = foreign(tmp_path)
     assert config.read_only
     assert READ_ONLY in config.warnings

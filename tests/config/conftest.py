@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from support import other_user
-from support.config_folder import Folder, made
+from support.config_folder import Folder, make_folder
 
 from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.toml import KeyPath
@@ -36,14 +36,14 @@ def with_keys(values: Mapping[str, Any], changes: Mapping[KeyPath, Any]) -> dict
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
-    return made(tmp_path)
+    return make_folder(tmp_path)
 
 
 @pytest.fixture
 def open_to_all() -> Iterator[Folder]:
     """One that every user can reach and write to."""
     with other_user.shared_folder() as parent:
-        folder = made(parent)
+        folder = make_folder(parent)
         folder.config.parent.chmod(0o777)
         yield folder
 

@@ -1,4 +1,4 @@
-"""Saving a config: in one step, 0600, with a backup, through links; and what keeps it from being saved."""
+"""Saving a config: in one step, 0600, with a backup, through links; and what keeps it from being saved_backup."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.config_folder import NEW, NOW, OLD, Folder, saved
+from support.config_folder import NEW, NOW, OLD, Folder, saved_backup
 from support.memories import BrokenConfig, Refused, Unreadable
 from support.other_user import NOBODY
 
@@ -26,7 +26,7 @@ def mode_of(path: Path) -> int:
 
 def test_saving_replaces_the_file_and_keeps_the_old_one_as_a_backup(folder: Folder) -> None:
     """Both are for their owner only, and nothing else is left."""
-    backup = saved(folder)
+    backup = saved_backup(folder)
     assert folder.config.read_bytes() == NEW
     assert mode_of(folder.config) == 0o600
     assert backup.name == "2026-11-22T041530Z"
@@ -48,14 +48,14 @@ def test_only_the_last_ten_backups_stay_and_foreign_files_are_left_alone(folder:
     for name in foreign:
         (folder.backups / name).write_text("mine")
     (folder.backups / ours).symlink_to(folder.backups / "keep.toml")
-    made = [saved(folder, b"x = %d\n" % at, NOW + timedelta(hours=at)) for at in range(13)]
+    made = [saved_backup(folder, b"x = %d\n" % at, NOW + timedelta(hours=at)) for at in range(13)]
     assert list(list_backups(folder.own_dir)) == made[:2:-1]
     left = {path.name for path in folder.backups.iterdir()}
     assert left == {*foreign, ours, *(backup.path.name for backup in made[3:])}
 
 
 def test_backups_of_one_second_have_names_of_their_own_that_never_change(folder: Folder) -> None:
-    made = [saved(folder, b"x = %d\n" % at) for at in range(3)]
+    made = [saved_backup(folder, b"x = %d\n" % at) for at in range(3)]
     assert [backup.name for backup in made] == [
         "2026-11-22T041530Z",
         "2026-11-22T041530.250000Z",
@@ -73,7 +73,7 @@ def test_a_linked_config_stays_a_link_and_its_target_is_replaced(folder: Folder)
     middle = target.with_name("middle.toml")
     middle.symlink_to("zeroclaw.toml")
     folder.config.symlink_to("../dotfiles/middle.toml")
-    saved(folder)
+    saved_backup(folder)
     assert folder.config.is_symlink()
     assert middle.is_symlink()
     assert target.read_bytes() == NEW
@@ -84,7 +84,7 @@ def test_a_linked_config_stays_a_link_and_its_target_is_replaced(folder: Folder)
 def test_the_owner_of_the_file_stays_its_owner(folder: Folder) -> None:
     owner = NOBODY if os.getuid() == 0 else os.getuid()
     os.chown(folder.config, owner, -1)
-    saved(folder)
+    saved_backup(folder)
     assert folder.config.stat().st_uid == owner
 
 
@@ -122,7 +122,7 @@ def test_what_a_killed_run_left_is_removed_and_nothing_of_others(folder: Folder)
     folder.backups.mkdir(parents=True)
     for path in ours + theirs:
         path.write_bytes(b"half")
-    saved(folder)
+    saved_backup(folder)
     assert [path for path in ours if path.exists()] == []
     assert [path.read_bytes() for path in theirs] == [b"half", b"half"]
 
@@ -213,7 +213,7 @@ def test_a_save_that_fails_anywhere_leaves_everything_as_it_was(
     name: str, number: int, said: str, folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each of its calls fails once; a backup that was made by then is the same as the file."""
-    first = saved(folder, OLD)
+    first = saved_backup(folder, OLD)
     real = getattr(os, name)
     sentence = 0
     for failing_call in range(1, 50):
@@ -259,7 +259,7 @@ def test_an_interrupt_leaves_the_file_and_nothing_else(folder: Folder, monkeypat
     with monkeypatch.context() as patched:
         patched.setattr(os, "fsync", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            saved(folder)
+            saved_backup(folder)
     assert folder.config.read_bytes() == OLD
     assert list_backups(folder.own_dir) == ()
     assert folder.temporary_files() == []
@@ -273,7 +273,7 @@ def test_an_interrupt_leaves_the_file_and_nothing_else(folder: Folder, monkeypat
     with monkeypatch.context() as patched:
         patched.setattr(os, "replace", interrupted_after)
         with pytest.raises(KeyboardInterrupt):
-            saved(folder)
+            saved_backup(folder)
     assert folder.config.read_bytes() == NEW
     assert [read_backup(backup) for backup in list_backups(folder.own_dir)] == [OLD]
 
@@ -283,7 +283,7 @@ def test_a_write_protected_file_is_refused_although_its_folder_could_be_written(
 ) -> None:
     open_to_all.config.chmod(0o444)
     os.chown(open_to_all.config, *(2 * [NOBODY if os.getuid() == 0 else -1]))
-    kind, said = as_nobody(lambda: saved(open_to_all))
+    kind, said = as_nobody(lambda: saved_backup(open_to_all))
     assert kind == "Refused"
     assert "is write-protected" in said
     assert open_to_all.config.read_bytes() == OLD
@@ -296,7 +296,7 @@ def test_a_file_of_another_user_is_not_taken_from_them(
     """They could not read the new one, which is for its owner only."""
     for mode in (0o666, 0o644):
         open_to_all.config.chmod(mode)
-        kind, said = as_nobody(lambda: saved(open_to_all))
+        kind, said = as_nobody(lambda: saved_backup(open_to_all))
         assert kind == "Refused"
         assert "belongs to another user" in said
     assert open_to_all.config.read_bytes() == OLD

@@ -1,1 +1,1 @@
-"""What several tests share."""
+"""Helpers shared by several test folders."""

@@ -1,4 +1,4 @@
-"""sessions.db as ZeroClaw 0.8.4 makes it, filled with made-up chat.
+"""Create a sessions.db as ZeroClaw 0.8.4 does, filled with made-up chat.
 
 The tables are those of session_sqlite.rs at v0.8.4.
 """
@@ -23,12 +23,12 @@ CREATE TRIGGER sessions_ai AFTER INSERT ON sessions BEGIN
 END;
 """
 Said = tuple[str, str, str]
-"""Role, content, moment."""
+"""Role, content, time."""
 
 
 def write_chat(root: Path, key: str, said: Iterable[Said]) -> Path:
     """Add messages of one session to the sessions.db of a workspace or data folder."""
-    file = _made(root / "sessions" / "sessions.db", _SESSIONS)
+    file = _create(root / "sessions" / "sessions.db", _SESSIONS)
     with closing(sqlite3.connect(file)) as connection, connection:
         for role, content, at in said:
             connection.execute(
@@ -38,7 +38,7 @@ def write_chat(root: Path, key: str, said: Iterable[Said]) -> Path:
     return file
 
 
-def _made(file: Path, schema: str) -> Path:
+def _create(file: Path, schema: str) -> Path:
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
         with closing(sqlite3.connect(file)) as connection:

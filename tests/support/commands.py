@@ -1,4 +1,4 @@
-"""Commands as processes without a terminal, and the database that they change as another program sees it."""
+"""Run commands as processes without a terminal, and read or change their database as another program would."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Answer:
 
     @property
     def message(self) -> str:
-        """What stdout has, but for the document of an error with --json."""
+        """Stdout, without the JSON error document of --json."""
         is_error = self.code and self.out.startswith('{\n  "error": {')
         return "" if is_error else self.out
 

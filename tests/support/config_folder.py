@@ -1,4 +1,4 @@
-"""A folder with a config, and what calls something as a user without rights."""
+"""A folder with a config.toml, and the functions that create and save it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOW = datetime(2026, 11, 22, 4, 15, 30, 250_000, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Folder:
-    """A config dir with a config.toml of 0644 whose bytes are `OLD`."""
+    """A config dir whose config.toml has mode 0644 and the bytes `OLD`."""
 
     config: Path
 
@@ -32,7 +32,7 @@ class Folder:
         return [path.name for path in self.config.parent.parent.rglob("*") if ".zeroclaw-tui-" in path.name]
 
 
-def made(parent: Path) -> Folder:
+def make_folder(parent: Path) -> Folder:
     config = parent / "install" / "config.toml"
     config.parent.mkdir()
     config.write_bytes(OLD)
@@ -40,7 +40,7 @@ def made(parent: Path) -> Folder:
     return Folder(config)
 
 
-def saved(folder: Folder, after: bytes = NEW, now: datetime = NOW) -> Backup:
+def saved_backup(folder: Folder, after: bytes = NEW, now: datetime = NOW) -> Backup:
     backup = save_config(folder.config, read_config(folder.config), after, folder.own_dir, now)
     assert backup is not None
     return backup

@@ -1,4 +1,4 @@
-"""Empty databases, as each generation of ZeroClaw makes them and as its hydration leaves them; and one that is open."""
+"""Empty databases of each ZeroClaw generation and of its hydration, and a database opened by another process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from zeroclaw_tui.backends.sqlite.schema import KEYWORD_INDEX, new_database
 
 HYDRATED = "hydrated"
-"""The database ZeroClaw makes from MEMORY_SNAPSHOT.md, and can no longer open."""
+"""The database that ZeroClaw makes from MEMORY_SNAPSHOT.md and then cannot open."""
 _HYDRATED = (
     "CREATE TABLE memories (id TEXT PRIMARY KEY, key TEXT NOT NULL UNIQUE, content TEXT NOT NULL, "
     "category TEXT NOT NULL DEFAULT 'core', embedding BLOB, created_at TEXT NOT NULL, updated_at TEXT NOT NULL)",
@@ -27,7 +27,7 @@ _HYDRATED = (
 def create_database(
     path: Path, generation: str, *, now: str = "2026-01-01T00:00:00+00:00", default_agent_id: str | None = None
 ) -> None:
-    """Make an empty database of a generation ("G1" to "G4"), or the hydrated one (HYDRATED)."""
+    """Create an empty database of a generation ("G1" to "G4"), or the hydrated one (HYDRATED)."""
     if generation != HYDRATED:
         with new_database(path, generation, now=now, default_agent_id=default_agent_id):
             return
@@ -50,7 +50,7 @@ sys.stdin.read()
 
 @contextmanager
 def opened_elsewhere(database: Path, statement: str = "SELECT 1") -> Iterator[int]:
-    """Another program that has the database open after a statement, and does nothing; gives its process id."""
+    """Have another process run a statement and keep the database open; yield its process id."""
     command = [sys.executable, "-c", _HOLDER, str(database), statement]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

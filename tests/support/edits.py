@@ -1,4 +1,4 @@
-"""A short form of an edit, for tests of stores."""
+"""A short way to edit one row, for tests of stores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from zeroclaw_tui.testing.tools import edit
 async def edited(
     memory: Memory, id: str, journal: Journal | None = None, vector: Vector | None = None, **values: Any
 ) -> ApplyResult:
-    """The result of an edit of the row of an id."""
+    """Edit the row with this id and return the result."""
     row = await row_with_id(memory, id)
     assert row is not None
     return await edit(memory, row, values, journal, vector=vector)

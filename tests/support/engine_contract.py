@@ -1,7 +1,7 @@
-"""What the engine of changes must do on each of our stores, beyond the contract for authors of plug-ins.
+"""Tests of the change engine on each built-in store, beyond the contract for plug-in authors.
 
-EngineContract is about conflicts, dry runs and failing journals; NeighbourContract about several programs that use the
-store at once, and work that is cancelled.
+EngineContract covers conflicts, dry runs and failing journals; NeighbourContract covers concurrent programs and
+cancelled work.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ from zeroclaw_tui.testing.tools import (
     undo,
 )
 
-OTHER_WAYS = pytest.mark.parametrize("on_conflict", ["overwrite", "rename"])
+FORCED_CONFLICTS = pytest.mark.parametrize("on_conflict", ["overwrite", "rename"])
 _EACH, _CANCELLED = 20, 300
 
 
 class EngineContract(Contract):
-    """Tests that each take an open `memory` of a few rows that may be written."""
+    """Tests that take an open, writable `memory` with a few rows."""
 
     async def test_a_dry_run_shows_the_row_and_writes_nothing(self, memory: Memory) -> None:
         row, state, journal = await made(memory), await state_of(memory), JournalRecorder()
@@ -64,7 +64,7 @@ class EngineContract(Contract):
         assert (await memory.apply([Change(row, None)], journal, dry_run=True)).written == 1
         assert (journal.changes, await state_of(memory)) == ([], state)
 
-    async def test_a_row_of_another_store_is_stored_as_it_was_shown_before(self, memory: Memory) -> None:
+    async def test_a_row_of_another_store_is_stored_as_previewed(self, memory: Memory) -> None:
         at = "2026-03-01T10:00:00.123456789+00:00"
         values: dict[str, Value] = {
             "id": "other 1", "key": "other key", "content": "a\0b \udcff c", "category": "core", "created_at": at,
@@ -78,7 +78,7 @@ class EngineContract(Contract):
         compared -= {"key"} if memory.about.keeps_lines else set()
         assert {name: found[0].values.get(name) for name in compared} == {name: shown.values[name] for name in compared}
 
-    async def test_one_conflict_or_one_impossible_value_refuses_the_whole_set(self, memory: Memory) -> None:
+    async def test_one_conflict_or_one_invalid_value_refuses_all_changes(self, memory: Memory) -> None:
         rows, journal = [await made(memory, number) for number in range(2)], JournalRecorder()
         await edit(memory, rows[1], {"content": "theirs"})
         state = await state_of(memory)
@@ -89,7 +89,7 @@ class EngineContract(Contract):
             await raises(impossible, UsageError)
         assert (journal.changes, await state_of(memory)) == ([], state)
 
-    async def test_two_memories_exchange_their_keys_and_undo_exchanges_them_again(self, memory: Memory) -> None:
+    async def test_two_memories_swap_keys_and_undo_swaps_them_back(self, memory: Memory) -> None:
         skip_if(why_fixed(memory, "key"))
         first, second = await made(memory, 1), await made(memory, 2)
         before, journal = await restorable(memory), JournalRecorder()
@@ -101,7 +101,7 @@ class EngineContract(Contract):
         assert (await undo(memory, journal.changes[::-1])).done == 2
         assert await restorable(memory) == before
 
-    async def test_where_nothing_can_be_journaled_nothing_changes(self, memory: Memory) -> None:
+    async def test_nothing_changes_if_the_journal_fails(self, memory: Memory) -> None:
         journal, failing = JournalRecorder(), JournalRecorder(_refuse)
         row = row_of(await edit(memory, await made(memory), {"content": "second"}, journal))
         state, shown = await state_of(memory), await versions(memory, EVERYTHING)
@@ -115,31 +115,29 @@ class EngineContract(Contract):
         assert failing.changes
         assert await state_of(memory) == state
 
-    @OTHER_WAYS
-    async def test_undo_overwrites_nothing_unasked_that_changed_since(
-        self, memory: Memory, on_conflict: OnConflict
-    ) -> None:
+    @FORCED_CONFLICTS
+    async def test_undo_overwrites_newer_changes_only_on_request(self, memory: Memory, on_conflict: OnConflict) -> None:
         row, journal = row_of(await create(memory, Draft("a key", "mine before"))), JournalRecorder()
         await create(memory, Draft("neighbour", "next"))
         mine = row_of(await edit(memory, row, {"content": "mine after"}, journal))
         await edit(memory, mine, {"content": "theirs"})
-        assert (await _undo_after_a_look(memory, journal, on_conflict, "changed")).done == 1
+        assert (await _undo_after_preview(memory, journal, on_conflict, "changed")).done == 1
         contents = " ".join(entry.content for entry in await memory.list())
         assert "mine before" in contents
         assert ("theirs" in contents) == (on_conflict == "rename")
 
-    @OTHER_WAYS
-    async def test_undo_names_a_key_that_exists_again(self, memory: Memory, on_conflict: OnConflict) -> None:
+    @FORCED_CONFLICTS
+    async def test_undo_reports_a_key_that_exists_again(self, memory: Memory, on_conflict: OnConflict) -> None:
         skip_if(why_fixed(memory, "key"))
         journal, renames = JournalRecorder(), on_conflict == "rename"
         await delete(memory, [row_of(await create(memory, Draft("key", "old")))], journal)
         await create(memory, Draft("key", "new"))
-        reversal = await _undo_after_a_look(memory, journal, on_conflict, "key exists", "changed")
+        reversal = await _undo_after_preview(memory, journal, on_conflict, "key exists", "changed")
         assert dict(reversal.renamed) == ({"key": "key (restored)"} if renames else {})
         found = {entry.key: entry.content for entry in await memory.list() if entry.key.startswith("key")}
         assert found == ({"key": "new", "key (restored)": "old"} if renames else {"key": "old"})
 
-    async def test_a_long_removal_can_be_stopped_and_a_long_undo_too(self, memory: Memory) -> None:
+    async def test_a_long_removal_and_a_long_undo_can_be_stopped(self, memory: Memory) -> None:
         several = 600  # More rows than any backend changes at once.
         others = {version.id for version in await versions(memory, EVERYTHING)}
         await self.fill(memory, numbered(several))
@@ -162,10 +160,10 @@ def _refuse() -> None:
     raise Refused("The disk is full.")
 
 
-async def _undo_after_a_look(
+async def _undo_after_preview(
     memory: Memory, journal: JournalRecorder, on_conflict: OnConflict, *reasons: str
 ) -> ApplyResult:
-    """Undo what was journaled; to refuse it, or a dry run, shows the conflict and does nothing."""
+    """Check that "refuse" and a dry run show the conflict and change nothing, then undo what was journaled."""
     state, changes = await state_of(memory), journal.changes[::-1]
     refused = await undo(memory, changes)
     (conflict,) = refused.conflicts
@@ -180,23 +178,23 @@ async def _undo_after_a_look(
 
 
 class Canceller:
-    """Cancels what it runs, from another thread, which goes on only when that has arrived."""
+    """Cancels the coroutine it runs, from another thread that waits until the cancellation has arrived."""
 
     async def run(self, deed: Coroutine[Any, Any, Any]) -> None:
-        """Run it to its end, which is its own or that of being cancelled."""
+        """Run a coroutine until it returns or is cancelled."""
         self._loop, self._task = asyncio.get_running_loop(), asyncio.ensure_future(deed)
         await ended(self._task)
 
     def cancel(self) -> None:
-        """Cancel it."""
+        """Cancel the running coroutine."""
         arrived = threading.Event()
         self._loop.call_soon_threadsafe(self._task.cancel)
         self._loop.call_soon_threadsafe(arrived.set)
-        assert arrived.wait(PATIENCE_SECONDS), "the event loop is held up"
+        assert arrived.wait(PATIENCE_SECONDS), "the event loop is blocked"
 
 
 async def ended(task: asyncio.Future[Any]) -> None:
-    """Wait for the end of a task that may have been cancelled."""
+    """Wait until a task has ended, cancelled or not."""
     try:
         await task
     except (asyncio.CancelledError, SearchInterrupted):
@@ -204,16 +202,16 @@ async def ended(task: asyncio.Future[Any]) -> None:
 
 
 class NeighbourContract(Contract):
-    """Tests that each take an open `memory` that may be written, and make a neighbour of it by `another`."""
+    """Tests that take an open, writable `memory` and open the same store a second time with `another`."""
 
     async def another(self, memory: Memory) -> Memory:
-        """A second open object on the same store, as another process has one; the test closes it.
+        """Open the same store a second time, as another process would; the test closes it.
 
-        A store that is in one object is its own neighbour: then this is `memory` itself, as it is here.
+        The default returns `memory` itself, for a store that exists in one object only.
         """
         return memory
 
-    async def test_what_both_store_at_once_all_arrives(self, memory: Memory) -> None:
+    async def test_concurrent_stores_of_two_programs_are_all_saved(self, memory: Memory) -> None:
         async with self._neighbour(memory) as other:
             count = await memory.count()
             drafts = [
@@ -226,7 +224,7 @@ class NeighbourContract(Contract):
                 contents = [entry.content for entry in await reader.list() if "content of " in entry.content]
                 assert len({*contents}) == len(contents) == await reader.count() - count == 2 * _EACH
 
-    async def test_of_two_edits_of_one_state_the_second_is_a_conflict(self, memory: Memory) -> None:
+    async def test_the_second_of_two_edits_of_the_same_row_is_a_conflict(self, memory: Memory) -> None:
         skip_if(why_fixed(memory, "content"))
         async with self._neighbour(memory) as other:
             row = row_of(await create(memory, Draft("shared", "first")))
@@ -238,7 +236,7 @@ class NeighbourContract(Contract):
                 contents = [entry.content for entry in await reader.list()]
                 assert sum(content.endswith(("by me", "by them")) for content in contents) == 1
 
-    async def test_what_a_neighbour_writes_before_the_write_is_not_lost(self, memory: Memory) -> None:
+    async def test_a_write_by_another_program_before_ours_is_not_lost(self, memory: Memory) -> None:
         skip_if(why_fixed(memory, "content") or memory.why_not.get("atomic"))
         async with self._neighbour(memory) as other:
             row = row_of(await create(memory, Draft("shared", "first")))
@@ -255,7 +253,7 @@ class NeighbourContract(Contract):
             contents = [entry.content for entry in await other.list() if entry.content in ("first", "theirs")]
             assert contents == ["theirs"] * edited.written
 
-    async def test_of_two_stores_of_one_new_key_one_is_a_conflict(self, memory: Memory) -> None:
+    async def test_one_of_two_stores_of_the_same_new_key_is_a_conflict(self, memory: Memory) -> None:
         skip_if(why_fixed(memory, "key"))
         async with self._neighbour(memory) as other:
             count = await memory.count()
@@ -265,7 +263,7 @@ class NeighbourContract(Contract):
             assert [conflict.reason for result in done for conflict in result.conflicts] == ["key exists"]
             assert await other.count() == count + 1
 
-    async def test_rows_both_remove_go_once(self, memory: Memory) -> None:
+    async def test_rows_removed_by_two_programs_are_removed_once(self, memory: Memory) -> None:
         async with self._neighbour(memory) as other:
             for number in range(_EACH):
                 await create(memory, Draft(f"both {number}", f"both content {number}"))
@@ -277,7 +275,7 @@ class NeighbourContract(Contract):
                 await undo(memory, journal.changes[::-1])
             assert await other.count() == count
 
-    async def test_a_pass_or_a_search_that_is_cancelled_ends_and_the_store_answers(self, memory: Memory) -> None:
+    async def test_a_cancelled_scan_or_search_ends_and_the_store_still_answers(self, memory: Memory) -> None:
         await self.fill(memory, numbered(_CANCELLED))
         canceller, seen = Canceller(), list[str]()
         search = partial(recalled, memory, "bulk content 00007", memory.about.newest_version or NEWEST)
@@ -291,7 +289,7 @@ class NeighbourContract(Contract):
             await ended(task)
             assert ids(await search()) == wanted
 
-    async def test_a_removal_that_is_cancelled_can_be_undone(self, memory: Memory) -> None:
+    async def test_a_cancelled_removal_can_be_undone(self, memory: Memory) -> None:
         await self.fill(memory, numbered(_CANCELLED))
         before, everything, canceller = await restorable(memory), await state_of(memory), Canceller()
         journal = JournalRecorder(canceller.cancel)

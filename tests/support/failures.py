@@ -1,4 +1,4 @@
-"""Errors of stores, as a person may see them."""
+"""Errors of stores, checked before a user may see them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from zeroclaw_tui.testing.tools import raises
 
 
 async def failure_of(
-    deed: Awaitable[object], *secrets: str, kind: type[InspectorError] = InspectorError
+    work: Awaitable[object], *secrets: str, kind: type[InspectorError] = InspectorError
 ) -> InspectorError:
-    """The error that it ends in, which is one line with a hint; no secret is in it or in its cause."""
-    error = await raises(deed, kind)
+    """Return the error raised: one line with a hint, and no secret in it or in its cause."""
+    error = await raises(work, kind)
     assert error.hint
     assert "\n" not in str(error)
     for secret in secrets:

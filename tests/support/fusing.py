@@ -1,4 +1,4 @@
-"""Fusion of hand-made stage hits, by the function that decides every recall."""
+"""Fuse hand-made stage hits with the function that decides every recall."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def fusion_of(
     profile: ScoringProfile,
     settings: ScoringSettings,
 ) -> tuple[Fused, np.ndarray]:
-    """The fused order and the handles of its rows; rows without an id are ordered by their handle."""
+    """Return the fused order and the handles of its rows; rows without an id are ordered by their handle."""
     handles = np.array(sorted({handle for handle, _ in (*keyword, *vector)}), dtype=np.int64)
     names = [ids.get(handle, f"{handle:09d}") for handle in handles.tolist()]
     ranks = np.empty(len(names), dtype=np.int64)
@@ -38,7 +38,7 @@ def fuse(
     settings: ScoringSettings,
     limit: int,
 ) -> list[ScoredEntry]:
-    """Every hit with its final score, best first; only a merge is cut to the limit."""
+    """Return every hit with its final score, best first; only a merge is cut to the limit."""
     found, handles = fusion_of(keyword, vector, ids, profile, settings)
     entries = (MemoryEntry(str(handle), "", "", "", "", handle=handle) for handle in handles[found.positions].tolist())
     rows = [found.scored(at, entry, at + 1) for at, entry in enumerate(entries)]

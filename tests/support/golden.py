@@ -1,4 +1,4 @@
-"""Databases and recalls recorded from the real ZeroClaw: the small copy here, or the whole set."""
+"""Databases and recalls recorded from the real ZeroClaw: the small copy in the repository, or the whole set."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from zeroclaw_tui.scoring.decide import store_recall
 
 FOLDER = Path(os.environ.get("ZEROCLAW_FIXTURES") or Path(__file__).parents[1] / "data" / "zeroclaw")
 DATABASES = {"none": "brain.db", "hash:64": "brain.db", "dense:64": "brain_dense.db"}
-"""The database of the runs of an embedder."""
+"""The database of each embedder's runs."""
 IS_WHOLE = "ZEROCLAW_FIXTURES" in os.environ
 
 
 def runs(version: str, name: str) -> dict[str, Any]:
-    """The recorded runs of one file such as "recall_runs"."""
+    """Return the recorded runs of one file such as "recall_runs"."""
     with gzip.open(FOLDER / version / f"{name}.json.gz", "rt", encoding="utf-8") as file:
         recorded: dict[str, Any] = json.load(file)
     return recorded
 
 
 def request_of(run: dict[str, Any], **more: Any) -> RecallRequest:
-    """The request of a recorded recall; `more` are fields that the record has not."""
+    """Return the request of a recorded recall; `more` adds fields missing from the record."""
     return RecallRequest(
         run["query"],
         run.get("limit", 10),
@@ -45,12 +45,12 @@ def request_of(run: dict[str, Any], **more: Any) -> RecallRequest:
 
 
 def has(version: str, name: str) -> bool:
-    """Whether the folder in use holds this file, packed or not."""
+    """Whether the folder in use has this file, packed or not."""
     return any((FOLDER / version / f"{name}{ending}").exists() for ending in ("", ".gz"))
 
 
 def database(version: str, name: str, folder: Path) -> Path:
-    """A copy of a recorded database in `folder`, as the ZeroClaw that ran the recalls had it."""
+    """Copy a recorded database into `folder`, as the ZeroClaw that ran the recalls had it."""
     path = folder / f"{version}-{name}"
     source = FOLDER / version / name
     if source.exists():
@@ -63,7 +63,7 @@ def database(version: str, name: str, folder: Path) -> Path:
 
 
 async def recalled(memory: Memory, version: str, run: dict[str, Any]) -> StoreRecall:
-    """A recorded recall, made again."""
+    """Repeat a recorded recall."""
     embedder = run.get("embed") or "none"
     vector = None if embedder == "none" else embed(embedder, run["query"])
     trial = Trial(request_of(run), profile_for(version), settings_of(run))
@@ -71,13 +71,13 @@ async def recalled(memory: Memory, version: str, run: dict[str, Any]) -> StoreRe
 
 
 def settings_of(run: dict[str, Any]) -> ScoringSettings:
-    """The settings of a recorded recall."""
+    """Return the settings of a recorded recall."""
     vector_weight, keyword_weight = run.get("weights") or (0.7, 0.3)
     return ScoringSettings(vector_weight, keyword_weight, search_mode=run.get("search_mode") or "hybrid")
 
 
 def rerank_settings(recorded: dict[str, Any], run: dict[str, Any]) -> ScoringSettings:
-    """The settings of a run among recorded ones with a rerank stage."""
+    """Return the settings of a recorded run with a rerank stage."""
     memory = recorded["defaults"] | run["memory"]
     rerank = RerankSettings(
         memory["rerank_enabled"],
@@ -92,7 +92,7 @@ def rerank_settings(recorded: dict[str, Any], run: dict[str, Any]) -> ScoringSet
 
 
 def variant_database(recorded: dict[str, Any], version: str, name: str, variant: str, folder: Path) -> Path:
-    """A copy of a recorded database, changed as those runs had it."""
+    """Copy a recorded database with the changes that these runs had."""
     path = database(version, f"{name}.db", folder)
     with closing(sqlite3.connect(path)) as connection, connection:
         for statement in recorded["variants"][variant]:
@@ -101,7 +101,7 @@ def variant_database(recorded: dict[str, Any], version: str, name: str, variant:
 
 
 def _sanitise_sessions(path: Path) -> None:
-    """What ZeroClaw >= 0.8.0 does to session ids each time it opens a database."""
+    """Change the session ids as ZeroClaw >= 0.8.0 does each time it opens a database."""
     with closing(sqlite3.connect(path)) as connection, connection:
         stored = connection.execute("SELECT DISTINCT session_id FROM memories WHERE session_id IS NOT NULL").fetchall()
         for (session,) in stored:

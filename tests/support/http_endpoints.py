@@ -1,4 +1,4 @@
-"""Services on the loopback, one for embeddings among them, which behave in every good and bad way."""
+"""HTTP services on the loopback, including one for embeddings, that answer, fail, stall or hang up as a test says."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from typing import Any
 
 @dataclass(frozen=True)
 class BrokenOff:
-    """Not an answer: these bytes as they are, and then the connection is closed."""
+    """Instead of an answer: send these raw bytes and close the connection."""
 
     sent: bytes = b""
 
 
 Answer = tuple[int, bytes] | tuple[int, bytes, Mapping[str, str]] | BrokenOff
 Answering = Callable[[str, Mapping[str, str], Any], Answer]
-"""From the path, the headers (names in lower case) and the JSON body to a status, a body and perhaps headers."""
+"""Maps the path, the headers (lower-case names) and the JSON body to a status, a body and optional headers."""
 
 
 class HttpEndpoint(ThreadingHTTPServer):
-    """Answers with what `answering` says; `requests` keeps path, headers and body of each."""
+    """Answers with the result of `answering`; `requests` records the path, headers and body of each request."""
 
     daemon_threads = True
 
@@ -43,33 +43,33 @@ class HttpEndpoint(ThreadingHTTPServer):
 
     @property
     def base(self) -> str:
-        """Its address without a path."""
+        """The base URL, without a path."""
         return f"{self.scheme}://127.0.0.1:{self.server_address[1]}"
 
     def answer(self, method: str, path: str, headers: dict[str, str], asked: Any) -> Answer:
-        """The answer to a request. What a proxy is asked before TLS is refused."""
+        """Answer a request; refuse CONNECT, which a client sends to a proxy before TLS."""
         self.requests.append((path, headers, asked))
         return (502, b"") if method == "CONNECT" else self.answering(path, headers, asked)
 
     def start(self) -> threading.Thread:
-        """Serve from a thread of its own until `end`."""
+        """Serve from a separate thread until `end`."""
         thread = threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         return thread
 
     def end(self, thread: threading.Thread) -> None:
-        """Stop listening, and let whoever waits for `ended` go on."""
+        """Stop listening and release every handler that waits for `ended`."""
         self.ended.set()
         self.shutdown()
         thread.join()
         self.server_close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Nothing on stderr for a client that hung up."""
+        """Print nothing to stderr when a client hangs up."""
 
 
 class Handler(BaseHTTPRequestHandler):
-    """One request after the other of a connection."""
+    """Handles the requests of one connection in order."""
 
     server: HttpEndpoint
 
@@ -92,17 +92,17 @@ class Handler(BaseHTTPRequestHandler):
     do_GET = do_POST = do_PUT = do_CONNECT = _do
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing on stderr."""
+        """Print nothing to stderr."""
 
 
 @contextmanager
 def serving(answering: Answering, certificate: tuple[Path, Path] | None = None) -> Iterator[HttpEndpoint]:
-    """A running endpoint; with a certificate and its key it speaks TLS."""
+    """Run an endpoint, with TLS where a certificate and its key are given."""
     endpoint = HttpEndpoint(answering)
     if certificate is not None:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(*certificate)
-        # The handshake is left to the handler's thread, so that a client that stalls it stalls nobody else.
+        # The handler's thread does the handshake, so that a stalled client does not block the others.
         endpoint.socket = context.wrap_socket(endpoint.socket, server_side=True, do_handshake_on_connect=False)
         endpoint.scheme = "https"
     thread = endpoint.start()
@@ -113,14 +113,14 @@ def serving(answering: Answering, certificate: tuple[Path, Path] | None = None) 
 
 
 def free_port() -> int:
-    """A port of 127.0.0.1 on which nothing listens."""
+    """Return a port of 127.0.0.1 on which nothing listens."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         return int(free.getsockname()[1])
 
 
 @asynccontextmanager
 async def answering_bytes(answer: bytes) -> AsyncIterator[int]:
-    """The port of a server that answers everything with the same bytes; an empty answer keeps the client waiting."""
+    """Yield the port of a server that always answers with the same bytes; an empty answer keeps the client waiting."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while await reader.read(4096):
@@ -135,13 +135,13 @@ async def answering_bytes(answer: bytes) -> AsyncIterator[int]:
 
 
 def always(status: int, answer: bytes | Any) -> Answering:
-    """The same for every request; anything but bytes as JSON."""
+    """Answer every request the same way; an answer that is not bytes is sent as JSON."""
     body = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
     return lambda path, headers, asked: (status, body)
 
 
 def in_turn(*answerings: Answering) -> Answering:
-    """Each request is answered by the next of these, all further ones by the last."""
+    """Answer each request with the next of these, and all further ones with the last."""
     left = list(answerings)
 
     def answer(path: str, headers: Mapping[str, str], asked: Any) -> Answer:
@@ -151,18 +151,18 @@ def in_turn(*answerings: Answering) -> Answering:
 
 
 def refusing(status: int, **headers: str) -> Answering:
-    """This status each time; headers with underscores for hyphens."""
+    """Answer each request with this status; header names have underscores for hyphens."""
     message = {name.replace("_", "-"): value for name, value in headers.items()}
     return lambda path, sent, asked: (status, b"{}", message)
 
 
 def breaking_off(sent: bytes = b"") -> Answering:
-    """Closes the connection after these bytes, each time."""
+    """Send these bytes and close the connection, for each request."""
     return lambda path, headers, asked: BrokenOff(sent)
 
 
 def after(seconds: float, answering: Answering) -> Answering:
-    """A service that thinks that long first; with a long time it hangs until the client leaves."""
+    """Wait this long before each answer; with a long time the service hangs until the client disconnects."""
 
     def late(path: str, headers: Mapping[str, str], asked: Any) -> Answer:
         threading.Event().wait(seconds)
@@ -172,7 +172,7 @@ def after(seconds: float, answering: Answering) -> Answering:
 
 
 def embeddings(dimensions: int, key: str | None = None) -> Answering:
-    """A service whose vectors have that length; with a key only for who sends it."""
+    """Answer with vectors of this length; with a key, only to requests that send it."""
 
     def answer(path: str, headers: Mapping[str, str], asked: Any) -> Answer:
         if key is not None and headers.get("authorization") != f"Bearer {key}":
@@ -186,7 +186,7 @@ def embeddings(dimensions: int, key: str | None = None) -> Answering:
 
 
 def self_signed(folder: Path) -> tuple[Path, Path]:
-    """A certificate for 127.0.0.1 that no authority knows, and its key, made now."""
+    """Create a self-signed certificate for 127.0.0.1 and its key."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec

@@ -1,4 +1,4 @@
-"""The inspector, or one of its rooms, in a terminal: its keys, and what a person reads on its screen."""
+"""Run the inspector, or one of its rooms, in a headless terminal; press its keys and read its screen."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Words = str | tuple[str, ...]
 
 
 class Screen:
-    """What is on the screen of a running app, and the hand at its keys."""
+    """Reads the screen of a running app and presses its keys."""
 
     def __init__(self, pilot: Pilot[Any]) -> None:
         self.pilot = pilot
@@ -30,12 +30,12 @@ class Screen:
 
     @property
     def top(self) -> Any:
-        """The room or dialog that gets the keys."""
+        """The room or dialog that has the focus."""
         return self.app.screen
 
     @property
     def browser(self) -> Any:
-        """The list of memories, whatever is above it."""
+        """The list of memories, even below other screens."""
         return self.app.screen_stack[1]
 
     @property
@@ -45,22 +45,22 @@ class Screen:
 
     @property
     def search_bar(self) -> Any:
-        """The field of the search line."""
+        """The input field of the search line."""
         return self.browser.query_one(SearchBar).input
 
     @property
     def mode(self) -> str:
-        """The search mode that is lit in the search line."""
+        """The highlighted search mode of the search line."""
         return "".join(lit_in(self.browser.query_one("SearchBar > .prompt")))
 
     @property
     def text(self) -> str:
-        """Every line, as it is drawn."""
+        """Every line as drawn."""
         return screen_text(self.app)
 
     @property
     def words(self) -> str:
-        """The same with one space between words, and without frames and cursors."""
+        """The text with one space between words, without frames and cursors."""
         return words_of(self.text)
 
     @property
@@ -70,15 +70,15 @@ class Screen:
 
     @property
     def said(self) -> str:
-        """Every notification so far, a line each."""
+        """Every notification so far, one per line."""
         return said(self.app)
 
     def line(self, number: int) -> str:
-        """One line, counted from 0."""
+        """Return one line, counted from 0."""
         return self.text.splitlines()[number]
 
     def line_with(self, words: str) -> str:
-        """The first line that has these words, with one space between words."""
+        """Return the first line with these words, with one space between words."""
         return line_with(self.app, words)
 
     def shows(self, *texts: str) -> None:
@@ -99,18 +99,18 @@ class Screen:
             assert one in self.said, f"{one!r} was not said, but:\n{self.said}\n{self.text}"
 
     async def press(self, *keys: str, shows: Words = (), hides: Words = (), says: Words = ()) -> None:
-        """Press keys as `settling.press` does. Then the screen shows and hides these texts, and says them."""
+        """Press keys as `settling.press` does, then check the texts that the screen shows, hides and says."""
         await settling.press(self.pilot, *keys)
         for check, texts in ((self.shows, shows), (self.hides, hides), (self.says, says)):
             if texts:
                 check(*([texts] if isinstance(texts, str) else texts))
 
     async def settle(self) -> None:
-        """Wait until everything that was asked is answered and painted."""
+        """Wait until all pending work is done and painted."""
         await settling.settled(self.pilot)
 
     async def until(self, *wanted: str | Callable[[], object]) -> None:
-        """Wait until each text is on the screen, and each condition holds."""
+        """Wait until each text is on the screen and each condition is true."""
         for one in wanted:
             shown = (lambda text=one: self._has(text)) if isinstance(one, str) else one
             await settling.until(self.pilot, shown)
@@ -120,16 +120,16 @@ class Screen:
         return wanted in text or wanted in words_of(text)
 
     async def click(self, text: str, within: str = "*") -> None:
-        """Click the first letter of a text, inside a widget when one is named."""
+        """Click the first letter of a text, inside the given widget if any."""
         await settling.click_text(self.pilot, text, within)
 
     async def command(self, name: str) -> None:
-        """Run a command by its id, as the palette does."""
+        """Run a command by id, as the palette does."""
         await self.top.run_command(name)
         await self.settle()
 
     async def go_to(self, words: str) -> None:
-        """Put the cursor on the row with these words."""
+        """Move the cursor to the row with these words."""
         await self.press("g")
         for _ in range(40):
             if any(line.startswith(("▌", "◉")) and words in line for line in self.lines):
@@ -140,7 +140,7 @@ class Screen:
 
 @asynccontextmanager
 async def running(app: App[Any], size: tuple[int, int] = NARROW, *, rests: bool = True) -> AsyncIterator[Screen]:
-    """An app in a terminal of this size; one that `rests` has answered everything by then."""
+    """Run an app in a terminal of this size; with `rests`, wait until it is idle first."""
     async with app.run_test(size=size, notifications=True) as pilot:
         screen = Screen(pilot)
         if rests:
@@ -149,7 +149,7 @@ async def running(app: App[Any], size: tuple[int, int] = NARROW, *, rests: bool 
 
 
 class RoomApp(App[None]):
-    """An empty screen with a room or dialog over it, or with a function that asks for one; `given` is what it gave."""
+    """An empty screen that opens a room or dialog, or runs a function that opens one; `given` is the result."""
 
     CSS_PATH = Path(__file__).parents[2] / "zeroclaw_tui" / "tui" / "rooms" / "browser.tcss"
     COMMANDS: ClassVar = {RoomCommands}
@@ -176,7 +176,7 @@ class RoomApp(App[None]):
             self.run_worker(self._do(self._work), group="change")
 
     def take(self, result: Any) -> None:
-        """Keep what the room gave."""
+        """Store the result of the room."""
         self.given.append(result)
 
     async def _do(self, work: Callable[[App[Any]], Awaitable[Any]]) -> None:
@@ -188,7 +188,7 @@ class RoomApp(App[None]):
 
     @contextmanager
     def suspend(self) -> Iterator[None]:
-        """Count how often the terminal is lent to another program."""
+        """Count how often the terminal is handed to another program."""
         self.suspended += 1
         yield
 
@@ -198,5 +198,5 @@ class RoomApp(App[None]):
         return self.room.library
 
     async def keys(self) -> list[str]:
-        """The keys of all memories that are stored."""
+        """The keys of all stored memories."""
         return sorted(entry.key for entry in await self.library.memory.list())

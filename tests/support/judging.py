@@ -1,4 +1,4 @@
-"""What reaches the prompt of recalled entries, said with the few numbers that most tests care for."""
+"""Judge recalled entries for a prompt, with only the parameters that most tests need."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ def judge(
     *,
     session_id: str | None,
 ) -> tuple[ScoredEntry, ...]:
-    """The entries judged for a turn of this rule and session."""
+    """Judge the entries for a turn with this rule and session."""
     request = RecallRequest("", as_of=as_of, rule=rule, session_id=session_id)
     return injection.judge(entries, Trial(request, profile, ScoringSettings(threshold=threshold)))

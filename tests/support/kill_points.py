@@ -1,7 +1,7 @@
-"""Run a function in a child of this process, and kill it or fail it at its n-th system call (Linux, ptrace(2)).
+"""Run a function in a child process and kill it, or fail a call, at the n-th system call (Linux, ptrace(2)).
 
-On x86_64 only the calls that can change a disk count: what a killed child leaves is the same between two of them.
-The child must be forked while this process has one thread, so this is for scripts, not for a test runner's process.
+On x86_64 only the calls that can change a disk count: a kill between two of them leaves the same files.
+The child must be forked while this process has one thread, so use this in scripts, not in a test runner's process.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MARK_CALLS, _FOLLOW_CLONES, _END_WITH_TRACER = 0x1, 0x8, 0x100000
 _CALL_STOP = signal.SIGTRAP | 0x80
 _EVERY_CHILD = 0x40000000
 _PEEK, _POKE = 3, 6
-# Where `struct user` of x86_64 has the registers (sys/user.h): the result, the call's number, its first three values.
+# Offsets of registers in x86_64's `struct user` (sys/user.h): result, number of the call, first three arguments.
 _RESULT, _NUMBER, _VALUES = 10 * 8, 15 * 8, (14 * 8, 13 * 8, 12 * 8)
 _WRITES = {1, 18, 20, 296}
 _MAKES = {82, 83, 86, 88, 258, 264, 265, 266, 285, 316}
@@ -37,22 +37,22 @@ _libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c
 
 @dataclass(frozen=True)
 class Failing:
-    """Fail the calls from the n-th on, counted from 1, that take room on a disk (ENOSPC) or wait for it (EIO).
+    """Fail calls from the n-th on, counted from 1, that need disk space (ENOSPC) or sync (EIO).
 
-    Without `lasts` only that one fails. Those counted are of one kind, by `number`; x86_64 only.
+    Without `lasts` only the n-th fails_call. Only calls of one kind count, given by `number`; x86_64 only.
     """
 
     first: int
     number: int = errno.ENOSPC
     lasts: bool = True
 
-    def meets(self, task: int) -> bool:
-        """Whether a task is about to make a call that counts."""
+    def counts_call(self, task: int) -> bool:
+        """Whether a task is about to make a counted call."""
         call = _peek(task, _NUMBER)
-        return call in _SYNCS if self.number != errno.ENOSPC else _takes_room(task, call)
+        return call in _SYNCS if self.number != errno.ENOSPC else _needs_disk_space(task, call)
 
-    def fails(self, call: int) -> bool:
-        """Whether this one of the calls that count is made to fail."""
+    def fails_call(self, call: int) -> bool:
+        """Whether the counted call with this number must fail."""
         return call == self.first or (self.lasts and call > self.first)
 
 
@@ -63,7 +63,7 @@ def can_fail() -> bool:
 
 @dataclass(frozen=True)
 class Run:
-    """How a run ended: `calls` system calls were begun between the two marks; `code` is None when it was killed."""
+    """How a run ended: `calls` is the number of system calls between the two marks; `code` is None after a kill."""
 
     calls: int
     code: int | None
@@ -74,14 +74,14 @@ class Run:
 
 
 def mark() -> None:
-    """Called by the child: counting begins at the first call of this, and ends at the second."""
+    """Called by the child: the first call starts the counting, the second ends it."""
     os.kill(os.getpid(), signal.SIGUSR1)
 
 
 def run(work: Callable[[], None], kill_before: int | None = None, failing: Failing | None = None) -> Run:
-    """Run `work` in a child; with `kill_before` it gets SIGKILL when it is about to change a disk for the n-th time.
+    """Run `work` in a child; with `kill_before`, send SIGKILL before its n-th change of a disk.
 
-    With `failing` only the calls that it means count, and those it says fail.
+    With `failing`, only the calls that it selects count, and some of them fail.
     """
     child = os.fork()
     if child == 0:
@@ -126,13 +126,13 @@ def _follow(child: int, kill_before: int | None, failing: Failing | None) -> Run
                     _ptrace(_POKE, task, -failing.number % _BIG, _RESULT)
             else:
                 inside.add(task)
-                counts = marks == 1 and (_changes_disk(task) if failing is None else failing.meets(task))
+                counts = marks == 1 and (_changes_disk(task) if failing is None else failing.counts_call(task))
                 calls += counts
                 if counts and calls == kill_before:
                     os.kill(child, signal.SIGKILL)
                     continue
-                if counts and failing is not None and failing.fails(calls):
-                    # No system has a call of this number; what it answers is put in place when it returns.
+                if counts and failing is not None and failing.fails_call(calls):
+                    # No system has a call with this number; its result is set when it returns.
                     _ptrace(_POKE, task, _BIG - 1, _NUMBER)
                     failed.add(task)
         elif stopped == signal.SIGUSR1:
@@ -143,15 +143,15 @@ def _follow(child: int, kill_before: int | None, failing: Failing | None) -> Run
 
 
 def _changes_disk(task: int) -> bool:
-    """Whether a task is about to make a call that can change a disk; any call where that cannot be said."""
+    """Whether a task is about to make a call that can change a disk; True for any call where this is unknown."""
     if not can_fail():
         return True
     call = _peek(task, _NUMBER)
-    return call in _SYNCS or call in _REMOVES_OR_SETS or _takes_room(task, call)
+    return call in _SYNCS or call in _REMOVES_OR_SETS or _needs_disk_space(task, call)
 
 
-def _takes_room(task: int, call: int) -> bool:
-    """Whether a call makes a file, a folder or a link, or writes into a file."""
+def _needs_disk_space(task: int, call: int) -> bool:
+    """Whether a call creates a file, a folder or a link, or writes to a file."""
     if call in _OPENS:
         at = _OPENS[call]
         return bool(_peek(task, _VALUES[at]) & os.O_CREAT) and not _exists(task, _peek(task, _VALUES[at - 1]))
@@ -159,7 +159,7 @@ def _takes_room(task: int, call: int) -> bool:
 
 
 def _is_file(task: int, descriptor: int) -> bool:
-    """Whether it is a file on a disk that is written, and not what the child says."""
+    """Whether the descriptor is a file on a disk, not the child's output."""
     if descriptor in (1, 2):
         return False
     try:
@@ -169,7 +169,7 @@ def _is_file(task: int, descriptor: int) -> bool:
 
 
 def _exists(task: int, address: int) -> bool:
-    """Whether there is a file of the name that is at an address of a task; a relative one counts as new."""
+    """Whether the file named at an address of a task exists; a relative name counts as new."""
     with open(f"/proc/{task}/mem", "rb", buffering=0) as memory:
         memory.seek(address)
         name = memory.read(256).partition(b"\0")[0]
@@ -183,6 +183,6 @@ def _peek(task: int, register: int) -> int:
 def _ptrace(request: int, task: int, data: int = 0, address: int = 0) -> None:
     if _libc.ptrace(request, task, address, data) != 0:
         number = ctypes.get_errno()
-        # A thread may have ended by the time it may continue.
+        # A thread may have ended before it is continued.
         if number != 3:
             raise OSError(number, os.strerror(number))

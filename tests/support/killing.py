@@ -1,4 +1,4 @@
-"""Kill a piece of work before many of its changes of a disk, and look at what each left (Linux, scripts only)."""
+"""Kill a function before many of its disk changes and check what each kill leaves (Linux, scripts only)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from support import kill_points
 
 
 def arguments(actions: Iterable[str], *switches: str) -> argparse.Namespace:
-    """What a script of crash points gets: the action, a folder to work in, how many points (all by default)."""
+    """Parse the arguments of a crash-point script: action, working folder and number of points (all by default)."""
     parser = argparse.ArgumentParser()
     parser.add_argument("action", choices=list(actions))
     parser.add_argument("folder", type=Path)
@@ -34,18 +34,18 @@ Work = Callable[[], object]
 
 
 def do(work: Work) -> None:
-    """Do a piece of work to its end."""
+    """Run a function, or the coroutine it returns, to its end."""
     result = work()
     if inspect.iscoroutine(result):
         asyncio.run(result)
 
 
 def in_child(work: Work) -> None:
-    """Threads of SQLite and asyncio stay in a process of their own, since this one forks."""
+    """Run `work` in a child process, so that this process, which forks, has no threads of SQLite and asyncio."""
     child = os.fork()
     if child == 0:
         code = 1
-        # Nobody counts here, and unheard marks would end the process.
+        # Nothing counts here, and an unhandled mark would end the process.
         signal.signal(signal.SIGUSR1, signal.SIG_IGN)
         try:
             do(work)
@@ -69,9 +69,9 @@ def kill_at_points(
     holds: str = "every memory whole",
     when_done: Callable[[], object] = lambda: None,
 ) -> int:
-    """Run `act` once to its end and then killed at each point, from the same `place`; `check` looks afterwards.
+    """Run `act` once to its end, then again from the same `place` with a kill at each point; run `check` after each.
 
-    `when_done` sees the place after the run that was not killed. Gives an exit code, and says how it went on stdout.
+    `when_done` runs after the complete run. Returns an exit code and prints a summary to stdout.
     """
     name, base = given.action, place.with_name(f"{place.name}-base")
     shutil.copytree(place, base, symlinks=True)
@@ -97,10 +97,10 @@ def kill_at_points(
 
 
 def _chosen(calls: int, points: int | None) -> Sequence[int]:
-    """The calls to kill before, counted from 1: every one, or so many of them spread over the whole."""
+    """Choose the calls to kill before, counted from 1: all, or `points` of them spread over the whole run."""
     if points is None or points >= calls:
         return range(1, calls + 1)
-    # Two runs differ by a few calls, so that the last of one may be past the end of another.
+    # Two runs differ by a few calls, so the last call of one may be past the end of another.
     chance = random.Random(calls)
     width = 0.8 * calls / points
     return [int(part * width + chance.random() * width) + 1 for part in range(points)]

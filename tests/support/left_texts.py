@@ -1,4 +1,4 @@
-"""A text in every place where ZeroClaw leaves it, by the tables and lines of ZeroClaw 0.7.5 and 0.8.4."""
+"""Plant a text in every place where ZeroClaw leaves it, with the tables and lines of ZeroClaw 0.7.5 and 0.8.4."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from typing import Any
 from support import small_store
 
 TEXT = 'Zebediah Quill wrote:\n"Lindenstraße 17, Köln-Mülheim"'
-"""Its line end, quotes and letters look different in JSON, and different again in JSON within JSON."""
+"""Its newline, quotes and letters are escaped in JSON, and escaped twice in JSON within JSON."""
 WORD = b"zebediah"
-"""Is nowhere but in the text; a keyword index has it in small letters."""
+"""Occurs only in the text; a keyword index has it in lower case."""
 STAYS = "This sentence has nothing to do with it"
 
 SESSIONS = """
@@ -66,7 +66,7 @@ ANSWERS = """CREATE TABLE response_cache (prompt_hash TEXT PRIMARY KEY, model TE
 
 @dataclass
 class Left:
-    """Where the text was put: by path its kind, and whether it can be cleaned there."""
+    """Where the text was planted: the kind of each path, and whether it can be cleaned there."""
 
     config_dir: Path
     root: Path
@@ -74,7 +74,7 @@ class Left:
     cleanable: set[str] = field(default_factory=set)
 
     def write(self, kind: str, path: Path, text: str, *, cleans: bool = False) -> None:
-        """A file with the text."""
+        """Write a file with the text."""
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         self._note(kind, path, cleans)
@@ -82,7 +82,7 @@ class Left:
     def database(
         self, kind: str, path: Path, schema: str, rows: Iterable[tuple[str, Sequence[Any]]], *, cleans: bool = False
     ) -> None:
-        """A database with the text, as ZeroClaw leaves it when it stops: in WAL mode, the log taken over."""
+        """Write a database with the text, as ZeroClaw leaves it at exit: in WAL mode and checkpointed."""
         path.parent.mkdir(parents=True, exist_ok=True)
         with closing(sqlite3.connect(path)) as connection, connection:
             connection.execute("PRAGMA journal_mode = WAL")
@@ -98,7 +98,7 @@ class Left:
 
 
 def snapshot(*entries: tuple[str, str]) -> str:
-    """MEMORY_SNAPSHOT.md as ZeroClaw writes it."""
+    """Return MEMORY_SNAPSHOT.md as ZeroClaw writes it."""
     written = "*Created: 2026-03-01T10:00:00+00:00 | Updated: 2026-03-01T10:00:00+00:00*"
     rows = "".join(f"### 🔑 `{key}`\n\n{content}\n\n{written}\n\n---\n\n" for key, content in entries)
     return (
@@ -108,7 +108,7 @@ def snapshot(*entries: tuple[str, str]) -> str:
 
 
 def cache(database: Path, *contents: str) -> None:
-    """Vectors of these contents in ZeroClaw's cache."""
+    """Add vectors of these contents to ZeroClaw's cache."""
     with closing(sqlite3.connect(database)) as connection, connection:
         for content in contents:
             name = hashlib.sha256(content.encode("utf-8", "surrogateescape")).hexdigest()[:16]
@@ -117,7 +117,7 @@ def cache(database: Path, *contents: str) -> None:
 
 
 def plant(config_dir: Path, layout: str) -> Left:
-    """The text everywhere below a config dir of ZeroClaw 0.7.5 ("workspace") or 0.8.4 ("data")."""
+    """Plant the text everywhere below a config dir of ZeroClaw 0.7.5 ("workspace") or 0.8.4 ("data")."""
     left = Left(config_dir, config_dir / layout)
     root, chat = left.root, f"I was told: {TEXT} - is that so?"
     rows = [("INSERT INTO sessions VALUES (?, 'gw_1', 'user', ?, 'x')", (at, f"{STAYS} {at}")) for at in range(1, 400)]
@@ -146,7 +146,7 @@ def plant(config_dir: Path, layout: str) -> Left:
 
 
 def config_of(layout: str) -> str:
-    """The config.toml that goes with it."""
+    """Return the config.toml for this layout."""
     if layout == "workspace":
         return (
             'default_temperature = 0.7\n[memory]\nbackend = "sqlite"\nauto_save = true\n[knowledge]\nenabled = true\n'
@@ -197,7 +197,7 @@ def _plant_084(left: Left, chat: str) -> None:
 
 
 def _agent(left: Left) -> Path:
-    """The folder an agent works in."""
+    """Write the folder in which an agent works."""
     is_old = left.root.name == "workspace"
     return left.root if is_old else left.config_dir / "agents" / "default" / "workspace"
 

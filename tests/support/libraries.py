@@ -1,4 +1,4 @@
-"""Open stores, and what a person does to them, by names that stay when a module is renamed."""
+"""Names for open stores and the actions on them, re-exported so that a renamed module changes one file."""
 
 from __future__ import annotations
 

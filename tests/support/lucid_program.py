@@ -1,4 +1,4 @@
-"""A stand-in for the `lucid` program of lucid-memory 0.6.5, which finds all that it holds, and ways to go wrong."""
+"""A stand-in for the `lucid` program of lucid-memory 0.6.5 that finds all its memories, and variants that fail."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ elif command == "store":
         file.write(json.dumps({"content": text}) + "\n")
 """
 
-# A shell is there at once, so that a short time-out is enough to see it hang.
+# A shell starts at once, so a short time-out is enough to see it hang.
 _HANGING = """#!/bin/sh
 sleep 1000 & echo $$ $! >> "${0%/*}/hanging"
 wait
@@ -51,23 +51,23 @@ wait
 
 @dataclass(frozen=True, slots=True)
 class LucidProgram:
-    """One stand-in, in a folder of its own, which holds what it was given and how it was called."""
+    """One stand-in with its own folder, which records its memories and its calls."""
 
     path: Path
 
     @property
     def calls(self) -> list[list[str]]:
-        """The arguments of every call so far, but of one that hangs."""
+        """The arguments of every call so far, except those of a call that hangs."""
         return [json.loads(line) for line in self._lines("calls.jsonl")]
 
     @property
     def hanging(self) -> list[int]:
-        """The ids of the processes that never end by themselves, once they are there."""
+        """Return the ids of the hanging processes, once they have started."""
         return [int(number) for line in self._lines("hanging") for number in line.split()]
 
     @property
     def contents(self) -> list[str]:
-        """What it was given to store, and what it held before."""
+        """The contents it stored, and those it began with."""
         return [json.loads(line)["content"] for line in self._lines("memories.jsonl")]
 
     def _lines(self, name: str) -> list[str]:
@@ -76,7 +76,7 @@ class LucidProgram:
 
 
 def write_program(folder: Path, mode: Mode = "works", memories: Sequence[tuple[str, str]] = ()) -> LucidProgram:
-    """An executable stand-in that holds these memories, each a type and its content."""
+    """Write an executable stand-in with these memories, each a type and a content."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "lucid"
     python = f"#!{sys.executable} -IS\nMODE = {mode!r}\n{_PROGRAM}"
@@ -88,21 +88,21 @@ def write_program(folder: Path, mode: Mode = "works", memories: Sequence[tuple[s
 
 
 def write_saying(folder: Path, text: str) -> LucidProgram:
-    """A program that prints exactly this, whatever it is asked."""
+    """Write a program that prints exactly this text, whatever its arguments."""
     program = write_program(folder, "saying")
     (folder / "says").write_bytes(text.encode("utf-8", "surrogateescape"))
     return program
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Let others work until it holds; fails after half a minute."""
+    """Yield to other tasks until the condition is true; fail after half a minute."""
     async with asyncio.timeout(30):
-        while not condition():  # noqa: ASYNC110 - another process makes it hold
+        while not condition():  # noqa: ASYNC110 - another process makes it true
             await asyncio.sleep(0.01)
 
 
 def wait_for_end(number: int) -> None:
-    """Wait until a process has ended; it may have already."""
+    """Wait until a process has ended."""
     try:
         process = os.pidfd_open(number)
     except ProcessLookupError:
@@ -111,4 +111,4 @@ def wait_for_end(number: int) -> None:
         ended, _, _ = select.select([process], [], [], 20)
     finally:
         os.close(process)
-    assert ended, f"process {number} is left behind"
+    assert ended, f"process {number} is still running"

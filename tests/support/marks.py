@@ -1,4 +1,4 @@
-"""Memories chosen one by one, as marks in a list choose them."""
+"""Select memories one by one, as marks in a list do."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from support.stores import versions
 
 
 async def plan_of_marked(library: Library, ids: Collection[str]) -> PurgePlan:
-    """The plan for the memories of these ids, superseded ones too."""
+    """Plan for the memories with these ids, including superseded ones."""
     stamps = await versions(library.memory, MemoryFilter(superseded=Superseded.SHOW))
     return PurgePlan(tuple(stamp for stamp in stamps if stamp.id in ids))

@@ -1,4 +1,4 @@
-"""Memories, their changes and errors, by names that stay when a module is renamed."""
+"""Names for memories, their changes and errors, re-exported so that a renamed module changes one file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stores, and libraries as the commands open them: opened, and closed again."""
+"""Open stores, and libraries as the commands open them, and close them again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Store = TypeVar("Store", bound=Memory)
 
 @asynccontextmanager
 async def opened_memory(memory: Store) -> AsyncIterator[Store]:
-    """The store itself, as long as it is open."""
+    """Open a store for the duration of the block."""
     await memory.open()
     try:
         yield memory
@@ -27,7 +27,7 @@ async def opened_memory(memory: Store) -> AsyncIterator[Store]:
 
 @asynccontextmanager
 async def opened_at(given: Path | OpenOptions | MemoryConfig, version: str | None = None) -> AsyncIterator[Library]:
-    """That of a file or folder, of options or of a config, scored by the rules of a version of ZeroClaw."""
+    """Open the library of a file, folder, options or config, scored by the rules of a version of ZeroClaw."""
     options = OpenOptions(path=given) if isinstance(given, Path) else given
     config = configs_for(options)[0] if isinstance(options, OpenOptions) else options
     library = await open_library(config, version)
@@ -38,5 +38,5 @@ async def opened_at(given: Path | OpenOptions | MemoryConfig, version: str | Non
 
 
 def opened(environment: Mapping[str, str] | None = None, **options: Any) -> AbstractAsyncContextManager[Library]:
-    """That of a planted install, as these options of a command say."""
+    """Open the library of a planted install with these command options."""
     return opened_at(configs_for(OpenOptions(**options), environment)[0])

@@ -1,4 +1,4 @@
-"""What another user of this machine sees, who owns nothing."""
+"""Run a function as another user of this machine who owns nothing."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from typing import Any
 
 NOBODY = 65534
 _LOADED = (concurrent.futures.thread,)
-"""That user may not be able to read where these modules are."""
+"""Imported first: that user may not be able to read the folder of these modules."""
 
 
 def as_nobody(work: Callable[[], Any]) -> Any:
-    """What something gives in a process of that user, or the kind and the sentence of its error.
+    """Return the result of a function in a process of that user, or the type and message of its error.
 
-    Where the tests themselves run as a user without rights, the process is of this user.
+    When the tests run as an unprivileged user, the process runs as the same user.
     """
     context = multiprocessing.get_context("fork")
     queue = context.Queue()
@@ -43,7 +43,7 @@ def _in_child(work: Callable[[], Any], queue: Any) -> None:
 
 @contextmanager
 def shared_folder() -> Iterator[Path]:
-    """A folder that every user can reach."""
+    """Yield a folder that every user can reach."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o755)

@@ -1,4 +1,4 @@
-"""A PgBouncer in transaction mode on a free loopback port, in front of a PostgreSQL; with TLS where asked."""
+"""A PgBouncer in transaction mode on a free loopback port, in front of a PostgreSQL, optionally with TLS."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ logfile = {folder}/log
 
 
 class PgBouncer:
-    """A running pooler. `certificate` is the file of the one it shows, where it speaks TLS."""
+    """A running pooler; `certificate` is the file of its certificate when it uses TLS."""
 
     def __init__(self, port: int, certificate: Path | None, log: Path) -> None:
         self.port = port
@@ -44,18 +44,18 @@ class PgBouncer:
 
     @property
     def last_login_used_tls(self) -> bool:
-        """Whether the client that logged in last encrypts its connection."""
+        """Whether the last client to log in encrypts its connection."""
         logins = [line for line in self._log.read_text().splitlines() if " login attempt: " in line]
         return "tls=no" not in logins[-1]
 
     def url(self, user: str, password: str, database: str, options: str = "") -> str:
-        """The URL of a user and a database, with options behind a question mark."""
+        """Return the URL of a user and a database, with options after a question mark."""
         return f"postgres://{user}:{password}@{_HOST}:{self.port}/{database}{options and '?' + options}"
 
 
 @contextmanager
 def running_pgbouncer(server: PostgresServer, users: Mapping[str, str], *, tls: str = "disable") -> Iterator[PgBouncer]:
-    """A pooler for these users and passwords; `tls` is its client_tls_sslmode ("require" lets nobody in without)."""
+    """Run a pooler for these users and passwords; `tls` is its client_tls_sslmode ("require": TLS only)."""
     folder = Path(tempfile.mkdtemp(prefix="zeroclaw-tui-pgbouncer-"))
     try:
         more, certificate = "", None
@@ -72,7 +72,7 @@ def running_pgbouncer(server: PostgresServer, users: Mapping[str, str], *, tls: 
         )
         as_user = []
         if os.geteuid() == 0:
-            # It refuses to run as root.
+            # PgBouncer refuses to run as root.
             as_user = ["-u", _NOBODY]
             for path in (folder, *folder.iterdir()):
                 shutil.chown(path, _NOBODY)

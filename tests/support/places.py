@@ -1,4 +1,4 @@
-"""Installs and configs, by names that stay when a module is renamed."""
+"""Names for installs and configs, re-exported so that a renamed module changes one file."""
 
 from __future__ import annotations
 

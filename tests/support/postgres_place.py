@@ -1,6 +1,6 @@
-"""A database of its own for one test, with tables of memories as ZeroClaw and the user's tutorial make them.
+"""A separate database for one test, with memory tables as ZeroClaw and the user's tutorial create them.
 
-The statements were written from the facts about ZeroClaw's tables: columns, constraints, names of indexes.
+The statements follow ZeroClaw's tables: columns, constraints and names of indexes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from support.postgres_server import PostgresServer
 
 PASSWORD = "geheim-Mohn-7"
 FORMS = ("key", "vector", "agents", "uuid")
-"""Up to 0.7.5, the same with pgvector's columns, from 0.8.0 on with pgvector's columns, and the tutorial's."""
+"""Tables up to 0.7.5, the same with pgvector, from 0.8.0 on with pgvector, and those of the tutorial."""
 
 _PLAIN = """
 CREATE SCHEMA IF NOT EXISTS "{schema}";
@@ -74,7 +74,7 @@ ALTER ROLE "{user}" RESET ALL;
 
 
 class PostgresPlace:
-    """A database of its own on a server, with pgvector where the server has it, and a user who owns it."""
+    """A separate database on a server, with pgvector if available, and a user who owns it."""
 
     def __init__(self, server: PostgresServer, name: str) -> None:
         self.server = server
@@ -83,21 +83,21 @@ class PostgresPlace:
 
     @property
     def url(self) -> str:
-        """The owner's URL."""
+        """The URL of the owner."""
         return self.server.url(self.user, PASSWORD, self.database)
 
     def run(self, statements: str) -> str:
-        """What statements of the owner print."""
+        """Run statements as the owner and return the output."""
         return self.run_as_superuser(f'SET ROLE "{self.user}"; {statements}')
 
     def run_as_superuser(self, statements: str) -> str:
-        """The same for the superuser."""
+        """Run statements as the superuser and return the output."""
         return self.server.run(statements, self.database)
 
     def empty(self) -> None:
-        """Take out what a test put in, with its other user and settings: another database takes several times as long.
+        """Remove a test's tables, second user and settings: a new database takes several times as long.
 
-        What the superuser made or changed stays, but for settings of the owner and the place of pgvector.
+        Changes of the superuser stay, except settings of the owner and the schema of pgvector.
         """
         self.run_as_superuser(_EMPTY.format(user=self.user, other=self._other) + _MAKE_EXTENSION)
 
@@ -106,7 +106,7 @@ class PostgresPlace:
         return f"{self.user}_other"
 
     def another_user(self, *statements: str) -> str:
-        """The URL of a user who may sign in, and what statements with {0} for the name grant."""
+        """Create a second user with the privileges granted by statements ({0} is the name); return the URL."""
         name = self._other
         self.server.make_user(name, PASSWORD)
         for statement in statements:
@@ -114,13 +114,13 @@ class PostgresPlace:
         return self.server.url(name, PASSWORD, self.database)
 
     def make_table(self, form: str, schema: str = "public", table: str = "memories") -> None:
-        """An empty table of one of FORMS."""
+        """Create an empty table of one of FORMS."""
         self.run(_DEFINITIONS[form].format(schema=schema, table=table))
 
     def fill(
         self, form: str, entries: Iterable[MemoryEntry] = (), schema: str = "public", table: str = "memories"
     ) -> None:
-        """Put memories in, the samples without any given; in "agents" each belongs to default or its own agent."""
+        """Insert memories, by default the samples; in "agents" each belongs to its own agent or to default."""
         rows = [_row(form, entry) for entry in entries or sample_entries()]
         document = json.dumps(rows, ensure_ascii=False)
         self.run(
@@ -130,7 +130,7 @@ class PostgresPlace:
 
 
 def _template(server: PostgresServer) -> str:
-    """A database with the extension to copy; to make that again takes several times as long."""
+    """Return a template database with the extension; copying it is several times as fast as creating one."""
     name = "with_vector"
     if name not in server.templates:
         server.make_database(name)
@@ -144,7 +144,7 @@ def _row(form: str, entry: MemoryEntry) -> dict[str, object]:
     if form == "uuid":
         built_in = entry.category in ("core", "daily", "conversation")
         category = entry.category.capitalize() if built_in else {"Custom": entry.category}
-        # As serde_json writes it.
+        # The format of serde_json.
         written = json.dumps(category, ensure_ascii=False, separators=(",", ":"))
         return row | {"category": written, "timestamp": entry.timestamp}
     row |= {

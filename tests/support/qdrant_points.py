@@ -1,4 +1,4 @@
-"""The points of a stand-in Qdrant: one collection in memory, with filters, scroll, search and deletion as Qdrant's."""
+"""The points of a stand-in Qdrant: one collection in memory that filters, searches and deletes like Qdrant."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UNIT, _ZERO = 1e-6, 2**-23
 
 
 class Wrong(Exception):
-    """A request Qdrant answers with a status and a reason."""
+    """Raised for a request that Qdrant refuses with a status and a reason."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
@@ -25,7 +25,7 @@ class Wrong(Exception):
 
 
 def checked_id(given: Any) -> PointId:
-    """A number, or a UUID in its usual spelling."""
+    """Return a point id: a number, or a UUID in its canonical form."""
     if isinstance(given, int) and not isinstance(given, bool) and 0 <= given < 2**64:
         return given
     try:
@@ -36,7 +36,7 @@ def checked_id(given: Any) -> PointId:
 
 
 def in_order(id: PointId) -> tuple[str, int]:
-    """Numbers first, then UUIDs, as Qdrant scrolls."""
+    """Sort key: numbers before UUIDs, as Qdrant scrolls."""
     return ("", id) if isinstance(id, int) else (id, 0)
 
 
@@ -51,7 +51,7 @@ class PointStore:
         self._matrix: tuple[list[PointId], np.ndarray] | None = None
 
     def upsert(self, points: Sequence[Mapping[str, Any]]) -> None:
-        """Write points whole; none of them where one is wrong."""
+        """Write whole points; none of them if one is invalid."""
         made = [(checked_id(point.get("id")), point.get("payload") or {}, point.get("vector")) for point in points]
         vectors = [self._vector(vector) for _, _, vector in made]
         for (name, payload, _), vector in zip(made, vectors, strict=True):
@@ -59,7 +59,7 @@ class PointStore:
         self._changed()
 
     def set_vectors(self, points: Sequence[Mapping[str, Any]]) -> None:
-        """Other vectors for points that are there."""
+        """Replace the vectors of existing points."""
         made = [(checked_id(point.get("id")), self._vector(point.get("vector"))) for point in points]
         for name, vector in made:
             if name not in self.payloads:
@@ -68,18 +68,18 @@ class PointStore:
         self._changed()
 
     def delete(self, ids: Iterable[PointId]) -> None:
-        """Delete points; those that are not there are nobody's concern."""
+        """Delete points and ignore missing ones."""
         for name in [*ids]:
             self.payloads.pop(name, None)
             self.vectors.pop(name, None)
         self._changed()
 
     def left_by(self, condition: Mapping[str, Any] | None) -> list[PointId]:
-        """The ids a filter leaves, in order."""
+        """Return the ids that match a filter, in order."""
         return [*filter(self._test(condition), (named if named else number for named, number in self._ordered()))]
 
     def scroll(self, condition: Mapping[str, Any] | None, limit: int, offset: Any) -> tuple[list[PointId], Any]:
-        """A page of ids and where the next one begins."""
+        """Return a page of ids and the offset of the next page."""
         ordered = self._ordered()
         start = 0 if offset is None else bisect.bisect_left(ordered, in_order(checked_id(offset)))
         found: list[PointId] = []
@@ -93,7 +93,7 @@ class PointStore:
         return found[:limit], found[limit] if len(found) > limit else None
 
     def search(self, vector: Any, condition: Mapping[str, Any] | None, limit: int) -> list[tuple[PointId, float]]:
-        """The nearest points, best first."""
+        """Return the nearest points, best first."""
         query = self._vector(vector)
         if self._matrix is None:
             ids = list(self.vectors)
@@ -129,7 +129,7 @@ class PointStore:
         return (vector / np.sqrt(square)).astype(np.float32)
 
     def _test(self, condition: Mapping[str, Any] | None) -> Test:
-        """Whether a point meets a filter, or one of its conditions."""
+        """Whether a point matches a filter, or one of its conditions."""
         match condition:
             case None:
                 return lambda name: True

@@ -1,6 +1,6 @@
-"""A Qdrant on the loopback that speaks the part of its REST interface which a memory needs: a stand-in, in memory.
+"""A stand-in Qdrant on the loopback, in memory, with the part of the REST interface that a memory store needs.
 
-It is itself checked against qdrant-client's local mode. Run as a program it serves one collection and prints its port.
+It is tested against qdrant-client's local mode. Run as a program, it serves one collection and prints its port.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NO_KEY = b"Must provide an API key or an Authorization bearer token"
 
 
 class QdrantServer:
-    """The server, its collections, and how it behaves from now on; `requests` keeps method, path and body of each."""
+    """The server, its collections and its faults; `requests` records the method, path and body of each request."""
 
     def __init__(self, api_key: str | None = None, read_only_key: str | None = None) -> None:
         self.api_key, self.read_only_key = api_key, read_only_key
@@ -32,38 +32,38 @@ class QdrantServer:
         self.mode: Mode = "ok"
         self.requests: list[tuple[str, str, Any]] = []
         self.points_sent = 0
-        """How many points have been answered with, as listings do."""
+        """How many points listings have returned so far."""
         self.before: Callable[[str, str], None] = lambda method, path: None
-        """Called with each request before it is answered; may change the points, as another program would."""
+        """Called before each request is answered; may change the points, as another program would."""
         self.lock = threading.RLock()
         self._port = 0
         self._http: _Http | None = None
 
     @property
     def base(self) -> str:
-        """Its address."""
+        """The base URL."""
         return f"http://127.0.0.1:{self._port}"
 
     def add(self, name: str, size: int, distance: str = "Cosine") -> PointStore:
-        """Make a collection."""
+        """Create a collection."""
         made = self.collections[name] = PointStore(size, distance)
         return made
 
     def start(self) -> None:
-        """Begin to listen, on the same port as before."""
+        """Listen, on the same port as before."""
         self._http = _Http(self, self._port)
         self._port = self._http.server_address[1]
         self._thread = self._http.start()
 
     def stop(self) -> None:
-        """End at once: the port is closed, and so is every connection."""
+        """Stop at once: close the port and every connection."""
         if self._http is not None:
             self._http.end(self._thread)
             self._http.hang_up()
         self._http = None
 
     def answer(self, method: str, path: str, asked: Any) -> Any:
-        """The result of a request. Raises Wrong."""
+        """Return the result of a request. Raises Wrong."""
         with self.lock:
             self.before(method, path)
             match = _PATH.match(path)
@@ -160,7 +160,7 @@ class _Http(HttpEndpoint):
         self._connections: set[socket.socket] = set()
 
     def get_request(self) -> tuple[socket.socket, Any]:
-        """Remember who is connected."""
+        """Remember the connection, so that `hang_up` can close it."""
         connection, address = super().get_request()
         self._connections.add(connection)
         return connection, address
@@ -213,7 +213,7 @@ class _Handler(Handler):
 
 @contextmanager
 def serving(api_key: str | None = None, read_only_key: str | None = None) -> Iterator[QdrantServer]:
-    """A running server without collections."""
+    """Run a server without collections."""
     server = QdrantServer(api_key, read_only_key)
     server.start()
     try:

@@ -1,4 +1,4 @@
-"""Queries and recalls, by names that stay when a module is renamed."""
+"""Names for queries and recalls, re-exported so that a renamed module changes one file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A store's own recall, where a test names only what it is about, and short forms of what was found."""
+"""Run a store's own recall with defaults for most arguments, and reduce its results to keys, ids or contents."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ async def recalled(
     settings: ScoringSettings | None = None,
     **request: Any,
 ) -> StoreRecall:
-    """The recall of an open store by the rules of a version; `request` has further fields of the request."""
+    """Recall from an open store by the rules of a version; `request` has further fields of the request."""
     trial = Trial(RecallRequest(query, **request), profile_for(version), settings or ScoringSettings())
     return store_recall(await memory.search(trial, vector), trial)
 
 
 def keys(found: StoreRecall) -> list[str]:
-    """The keys, best first."""
+    """Return the keys, best first."""
     return [scored.entry.key for scored in found.entries]
 
 
 def ids(found: StoreRecall) -> list[str]:
-    """The ids, best first."""
+    """Return the ids, best first."""
     return [scored.entry.id for scored in found.entries]
 
 
 def contents(found: StoreRecall) -> list[str]:
-    """The contents, best first."""
+    """Return the contents, best first."""
     return [scored.entry.content for scored in found.entries]

@@ -1,4 +1,4 @@
-"""A real redis-server for tests, on a free loopback port, removed when the tests end (Debian's redis-server)."""
+"""A real redis-server (Debian's package) on a free loopback port, removed when the tests end."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PATIENCE = 20.0
 
 
 class RedisServer:
-    """A server; nothing is on disk but what `stop` saves for the next `start`."""
+    """A running server; on disk is only what `stop` saves for the next `start`."""
 
     host = "127.0.0.1"
 
@@ -32,12 +32,12 @@ class RedisServer:
         self._process: subprocess.Popen[bytes] | None = None
 
     def url(self, database: int = 0, password: str | None = PASSWORD) -> str:
-        """The URL of one of its databases."""
+        """Return the URL of one of its databases."""
         secret = "" if password is None else f":{password}@"
         return f"redis://{secret}{self.host}:{self.port}/{database}"
 
     def start(self) -> None:
-        """Start it and wait for its port."""
+        """Start the server and wait for its port."""
         command = [self._program, "--port", str(self.port), "--bind", self.host, "--save", "", "--appendonly", "no"]
         command += ["--dir", str(self.folder), "--requirepass", PASSWORD, "--daemonize", "no", *self._options]
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -47,7 +47,7 @@ class RedisServer:
                 raise RuntimeError("redis-server does not start")
 
     def stop(self, *, save: bool = True) -> None:
-        """Save and end it."""
+        """Save the data and stop the server."""
         if self._process is not None:
             self.say("SHUTDOWN SAVE" if save else "SHUTDOWN NOSAVE")
             self._process.wait(_PATIENCE)
@@ -55,7 +55,7 @@ class RedisServer:
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
-        """While it runs, takes connections and answers nothing."""
+        """Within the block, the server accepts connections and answers nothing."""
         assert self._process is not None
         self._process.send_signal(signal.SIGSTOP)
         try:
@@ -64,7 +64,7 @@ class RedisServer:
             self._process.send_signal(signal.SIGCONT)
 
     def say(self, command: str) -> bytes:
-        """What it answers to one line of its protocol, signed in; nothing while it does not listen."""
+        """Return the answer to one signed-in protocol line; nothing while the server does not listen."""
         try:
             with socket.create_connection((self.host, self.port), timeout=_PATIENCE) as connection:
                 connection.sendall(f"AUTH {PASSWORD}\r\n{command}\r\nQUIT\r\n".encode())
@@ -73,12 +73,12 @@ class RedisServer:
             return b""
 
     def put(self, name: str | bytes, value: str | bytes, *options: str) -> None:
-        """Set a value, whatever bytes it has."""
+        """Set a value of any bytes."""
         with self._client() as client:
             client.execute_command("SET", name, value, *options)
 
     def value(self, name: str | bytes) -> str | None:
-        """The text under a name."""
+        """Return the text of a key."""
         with self._client() as client:
             found = client.get(name)
         return found.decode() if isinstance(found, bytes) else None
@@ -88,13 +88,13 @@ class RedisServer:
 
 
 def server_program() -> str | None:
-    """Where redis-server is."""
+    """Return the path of redis-server."""
     return shutil.which("redis-server", path="/usr/bin:/usr/local/bin:/usr/sbin:/bin")
 
 
 @contextmanager
 def running_redis(*options: str) -> Iterator[RedisServer]:
-    """A server of an own."""
+    """Run a new server."""
     program = server_program()
     if program is None:
         raise RuntimeError(NO_SERVER)

@@ -1,4 +1,4 @@
-"""Recalls next to their replays: the same library asked both ways."""
+"""Compare recalls with their replays on the same library."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AS_OF = "2026-06-01T12:00:00+02:00"
 
 
 class RecordedEmbedder(Embedder):
-    """The embedder the recorded runs were made with: "hash:64" or "dense:64"."""
+    """The embedder of the recorded runs: "hash:64" or "dense:64"."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -29,7 +29,7 @@ class RecordedEmbedder(Embedder):
 
 
 class FixedEmbedder(RecordedEmbedder):
-    """One vector for every text."""
+    """Returns the same vector for every text."""
 
     def __init__(self, *numbers: float) -> None:
         super().__init__("fixed")
@@ -41,32 +41,32 @@ class FixedEmbedder(RecordedEmbedder):
 
 
 def library_of(memory: Memory, embedder: Embedder | None = None, version: str = "0.8.4") -> Library:
-    """A library of an open store; config and trash are not there, as nothing that is scored asks for them."""
+    """Return a library of an open store without config and trash, which scoring does not use."""
     missing = cast(Any, None)
     choice = ProfileChoice(profile_for(version), "option")
     return Library(missing, memory, choice, ScoringSettings(), embedder)
 
 
 def trial(query: str, version: str = "0.8.4", settings: ScoringSettings | None = None, **parts: Any) -> Trial:
-    """A trial; what is not said is as usual."""
+    """Return a trial with defaults for everything not given."""
     request = RecallRequest(query, **({"as_of": AS_OF} | parts))
     return Trial(request, profile_for(version), settings or ScoringSettings())
 
 
 async def recalled(library: Library, tried: Trial) -> RecallResult:
-    """The recall of a trial, asked of the store."""
+    """Run the recall of a trial on the store."""
     return await recall_memories(library, tried)
 
 
 class KnownEvidence:
-    """Evidence of a library, gathered once for each query as far as it serves."""
+    """Evidence of a library, gathered again only where what is known does not serve a trial."""
 
     def __init__(self, library: Library) -> None:
         self.library = library
         self._known: dict[str, list[GatheredEvidence]] = {}
 
     async def serving(self, tried: Trial) -> GatheredEvidence:
-        """Evidence that serves the trial: one of the known, or a new one that is known from then on."""
+        """Return evidence that serves the trial: known evidence, or newly gathered evidence that is then known."""
         known = self._known.setdefault(tried.request.query, [])
         for each in known:
             if each.serves(tried):
@@ -76,5 +76,5 @@ class KnownEvidence:
 
 
 def parts_of(result: RecallResult) -> tuple[Any, ...]:
-    """All that has to be the same, in a form that compares numbers which are none."""
+    """Return the parts that must be equal, in a form in which NaN equals NaN."""
     return (repr(result.results), repr(result.withheld), result.mode, result.scale, result.notes)

@@ -1,4 +1,4 @@
-"""Databases of R-Mem, made with the statements of its own versions, and changed as R-Mem itself changes them.
+"""Databases of R-Mem, created with the statements of its versions and changed as R-Mem changes them.
 
 The tables are those of R-Mem 0.3.0 (https://github.com/Adaimade/R-Mem, src/store.rs and src/graph.rs); 0.2.x has no
 category. All texts are made up.
@@ -41,12 +41,12 @@ _CATEGORY = "CREATE INDEX idx_memories_category ON memories(user_id, category);"
 
 
 def vector(*numbers: float) -> bytes:
-    """A vector as R-Mem stores it."""
+    """Return a vector as R-Mem stores it."""
     return struct.pack(f"<{len(numbers)}f", *numbers)
 
 
 class RMemFile:
-    """A database, and what R-Mem does to it."""
+    """A database, with R-Mem's own operations on it."""
 
     def __init__(self, path: Path, version: str = "0.3.0") -> None:
         self.path, self.version = path, version
@@ -59,7 +59,7 @@ class RMemFile:
                 connection.executescript(_CATEGORY)
 
     def run(self, statement: str, *values: object) -> list[tuple[object, ...]]:
-        """One statement, committed."""
+        """Run one statement and commit."""
         with closing(sqlite3.connect(self.path)) as connection, connection:
             return connection.execute(statement, values).fetchall()
 
@@ -74,7 +74,7 @@ class RMemFile:
         at: str = "2026-04-10 09:00:00",
         indexed: bool = True,
     ) -> None:
-        """As R-Mem stores a memory; not `indexed` is one that is older than the keyword index."""
+        """Store a memory as R-Mem does; one that is not `indexed` is older than the keyword index."""
         self.run(
             "INSERT INTO memories (id, user_id, text, embedding, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
             id, user, text, embedding, at, at,
@@ -86,7 +86,7 @@ class RMemFile:
             self.run("INSERT INTO memories_fts(rowid, text) SELECT rowid, text FROM memories WHERE id = ?", id)
 
     def delete(self, id: str) -> None:
-        """As R-Mem deletes one: its words stay in the keyword index."""
+        """Delete a memory as R-Mem does: its words stay in the keyword index."""
         self.run(
             "INSERT OR IGNORE INTO archive (id, user_id, text, embedding, reason, original_created_at) "
             "SELECT id, user_id, text, embedding, 'DELETED', created_at FROM memories WHERE id = ?",
@@ -100,7 +100,7 @@ class RMemFile:
     def relate(
         self, user: str, source: str, relation: str, destination: str, *, valid: int = 1, mentions: int = 1
     ) -> None:
-        """A relation of the graph."""
+        """Add a relation to the graph."""
         self.run(
             "INSERT INTO relations (user_id, source, relation, destination, valid, mentions, created_at, updated_at) "
             "VALUES (?, ?, ?, ?, ?, ?, '2026-04-12 09:00:00', '2026-04-12 09:00:00')",
@@ -108,13 +108,13 @@ class RMemFile:
         )  # fmt: skip
 
     def everything(self) -> dict[str, list[tuple[object, ...]]]:
-        """Every row of every table of R-Mem's own, by the name of the table."""
+        """Return every row of R-Mem's own tables, by table name."""
         tables = ["memories", "history", "relations", "archive"]
         return {table: self.run(f"SELECT rowid, * FROM {table} ORDER BY rowid") for table in tables}
 
 
 def mila(path: Path, version: str = "0.3.0") -> RMemFile:
-    """Mila's two memories, an earlier text of one of them and a relation."""
+    """Create a database with Mila's two memories, an earlier text of one of them and a relation."""
     file = RMemFile(path, version)
     file.add(BEES, "mila", "Mila keeps bees on the roof", vector(1, 0, 0), category="personal")
     file.add(
@@ -131,7 +131,7 @@ def mila(path: Path, version: str = "0.3.0") -> RMemFile:
 
 
 def with_contents(path: Path, contents: Sequence[tuple[str, str, str]], version: str = "0.3.0") -> RMemFile:
-    """Memories of one user with these ids, contents and categories, each with a vector of its own."""
+    """Create a database of one user's memories with these ids, contents and categories, each with its own vector."""
     file = RMemFile(path, version)
     for number, (id, content, category) in enumerate(contents):  # noqa: A001
         at = f"2026-10-{1 + number:02} 09:00:00"

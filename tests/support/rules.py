@@ -1,4 +1,4 @@
-"""ZeroClaw's rules, and what a recall is decided from, by names that stay when a module is renamed."""
+"""Names for ZeroClaw's rules and the input of a recall, re-exported so that a renamed module changes one file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is on the screen of an app, as a person reads it."""
+"""The text on the screen of an app, as a user reads it."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ NARROW = (80, 24)
 
 
 def screen_text(app: App[Any]) -> str:
-    """Every line on the screen."""
+    """Return every line on the screen."""
     strips = app.screen._compositor.render_strips(app.size)
     return "\n".join("".join(segment.text for segment in strip) for strip in strips)
 
 
 def screen_lines(app: App[Any]) -> list[str]:
-    """The lines of the screen without the sides of frames."""
+    """Return the lines of the screen without the sides of frames."""
     return screen_text(app).replace("│", "").split("\n")
 
 
 def words_of(text: str) -> str:
-    """A text with one space between words, and without the bar next to a row or a toast, and the sides of frames."""
+    """Return a text with one space between words, without the bars next to rows and toasts and the sides of frames."""
     return " ".join(text.replace("▌", " ").replace("│", " ").split())
 
 
 def screen_words(app: App[Any]) -> str:
-    """The words on the screen."""
+    """Return the words on the screen."""
     return words_of(screen_text(app))
 
 
 def line(app: App[Any], number: int) -> str:
-    """One line of the screen, counted from 0."""
+    """Return one line of the screen, counted from 0."""
     return screen_text(app).splitlines()[number]
 
 
 def line_with(app: App[Any], words: str) -> str:
-    """The first line that has these words, with one space between words."""
+    """Return the first line with these words, with one space between words."""
     lines = (" ".join(line.replace("▌", " ").split()) for line in screen_lines(app))
     return next((line for line in lines if words in line), "")
 
 
 def place_of(app: App[Any], words: str, within: str = "") -> tuple[int, int]:
-    """Column and line where these words begin, on the first line that has both."""
+    """Return the column and line where these words begin, on the first line that also contains `within`."""
     for y, line in enumerate(screen_text(app).split("\n")):
         if words in line and within in line:
             return line.index(words), y
@@ -52,13 +52,13 @@ def place_of(app: App[Any], words: str, within: str = "") -> tuple[int, int]:
 
 
 def lit_in(widget: Widget) -> list[str]:
-    """What is lit up on each line of a widget that draws lines, from the top."""
+    """Return the highlighted text on each line of a widget that draws lines, from the top."""
     drawn = [widget.render_line(y) for y in range(widget.size.height)]
     return [piece.text for strip in drawn for piece in strip if piece.style and piece.style.underline]
 
 
 def said(app: App[Any]) -> str:
-    """What the notifications say, a line each, the newest last."""
+    """Return the texts of the notifications, one per line, the newest last."""
     return "\n".join(f"{note.title} {note.message}".strip() for note in app._notifications)
 
 

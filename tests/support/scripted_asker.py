@@ -1,4 +1,4 @@
-"""An Asker that a test drives: each moment is put to a function, which answers as a person would."""
+"""An Asker for tests: each question or menu goes to a function, which answers as a user would."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Result = TypeVar("Result")
 
 
 class Enter:
-    """Pressing enter: what is offered is taken."""
+    """Pressing enter: accept the offered value."""
 
 
 ENTER = Enter()
@@ -23,8 +23,8 @@ Reply = str | Move | Enter | type[BaseException]
 
 @dataclass(frozen=True)
 class Moment:
-    """One time the person is asked. `name` is the question's id, or the menu's name; `values` what a list offers,
-    `titles` a menu's rows."""
+    """One question or menu shown to the user. `name` is the id of the question or the name of the menu, `values` are
+    the offered values and `titles` the rows of a menu."""
 
     kind: Literal["question", "menu"]
     name: str
@@ -42,7 +42,7 @@ Script = Callable[[Moment], Reply]
 
 
 def menu_name(values: Sequence[str]) -> str:
-    """Which menu offers these values."""
+    """Return the name of the menu that offers these values."""
     offered = set(values)
     known = {"bad test": {"keep"}, "review": {"leave"}, "what next": {"nothing"}}
     for name, needed in known.items():
@@ -52,16 +52,16 @@ def menu_name(values: Sequence[str]) -> str:
 
 
 class ScriptedAsker:
-    """Puts each moment to `script` and keeps all of them in `moments`, what was said in `said`.
+    """Answers each moment with `script`; records all moments in `moments` and all output in `said`.
 
-    A list of replies is used up one by one, `ENTER` after its end. An answer no terminal would let through is an error
-    of the test, and so is asking without end.
+    A list of replies is used up one by one, then `ENTER`. An answer that no terminal would accept is an error of the
+    test, and so are endless questions.
     """
 
     def __init__(
         self, script: Script | Sequence[Reply] = (), *, most: int = 600, extent: Literal["all", "basic"] = "all"
     ) -> None:
-        """`extent` answers the wizard's question how much shall be asked."""
+        """`extent` answers the wizard's question of how much to ask."""
         self._extent = extent
         self._script = script if callable(script) else _from_list(script)
         self._most = most
@@ -71,16 +71,16 @@ class ScriptedAsker:
 
     @property
     def all_said(self) -> str:
-        """Everything shown, a line each."""
+        """Everything shown, one line each."""
         return "\n".join(self.said)
 
     def names(self, kind: str = "question") -> list[str]:
-        """The names of the moments of one kind, in order."""
+        """Return the names of the moments of one kind, in order."""
         return [moment.name for moment in self.moments if moment.kind == kind]
 
     def ask(self, question: Question, answers: Answers, step: int | None) -> str | Move:
         values = tuple(choice.value for choice in question.choices(answers))
-        # A prompt shows all of these, so each must do for these answers.
+        # A prompt shows all of these, so each must work with these answers.
         assert question.text
         question.default(answers)
         present = question.present(answers)
@@ -119,7 +119,7 @@ class ScriptedAsker:
 
     def _reply(self, moment: Moment) -> str | Move:
         self.moments.append(moment)
-        assert len(self.moments) <= self._most, f"asked without end, last {self.moments[-5:]}"
+        assert len(self.moments) <= self._most, f"too many questions, last {self.moments[-5:]}"
         reply = self._script(moment)
         if isinstance(reply, type):
             raise reply
@@ -134,7 +134,7 @@ def _from_list(replies: Sequence[Reply]) -> Script:
 
 
 def answering(answers: Mapping[str, Reply | Sequence[Reply]], otherwise: Script = lambda moment: ENTER) -> Script:
-    """A script that answers by name; a list is used up one by one, its last reply stays."""
+    """Return a script that answers by name; a list is used up one by one, and its last reply is repeated."""
     left = {name: [*reply] if isinstance(reply, list | tuple) else [reply] for name, reply in answers.items()}
 
     def script(moment: Moment) -> Reply:

@@ -1,4 +1,4 @@
-"""Waiting until a screen has answered everything it was asked, and no longer."""
+"""Wait exactly until a screen has finished its pending work."""
 
 from __future__ import annotations
 
@@ -35,32 +35,32 @@ from support.screens import screen_text
 _DESKTOP = ("DISPLAY", "WAYLAND_DISPLAY", "SSH_CONNECTION", "SSH_TTY", "NO_MOTION", "NO_COLOR", "VISUAL", "EDITOR")
 _SECONDS = 60
 _MOMENT = 0.001
-"""Seconds left to sockets, timers and other processes before it is looked again whether they did anything."""
+"""Seconds between two looks at sockets, timers and other processes."""
 _MOST_PAUSE = 0.05
 _JOBS: WeakSet[asyncio.Future[Any]] = WeakSet()
-"""What threads are at work on, of every loop."""
+"""The running thread jobs of every event loop."""
 _ASKING: WeakSet[Worker[Any]] = WeakSet()
-"""The workers that wait for an answer of a person."""
+"""The workers that wait for a user's answer."""
 
 _PARSED: dict[tuple[Any, ...], list[RuleSet]] = {}
 
 
 def still_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing blinks, nothing of this machine's desktop or terminal shows, and a pause lasts as long as it must.
+    """Turn off blinking, hide this machine's desktop and terminal, and end each pause as soon as the app is idle.
 
-    An app draws for a terminal after each step; here what is on the screen is drawn where a test looks at it.
+    An app draws after each step; here the screen is drawn only when a test reads it.
     """
     monkeypatch.setattr(Input, "cursor_blink", False)
     monkeypatch.setattr(TextArea, "cursor_blink", False)
     monkeypatch.setattr(textual.app, "wait_for_idle", _wait_for_idle)
     monkeypatch.setattr(textual.pilot, "wait_for_idle", _wait_for_idle)
-    monkeypatch.setattr(App, "push_screen_wait", _noting_questions(App.push_screen_wait))
-    monkeypatch.setattr(BaseEventLoop, "run_in_executor", _noting_jobs(BaseEventLoop.run_in_executor))
-    monkeypatch.setattr(Compositor, "render_update", _drawing_on_demand(Compositor.render_update))
-    # All apps have the same styles, and reading them is a fifth of a test.
+    monkeypatch.setattr(App, "push_screen_wait", _record_questions(App.push_screen_wait))
+    monkeypatch.setattr(BaseEventLoop, "run_in_executor", _record_jobs(BaseEventLoop.run_in_executor))
+    monkeypatch.setattr(Compositor, "render_update", _draw_on_demand(Compositor.render_update))
+    # All apps have the same styles, and parsing them takes a fifth of a test.
     monkeypatch.setattr(textual.css.stylesheet, "parse", _parsed_once)
     monkeypatch.setattr(textual.css.stylesheet, "tokenize_values", lambda values: _tokens_of(tuple(values.items())))
-    # What a notification said is asked after whatever time a loaded machine took.
+    # Notifications never expire, since a loaded machine may take any time before a test reads them.
     monkeypatch.setattr(Notification, "has_expired", False)
     for name in _DESKTOP:
         monkeypatch.delenv(name, raising=False)
@@ -72,7 +72,7 @@ def _tokens_of(variables: tuple[tuple[str, str], ...]) -> dict[str, list[Token]]
 
 
 def _parsed_once(*given: Any, variable_tokens: dict[str, list[Token]], **named: Any) -> list[RuleSet]:
-    """The rules of a style sheet, which the apps of all tests share; the tokens are one object for the same theme."""
+    """Parse a style sheet once for the apps of all tests; the tokens are one object for the same theme."""
     key = (*given, *named.values(), id(variable_tokens))
     if key not in _PARSED:
         _PARSED[key] = list(parse(*given, variable_tokens=variable_tokens, **named))
@@ -80,24 +80,24 @@ def _parsed_once(*given: Any, variable_tokens: dict[str, list[Token]], **named: 
 
 
 async def settled(pilot: Pilot[Any]) -> None:
-    """Let everything that was asked be answered and painted; what waits for an answer of a person counts as done."""
+    """Wait until all pending work is done and painted; a worker that waits for a user's answer counts as done."""
     quiet = 0
     with _limited(pilot.app):
         async with asyncio.timeout(_SECONDS):
-            # The last answer of a worker can set off the next one.
+            # The last result of a worker can start another worker.
             while quiet < 2:
                 await _wait_for_idle()
-                quiet = 0 if _working(pilot.app) or not await _is_at_rest(pilot.app) else quiet + 1
+                quiet = 0 if _unfinished_workers(pilot.app) or not await _is_at_rest(pilot.app) else quiet + 1
 
 
 async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
-    """Let the app run until something holds."""
+    """Let the app run until a condition is true."""
     with _limited(pilot.app):
         async with asyncio.timeout(_SECONDS):
             pause = _MOMENT
             while not condition():
                 await _wait_for_idle()
-                # What is waited for may be seconds away, and looking at a screen draws all of it.
+                # The condition may take seconds, and each look at a screen draws all of it.
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, _MOST_PAUSE)
     await _wait_for_idle()
@@ -105,17 +105,17 @@ async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
 
 @contextmanager
 def _limited(app: App[Any]) -> Iterator[None]:
-    """What never came fails with what is there instead."""
+    """On a time-out, fail with the text on the screen."""
     try:
         yield
     except TimeoutError:
-        raise AssertionError(f"it never came; at work are {_working(app)}:\n{screen_text(app)}") from None
+        raise AssertionError(f"it never came; at work are {_unfinished_workers(app)}:\n{screen_text(app)}") from None
 
 
 async def press(pilot: Pilot[Any], *keys: str) -> None:
-    """Press keys one after the other, each once the one before is settled.
+    """Press keys one after the other, each after the app has settled.
 
-    What begins with "=" is typed in one go, what begins with ":" is the name of a command for the palette.
+    Text after "=" is typed at once; text after ":" is the name of a command for the palette.
     """
     for key in keys:
         if key.startswith("="):
@@ -132,13 +132,13 @@ async def press(pilot: Pilot[Any], *keys: str) -> None:
 
 
 def _highlighted_command(app: App[Any]) -> str:
-    """The line of the palette that enter chooses, "" while there is none."""
+    """Return the line of the palette that enter chooses, "" if there is none."""
     commands = app.screen.query_one(CommandList)
     return "" if commands.highlighted is None else str(commands.get_option_at_index(commands.highlighted).prompt)
 
 
 def _post_key(app: App[Any], key: str) -> None:
-    """Send one key by its name, or a letter as it is typed."""
+    """Send one key by name, or a letter as typed."""
     letter = key
     if len(key) == 1:
         key = _character_to_key(key)
@@ -151,13 +151,13 @@ def _post_key(app: App[Any], key: str) -> None:
 
 
 def burst(app: App[Any], typed: str) -> None:
-    """Letters as a fast typist or a paste sends them: all of them are there before the first one was answered."""
+    """Send letters as a fast typist or a paste does: all of them before the first one is handled."""
     for letter in typed:
         _post_key(app, "enter" if letter == "\r" else letter)
 
 
 async def click_text(pilot: Pilot[Any], text: str, within: str = "*") -> None:
-    """Click the first letter of the first place where a text is, inside a widget when one is named; then settle."""
+    """Click the first letter of the first occurrence of a text, inside the given widget if any; then settle."""
     region = pilot.app.screen.query(within).first().region if within != "*" else pilot.app.screen.region
     for y, shown in enumerate(screen_text(pilot.app).splitlines()):
         cells = [character for character in shown for _ in range(max(1, cell_len(character)))]
@@ -170,7 +170,7 @@ async def click_text(pilot: Pilot[Any], text: str, within: str = "*") -> None:
 
 
 def pressing(*keys: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
-    """What goes before a picture: let the app settle, and press keys."""
+    """Return a function that settles the app and presses keys before a picture."""
 
     async def run(pilot: Pilot[Any]) -> None:
         await settled(pilot)
@@ -179,22 +179,22 @@ def pressing(*keys: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
     return run
 
 
-def _working(app: App[Any]) -> list[Worker[Any]]:
-    """The workers that something is still to come from, without an answer of a person."""
+def _unfinished_workers(app: App[Any]) -> list[Worker[Any]]:
+    """Return the unfinished workers that do not wait for a user's answer."""
     return [one for one in app.workers if not one.is_finished and one not in _ASKING]
 
 
 async def _wait_for_idle(min_sleep: float = 0, max_sleep: float = 1) -> None:
-    """As Textual's own, which asks how busy the processor is: wrong on a loaded machine, and 20 ms at the least."""
+    """Replace Textual's function, which measures CPU load: wrong on a loaded machine, and at least 20 ms."""
     app = active_app.get()
     await _rest(app, max_sleep)
-    if _working(app):
+    if _unfinished_workers(app):
         await asyncio.sleep(_MOMENT)
         await _is_at_rest(app)
 
 
 async def _rest(app: App[Any], seconds: float) -> None:
-    """Wait for what threads are at work on and what it sets off, so many seconds at the most."""
+    """Wait for thread jobs and the work they start, for at most this many seconds."""
     loop = asyncio.get_running_loop()
     end = loop.time() + seconds
     while True:
@@ -210,7 +210,7 @@ async def _rest(app: App[Any], seconds: float) -> None:
 
 
 async def _is_at_rest(app: App[Any]) -> bool:
-    """Work off and paint what can be now; True when nothing is left that only has to be done."""
+    """Handle pending messages and paint; True when nothing is left that could be done now."""
     ready = asyncio.get_running_loop()._ready  # type: ignore[attr-defined]
     for _ in range(10_000):
         await asyncio.sleep(0)
@@ -219,16 +219,16 @@ async def _is_at_rest(app: App[Any]) -> bool:
             continue
         if app._resize_timer is not None:
             app._check_resize()
-        elif screen is not None and screen.is_current and not app._batch_count and _is_to_be_painted(screen):
+        elif screen is not None and screen.is_current and not app._batch_count and _needs_painting(screen):
             screen._on_timer_update()
         else:
-            # A widget in the middle of a message waits for no other one.
+            # A widget that is handling a message does not wait for the next one.
             nodes = (app, *app._registry)
             return all(node._message_queue.ready_event._waiters for node in nodes if node._running)
     return False
 
 
-def _is_to_be_painted(screen: Any) -> bool:
+def _needs_painting(screen: Any) -> bool:
     return bool(
         screen._layout_required
         or screen._scroll_required
@@ -239,7 +239,7 @@ def _is_to_be_painted(screen: Any) -> bool:
     )
 
 
-def _drawing_on_demand(render: Callable[..., Any]) -> Callable[..., Any]:
+def _draw_on_demand(render: Callable[..., Any]) -> Callable[..., Any]:
     def render_update(compositor: Compositor, full: bool = False, **named: Any) -> Any:
         if full:
             return render(compositor, full, **named)
@@ -249,7 +249,7 @@ def _drawing_on_demand(render: Callable[..., Any]) -> Callable[..., Any]:
     return render_update
 
 
-def _noting_questions(ask: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+def _record_questions(ask: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
     async def push_screen_wait(app: App[Any], *given: Any, **named: Any) -> Any:
         worker = get_current_worker()
         _ASKING.add(worker)
@@ -261,7 +261,7 @@ def _noting_questions(ask: Callable[..., Awaitable[Any]]) -> Callable[..., Await
     return push_screen_wait
 
 
-def _noting_jobs(run: Callable[..., asyncio.Future[Any]]) -> Callable[..., asyncio.Future[Any]]:
+def _record_jobs(run: Callable[..., asyncio.Future[Any]]) -> Callable[..., asyncio.Future[Any]]:
     def run_in_executor(*given: Any) -> asyncio.Future[Any]:
         job = run(*given)
         _JOBS.add(job)

@@ -1,6 +1,6 @@
-"""A backend of another package, made for tests: the verbs of ZeroClaw's trait, and nothing more.
+"""A backend of another package, for tests: the methods of ZeroClaw's trait and nothing more.
 
-Its memories are in the JSON file that the variable SHOE_BOX names, or only in this process.
+Its memories are in the JSON file named by the variable SHOE_BOX, or only in this process.
 """
 
 from __future__ import annotations

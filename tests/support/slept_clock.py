@@ -1,10 +1,10 @@
-"""A clock that nobody waits for."""
+"""A fake clock that does not wait."""
 
 from __future__ import annotations
 
 
 class Clock:
-    """Time passes only by sleeping, or where a test sets the seconds."""
+    """Its time advances only by `sleep`, or when a test sets the seconds."""
 
     def __init__(self) -> None:
         self.seconds = 0.0

@@ -1,4 +1,4 @@
-"""Small databases with ZeroClaw's own tables, filled by plain statements."""
+"""Small databases with ZeroClaw's own tables, filled with plain SQL."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ AGENT = "00000000-0000-4000-8000-000000000001"
 
 
 def blob(*numbers: float) -> bytes:
-    """A stored vector."""
+    """Return a vector as it is stored."""
     return struct.pack(f"<{len(numbers)}f", *numbers)
 
 
 _EMPTY: dict[str, bytes] = {}
-"""An empty database of each generation: making one waits for the disk, copying it does not."""
+"""An empty database of each generation: creating one waits for the disk, copying it does not."""
 
 
 def make(path: Path, generation: str, rows: Iterable[dict[str, Any]]) -> Path:
-    """A database of a generation with these rows; what a row does not say is something plain, later rows are newer."""
+    """Create a database of a generation with these rows; missing values get defaults, and later rows are newer."""
     if generation in _EMPTY:
         path.touch(mode=0o600, exist_ok=False)
         path.write_bytes(_EMPTY[generation])
@@ -38,13 +38,13 @@ def make(path: Path, generation: str, rows: Iterable[dict[str, Any]]) -> Path:
 
 
 def row_of(entry: MemoryEntry) -> dict[str, Any]:
-    """The row ZeroClaw would have written for a memory."""
+    """Return the row that ZeroClaw would have written for a memory."""
     fields = ("id", "key", "content", "category", "session_id", "updated_at")
     return {name: getattr(entry, name) for name in fields} | {"created_at": entry.timestamp}
 
 
 def add(path: Path, rows: Iterable[dict[str, Any]], start: int = 0) -> None:
-    """Insert rows as another program would; `agent` names the agent of a row, who is made where it is new."""
+    """Insert rows as another program would; `agent` names the agent of a row and is created if new."""
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("PRAGMA synchronous = OFF")
         columns = {name for (name,) in connection.execute("SELECT name FROM pragma_table_info('memories')")}
@@ -72,7 +72,7 @@ def change(path: Path, statement: str, values: Sequence[Any] = ()) -> None:
 
 
 def damage(path: Path, table: str) -> None:
-    """Overwrite the first page of a table; the write-ahead log is folded in before."""
+    """Checkpoint the write-ahead log, then overwrite the first page of a table."""
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         (size,) = connection.execute("PRAGMA page_size").fetchone()

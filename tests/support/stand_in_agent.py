@@ -1,4 +1,4 @@
-"""A stand-in for ZeroClaw 0.8.2 to 0.8.4: it recalls, makes the block by rules of its own, and records the turn."""
+"""A stand-in for ZeroClaw 0.8.2 to 0.8.4 that recalls, builds the memory block by its own code and records the turn."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST, LONGEST, ALL = 4, 800, 4000
 
 
 def make_store(install: RecordingInstall) -> None:
-    """An empty store of ZeroClaw 0.8.4 with the agent `default`."""
+    """Create an empty store of ZeroClaw 0.8.4 with the agent `default`."""
     create_database(install.database, "G4", default_agent_id=AGENT)
 
 
@@ -34,7 +34,7 @@ def store(
     category: str = "core",
     updated: datetime | None = None,
 ) -> None:
-    """A memory of the agent, or another content of one, as ZeroClaw writes it."""
+    """Insert a memory of the agent, or replace the content of one, as ZeroClaw does."""
     with closing(sqlite3.connect(database)) as connection, connection:
         connection.execute(
             "INSERT INTO memories (id, key, content, category, created_at, updated_at, session_id, agent_id)"
@@ -50,13 +50,13 @@ def forget(database: Path, key: str) -> None:
 
 
 class StandInAgent:
-    """Writes turns into an install; `library` opens its store."""
+    """Records turns in an install; `library` opens its store."""
 
     def __init__(self, install: RecordingInstall, library: Library) -> None:
         self._install, self._library = install, library
 
     async def turn(self, sent: Sent, scopes: Sequence[str | None] = (None,)) -> Sent:
-        """Recall for a message in these session scopes, put the block before it, and record it."""
+        """Recall for a message in these session scopes, put the block before the message and record the turn."""
         is_group = sent.target is not None and sent.target.startswith("group:")
         if is_group and sent.version < "0.8.3":
             blocks = [block for scope in scopes if (block := await self._block(sent, [scope]))]

@@ -1,4 +1,4 @@
-"""Start a program in a pty, wait for a text on its screen, press a key, and pass its exit code on.
+"""Start a program in a pty, wait for a text on its screen, press a key and return its exit code.
 
 python start_in_terminal.py --expect TEXT [--quit KEY] -- PROGRAM [ARG ...]
 """
@@ -16,7 +16,7 @@ terminal.PATIENCE = 300.0
 
 
 def main() -> int:
-    """Exit with the program's own code; 1 when the text never came."""
+    """Exit with the program's own code, or 1 if the text never appeared."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--expect", required=True)
     parser.add_argument("--quit", default="")

@@ -1,4 +1,4 @@
-"""Random stores, edits and removals, for tests in which whatever was done is undone."""
+"""Random stores, edits and removals for tests of undo."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Step = Store | Alter | Remove
 def steps(
     keys: Sequence[str], texts: st.SearchStrategy[str], vectors: st.SearchStrategy[Vector | None], *agents: str
 ) -> st.SearchStrategy[list[Step]]:
-    """Up to twelve steps on rows with these keys, texts, vectors and agents."""
+    """Return a strategy of up to twelve steps on rows with these keys, texts, vectors and agents."""
     fields = st.fixed_dictionaries(
         {},
         optional={
@@ -69,7 +69,7 @@ def steps(
 
 
 async def take(memory: Memory, step: Step, journal: JournalRecorder) -> None:
-    """Do one step, without what the store cannot have."""
+    """Do one step, omitting the fields that the store cannot save."""
     rows = list(await memory.rows(Query(ROWS)))
     match step:
         case Store():
@@ -79,7 +79,7 @@ async def take(memory: Memory, step: Step, journal: JournalRecorder) -> None:
             await create(memory, draft, journal, replace=step.replace)
         case Alter() if rows:
             values = {name: value for name, value in step.values.items() if not why_fixed(memory, name)}
-            # Without values an edit fills in a vector, which is not undone.
+            # An edit without values fills in a vector, which is not undone.
             if values:
                 await edit(memory, rows[step.which % len(rows)], values, journal, vector=step.vector)
         case Remove():

@@ -1,4 +1,4 @@
-"""The contract of a store, and the usual store, by names that stay when a module is renamed."""
+"""Names for the store contract and the default store, re-exported so that a renamed module changes one file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real terminal for the tests: a program in a pty, its screen as a person sees it, its bytes as they came."""
+"""A terminal for tests: a program in a pty, its screen as a user sees it, and its raw output."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ KEYS = {
 }
 PATIENCE = 30.0
 _PAUSE = 0.05
-# Synchronized output, mode 2026: what a program asks, what a terminal that knows it answers, and a frame's two ends.
+# Synchronized output, mode 2026: a program's query, the answer of a terminal with support, start and end of a frame.
 _SYNC_QUESTION, _SYNC_ANSWER = b"\x1b[?2026$p", "\x1b[?2026;2$y"
 _FRAME_START, _FRAME_END = b"\x1b[?2026h", b"\x1b[?2026l"
 
 
 class _Fork(fdspawn):
-    """One of our programs, forked from a server that has imported it: what `Terminal` asks of pexpect's children."""
+    """One of our programs, forked from a warm server, with the methods of a pexpect child that `Terminal` uses."""
 
     def __init__(self, argv: Sequence[str], environment: Mapping[str, str], size: tuple[int, int]) -> None:
         ours, theirs = os.openpty()
@@ -51,27 +51,27 @@ class _Fork(fdspawn):
         self._forked = Forked(argv, environment, [theirs] * 3, in_terminal=True)
 
     def send(self, text: str) -> int:
-        """Type, with a pause before it as pexpect's own children have."""
+        """Type a text after a pause, as a pexpect child does."""
         time.sleep(_PAUSE)
         return int(super().send(text))
 
     def setwinsize(self, rows: int, columns: int) -> None:
-        """The terminal's size, of which the program is informed."""
+        """Set the size of the terminal and notify the program."""
         termios.tcsetwinsize(self.child_fd, (rows, columns))
 
     def isalive(self) -> bool:
-        """Whether the program has not ended."""
+        """Whether the program is still running."""
         if self.exitstatus is None and self.signalstatus is None and self._forked.has_ended():
             code = self._forked.exit_code(PATIENCE)
             self.exitstatus, self.signalstatus = (code, None) if code >= 0 else (None, -code)
         return self.exitstatus is None and self.signalstatus is None
 
     def kill(self, number: int) -> None:
-        """Send the program a signal."""
+        """Send a signal to the program."""
         self._forked.kill(number)
 
     def close(self, force: bool = True) -> None:
-        """Hang up, and end the program where it still runs."""
+        """Hang up, and end the program if it still runs."""
         if not self.closed:
             super().close()
             if self.isalive():
@@ -80,7 +80,7 @@ class _Fork(fdspawn):
 
 
 def _forked(argv: Sequence[str], environment: Mapping[str, str], size: tuple[int, int]) -> _Fork | None:
-    """One of our programs, unless it is none or there are servers enough."""
+    """Fork one of our programs; None for another program or if enough servers run already."""
     if list(argv[:3]) == [sys.executable, "-m", "zeroclaw_tui"]:
         argv = [str(SCRIPTS / "zeroclaw-tui"), *argv[3:]]
     program = Path(argv[0])
@@ -92,10 +92,10 @@ def _forked(argv: Sequence[str], environment: Mapping[str, str], size: tuple[int
 class Terminal:
     """A program running in a pseudo-terminal of `columns` x `lines` cells.
 
-    Our own programs are forked from one that has imported what they need, but for a `fresh` start, as a person's is.
-    `variables` go before what a terminal of today says of itself, such as TERM.
-    Waiting always means waiting for something on the screen; a screen that never shows it fails with its picture.
-    As today's terminals do, it takes a frame that the program marks as one at once: no half of one is ever seen.
+    Our own programs are forked from a server that has imported their modules; a `fresh` start is not forked.
+    `variables` override the variables that a current terminal sets, such as TERM.
+    Each wait is for something on the screen; a time-out fails with the text of the screen.
+    As in current terminals, a frame marked by the program (mode 2026) appears at once, never half drawn.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class Terminal:
 
     @property
     def rows(self) -> list[str]:
-        """The screen, a string a line."""
+        """The screen, one string per line."""
         # The right half of a wide character is an empty cell.
         cells = self._screen.buffer
         return [
@@ -142,7 +142,7 @@ class Terminal:
 
     @property
     def cells(self) -> list[list[pyte.screens.Char]]:
-        """The screen, a list of cells a line, each with its character and colours."""
+        """The screen, one list of cells per line, each with its character and colours."""
         columns = range(self._screen.columns)
         return [[self._screen.buffer[line][column] for column in columns] for line in range(self._screen.lines)]
 
@@ -162,12 +162,12 @@ class Terminal:
             self._child.send(f"\x1b[<0;{column + 1};{row + 1}{end}")
 
     def resize(self, columns: int, lines: int) -> None:
-        """Give the window another size, of which the program is informed."""
+        """Resize the window and notify the program."""
         self._screen.resize(lines, columns)
         self._child.setwinsize(lines, columns)
 
     def wait_until(self, holds: Callable[[], bool], what: str) -> None:
-        """Read until a condition on the screen holds."""
+        """Read until a condition on the screen is true."""
         deadline = time.monotonic() + PATIENCE
         while not holds():
             if time.monotonic() > deadline:
@@ -175,7 +175,7 @@ class Terminal:
             self._read(0.2)
 
     def wait_for(self, *texts: str) -> None:
-        """Read until every text is on the screen."""
+        """Read until all texts are on the screen."""
         self.wait_until(lambda: all(text in self.text for text in texts), repr(texts))
 
     def wait_until_absent(self, text: str) -> None:
@@ -183,7 +183,7 @@ class Terminal:
         self.wait_until(lambda: text not in self.text, f"{text!r} go")
 
     def wait_exit(self) -> int:
-        """Read until the program has ended; its exit code."""
+        """Read until the program has ended; return its exit code."""
         deadline = time.monotonic() + PATIENCE
         while self._child.isalive():
             if time.monotonic() > deadline:

@@ -1,4 +1,4 @@
-"""The embedder the recorded ZeroClaw runs were made with: exact, deterministic, no model."""
+"""The embedder of the recorded ZeroClaw runs: exact, deterministic, without a model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STEP = 0x9E3779B97F4A7C15
 
 
 def embed(name: str, text: str) -> np.ndarray:
-    """The vector of a text by the embedder `hash:N` or `dense:N`, shape (N,), float32; zeros without a token."""
+    """Return the vector of a text by the embedder `hash:N` or `dense:N`, shape (N,), float32; zeros without a token."""
     sort, _, size = name.partition(":")
     dimensions = int(size)
     total = [0] * dimensions
@@ -46,7 +46,7 @@ def _add_dense(total: list[int], state: int) -> None:
 
 
 class EmbeddingService:
-    """Answers with the vectors of `dense:8`; `trouble` may answer first, and `asked` keeps the texts."""
+    """Answers with the vectors of `dense:8`; `trouble` may answer instead, and `asked` records the texts."""
 
     def __init__(self) -> None:
         self.asked: list[list[str]] = []

@@ -1,4 +1,4 @@
-"""Turns as ZeroClaw records them: an install whose trace grows, in the shape of any version."""
+"""Turns as any version of ZeroClaw records them, in an install with a growing trace."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CREDENTIALS = re.compile(
 
 @dataclass(frozen=True)
 class Sent:
-    """One message to an agent and the block put before it; `target` is where a channel's reply goes."""
+    """One message to an agent and the memory block before it; `target` is the recipient of a channel's reply."""
 
     query: str
     block: str = ""
@@ -54,7 +54,7 @@ class Sent:
 
 
 def masked(text: str) -> str:
-    """What ZeroClaw's scrub_credentials makes of the text of a request."""
+    """Mask the text of a request as ZeroClaw's scrub_credentials does."""
 
     def hide(found: re.Match[str]) -> str:
         value = found[2] or found[3] or found[4]
@@ -70,7 +70,7 @@ def moment(at: datetime) -> str:
 
 
 def call_line(sent: Sent) -> str:
-    """The line of a request to the model."""
+    """Return the trace line of a request to the model."""
     attributes: dict[str, Any] = {"iteration": sent.iteration, "model": "x", "trace_id": sent.trace_id}
     if sent.channel is not None:
         attributes |= {"sender": sent.sender, "message_id": f"m-{sent.trace_id}"}
@@ -83,7 +83,7 @@ def call_line(sent: Sent) -> str:
 
 
 def messages(sent: Sent) -> list[dict[str, str]]:
-    """The request by the rules of its version."""
+    """Return the messages of the request by the rules of its version."""
     system, user = "You are helpful.", sent.query
     if sent.embedded:
         user = DATE + sent.query
@@ -111,7 +111,7 @@ def messages(sent: Sent) -> list[dict[str, str]]:
 
 
 def inbound_line(sent: Sent) -> str:
-    """The line of a message that came in by a channel."""
+    """Return the trace line of a message received by a channel."""
     attributes = {
         "sender": sent.sender,
         "message_id": f"m-{sent.trace_id}",
@@ -143,7 +143,7 @@ def _line(sent: Sent, message: str, category: str, action: str, attributes: dict
 
 
 class RecordingInstall:
-    """An install of ZeroClaw >= 0.8 (or, `old`, of 0.7.5) that a test writes recordings into."""
+    """An install of ZeroClaw >= 0.8 (or, if `old`, of 0.7.5) in which a test records turns."""
 
     def __init__(self, folder: Path, *, old: bool = False, config: str | None = None) -> None:
         self.folder = folder
@@ -167,18 +167,18 @@ class RecordingInstall:
         embedder: Embedder | None = None,
         **config: Any,
     ) -> Library:
-        """A library of the install; without a store where only what is recorded is asked for."""
+        """Open a library of the install; a test of recordings alone needs no store."""
         choice = ProfileChoice(profile_for(version), "option")
         known = self.config._replace(**config)
         return Library(known, cast(Memory, memory), choice, settings or ScoringSettings(), embedder)
 
     def write(self, *lines: str, end: str = "\n") -> None:
-        """Lines at the end of the trace; `end` "" leaves the last one torn."""
+        """Append lines to the trace; `end` "" leaves the last one incomplete."""
         with self.trace.open("a", encoding="utf-8", errors="surrogateescape") as file:
             file.write("\n".join(lines) + end)
 
     def record(self, sent: Sent) -> None:
-        """A turn as its version records it."""
+        """Record a turn as its version does."""
         if sent.channel is not None and sent.target is not None:
             self.write(inbound_line(replace(sent, at=sent.at - timedelta(milliseconds=200), id=sent.trace_id)))
         self.write(call_line(sent))

@@ -1,4 +1,4 @@
-"""An install with two stores to switch between: SQLite in use, and Markdown notes next to it."""
+"""An install with two stores to switch between: SQLite (configured) and Markdown notes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from support.databases import create_database
 
 
 def install_of_two_stores(folder: Path) -> Path:
-    """A config dir of before 0.8.0: brain.db with two memories, and a MEMORY.md with three."""
+    """Create a config dir of before 0.8.0 with a brain.db of two memories and a MEMORY.md of three."""
     config_dir = folder / ".zeroclaw"
     database = config_dir / "workspace" / "memory" / "brain.db"
     database.parent.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""A whole workspace for every kind of upkeep, files to import into it, and all that is in it, to compare."""
+"""A workspace for every kind of upkeep, files to import, and a comparable copy of its whole state."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ CLASHES = ("skip", "overwrite", "rename")
 SNAPSHOT = snapshot(("key0", "hydrated in place"), ("only there", "hydrated again"))
 
 COPIES = ["asked for the harbour", "hydrated in place"]
-"""Texts in the audit log, and in the snapshot."""
+"""Texts in the audit log and in the snapshot."""
 
 Step = tuple[str, int]
-"""A kind of upkeep, and a number that picks what of."""
+"""A kind of upkeep, and a number that selects its target."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ class Place:
         return library
 
     def state(self) -> dict[str, Any]:
-        """Every row of every table with its place, what words find, and every file: bytes, mode, time of change.
+        """Return all rows with their rowids, the keyword hits, and each file's bytes, mode and modification time.
 
-        Without ZeroClaw's note of when hygiene ran, which no undo changes.
+        ZeroClaw's record of when hygiene ran is left out, since no undo changes it.
         """
         with closing(sqlite3.connect(self.database)) as connection:
             assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
@@ -94,7 +94,7 @@ def make_place(folder: Path, count: int = 30) -> Place:
 
 
 def _row(at: int) -> dict[str, Any]:
-    """Every third is old conversation; every fifth has the words of another."""
+    """Every third is an old conversation; every fifth has the words of another memory."""
     when = (NOW - timedelta(days=40 if at % 3 == 0 else 1, seconds=1000 - at)).isoformat()
     return {
         "key": f"key{at}",
@@ -131,7 +131,7 @@ def _make_files(place: Place) -> None:
 
 
 def _make_imports(folder: Path, count: int) -> None:
-    """One that has ids and keys of the store, one of plain lines."""
+    """Write one file with ids and keys of the store, and one of plain lines."""
     rows = [
         {"id": f"id-{at:03d}" if at % 2 else f"other-{at}", "key": f"key{at * 2}", "content": f"imported {at}"}
         for at in range(count)
@@ -142,7 +142,7 @@ def _make_imports(folder: Path, count: int) -> None:
 
 
 async def do(library: Library, place: Place, step: Step) -> Outcome | None:
-    """One step of upkeep; None where there was nothing it could be done to."""
+    """Do one step of upkeep; return None if it had nothing to do."""
     name, number = step
     return await {
         "hygiene": _hygiene, "merge": _merge, "hydrate": _hydrate, "import": _import,

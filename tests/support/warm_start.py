@@ -1,8 +1,8 @@
-"""Our console scripts as processes of their own, forked from one that has imported what they need.
+"""Run our console scripts as separate processes, forked from a server that has imported their modules.
 
-A new interpreter takes half a second to import what a fork has already, and a second for the inspector. Each command is
-a process all the same, with its own standard streams, arguments, folder, environment and exit code; with a terminal for
-its streams it leads a session of its own.
+A new interpreter needs half a second for imports that a fork already has, a second for the inspector. Each command is
+still a process with its own standard streams, arguments, folder, environment and exit code; with a terminal as its
+streams it leads its own session.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from pathlib import Path
 
 SCRIPTS = Path(sys.executable).parent
 _OF_A_START = ("PYTHON", "LC_", "LANG", "TZ", "LD_", "OPENBLAS", "COVERAGE")
-"""Variables that count when an interpreter starts: commands with other values of one have another server."""
+"""Variables read when an interpreter starts: a command with other values needs another server."""
 _MODES = ("wb", "rb", "rb")
 _MOST_SERVERS = 4
 _PROGRAMS = {"zeroclaw": (), "zeroclaw-tui": ("tui",)}
-"""Those that are forked, each with the packages that it alone needs."""
+"""The forked programs, each with the packages that only it needs."""
 _Kind = tuple[int, str, frozenset[tuple[str, str]]]
 _SERVERS: dict[_Kind, Path] = {}
-"""Sockets by the process whose server it is, by the program and by those variables."""
+"""Sockets of the servers, by parent process, program and those variables."""
 
 
 def run_script(
@@ -50,16 +50,16 @@ def run_script(
 def run_memory(
     *arguments: str, stdin: str = "", environment: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run `zeroclaw memory ...`, its texts in UTF-8; without an environment in that of this process."""
+    """Run `zeroclaw memory ...` with UTF-8 text, by default in the environment of this process."""
     environment = dict(os.environ) if environment is None else environment
     done = run_script("zeroclaw", ["memory", *arguments], stdin=stdin.encode(), environment=environment)
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 class Forked:
-    """A command that has been started, its streams at the other ends of these descriptors, which are closed here.
+    """A started command; its streams are the other ends of these descriptors, which are closed in this process.
 
-    Raises subprocess.TimeoutExpired where it is waited for too long.
+    Raises subprocess.TimeoutExpired when a wait takes too long.
     """
 
     def __init__(
@@ -78,11 +78,11 @@ class Forked:
         self._number = int(self._told.readline())
 
     def has_ended(self) -> bool:
-        """Whether its exit code is there."""
+        """Whether the exit code has arrived."""
         return self._status is not None or bool(select.select([self._server], [], [], 0)[0])
 
     def exit_code(self, seconds: float) -> int:
-        """Wait for its exit code, that of a signal below zero; where it takes longer it is killed."""
+        """Wait for the exit code, negative for a signal; kill the command after a time-out."""
         if self._status is None:
             self._server.settimeout(seconds)
             try:
@@ -96,15 +96,15 @@ class Forked:
         return os.waitstatus_to_exitcode(self._status)
 
     def kill(self, number: int) -> None:
-        """Send it a signal unless it has ended."""
+        """Send a signal unless the command has ended."""
         if not self.has_ended():
-            # It may end between the two.
+            # The command may end between the check and the signal.
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._number, number)
 
 
 def is_warm(program: str, environment: Mapping[str, str]) -> bool:
-    """Whether a program is one that is forked; not with variables of its own, for which a server would be in vain."""
+    """Whether a program can be forked; not with unusual variables, since a server would be used only once."""
     kind = _kind(program, environment)
     if program not in _PROGRAMS or kind != _kind(program, os.environ):
         return False
@@ -158,7 +158,7 @@ def _umask() -> int:
 
 
 def _server(kind: _Kind) -> Path:
-    """The socket of this process's server of a kind, which is started when it is first asked for."""
+    """Return the socket of this process's server of a kind, starting the server on first use."""
     known = _SERVERS.get(kind)
     if known is None:
         _, program, of_a_start = kind
@@ -185,7 +185,7 @@ def _end(server: subprocess.Popen[bytes], folder: Path) -> None:
 
 
 def _serve(place: str, program: str) -> None:
-    """Import what a program needs, then fork one for each connection, until whoever started it has ended."""
+    """Import a program's modules, then fork one child for each connection until the parent process has ended."""
     import asyncio  # noqa: F401
     import sqlite3  # noqa: F401
 
@@ -203,7 +203,7 @@ def _serve(place: str, program: str) -> None:
     listening.listen(16)
     print(flush=True)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    # Whoever started it writes nothing there: only the end of it can be read.
+    # The parent writes nothing to stdin, so only its end can be read.
     while listening in select.select([listening, sys.stdin], [], [])[0]:
         connection, _ = listening.accept()
         if os.fork() == 0:
@@ -213,7 +213,7 @@ def _serve(place: str, program: str) -> None:
 
 
 def _attend(connection: socket.socket) -> None:
-    """Fork the command, tell its number and, at its end, its status."""
+    """Fork the command, send its process id and, when it ends, its status."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     _, descriptors, _, _ = socket.recv_fds(connection, 1, 3)
     asked = json.loads(connection.makefile("rb").readline())

@@ -1,4 +1,4 @@
-"""Everything a database holds, for comparing."""
+"""The whole content of a database, for comparisons."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def everything(path: Path) -> dict[str, list[tuple[Any, ...]]]:
-    """Every row of every table but the keyword index's own, with the rowid, the type and the bytes of each value."""
+    """Return every row of every table except the keyword index's, with the rowid and each value's type and bytes."""
     with closing(sqlite3.connect(path)) as connection:
         named = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
         return {name: _rows(connection, name) for (name,) in named if not name.startswith("memories_fts")}
@@ -24,7 +24,7 @@ def _rows(connection: sqlite3.Connection, table: str) -> list[tuple[Any, ...]]:
 
 
 def hits(path: Path, words: Sequence[str]) -> dict[str, list[tuple[int, float]]]:
-    """What the keyword index finds, with the scores; the index must agree with the memories."""
+    """Return the hits of the keyword index with their scores, after checking the index against the memories."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("BEGIN")
         connection.execute("INSERT INTO memories_fts(memories_fts, rank) VALUES ('integrity-check', 1)")

@@ -1,4 +1,4 @@
-"""A config dir of our own making, looked at and planned for as the command does."""
+"""A generated config dir, examined and planned for as the command does."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ FORMS = {
 def situation_of(
     text: str | None, target: Target, config_dir: Path = Path("/nowhere"), rule: str = "the default", **other: Any
 ) -> Situation:
-    """What the wizard would find with this config, with nothing on the disk; None is no config."""
+    """Return the situation that the wizard would find with this config and an empty disk; None is no config."""
     layout = "data" if target.is_modern else "workspace"
     root = config_dir / layout
     document = ConfigDocument.from_text(text or "")
@@ -70,7 +70,7 @@ def situation_of(
 
 
 class World:
-    """One config dir; `environ` is everything the program sees."""
+    """One config dir; `environ` is the whole environment of the program."""
 
     def __init__(self, home: Path, config: str | None = None, **environ: str) -> None:
         self.home = home
@@ -86,7 +86,7 @@ class World:
         return self
 
     def before_0_8(self) -> World:
-        """With the workspace that ZeroClaw up to 0.7.5 made at its start."""
+        """Add the workspace that ZeroClaw up to 0.7.5 created when it started."""
         (self.config_dir / "workspace").mkdir(parents=True)
         return self
 
@@ -113,7 +113,7 @@ class World:
         return tomllib.loads(self.file.read_text("utf-8-sig"))
 
     def files(self) -> dict[str, bytes]:
-        """Every file in the home."""
+        """Return every file in the home folder."""
         return {str(path.relative_to(self.home)): path.read_bytes() for path in self.home.rglob("*") if path.is_file()}
 
     def loaded(self) -> MemoryConfig:
@@ -121,7 +121,7 @@ class World:
 
 
 def flat(values: Mapping[str, Any], above: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
-    """Every value of a document by its path."""
+    """Return every value of a document by its path."""
     found: dict[tuple[str, ...], Any] = {}
     for name, value in values.items():
         if isinstance(value, dict):

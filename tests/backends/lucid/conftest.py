@@ -1,4 +1,4 @@
-"""A Lucid bridge over a small database, with a stand-in for its program and a clock that only tests move."""
+"""A Lucid bridge over a small database, with a stand-in program and a fake clock."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from support.small_store import make
 from zeroclaw_tui.backends.lucid import LucidConfig, LucidMemory
 
 PATIENT = {"recall_timeout_ms": 60_000, "store_timeout_ms": 60_000}
-"""No stand-in takes so long, however busy the machine is."""
+"""Longer than any stand-in takes, even on a busy machine."""
 
 
 @pytest.fixture
 async def bridge(tmp_path, clock, opening):
-    """Opens a bridge over these rows, by default a schema of ZeroClaw 0.5.7 to 0.7.5."""
+    """Open a bridge over these rows, by default in a schema of ZeroClaw 0.5.7 to 0.7.5."""
 
     async def bridge(program, rows=(), generation="G2", **settings):
         folder = tmp_path / "workspace"

@@ -1,4 +1,4 @@
-"""What the program prints, read, scored and merged as ZeroClaw's bridge does it."""
+"""The program's output is read, scored and merged as by ZeroClaw's bridge."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def read(text: str) -> list[ScoredEntry]:
     return scored(items_in(text), NOW, "default", 1)
 
 
-def test_a_context_as_the_program_prints_it():
-    """Visual items, other types and the summary line; an item without text is none."""
+def test_the_context_printed_by_the_program_is_read():
+    """Visual items, other types and the summary line; an item without text is ignored."""
     found = read(
         "- [bug] before the tag\n"
         + block(
@@ -46,7 +46,7 @@ def test_a_context_as_the_program_prints_it():
     ],
 )  # fmt: skip
 def test_a_label_is_a_category(label, category):
-    """Whatever its letters' case; one that nobody knows is a category of its own, in small letters."""
+    """Labels are case-insensitive; an unknown one becomes its own category, in lower case."""
     assert category_of(label) == category
     assert [row.entry.category for row in read(block(f"- [ {label} ] text"))] == [category]
 
@@ -70,5 +70,5 @@ def test_a_label_is_a_category(label, category):
     ],
 )
 def test_only_items_between_the_tags_count(text, contents):
-    """Lines end at a line feed alone; blanks around count nowhere; text is kept as it came."""
+    """Only a line feed ends a line; surrounding blanks are ignored; text is kept unchanged."""
     assert [row.entry.content for row in read(text)] == contents

@@ -1,4 +1,4 @@
-"""The bridge holds to every contract of a store, whether or not there is a program."""
+"""The bridge passes every store contract, with and without a program."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from zeroclaw_tui.testing.contract import MemoryContract, StoreContract
 
 
 def bridge(folder: Path, command: str) -> LucidMemory:
-    """Over the database of a folder, by the settings of any version."""
+    """Return a bridge over the database of a folder, with settings of any version."""
     return LucidMemory(folder / "brain.db", config=LucidConfig({"binary_path": command}, {"binary_path": command}))
 
 
@@ -25,7 +25,7 @@ def bridge(folder: Path, command: str) -> LucidMemory:
 class TestReading(MemoryContract):
     @pytest.fixture
     async def memory(self, tmp_path, generation, opening):
-        """A program that has nothing relevant to say."""
+        """With a program that finds nothing relevant."""
         make(tmp_path / "brain.db", generation, map(row_of, sample_entries()))
         return await opening(bridge(tmp_path, str(write_program(tmp_path / "bin").path)))
 
@@ -33,19 +33,19 @@ class TestReading(MemoryContract):
 class TestWriting(StoreContract, EngineContract, NeighbourContract):
     @pytest.fixture
     async def memory(self, tmp_path, opening):
-        """No program at all: each new memory gets a note, and nothing else is different."""
+        """Without a program: each new memory gets a note, and nothing else differs."""
         make(tmp_path / "brain.db", "G4", map(row_of, sample_entries()[:6]))
         return await opening(bridge(tmp_path, str(tmp_path / "nowhere")))
 
     async def another(self, memory: Memory) -> Memory:
-        """A second bridge on the same file."""
+        """Open a second bridge on the same file."""
         assert isinstance(memory, LucidMemory)
         other = bridge(memory.path.parent, str(memory.path.parent / "nowhere"))
         await other.open()
         return other
 
     async def fill(self, memory: Memory, drafts: Sequence[Draft]) -> None:
-        """As another program would."""
+        """Insert memories as another program would."""
         rows = ({"key": draft.key, "content": draft.content, "category": draft.category} for draft in drafts)
         numbered = ({"id": f"many {number}", **row} for number, row in enumerate(rows))
         add(Path(memory.about.location), numbered)

@@ -1,4 +1,4 @@
-"""Without a program the bridge recalls what the database does, on recordings of the real ZeroClaw.
+"""Without a program the bridge recalls what the database does, checked on recordings of the real ZeroClaw.
 
 The databases and recalls were recorded from ZeroClaw 0.1.7 to 0.8.4; their README says how.
 """
@@ -20,11 +20,11 @@ VERSIONS = ("0.1.7", "0.7.5", "0.8.3", "0.8.4")
 
 @pytest.mark.parametrize("program", ["missing", "has nothing"])
 @pytest.mark.parametrize("version", [version for version in VERSIONS if golden.has(version, "brain.db")])
-async def test_recall_is_that_of_the_database(version, program, tmp_path):
-    """Every row, score, mode, scale and note, in every recorded recall; lucid's own note comes on top."""
+async def test_recall_equals_that_of_the_database(version, program, tmp_path):
+    """Compare every row, score, mode, scale and note of every recorded recall; lucid adds its own note."""
     command = str(tmp_path / "nowhere") if program == "missing" else str(write_program(tmp_path / "bin").path)
-    # Those of the database alone are all compared with the recordings; these few have every kind of query among them,
-    # and a program that has nothing is a process for each recall.
+    # All recalls of the database alone are compared elsewhere; these few include every kind of query, and a program
+    # without results needs a process for each recall.
     runs = golden.runs(version, "recall_runs")["runs"][:: 29 if program == "has nothing" else 5]
     given = {"binary_path": command, "recall_timeout_ms": 60_000}
     config = LucidConfig(given, {}) if version < "0.8" else LucidConfig({}, given if version >= "0.8.4" else {})

@@ -1,4 +1,4 @@
-"""Running the program: exact arguments, one sentence for each way to fail, and nothing left behind."""
+"""Run the program: exact arguments, one sentence for each failure, no process or file left behind."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ async def hanging(program: LucidProgram, count: int) -> list[int]:
     return program.hanging
 
 
-async def test_a_program_that_fails_says_why_on_one_clean_line(tmp_path):
-    """The exit code and the first line of its error output, without escape sequences."""
+async def test_a_failing_program_is_reported_in_one_clean_line(tmp_path):
+    """The message has the exit code and the first line of stderr, without escape sequences."""
     program = write_program(tmp_path, "failing")
     message = await failure_of(program.path, "context", "tea")
     assert message.endswith("/lucid ended with exit code 1: Error: the database ␛[31mis locked")
 
 
-async def test_a_program_that_hangs_is_ended_with_its_children(tmp_path):
-    """After the time-out nothing of it runs any more."""
+async def test_a_hanging_program_is_killed_with_its_children(tmp_path):
+    """After the time-out none of its processes runs."""
     program = write_program(tmp_path, "hanging")
     running = asyncio.ensure_future(failure_of(program.path, "context", "tea", milliseconds=1200))
     numbers = await hanging(program, 2)
@@ -51,7 +51,7 @@ async def test_a_program_that_hangs_is_ended_with_its_children(tmp_path):
 
 
 async def test_a_cancelled_call_leaves_nothing_behind(tmp_path):
-    """Program and children end; no file of this process stays open."""
+    """The program and its children end, and no file of this process stays open."""
     program = write_program(tmp_path, "hanging")
     before = set(os.listdir("/proc/self/fd"))
     running = asyncio.ensure_future(run_program(str(program.path), ["context", "tea"], PATIENT))
@@ -71,21 +71,21 @@ async def test_a_cancelled_call_leaves_nothing_behind(tmp_path):
         ("/no/such/file", "/no/such/file cannot be run: No such file or directory."),
     ],
 )
-async def test_a_program_that_is_not_there(command, sentence):
-    """One sentence names it."""
+async def test_a_missing_program_is_named(command, sentence):
+    """One sentence names the program."""
     assert await failure_of(command) == sentence
 
 
 @pytest.mark.parametrize("query", ["a\x00b", "half \ud800 a pair"])
-async def test_a_text_no_program_can_be_given(tmp_path, query):
-    """It is refused before anything runs."""
+async def test_a_text_that_cannot_be_an_argument_is_refused(tmp_path, query):
+    """The text is refused before anything runs."""
     program = write_program(tmp_path)
     assert "cannot be given to a program" in await failure_of(program.path, "context", query)
     assert program.calls == []
 
 
-async def test_secrets_in_its_error_output_are_masked(tmp_path):
-    """A key it prints is not shown."""
+async def test_secrets_on_stderr_are_masked(tmp_path):
+    """A key printed by the program is not shown."""
     program = script(tmp_path / "lucid", "#!/bin/sh\necho key sk-abcdefghijklmnopqrstuvwxyz >&2; exit 3\n")
     message = await failure_of(program)
     assert "abcdefghijklmnop" not in message

@@ -1,4 +1,4 @@
-"""Recall: when the program is asked, what its answer adds, and what happens when it fails."""
+"""Recall: when the program runs, what its answer adds, and what happens when it fails."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ search = partial(recalled, query="tea", version="0.7.5")
 
 
 async def test_lucid_adds_what_the_database_lacks(bridge, tmp_path):
-    """Local rows first, then lucid's, marked by their stage, scored by their place; the note says what happened."""
+    """Local rows come first, then lucid's, marked by stage and scored by rank; the note says what happened."""
     program = write_program(tmp_path / "bin", memories=LUCID)
     memory = await bridge(program, TEA[:2])
     found = await search(memory)
@@ -39,8 +39,8 @@ async def test_lucid_adds_what_the_database_lacks(bridge, tmp_path):
     ("rows", "limit", "threshold", "asked"),
     [(2, 5, 3, True), (3, 5, 3, False), (2, 2, 3, False), (1, 2, 3, True), (4, 9, 5, True), (1, 5, 1, False)],
 )
-async def test_lucid_is_asked_only_for_too_few_local_hits(bridge, tmp_path, rows, limit, threshold, asked):
-    """Fewer than the limit, and fewer than the threshold; else nothing runs, and the note says why."""
+async def test_lucid_runs_only_for_too_few_local_hits(bridge, tmp_path, rows, limit, threshold, asked):
+    """Lucid runs for fewer hits than the limit and the threshold; otherwise the note says why it did not."""
     program = write_program(tmp_path / "bin", memories=LUCID)
     memory = await bridge(program, TEA[:rows], local_hit_threshold=threshold)
     found = await search(memory, limit=limit)
@@ -51,8 +51,8 @@ async def test_lucid_is_asked_only_for_too_few_local_hits(bridge, tmp_path, rows
         assert found.notes == (f"Lucid was not asked: {hits} enough.",)
 
 
-async def test_after_a_failure_lucid_rests_for_15_seconds(bridge, tmp_path, clock):
-    """The local rows stay; the rest is reported with its seconds, and then it is asked again."""
+async def test_lucid_pauses_for_15_seconds_after_a_failure(bridge, tmp_path, clock):
+    """Local rows are still returned; the note gives the remaining seconds, after which lucid runs again."""
     program = write_program(tmp_path / "bin", "failing")
     memory = await bridge(program, TEA[:1])
     found = await search(memory)
@@ -70,10 +70,8 @@ async def test_after_a_failure_lucid_rests_for_15_seconds(bridge, tmp_path, cloc
     ("version", "query", "given", "found"),
     [("0.7.5", "*", "", 1), ("0.7.5", " ", "", 1), ("0.7.4", "*", "*", 0), ("0.7.4", " ", " ", 1)],
 )
-async def test_the_newest_are_asked_for_with_an_empty_task_from_0_7_5_on(
-    bridge, tmp_path, version, query, given, found
-):
-    """The real program refuses an empty one, so it rests afterwards, in ZeroClaw as here."""
+async def test_from_0_7_5_a_blank_query_runs_lucid_with_an_empty_task(bridge, tmp_path, version, query, given, found):
+    """The real program refuses an empty task, so a pause follows, in ZeroClaw as well."""
     program = write_program(tmp_path / "bin")
     memory = await bridge(program, TEA[:1])
     assert len((await search(memory, query=query, version=version)).entries) == found
@@ -84,7 +82,7 @@ async def test_the_newest_are_asked_for_with_an_empty_task_from_0_7_5_on(
 
 
 async def test_agents_of_0_8_recall_without_lucid(bridge, tmp_path):
-    """A recall for agents stays in the database; one for nobody says that no agent gets lucid's rows."""
+    """A recall for agents uses only the database; one without agents notes that no agent gets lucid's rows."""
     program = write_saying(tmp_path / "bin", CONTEXT)
     memory = await bridge(program, TEA[:1], "G4")
     scoped = await search(memory, version="0.8.4", agents=("default",))
@@ -97,7 +95,7 @@ async def test_agents_of_0_8_recall_without_lucid(bridge, tmp_path):
 
 
 @pytest.mark.parametrize(("namespace", "kept"), [("default", ["tea of kind 0", "a", "b"]), ("work", ["tea of kind 1"])])
-async def test_a_namespace_is_picked_out_of_twice_the_limit(bridge, tmp_path, namespace, kept):
+async def test_a_namespace_is_filtered_from_twice_the_limit(bridge, tmp_path, namespace, kept):
     """Lucid's rows are in the default namespace."""
     program = write_saying(tmp_path / "bin", CONTEXT)
     memory = await bridge(program, [TEA[0], TEA[1] | {"namespace": "work"}])
@@ -111,14 +109,14 @@ async def test_a_namespace_is_picked_out_of_twice_the_limit(bridge, tmp_path, na
     ("version", "until_", "count"),
     [("0.7.5", "2026-06-01T00:00:00Z", 1), ("0.7.5", None, 4), ("0.5.4", "2020-01-01", 4)],
 )
-async def test_time_bounds_hold_from_0_5_5_on(bridge, tmp_path, version, until_, count):
-    """Lucid's rows are of this moment."""
+async def test_time_bounds_apply_from_0_5_5_on(bridge, tmp_path, version, until_, count):
+    """Lucid's rows have the current time."""
     memory = await bridge(write_saying(tmp_path / "bin", CONTEXT), TEA[:1])
     assert len((await search(memory, version=version, until=until_)).entries) == count
 
 
-async def test_lucid_s_rows_can_be_read_as_long_as_they_are_the_last_answer(bridge, tmp_path):
-    """Whole and as excerpts, next to rows of the database and in the order asked."""
+async def test_lucids_rows_can_be_read_until_the_next_recall(bridge, tmp_path):
+    """They are read whole and as excerpts, together with rows of the database and in the requested order."""
     long = "x" * 1000
     memory = await bridge(write_saying(tmp_path / "bin", f"<lucid-context>\n- [bug] {long}\n</lucid-context>"), TEA[:1])
     local, lucid = (row.entry for row in (await search(memory)).entries)
@@ -133,7 +131,7 @@ async def test_lucid_s_rows_can_be_read_as_long_as_they_are_the_last_answer(brid
     assert await memory.count() == 1
 
 
-async def test_a_copy_of_a_row_in_the_database_comes_once(bridge, tmp_path):
-    """Where key and content are the same but for their case."""
+async def test_a_copy_of_a_database_row_is_recalled_once(bridge, tmp_path):
+    """A copy has the same key and content, ignoring case."""
     memory = await bridge(write_saying(tmp_path / "bin", CONTEXT), [{"key": "LUCID_1", "content": "B"}])
     assert contents(await search(memory, query="b")) == ["B", "a", "c"]

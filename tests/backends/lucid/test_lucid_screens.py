@@ -1,4 +1,4 @@
-"""Lucid's own memories in the inspector: they are read as any other, and no key changes them."""
+"""The inspector shows Lucid's own memories like any other, and no key changes them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ CONFIG = 'default_temperature = 0.7\n[memory]\nbackend = "lucid"\nauto_save = tr
 ROWS = [{"key": "tea", "content": "Likes green tea"}, {"key": "cup", "content": "The blue cup"}]
 
 
-async def test_keys_that_change_say_why_they_do_not(tmp_path, monkeypatch):
-    """No dialog opens, and no mark is set but on the database's own rows."""
+async def test_keys_that_change_memories_say_why_they_cannot(tmp_path, monkeypatch):
+    """No dialog opens, and only rows of the database can be marked."""
     settling.still_terminal(monkeypatch)
     memory_folder = tmp_path / "install" / "workspace" / "memory"
     memory_folder.mkdir(parents=True)
@@ -40,7 +40,7 @@ async def test_keys_that_change_say_why_they_do_not(tmp_path, monkeypatch):
         for key in ("e", "E", "d", "space"):
             app.clear_notifications()
             await screen.press(key)
-            # The same sentence is not put up twice while it is shown.
+            # A sentence is not repeated while it is shown.
             screen.says("cannot be changed here")
             assert screen.top is screen.browser
             assert len(screen.rows.marked) == 0

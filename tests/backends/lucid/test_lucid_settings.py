@@ -1,4 +1,4 @@
-"""Which settings of the program hold, by the version of ZeroClaw and by what the config and the environment say."""
+"""Which settings of the program apply, by ZeroClaw version, config and environment."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def settings(found: MemoryConfig, version: str) -> LucidSettings:
     return LucidConfig.of(found).for_version(parse_version(version))
 
 
-def test_the_variables_hold_up_to_0_7_5(tmp_path):
-    """Each has its place; numbers below the least are raised to it."""
+def test_the_variables_apply_up_to_0_7_5(tmp_path):
+    """Each variable sets one setting; numbers below the minimum are raised to it."""
     values = {
         "CMD": " /opt/lucid ", "BUDGET": "300", "LOCAL_HIT_THRESHOLD": "0", "RECALL_TIMEOUT_MS": "1",
         "STORE_TIMEOUT_MS": "0", "FAILURE_COOLDOWN_MS": "99",
@@ -46,6 +46,6 @@ def test_the_variables_hold_up_to_0_7_5(tmp_path):
     ],
 )
 def test_the_table_is_read_from_0_8_4_on(tmp_path, version, expected):
-    """0.8.0 to 0.8.3 take `lucid` from PATH, whatever the table says; a time-out of 0 is none."""
+    """0.8.0 to 0.8.3 ignore the table and take `lucid` from PATH; a time-out of 0 means none."""
     text = f'{MODERN}binary_path = "/opt/lucid"\nrecall_timeout_ms = 0\nstore_timeout_ms = 700\n'
     assert settings(config(tmp_path, text, "data"), version) == expected

@@ -1,4 +1,4 @@
-"""Writing: the database first, then the program; whatever it does, the memory is stored."""
+"""Writing: first the database, then the program; the memory is stored whatever the program does."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ CONTEXT = "<lucid-context>\n- [decision] theirs\n</lucid-context>\n"
     ("category", "kind"),
     [("core", "decision"), ("Daily", "context"), ("conversation", "conversation"), ("recipes", "learning")],
 )
-async def test_a_new_memory_is_handed_to_lucid(bridge, tmp_path, category, kind):
-    """After it is stored, as one argument, under lucid's own type."""
+async def test_a_new_memory_is_passed_to_lucid(bridge, tmp_path, category, kind):
+    """It is passed after it is stored, as one argument, with lucid's own type."""
     program = write_program(tmp_path / "bin")
     memory = await bridge(program)
     written = await create(memory, Draft("tea", "green = good\n'x' $HOME", category))
@@ -32,8 +32,8 @@ async def test_a_new_memory_is_handed_to_lucid(bridge, tmp_path, category, kind)
 
 
 @pytest.mark.parametrize("mode", ["failing", "missing"])
-async def test_a_program_that_fails_costs_a_note_and_no_memory(bridge, tmp_path, mode):
-    """Storing gives lucid no rest: it is asked again, as ZeroClaw does."""
+async def test_a_failing_program_adds_a_note_and_the_memory_is_stored(bridge, tmp_path, mode):
+    """A failure while storing causes no pause: lucid runs again, as in ZeroClaw."""
     program = write_program(tmp_path / "bin", "failing") if mode == "failing" else None
     memory = await bridge(program)
     for number in range(2):
@@ -43,8 +43,8 @@ async def test_a_program_that_fails_costs_a_note_and_no_memory(bridge, tmp_path,
     assert program is None or len(program.calls) == 2
 
 
-async def test_notes_say_what_lucid_does_not_get(bridge, tmp_path):
-    """In what an edit and a deletion remark, before a person says yes, and in the notice; undo runs nothing either."""
+async def test_notes_name_the_changes_that_lucid_does_not_receive(bridge, tmp_path):
+    """The note appears before an edit or deletion is confirmed and in the notice; undo does not run lucid either."""
     program = write_program(tmp_path / "bin")
     memory = await bridge(program, [{"key": "tea", "content": "green"}])
     (stamp,) = await versions_at(memory, [1])
@@ -65,8 +65,8 @@ async def test_notes_say_what_lucid_does_not_get(bridge, tmp_path):
     assert program.calls == []
 
 
-async def test_lucid_s_own_memories_cannot_be_changed_here(bridge, tmp_path):
-    """Marking is refused with the reason; rows of the database next to them can be marked."""
+async def test_lucids_own_memories_cannot_be_changed(bridge, tmp_path):
+    """Marking them is refused with the reason; rows of the database can be marked."""
     memory = await bridge(write_saying(tmp_path / "bin", CONTEXT), [{"key": "tea", "content": "theirs not"}])
     found = await recalled(memory, "tea", "0.7.5")
     local, lucid = (row.entry for row in found.entries)

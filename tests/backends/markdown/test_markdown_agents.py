@@ -1,4 +1,4 @@
-"""The agents of ZeroClaw >= 0.8 keep notes of their own; what the config says of them is followed."""
+"""Each agent of ZeroClaw >= 0.8 has its own notes, in the folder that the config names."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def note(folder: Path, text: str) -> None:
     (folder / "MEMORY.md").write_text(text)
 
 
-async def test_each_agent_has_its_folder_and_the_install_its_own(tmp_path):
+async def test_each_agent_and_the_install_have_their_own_folder(tmp_path):
     config = config_of(
         tmp_path / "z",
         f'[agents.ada.workspace]\npath = "{tmp_path / "else where"}"\nread_memory_from = ["bob"]\n'
@@ -48,7 +48,7 @@ async def test_each_agent_has_its_folder_and_the_install_its_own(tmp_path):
     assert keys(await recalled(memory, "tea", agents=agents)) == ["[ada] MEMORY:0", "[bob] MEMORY:0"]
 
 
-async def test_a_folder_zeroclaw_has_not_made_yet_can_be_made(tmp_path):
+async def test_a_folder_that_zeroclaw_has_not_created_yet_can_be_created(tmp_path):
     config = config_of(tmp_path / "z")
     memory = create_memory(config)
     with pytest.raises(NothingYet, match="There is no directory"):

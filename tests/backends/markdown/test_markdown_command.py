@@ -1,4 +1,4 @@
-"""`zeroclaw memory` on Markdown: what of a folder is an agent's memory."""
+"""`zeroclaw memory` on Markdown: which files of a folder are an agent's memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NO_MEMORY = {"SOUL.md": "# Soul\n- Steph is kind\n", "AGENTS.md": "- Steph asks 
 
 
 def workspace_in(folder: Path) -> Path:
-    """A workspace in which ZeroClaw finds no memory."""
+    """Create a workspace in which ZeroClaw finds no memory."""
     folder.mkdir(parents=True)
     for name, text in NO_MEMORY.items():
         (folder / name).write_text(text)
@@ -28,7 +28,7 @@ def workspace_in(folder: Path) -> Path:
 
 
 def named_workspace(tmp_path: Path, how: str) -> tuple[Path, tuple[str, ...]]:
-    """A workspace without memory, and the options that name it."""
+    """Return a workspace without memory and the options that name it."""
     config = '[memory]\nbackend = "markdown"\nauto_save = true\n'
     if how == "an agent of a config dir":
         workspace = workspace_in(tmp_path / "z" / "agents" / "default" / "workspace")
@@ -44,8 +44,8 @@ def named_workspace(tmp_path: Path, how: str) -> tuple[Path, tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("how", ["a config dir", "an agent of a config dir", "a folder"])
-def test_a_workspace_without_memory_is_empty_and_takes_the_first(tmp_path, how):
-    """Nothing else in it is shown, recalled or cleared as memory."""
+def test_the_first_memory_can_be_stored_in_an_empty_workspace(tmp_path, how):
+    """No other file in it is shown, recalled or cleared as memory."""
     workspace, where = named_workspace(tmp_path, how)
     assert json.loads(listed(*where, "list", "--json").stdout)["total"] == 0
     assert json.loads(listed(*where, "recall", "Steph", "--json").stdout)["results"] == []

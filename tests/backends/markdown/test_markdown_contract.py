@@ -1,4 +1,4 @@
-"""Markdown memory holds to the contract of every store: read, written by one and by several at once, and read-only."""
+"""Markdown memory passes the store contract: reading, writing, concurrent writing and read-only."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class TestReading(MemoryContract):
 
     @pytest.fixture
     async def memory(self, tmp_path, opening):
-        """Core samples in MEMORY.md, the others in a file a day, as the bare lines a person would write."""
+        """Core samples are in MEMORY.md, the others in one file per day, as the plain lines a person would write."""
         (tmp_path / "memory").mkdir()
         (tmp_path / "MEMORY.md").write_text("# Long-Term Memory\n\n", "utf-8")
         for entry in sample_entries():

@@ -1,4 +1,4 @@
-"""Markdown memory is read as ZeroClaw reads it, and bad files never end it."""
+"""Markdown memory is read as ZeroClaw reads it, and bad files never stop the reading."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def opened(root: Path, **options: Any) -> MarkdownMemory:
 
 
 def write(root: Path, **files: str | bytes) -> Path:
-    """Files by name, `__` for a folder: MEMORY, memory__2026_01_02 and so on."""
+    """Write files by name, with `__` for a folder: MEMORY, memory__2026_01_02 and so on."""
     for name, text in files.items():
         path = root / f"{name.replace('__', '/').replace('_', '-')}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -43,14 +43,14 @@ async def hits(memory: MarkdownMemory, version: str, query: str, limit: int, **r
 
 
 @pytest.mark.parametrize("version", sorted(GOLDEN["runs"]))
-async def test_recall_equals_the_real_one(version):
+async def test_recall_equals_that_of_zeroclaw(version):
     memory = await opened(DATA)
     for query, limit, session, results in GOLDEN["runs"][version]:
         found = await hits(memory, version, query, limit, session_id=session)
         assert found == [(key, score) for key, score in results], query
 
 
-async def test_list_get_and_count_equal_the_real_ones():
+async def test_list_get_and_count_equal_those_of_zeroclaw():
     memory = await opened(DATA)
     listed = [[entry.id, entry.category, entry.timestamp, entry.content] for entry in await memory.list()]
     assert listed == GOLDEN["list"]
@@ -60,12 +60,12 @@ async def test_list_get_and_count_equal_the_real_ones():
         assert (entry and entry.id) == found
 
 
-async def test_windows_line_ends_and_odd_blanks_are_trimmed_as_by_rust(tmp_path):
+async def test_windows_line_endings_and_odd_blanks_are_trimmed_as_in_rust(tmp_path):
     memory = await opened(write(tmp_path, MEMORY="- one\r\n\u3000- two\u00a0\r\n\u2003\r\n\x1c three\r\n"))
     assert [entry.content for entry in await memory.list()] == ["one", "two", "\x1c three"]
 
 
-async def test_any_name_in_memory_is_read_newest_first_and_nothing_below_it(tmp_path):
+async def test_files_of_any_name_are_read_newest_first_without_subfolders(tmp_path):
     days = {"memory__2026_01_02": "old", "memory__2026_03_04": "new", "memory__archive__2025_01_01": "gone"}
     write(tmp_path, MEMORY="core", memory__notes="named", **days)
     (tmp_path / "memory" / "upper.MD").write_text("not read")
@@ -84,8 +84,8 @@ DAYS = {
 }  # fmt: skip
 
 
-async def test_the_day_in_a_name_is_the_age_of_its_lines(tmp_path):
-    """Ages, filters and hygiene read the same day; the timestamp stays the name, by which ZeroClaw recalls."""
+async def test_the_date_in_a_file_name_sets_the_age_of_its_lines(tmp_path):
+    """Ages, filters and hygiene use that day; the timestamp is still the name, by which ZeroClaw recalls."""
     (tmp_path / "memory").mkdir()
     for stem in DAYS:
         (tmp_path / "memory" / f"{stem}.md").write_text("- **k**: tea\n")
@@ -109,7 +109,7 @@ async def test_the_day_in_a_name_is_the_age_of_its_lines(tmp_path):
     assert {key.rpartition(":")[0] for key, _ in late} == {*entries} - {"2026-03-07", "2026-3-8"}
 
 
-async def test_a_file_that_is_not_utf_8_is_read_and_named(tmp_path):
+async def test_a_file_that_is_not_utf_8_is_read_and_reported(tmp_path):
     write(tmp_path, MEMORY="- good\n", memory__2026_01_02=b"- caf\xe9\n- fine\n")
     memory = await opened(tmp_path)
     contents = [entry.content for entry in await memory.list()]
@@ -122,7 +122,7 @@ async def test_a_file_that_is_not_utf_8_is_read_and_named(tmp_path):
     assert await hits(memory, "0.8.4", "caf", 5) == [("2026-01-02:0", 1.0)]
 
 
-async def test_time_bounds_count_days_from_0_8_0_and_nothing_before(tmp_path):
+async def test_time_bounds_compare_days_from_0_8_0_and_are_ignored_before(tmp_path):
     days = dict.fromkeys(("memory__2026_01_02", "memory__2026_01_05", "memory__2026_01_05_trip"), "- tea")
     memory = await opened(write(tmp_path, MEMORY="- tea", **days))
     window = {"since": "2026-01-03T00:00:00+00:00", "until": "2026-01-05T01:00:00+00:00"}
@@ -134,7 +134,7 @@ async def test_time_bounds_count_days_from_0_8_0_and_nothing_before(tmp_path):
     assert "2026-01-05:0" in [key for key, _ in await hits(memory, "0.8.4", "tea", 9, **late)]
 
 
-async def test_agents_of_0_8_recall_their_own_lines_then_those_of_their_peers(tmp_path):
+async def test_agents_of_0_8_recall_their_own_lines_before_those_of_peers(tmp_path):
     root = write(tmp_path / "data", MEMORY="- install tea")
     ada = write(tmp_path / "agents" / "ada" / "workspace", MEMORY="- green tea")
     bob = write(

@@ -1,4 +1,4 @@
-"""Any file, any changes: undone, every byte is as it was."""
+"""Property tests: undoing any changes to any file restores every byte."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def written(root: Path, files: dict[str, bytes]) -> MarkdownMemory:
 
 
 async def run(root: Path, files: dict[str, bytes], deeds: Sequence[tuple[str, object, str]]) -> None:
-    """Everything is undone at once, and done again."""
+    """Undo everything at once, then redo it."""
     memory = written(root, files)
     await memory.open()
     before = files_of(root)
@@ -87,7 +87,7 @@ async def run(root: Path, files: dict[str, bytes], deeds: Sequence[tuple[str, ob
 
 
 async def run_one_by_one(root: Path, files: dict[str, bytes], deeds: Sequence[tuple[str, object, str]]) -> None:
-    """Each deed is undone by itself, the last first, and then each of these undos."""
+    """Undo each change separately, the last first, and then undo each undo."""
     memory = written(root, files)
     await memory.open()
     states, journals = [files_of(root)], []
@@ -106,7 +106,7 @@ async def run_one_by_one(root: Path, files: dict[str, bytes], deeds: Sequence[tu
 
 
 async def run_by_memories(root: Path, files: dict[str, bytes], deeds: Sequence[tuple[str, object, str]]) -> None:
-    """Without the bytes of the files, the memories alone come back: the same lines with the same contents."""
+    """Undo without the saved file bytes restores the memories: the same lines with the same contents."""
     memory = written(root, files)
     await memory.open()
     before = sorted(entry.content for entry in await memory.list())
@@ -123,7 +123,7 @@ TO_AND_FRO = [("edit", 0, "new text"), ("edit", 0, "same"), ("edit", 0, "new tex
 @example(core=b"- same\n", daily=None, deeds=TO_AND_FRO)
 @example(core=b"- same\n", daily=None, deeds=TO_AND_FRO * 2)
 @given(core=FILES, daily=FILES | st.none(), deeds=DEEDS)
-def test_whatever_was_changed_the_very_bytes_come_back(core, daily, deeds):
+def test_undoing_any_changes_restores_every_byte(core, daily, deeds):
     files = {"MEMORY.md": core} | ({} if daily is None else {"memory/2026-11-21.md": daily})
     for way in (run, run_one_by_one, run_by_memories):
         with tempfile.TemporaryDirectory() as folder:
@@ -134,7 +134,7 @@ THEIRS = b"- written by somebody else"
 
 
 @given(core=FILES, deeds=DEEDS, at=st.integers(0, 30))
-def test_a_line_that_others_wrote_stays_and_every_other_comes_back(core, deeds, at):
+def test_undo_keeps_a_line_written_by_others_and_restores_all_other_lines(core, deeds, at):
     async def run(root):
         memory = written(root, {"MEMORY.md": core})
         await memory.open()

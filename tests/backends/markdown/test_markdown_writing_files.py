@@ -1,4 +1,4 @@
-"""Lines of notes files are stored, edited and deleted, whatever else is in the file, and come back."""
+"""Store, edit, delete and restore lines in notes files with any other content."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def stamped(memory: MarkdownMemory, *contents: str) -> list[RowVersion]:
     return await versions_at(memory, [entry.handle for entry in entries])
 
 
-async def test_new_files_begin_as_those_of_zeroclaw(tmp_path):
+async def test_new_files_begin_like_zeroclaws(tmp_path):
     memory = await opened(tmp_path)
     await create(memory, Draft("lang", "Prefers Rust", "CORE"))
     await create(memory, Draft("two", "again"))
@@ -67,7 +67,7 @@ async def test_new_files_begin_as_those_of_zeroclaw(tmp_path):
         ("\ufeff---", "+++", ODD.replace(b"---", b"+++", 1)),
     ],
 )
-async def test_an_edit_replaces_its_line_and_leaves_every_other_byte(old, new, now, tmp_path):
+async def test_an_edit_changes_only_the_bytes_of_its_line(old, new, now, tmp_path):
     memory, journal = await opened(tmp_path, ODD), JournalRecorder()
     (stamp,) = await stamped(memory, old)
     await edited(memory, stamp.id, journal, content=new)
@@ -76,7 +76,7 @@ async def test_an_edit_replaces_its_line_and_leaves_every_other_byte(old, new, n
     assert core(tmp_path) == ODD
 
 
-async def test_a_missing_place_puts_the_line_at_the_end_and_says_so(tmp_path):
+async def test_undo_appends_a_line_whose_position_is_lost_and_says_so(tmp_path):
     memory, journal = await opened(tmp_path, b"# T\n- a\n- b\n- c\n- d\n- e\n- f\n- g\n"), JournalRecorder()
     await delete(memory, await stamped(memory, "d"), journal)
     (tmp_path / "MEMORY.md").write_bytes(b"new start\nnew text\nnew end")
@@ -96,7 +96,7 @@ async def test_a_moved_line_is_found_by_its_text(tmp_path):
     assert core(tmp_path) == b"- new\n- newer\n- a\n- B\n"
 
 
-async def test_of_lines_alike_the_one_that_was_chosen_goes(tmp_path):
+async def test_of_equal_lines_the_chosen_one_is_removed(tmp_path):
     memory = await opened(tmp_path, b"- same\n- x\n- same\n- y\n- same\n- z\n")
     stamps = await versions_at(memory, ["MEMORY:0", "MEMORY:2", "MEMORY:2"])
     assert (await delete(memory, stamps)).written == 2
@@ -107,7 +107,7 @@ async def test_of_lines_alike_the_one_that_was_chosen_goes(tmp_path):
     ("content", "why"),
     [("two\nlines", "line break"), ("a\rb", "line break"), ("# hidden", "heading"), ("x\udce9", "UTF-8")],
 )
-async def test_what_no_line_can_be_is_refused(content, why, tmp_path):
+async def test_content_that_cannot_be_a_line_is_refused(content, why, tmp_path):
     memory, journal = await opened(tmp_path, b"- one\n"), JournalRecorder()
     with pytest.raises(Refused, match=why):
         await create(memory, Draft("key", content), journal)
@@ -117,7 +117,7 @@ async def test_what_no_line_can_be_is_refused(content, why, tmp_path):
     assert core(tmp_path) == b"- one\n"
 
 
-async def test_a_link_stays_a_link_and_a_mode_a_mode(tmp_path):
+async def test_symlinks_and_file_modes_are_kept(tmp_path):
     real = tmp_path / "elsewhere" / "notes.md"
     real.parent.mkdir()
     real.write_bytes(b"- one\n")
@@ -134,7 +134,7 @@ async def test_a_link_stays_a_link_and_a_mode_a_mode(tmp_path):
 
 
 def agent_writes_once(monkeypatch: pytest.MonkeyPatch, write: Callable[[], object]) -> None:
-    """Let the agent be quicker: between the reading of a file and its replacement."""
+    """Have the agent write between the reading of a file and its replacement."""
     left = [write]
     replacing = disk.replace_bytes
 
@@ -146,7 +146,7 @@ def agent_writes_once(monkeypatch: pytest.MonkeyPatch, write: Callable[[], objec
     monkeypatch.setattr(write_lines, "replace_bytes", replaced)
 
 
-async def test_what_the_agent_writes_in_between_stays(tmp_path, monkeypatch):
+async def test_concurrent_writes_of_the_agent_are_kept(tmp_path, monkeypatch):
     memory, journal = await opened(tmp_path, b"- a\n- b\n- c\n"), JournalRecorder()
     file = tmp_path / "MEMORY.md"
     agent_writes_once(monkeypatch, lambda: file.write_bytes(b"- first\n" + file.read_bytes()))
@@ -164,7 +164,7 @@ async def test_what_the_agent_writes_in_between_stays(tmp_path, monkeypatch):
     assert lines == [b"- zero", b"- first", b"- a", b"- b", b"- c", b"- last", b"- more"]
 
 
-async def test_a_line_the_agent_changes_in_between_is_not_removed(tmp_path, monkeypatch):
+async def test_a_line_changed_concurrently_by_the_agent_is_not_removed(tmp_path, monkeypatch):
     memory = await opened(tmp_path, b"- a\n- b\n")
     agent_writes_once(monkeypatch, lambda: (tmp_path / "MEMORY.md").write_bytes(b"- a\n- b changed\n"))
     result = await delete(memory, await stamped(memory, "a", "b"))
@@ -176,7 +176,7 @@ async def test_a_line_the_agent_changes_in_between_is_not_removed(tmp_path, monk
     assert conflict.existing.values["content"] == "b again"
 
 
-async def test_without_permission_it_is_read_only_and_says_which(tmp_path, monkeypatch):
+async def test_a_store_without_write_permission_is_read_only_and_names_the_file(tmp_path, monkeypatch):
     (tmp_path / "MEMORY.md").write_bytes(b"- one\n")
     monkeypatch.setattr("os.access", lambda path, mode: Path(path).name != "MEMORY.md")
     memory = await opened(tmp_path)

@@ -1,4 +1,4 @@
-"""JSON of memory-rs: which files are taken for it, what they hold, and what a recall over hashes gives."""
+"""JSON of memory-rs: how its files are recognised and read, and what a recall by hashes returns."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def home(tmp_path, monkeypatch):
 
 
 async def opened(tmp_path: Path, document: Any) -> MemoryRsExport:
-    """The store of a file with this document."""
+    """Open the store of a file with this document."""
     file = tmp_path / "export.json"
     file.write_text(json.dumps(document))
     memory = MemoryRsExport(file)
@@ -45,7 +45,7 @@ async def opened(tmp_path: Path, document: Any) -> MemoryRsExport:
     return memory
 
 
-async def test_each_field_has_its_place(tmp_path):
+async def test_every_field_is_read(tmp_path):
     memory = await opened(tmp_path, [TEA, CUP])
     tea, cup = await memory.get("memrs_5f3c2d100000"), await entry_with_id(memory, CUP["id"])
     assert (tea.content, tea.category, tea.namespace) == ("User likes tea", "preference", "mila")
@@ -65,14 +65,14 @@ async def test_each_field_has_its_place(tmp_path):
         json.dumps([TEA]),
     ],
 )
-async def test_what_its_tools_answer_is_read_too(tmp_path, document):
-    """All memories, results of a search, and an answer saved as one text."""
+async def test_output_of_its_tools_is_read_too(tmp_path, document):
+    """A list of all memories, the results of a search, and an answer saved as one text."""
     memory = await opened(tmp_path, document)
     assert [entry.content for entry in await memory.list()] == ["User likes tea"]
     assert is_export(memory.path)
 
 
-async def test_an_id_that_repeats_is_left_out_and_counted(tmp_path):
+async def test_memories_with_a_repeated_id_are_left_out_and_counted(tmp_path):
     memory = await opened(tmp_path, [TEA, TEA, {**TEA, "content": "User likes coffee"}])
     assert [entry.content for entry in await memory.list()] == ["User likes tea"]
     assert any("left out: 2." in notice for notice in sentences(memory.about.notices))
@@ -86,7 +86,7 @@ async def test_an_id_that_repeats_is_left_out_and_counted(tmp_path):
         ("\xff\xfe", "is no"),
     ],
 )  # fmt: skip
-async def test_any_other_file_is_refused_in_a_sentence(tmp_path, text, said):
+async def test_any_other_file_is_refused_with_a_sentence(tmp_path, text, said):
     file = tmp_path / "other.json"
     file.write_bytes(text.encode("latin-1"))
     assert not is_export(file)
@@ -104,8 +104,8 @@ async def test_one_user_is_searched_at_a_time(tmp_path):
     assert any("the score says nothing" in note for note in found.notes)
 
 
-def test_a_path_alone_opens_it_for_the_commands(tmp_path):
-    """list, get, recall, explain and facets; nothing is ever written."""
+def test_commands_open_the_file_by_its_path_alone(tmp_path):
+    """list, get, recall, explain and facets work, and nothing is written."""
     file = tmp_path / "any.json"
     file.write_text(json.dumps([TEA, CUP]))
     before = file.read_bytes()
@@ -132,7 +132,7 @@ def test_a_path_alone_opens_it_for_the_commands(tmp_path):
 
 @pytest.fixture
 async def memory(tmp_path, opening):
-    """The samples as `MemoryItem`s of one user."""
+    """Open the samples as `MemoryItem`s of one user."""
     items = [
         {
             "id": entry.id, "user_id": "mila", "agent_id": None, "run_id": entry.session_id, "content": entry.content,
@@ -148,7 +148,7 @@ async def memory(tmp_path, opening):
 
 class TestReading(MemoryContract):
     async def test_recall_finds_nothing_for_words_nobody_wrote(self, memory):
-        """It finds about half of everything instead, whatever the words: that is memory-rs' rule."""
+        """By memory-rs' rule any words find about half of all memories instead."""
         found = await memory.recall("xylophonequartz", 1000)
         assert 0 < len(found) < await memory.count()
         assert all(0 <= (scored.score or 0) < 1 for scored in found)

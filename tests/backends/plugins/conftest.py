@@ -1,4 +1,4 @@
-"""Packages that bring backends, as pip would leave them: a module, and a dist-info that names it."""
+"""Packages with backends, as pip installs them: a module and a dist-info that names it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from plugin_samples import CONFIG, ROWS, SHOE_BOX, Installer
 
 
 def installer(site: Path) -> Installer:
-    """Puts packages with one backend each, or more of them under one name, into a folder."""
+    """Return a function that installs packages with one backend each into a folder, several under one name if asked."""
 
     def install(name: str, value: str, package: str = "shoe-box", module: str | None = None) -> None:
         info = site / f"{package.replace('-', '_')}-1.2.dist-info"
@@ -36,7 +36,7 @@ def installer(site: Path) -> Installer:
 
 @pytest.fixture
 def installed(tmp_path, monkeypatch):
-    """Put a package with one backend on the path of this process."""
+    """Return a function that installs a package on the path of this process."""
     site = tmp_path / "site"
     site.mkdir()
     monkeypatch.syspath_prepend(str(site))
@@ -45,7 +45,7 @@ def installed(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="session")
 def samples(tmp_path_factory):
-    """Where the sample plug-ins are; one folder for all tests, since warm starts are those of one PYTHONPATH."""
+    """Return the folder of the sample plug-ins, one for all tests, since a warm start has a fixed PYTHONPATH."""
     site = tmp_path_factory.mktemp("site")
     shutil.copy(SHOE_BOX, site)
     install = installer(site)
@@ -55,7 +55,7 @@ def samples(tmp_path_factory):
 
 @pytest.fixture
 def shoe_box(samples, tmp_path, monkeypatch):
-    """The config dir of an install whose config.toml names the sample plug-in; its JSON file is in the same folder."""
+    """Create an install whose config.toml names the sample plug-in; its JSON file is in the config dir."""
     monkeypatch.syspath_prepend(str(samples))
     monkeypatch.setenv("PYTHONPATH", str(samples))
     monkeypatch.setenv("SHOE_BOX", str(tmp_path / "shoe_box.json"))
@@ -68,7 +68,7 @@ def shoe_box(samples, tmp_path, monkeypatch):
 
 @pytest.fixture
 def box(shoe_box):
-    """The JSON file of the sample plug-in, with three memories in it."""
+    """Write the JSON file of the sample plug-in with three memories."""
     file = Path(os.environ["SHOE_BOX"])
     stored = {
         key: {"content": content, "category": category, "session_id": None, "timestamp": f"2026-01-0{day}T00:00:00Z"}
@@ -80,6 +80,6 @@ def box(shoe_box):
 
 @pytest.fixture
 def memory(shoe_box):
-    """Run `zeroclaw memory ...` over the sample plug-in, without a terminal."""
+    """Run `zeroclaw memory ...` on the sample plug-in, without a terminal."""
 
     return partial(run_memory, "--config-dir", str(shoe_box))

@@ -1,4 +1,4 @@
-"""What the tests of plug-ins share: the sample, and the rows in its file."""
+"""The sample plug-in and the rows in its file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every command over a plug-in that has nothing but the verbs of ZeroClaw's trait."""
+"""Every command works on a plug-in that has only the methods of ZeroClaw's trait."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def keys(box: Path) -> set[str]:
     return set(json.loads(box.read_text("utf-8")))
 
 
-def test_reading_answers_and_says_what_zeroclaw_would_do(memory, box):
+def test_reading_works_and_says_what_zeroclaw_would_do(memory, box):
     listed = json.loads(memory("list", "--json").stdout)
     assert (listed["backend"], listed["location"], listed["total"]) == ("shoe-box", "package shoe-box 1.2", 3)
     assert json.loads(memory("get", "lang", "--json").stdout)["content"] == "User prefers Rust"

@@ -1,4 +1,4 @@
-"""The contract suite as the author of a plug-in runs it: plain pytest in a folder of their own, nothing set up."""
+"""The contract suite as a plug-in author runs it: plain pytest in a separate folder without configuration."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Forgetful(ShoeBox):
 
 
 def run(folder: Path, name: str, tests: str) -> subprocess.CompletedProcess[str]:
-    """Plain pytest over a test file of a plug-in, without the plug-ins of pytest that are installed here."""
+    """Run plain pytest on the test file of a plug-in, without the pytest plug-ins installed here."""
     shutil.copy(SHOE_BOX, folder)
     with (folder / "shoe_box.py").open("a") as file:
         file.write(BROKEN)
@@ -49,14 +49,14 @@ def run(folder: Path, name: str, tests: str) -> subprocess.CompletedProcess[str]
 
 
 def test_a_naive_plug_in_passes_with_plain_pytest(tmp_path):
-    """Without what takes hundreds of memories, which other stores of the trait's verbs alone are tested with."""
+    """Tests with hundreds of memories are left out; other trait-only stores run them."""
     done = run(tmp_path, "ShoeBox", "not thousands")
     assert done.returncode == 0, done.stdout[-3000:]
     assert "warning" not in done.stdout
     assert "skipped" not in done.stdout
 
 
-def test_a_broken_plug_in_fails_with_the_values(tmp_path):
+def test_a_broken_plug_in_fails_and_the_values_are_shown(tmp_path):
     done = run(tmp_path, "Forgetful", "every_text_comes_back")
     assert done.returncode == 1
     assert "assert Counter({" in done.stdout

@@ -1,4 +1,4 @@
-"""From an entry point to its store, or to one sentence that names what is wrong with which package."""
+"""An entry point leads to its store, or to one sentence that names the faulty package and the fault."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def config_of(root: Path, backend: str, **parts: object) -> MemoryConfig:
     return MemoryConfig(install, backend=backend, **parts)
 
 
-def test_a_plug_in_of_the_verbs_alone_is_called_as_its_entry_point_is(installed, tmp_path):
+def test_a_trait_only_plug_in_has_the_name_of_its_entry_point(installed, tmp_path):
     installed("Box", "box_whole:Box", module=WHOLE)
     memory = create_memory(config_of(tmp_path, "box"))
     assert (memory.name, memory.about.location) == ("box", "package shoe-box 1.2")
@@ -55,7 +55,7 @@ def test_an_unusable_plug_in_is_reported_in_one_sentence(installed, tmp_path, va
     assert "uninstall that package" in refusal.value.hint
 
 
-def test_our_own_name_wins(installed, tmp_path):
+def test_a_built_in_backend_wins_over_a_plug_in_of_the_same_name(installed, tmp_path):
     installed("in-memory", "box_never:Box", module="raise RuntimeError('imported')")
     assert type(create_memory(config_of(tmp_path, "in-memory"))).__name__ == "InMemory"
     assert plugin_names() == ()
@@ -68,7 +68,7 @@ def test_two_packages_with_one_name_are_both_named(installed, tmp_path):
         create_memory(config_of(tmp_path, "box"))
 
 
-def test_its_settings_in_config_toml_reach_it(installed, tmp_path):
+def test_a_plug_in_receives_its_settings_from_config_toml(installed, tmp_path):
     body = (
         "    @classmethod\n    def from_config(cls, config):\n"
         "        from zeroclaw_tui.backends.about import About\n"

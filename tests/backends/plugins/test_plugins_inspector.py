@@ -1,4 +1,4 @@
-"""The inspector on a plug-in that has nothing but the verbs of ZeroClaw's trait."""
+"""The inspector works on a plug-in that has only the methods of ZeroClaw's trait."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SCREENS = {
     "3": "too short", ":hygiene": "Nothing to archive or delete", ":health": "shoe-box store answers", "4": "hange",
     ":snapshot": "only for SQLite and Lucid", "6": "configured:", "question_mark": "Search the memories",
 }  # fmt: skip
-"""By the key that opens each, what it says."""
+"""The text on each screen, by the key that opens it."""
 
 
 @pytest.mark.usefixtures("box")

@@ -1,4 +1,4 @@
-"""What a plug-in may do in its own way: batch verbs, and a recall that returns plain memories."""
+"""Optional behaviour of a plug-in: batch methods, and a recall that returns plain memories."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from zeroclaw_tui.testing.tools import fill, numbered
 
 
 class BatchBox(ShoeBox):
-    """Has the trait's batch verbs too."""
+    """Also has the trait's batch methods."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class BatchBox(ShoeBox):
 
 
 class PlainBox(ShoeBox):
-    """Recalls memories without scores."""
+    """Returns memories without scores from a recall."""
 
     async def recall(
         self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
@@ -44,8 +44,8 @@ async def test_a_recall_may_return_plain_memories():
     assert [(one.rank, one.score) for one in found.entries] == [(1, None), (2, None)]
 
 
-async def test_many_memories_are_stored_by_the_batch_verb():
-    """Memories of a session are stored one by one, because the batch verb has no session."""
+async def test_many_memories_are_stored_with_the_batch_method():
+    """Memories of a session are stored one by one, because the batch method has no session."""
     memory = BatchBox()
     await fill(memory, numbered(300))
     assert memory.batches == [250, 50]

@@ -22,19 +22,19 @@ def only_place(postgres):
 
 @pytest.fixture
 def place(only_place):
-    """A database that is the test's alone as long as it runs, empty but for pgvector."""
+    """A database for this test alone, empty except for pgvector."""
     yield only_place
     only_place.empty()
 
 
 @pytest.fixture
 async def opens(place, opening):
-    """Opens a table of the place, with another URL where one is given."""
+    """Open a table of the database, with another URL if given."""
     return lambda url=None, **settings: opening(PostgresMemory(read_url(url or place.url), **settings))
 
 
 @pytest.fixture
 def pooler(place):
-    """A PgBouncer in transaction mode before the place."""
+    """A PgBouncer in transaction mode in front of the database."""
     with running_pgbouncer(place.server, {place.user: PASSWORD}) as running:
         yield running

@@ -1,4 +1,4 @@
-"""Whatever is wrong with a database: one sentence, the right exit code, no secret anywhere."""
+"""Every connection failure gives one sentence and the right exit code, without secrets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SECRETS = (PASSWORD, WRONG)
 
 @pytest.fixture
 def refused(caplog):
-    """Opens what cannot be opened, and gives the error after looking for secrets in it and in the log."""
+    """Return the error of a failed opening, after checking it and the log for secrets."""
     caplog.set_level(logging.DEBUG)
 
     async def tried(url, **settings):
@@ -38,7 +38,7 @@ def refused(caplog):
     return tried
 
 
-async def test_a_wrong_password(place, refused):
+async def test_a_wrong_password_is_reported(place, refused):
     error = await refused(place.server.url(place.user, WRONG, place.database))
     assert isinstance(error, NotReachable)
     assert error.exit_code == 3
@@ -48,7 +48,7 @@ async def test_a_wrong_password(place, refused):
 
 @pytest.fixture
 def surroundings(place, tmp_path, monkeypatch):
-    """Variables and files of the home directory that libpq would read, each with something else to say."""
+    """Set variables and files in the home folder that libpq would read, each with conflicting values."""
     place.make_table("key")
     passwords, services = tmp_path / ".pgpass", tmp_path / ".pg_service.conf"
     passwords.write_text(f"*:*:*:*:{PASSWORD}\n")
@@ -62,7 +62,7 @@ def surroundings(place, tmp_path, monkeypatch):
         monkeypatch.setenv(name, str(value))
 
 
-async def test_the_url_alone_says_how_to_connect(place, surroundings, opens):
+async def test_only_the_url_decides_how_to_connect(place, surroundings, opens):
     with running_pgbouncer(place.server, {place.user: PASSWORD}, tls="allow") as pooler:
         for mode in ("disable", "allow", "prefer", "require"):
             memory = await opens(pooler.url(place.user, PASSWORD, place.database, f"sslmode={mode}"))
@@ -70,7 +70,7 @@ async def test_the_url_alone_says_how_to_connect(place, surroundings, opens):
             assert pooler.last_login_used_tls == (mode in ("prefer", "require")), mode
 
 
-async def test_something_else_that_listens(refused):
+async def test_a_server_that_is_not_postgresql_is_reported(refused):
     async with answering_bytes(b"HTTP/1.1 400 Bad Request\r\n\r\n") as port:
         error = await refused(f"postgres://agent:{PASSWORD}@127.0.0.1:{port}/memory")
     assert isinstance(error, NotReachable)
@@ -91,19 +91,19 @@ async def test_the_second_host_of_a_url_is_tried(place, opens):
         (f"postgres://agent:{PASSWORD}@h/d?pool={WRONG}", "option pool"),
     ],
 )
-def test_a_url_that_is_none_is_wrong_use(url, sentence):
+def test_an_invalid_url_is_a_usage_error(url, sentence):
     with pytest.raises(UsageError) as caught:
         read_url(url)
     assert sentence in caught.value.message
     assert not [secret for secret in SECRETS if secret in str(caught.value)]
 
 
-async def test_a_missing_table_is_nothing_yet(place, refused):
+async def test_a_missing_table_means_no_store_yet(place, refused):
     error = await refused(place.url)
     assert (type(error), error.message) == (NothingYet, "There is no table public.memories yet.")
 
 
-async def test_another_programs_table_is_left_alone_and_what_it_lacks_is_named(place, refused):
+async def test_another_programs_table_is_refused_and_its_missing_columns_named(place, refused):
     place.run("CREATE TABLE memories (id BIGINT PRIMARY KEY, content TEXT, created_at TIMESTAMPTZ)")
     error = await refused(place.url)
     assert isinstance(error, Unreadable)
@@ -125,7 +125,7 @@ async def test_a_user_without_the_right_to_read_is_reported(place, refused, open
     await (await opens(url, schema="kept")).close()
 
 
-async def test_another_engine_that_speaks_the_protocol(place, refused, monkeypatch):
+async def test_another_engine_with_the_same_protocol_is_refused(place, refused, monkeypatch):
     async def answered(self, query, *values, **named):
         return "CockroachDB CCL v23.1.11 (x86_64-pc-linux-gnu)"
 

@@ -1,4 +1,4 @@
-"""A few connections that are made on use, leave nothing behind, and can be called off."""
+"""Pooled connections are opened on use, keep no state, and can be cancelled."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def asleep(memory: PostgresMemory) -> None:
 
 
 async def sleepers(memory: PostgresMemory, wanted: int) -> None:
-    """Wait until so many statements sleep on the server."""
+    """Wait until this many statements sleep on the server."""
     async with memory.connections.reading(seconds=30) as connection:
         counting = f"SELECT count(*) FROM pg_stat_activity WHERE query = '{SLEEP}' AND state = 'active'"
         while await connection.fetchval(counting) != wanted:
@@ -56,7 +56,7 @@ async def test_a_statement_that_takes_too_long_is_stopped(memory):
     assert await memory.count() == len(sample_entries())
 
 
-async def test_a_server_that_falls_silent_is_reported_and_a_new_connection_made(memory):
+async def test_a_silent_server_is_reported_and_a_new_connection_opened(memory):
     left_behind: list[object] = []
     asyncio.get_running_loop().set_exception_handler(lambda loop, sentence: left_behind.append(sentence))
     with pytest.raises(NotReachable) as caught:
@@ -68,7 +68,7 @@ async def test_a_server_that_falls_silent_is_reported_and_a_new_connection_made(
     assert not left_behind
 
 
-async def test_a_server_that_stops_is_reported_and_found_again_when_it_is_back(memory, place):
+async def test_a_stopped_server_is_reported_and_used_again_after_its_restart(memory, place):
     sleeping = asyncio.ensure_future(asleep(memory))
     await sleepers(memory, 1)
     place.server.stop()
@@ -93,8 +93,8 @@ async def test_reading_cannot_write(memory):
     assert await memory.count() == len(sample_entries())
 
 
-async def test_nothing_stays_on_a_pooled_connection(memory, place, pooler, opens):
-    """Limits and time zone end with the transaction, and no prepared statement is left, behind PgBouncer too."""
+async def test_a_pooled_connection_keeps_no_state(memory, place, pooler, opens):
+    """Limits and time zone end with the transaction, and no prepared statement remains, also behind PgBouncer."""
     pooled = await opens(pooler.url(place.user, PASSWORD, place.database))
     place.run_as_superuser(f"""ALTER ROLE "{place.user}" SET TimeZone = 'Asia/Tokyo'""")
     await asyncio.gather(
@@ -114,8 +114,8 @@ async def test_nothing_stays_on_a_pooled_connection(memory, place, pooler, opens
     assert set(left) == {("0", "0", 0)}
 
 
-async def test_giving_up_while_a_transaction_begins_loses_nothing_that_is_stored_afterwards(memory, place, monkeypatch):
-    """The server may have begun it or not, so that connection serves nobody else."""
+async def test_cancelling_the_start_of_a_transaction_loses_no_later_memory(memory, place, monkeypatch):
+    """The transaction may have begun on the server, so the connection is not used again."""
     import asyncpg
 
     began = asyncio.Event()
@@ -138,8 +138,8 @@ async def test_giving_up_while_a_transaction_begins_loses_nothing_that_is_stored
     assert place.run("SELECT key FROM memories WHERE key IN ('given up', 'stored')") == "stored"
 
 
-async def test_another_program_behind_the_pooler_may_have_prepared_the_same_names(memory, place, pooler, opens):
-    """Every program with this driver counts its statements from one, and the pooler hands out the same servers."""
+async def test_another_program_may_have_prepared_statements_of_the_same_name(memory, place, pooler, opens):
+    """Every program with this driver numbers its statements from one, and the pooler shares the server connections."""
     pooled = await opens(pooler.url(place.user, PASSWORD, place.database))
     for _ in range(6):
         async with pooled.connections.writing() as connection:

@@ -1,4 +1,4 @@
-"""TLS as the URL says it. The wheel's server has none, so a PgBouncer with a certificate is before it."""
+"""TLS follows the URL. The wheel's server has no TLS, so a PgBouncer with a certificate is in front of it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from support.postgres_place import PASSWORD, PostgresPlace
 
 @pytest.fixture(scope="module")
 def place(only_place):
-    """A database with an empty table, which no test here writes to."""
+    """A database with an empty table that no test writes to."""
     only_place.make_table("key")
     yield only_place
     only_place.empty()
@@ -19,14 +19,14 @@ def place(only_place):
 
 @pytest.fixture(scope="module")
 def guarded(place):
-    """A pooler that lets nobody in without TLS."""
+    """A pooler that requires TLS."""
     with running_pgbouncer(place.server, {place.user: PASSWORD}, tls="require") as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def either(place):
-    """A pooler that lets in with TLS and without."""
+    """A pooler that accepts connections with and without TLS."""
     with running_pgbouncer(place.server, {place.user: PASSWORD}, tls="allow") as running:
         yield running
 
@@ -35,14 +35,14 @@ def url_of(pooler: PgBouncer, place: PostgresPlace, options: str = "") -> str:
     return pooler.url(place.user, PASSWORD, place.database, options)
 
 
-async def test_require_is_refused_where_there_is_no_tls(place, opens):
+async def test_require_fails_on_a_server_without_tls(place, opens):
     with pytest.raises(NotReachable) as caught:
         await opens(place.url + "?sslmode=require")
     assert "does not support TLS" in caught.value.message
 
 
 @pytest.mark.parametrize("mode", ["verify-ca", "verify-full"])
-async def test_a_certificate_nobody_knows_is_refused_unless_it_is_named(
+async def test_an_unknown_certificate_is_refused_unless_the_url_names_it(
     mode, place, guarded, opens, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -57,7 +57,7 @@ async def test_a_certificate_nobody_knows_is_refused_unless_it_is_named(
     assert guarded.last_login_used_tls
 
 
-async def test_verify_full_holds_the_name_against_the_certificate(place, guarded, opens):
+async def test_verify_full_compares_the_host_name_with_the_certificate(place, guarded, opens):
     for mode, good in (("verify-ca", True), ("verify-full", False)):
         options = f"sslmode={mode}&sslrootcert={guarded.certificate}"
         url = url_of(guarded, place, options).replace("127.0.0.1", "localhost")
@@ -70,7 +70,7 @@ async def test_verify_full_holds_the_name_against_the_certificate(place, guarded
         assert "The TLS connection to" in caught.value.message
 
 
-async def test_a_certificate_that_cannot_be_read_is_refused(place, guarded, opens, tmp_path):
+async def test_an_unreadable_certificate_is_refused(place, guarded, opens, tmp_path):
     rubbish = tmp_path / "rubbish.pem"
     rubbish.write_text("no certificate")
     for path in (rubbish, tmp_path / "missing.pem"):

@@ -1,6 +1,6 @@
-"""What every store must hold to, for every form of the table, directly, behind PgBouncer and on Debian's server.
+"""The store contract for every form of the table: directly, behind PgBouncer and on Debian's server.
 
-Each part is tried on the forms that have statements of their own for it; the others follow in `.ci/run --all`.
+Each part runs on the forms that have their own statements for it; the others run in `.ci/run --all`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from zeroclaw_tui.testing.contract import (
 
 
 def also(form: str) -> Any:
-    """A form whose statements are among those of others."""
+    """Mark a form that has the same statements as others."""
     return pytest.param(form, marks=pytest.mark.slow)
 
 
@@ -38,7 +38,7 @@ _schemas = itertools.count()
 
 @pytest.fixture(scope="session")
 def filled(postgres):
-    """A table of each form with the samples, in a schema of its form's name."""
+    """A table of each form with the samples, in a schema named after the form."""
     place = PostgresPlace(postgres, "contract")
     for form in FORMS:
         place.make_table(form, form)
@@ -51,7 +51,7 @@ def filled(postgres):
 
 @pytest.fixture(scope="session")
 def pooled(filled):
-    """The URL of the same behind PgBouncer in transaction mode."""
+    """The URL of the same database behind PgBouncer in transaction mode."""
     with running_pgbouncer(filled.server, {filled.user: PASSWORD}) as pooler:
         yield pooler.url(filled.user, PASSWORD, filled.database)
 
@@ -74,13 +74,13 @@ class TestPostgresTutorialTable(MemoryContract):
         return await opening(PostgresMemory(read_url(filled.url), schema=TUTORIAL))
 
     async def test_recall_ranks_rows_of_the_store(self, memory):
-        """The tutorial recalls by vectors alone, and these rows have none."""
+        """The tutorial recalls only by vectors, and these rows have none."""
         assert await memory.recall("Rust", 5) == []
 
 
 @pytest.fixture(scope="session")
 def shared(postgres):
-    """One database for all: a schema for each test is a lot less to make than a database."""
+    """One database for all tests: creating a schema is much faster than creating a database."""
     return PostgresPlace(postgres, "written")
 
 
@@ -91,7 +91,7 @@ def pooled_url(shared):
 
 
 class Tables:
-    """Gives each test a filled table of its own, and a second store on it."""
+    """Gives each test its own filled table and a second store on it."""
 
     url: str | None = None
 
@@ -116,17 +116,17 @@ class Tables:
 
 @pytest.mark.parametrize("form", [also("key"), also("vector"), "agents", TUTORIAL])
 class TestPostgresTablesWritten(Tables, WritableMemoryContract, CapabilityContract, EngineContract):
-    """What "key" and "vector" have "agents" has as well."""
+    """The statements of "key" and "vector" are included in those of "agents"."""
 
 
 @pytest.mark.parametrize("form", ["agents", also(TUTORIAL)])
 class TestPostgresTablesOfSeveral(Tables, NeighbourContract):
-    """Others at the same time, and giving up in the middle."""
+    """Concurrent programs and cancelled work."""
 
 
 @pytest.mark.parametrize("form", ["key"])
 class TestPostgresTablesRecalled(Tables, VerbsContract):
-    """What also recalls without an embedder."""
+    """The forms that also recall without an embedder."""
 
 
 class BehindPooler(Tables):
@@ -137,19 +137,19 @@ class BehindPooler(Tables):
 
 @pytest.mark.parametrize("form", ["agents"])
 class TestPostgresVerbsBehindPooler(BehindPooler, VerbsContract, NeighbourContract):
-    """In transaction mode: each transaction may come to another of its connections."""
+    """In transaction mode each transaction may use another server connection."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["agents"])
 class TestPostgresWrittenBehindPooler(BehindPooler, WritableMemoryContract, EngineContract):
-    """All of what changes go through."""
+    """All steps of a change."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["key"])
 class TestDebiansPostgres(Tables, MemoryContract, StoreContract, EngineContract, NeighbourContract):
-    """Older than the wheel's and without pgvector; what the forms have of their own is tested on the wheel's server."""
+    """Older than the wheel's and without pgvector; the differences between forms are tested on the wheel's server."""
 
     @pytest.fixture(scope="class")
     def shared(self):

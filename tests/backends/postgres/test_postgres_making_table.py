@@ -1,4 +1,4 @@
-"""The table as each ZeroClaw makes it at its first start, and who may not make one."""
+"""The table that each ZeroClaw version creates at its first start, and users who may not create one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def indexes(place: PostgresPlace, schema: str = "agent_memory") -> set[str]:
 
 @pytest.fixture
 async def made(request, place):
-    """A table as the ZeroClaw of a version makes it."""
+    """Create a table as a version of ZeroClaw does."""
     memory = await not_there(place.url)
     await memory.make(profile_for(request.param))
     yield memory
@@ -42,7 +42,7 @@ async def made(request, place):
 
 
 @pytest.mark.parametrize("made", ["0.1.2", "0.7.5"], indirect=True)
-async def test_before_agents_a_key_is_unique(made, place):
+async def test_without_agents_a_key_is_unique(made, place):
     assert columns(place) == PLAIN
     assert indexes(place) == {*INDEXES, "memories_pkey", "memories_key_key"}
     await made.store("k", "c", "core")
@@ -51,8 +51,8 @@ async def test_before_agents_a_key_is_unique(made, place):
 
 
 @pytest.mark.parametrize("made", ["0.8.0", "0.8.4"], indirect=True)
-async def test_with_agents_a_key_is_unique_for_each(made, place):
-    """With the agent that ZeroClaw gives what is nobody's, its version table and its three named rules."""
+async def test_with_agents_a_key_is_unique_for_each_agent(made, place):
+    """Also checks the agent for memories without owner, the version table and the three named constraints."""
     assert columns(place) == [*PLAIN, "agent_id"]
     assert {"idx_memories_agent_id", "memories_agent_key_uniq", "memories_pkey", *INDEXES} <= indexes(place)
     rules = place.run("SELECT conname FROM pg_constraint WHERE conrelid = 'agent_memory.memories'::regclass").split()
@@ -62,7 +62,7 @@ async def test_with_agents_a_key_is_unique_for_each(made, place):
     assert [(entry.key, entry.agent) for entry in await made.list()] == [("k", "default")]
 
 
-async def test_who_may_not_make_it_gets_the_sentence_that_grants_it(place):
+async def test_a_user_who_may_not_create_the_table_gets_the_grant_statement(place):
     url = place.another_user()
     memory = await not_there(url)
     try:

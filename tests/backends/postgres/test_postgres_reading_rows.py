@@ -1,4 +1,4 @@
-"""A row comes out as it is stored, and goes back in as it was, whatever the server and the role are set to."""
+"""Rows are read and restored exactly, whatever the settings of the server and the role."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ IDS = [f"id-{number:02}" for number in range(17)]
 
 
 async def removed_and_undone(memory: PostgresMemory) -> None:
-    """Take every row out of the table and put it back; the rows are those that were there."""
+    """Remove every row, undo the removal and check that the rows are the same; return the rows."""
     rows, journal = await memory.rows(Query(ROWS)), JournalRecorder()
     await delete(memory, rows, journal)
     assert await memory.count() == 0
@@ -41,8 +41,8 @@ async def removed_and_undone(memory: PostgresMemory) -> None:
 
 
 @pytest.mark.parametrize("form", ["key", "vector", "agents", "uuid"])
-async def test_every_column_goes_out_and_in_without_a_change(form, place, opens):
-    """Unknown columns and vectors too, with a role whose settings write times, numbers and bytes in odd ways."""
+async def test_removal_and_undo_restore_every_column(form, place, opens):
+    """Includes unknown columns and vectors, for a role whose settings change the output of times, numbers and bytes."""
     place.make_table(form)
     place.fill(form)
     place.run(MORE)
@@ -65,7 +65,7 @@ async def test_every_column_goes_out_and_in_without_a_change(form, place, opens)
 @pytest.mark.parametrize(
     ("kind", "written"), [("vector", "[0.5,2,-3.5]"), ("halfvec(3)", "[0.5,2,-3.5]"), ("real[]", "{0.5,2,-3.5}")]
 )
-async def test_what_is_put_back_has_its_embedding_whatever_the_type(kind, written, place, opens):
+async def test_a_restored_row_has_its_embedding_whatever_the_column_type(kind, written, place, opens):
     place.make_table("key")
     place.fill("key")
     place.run(f"ALTER TABLE memories ADD embedding {kind}")
@@ -78,7 +78,7 @@ async def test_what_is_put_back_has_its_embedding_whatever_the_type(kind, writte
 
 
 async def test_the_tutorials_categories_are_read_as_serde_writes_them(place, opens):
-    """serde's JSON, plain text, and text that only looks like JSON."""
+    """Categories are serde's JSON, plain text, or text that only looks like JSON."""
     spelled = {
         '"Core"': "core", "core": "core", '{"Custom":"recipes and menus"}': "recipes and menus", '"Daily"': "daily",
         '{"Custom":"größe \\"x\\""}': 'größe "x"', "{not json": "{not json", '"Conversation"': "conversation",
@@ -101,8 +101,8 @@ async def test_the_tutorials_categories_are_read_as_serde_writes_them(place, ope
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("field", [field for field in SortField if field is not SortField.KEY])
 @pytest.mark.parametrize("wanted", [MemoryFilter(), MemoryFilter(contains="text")])
-async def test_equal_values_are_paged_by_their_ids_in_both_directions(place, opens, wanted, field, descending):
-    """Pages of a list could repeat or leave out a memory otherwise."""
+async def test_equal_values_are_sorted_by_id_in_both_directions(place, opens, wanted, field, descending):
+    """Otherwise pages of a list could repeat or omit a memory."""
     place.make_table("key")
     rows = ", ".join(f"('{id_}', 'key {id_}', 'text', 'core', 'epoch', 'epoch')" for id_ in IDS[8:] + IDS[:8])
     place.run(f"INSERT INTO memories (id, key, content, category, created_at, updated_at) VALUES {rows}")
@@ -117,8 +117,8 @@ async def test_equal_values_are_paged_by_their_ids_in_both_directions(place, ope
         assert [entry.handle for entry in page] == expected[offset : offset + 5]
 
 
-async def test_a_text_is_found_in_any_case_of_its_ascii_letters_whatever_the_language_of_the_column(place, opens):
-    """In Unicode the sign of the kelvin is a capital of k, which the server may mean and the inspector does not."""
+async def test_search_ignores_ascii_case_whatever_the_collation_of_the_column(place, opens):
+    """In Unicode the kelvin sign is a capital of k; the server may treat it so, the inspector does not."""
     place.make_table("key")
     place.run('ALTER TABLE memories ALTER content TYPE text COLLATE "pg_unicode_fast"')
     for at, content in enumerate(

@@ -1,4 +1,4 @@
-"""What is found in a database, and what may be done with it."""
+"""Which tables of a database are found, and which actions they allow."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TOLD = ("vectors", "sessions", "agents", "namespaces", "superseded", "pinned", "
         ("uuid", {"vectors"}),
     ],
 )
-async def test_what_a_table_lacks_has_a_reason(form, can, place, opens):
+async def test_a_missing_capability_of_a_table_has_a_reason(form, can, place, opens):
     place.make_table(form)
     memory = await opens()
     assert set(TOLD) - set(memory.why_not) == can | {"write", "watch"}
@@ -48,8 +48,8 @@ async def test_a_table_of_any_name_in_any_schema_opens_as_the_config_says(place,
         assert PASSWORD not in memory.about.location
 
 
-async def test_a_page_looks_at_as_many_rows_as_it_shows(place, opens):
-    """The statement uses ZeroClaw's index on updated_at."""
+async def test_a_page_reads_only_the_rows_that_it_shows(place, opens):
+    """The query uses ZeroClaw's index on updated_at."""
     place.make_table("key")
     place.run(
         "INSERT INTO memories SELECT n::text, 'k' || n, repeat('c', 200), 'core', now(), '2026-01-01'::timestamptz + n "
@@ -66,7 +66,7 @@ async def test_a_page_looks_at_as_many_rows_as_it_shows(place, opens):
     assert int(place.run(fetched)) - before < 500
 
 
-async def test_who_may_only_read_reads(place, opens):
+async def test_a_read_only_user_can_read(place, opens):
     place.make_table("agents")
     place.fill("agents")
     url = place.another_user("GRANT SELECT ON memories, agents TO {0}")
@@ -96,7 +96,7 @@ async def test_agents_are_filtered_by_alias_and_a_new_one_is_found(place, opens)
     assert len(await handles_of(memory, MemoryFilter(agent=("nobody",)), Sort())) == 0
 
 
-async def test_data_version_changes_with_every_kind_of_write_and_not_without(place, opens):
+async def test_data_version_changes_with_every_kind_of_write_and_only_then(place, opens):
     place.make_table("key")
     place.fill("key")
     memory = await opens()

@@ -1,4 +1,4 @@
-"""Recall of ZeroClaw's own tables, version by version: what is found, in which order, with which numbers."""
+"""Recall of ZeroClaw's own tables by version: results, order and scores."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PIECES = (
     "#tag",
 )  # fmt: skip
 CONTENT_ALONE = ("", "", "quartz", "violet", "quartz violet", "quartz ./c")
-"""What no key has."""
+"""Queries that match no key."""
 QUERIES = (
     "rust", "RUST the", "rust rust", "foo-bar", "foo bar", "bar", "c", "/c", "/notes", "~/notes", "/run.sh", "./run.sh",
     "notes", "/b/c", "b", "a.de/c", "x@y.de y.de", "it's", "s", "'", "''", "\\", "!rust | the", "rust & !the", "rust:*",
@@ -43,7 +43,7 @@ QUERIES = (
 
 
 def odd_text(chosen: random.Random, longest: int) -> str:
-    """Some pieces, often without a blank between them."""
+    """Join some pieces, often without a blank between them."""
     return "".join(
         chosen.choice(PIECES) + chosen.choice(("", " ", " ")) for _ in range(chosen.randint(1, longest))
     ).rstrip(" ")
@@ -61,8 +61,8 @@ async def memory(place, opens):
 
 
 @pytest.mark.parametrize("version", SUBSTRINGS)
-async def test_the_whole_query_is_one_substring_worth_two_in_the_key_and_one_in_the_content(memory, version):
-    """Counted by hand: c has it in both, a in the key, b in the content; capitals do not matter."""
+async def test_the_query_is_a_substring_that_scores_2_in_the_key_and_1_in_the_content(memory, version):
+    """By hand: c has it in both, a in the key, b in the content; case is ignored."""
     found = await recalled(memory, " RUST ", version)
     assert [(scored.entry.id, scored.keyword_raw) for scored in found.entries] == [("c", 3), ("a", 2), ("b", 1)]
     assert {scored.score for scored in found.entries} == {None}
@@ -74,7 +74,7 @@ async def test_the_whole_query_is_one_substring_worth_two_in_the_key_and_one_in_
 
 
 @pytest.mark.parametrize("version", SUBSTRINGS)
-async def test_of_equal_scores_the_one_stored_last_comes_first(memory, version, place):
+async def test_equal_scores_are_ordered_newest_first(memory, version, place):
     place.run("UPDATE memories SET updated_at = '2026-04-01T00:00:00Z' WHERE id = 'b'")
     found = await recalled(memory, "o", version)
     assert [(scored.entry.id, scored.keyword_raw) for scored in found.entries] == [
@@ -84,7 +84,7 @@ async def test_of_equal_scores_the_one_stored_last_comes_first(memory, version, 
 
 
 @pytest.mark.parametrize("version", SUBSTRINGS)
-async def test_wildcards_of_the_query_are_wildcards(memory, version):
+async def test_wildcards_in_the_query_are_not_escaped(memory, version):
     found = await recalled(memory, "a_b", version)
     assert ids(found) == ["d"]
     assert ids(await recalled(memory, "r%t", version)) == ["c", "a", "b"]
@@ -101,13 +101,13 @@ async def test_a_blank_query_lists_the_newest(memory):
         assert ids(await recalled(memory, "", version, limit=2)) == ["e", "d"]
 
 
-async def test_a_lone_star_lists_the_newest_where_zeroclaw_takes_it_for_that(memory):
+async def test_a_star_lists_the_newest_in_the_versions_that_support_it(memory):
     assert ids(await recalled(memory, "*", "0.7.5")) == ["e", "d", "c", "b", "a"]
     assert ids(await recalled(memory, "*", "0.6.2")) == []
 
 
 @pytest.mark.parametrize("version", ["0.5.6", "0.8.4"])
-async def test_session_times_and_limit_narrow_what_is_found(memory, version):
+async def test_session_times_and_limit_filter_the_results(memory, version):
     assert ids(await recalled(memory, "rust", version, session_id="s1")) == ["c", "a"]
     assert ids(await recalled(memory, "rust", version, session_id="none")) == []
     since = await recalled(memory, "rust", version, since="2026-03-02T11:00:00+01:00", until=MOMENT.format(2))
@@ -118,8 +118,8 @@ async def test_session_times_and_limit_narrow_what_is_found(memory, version):
 
 
 @pytest.mark.parametrize("version", ["0.5.6", "0.8.4"])
-async def test_a_hostile_query_is_only_looked_for(memory, place, version):
-    """Each finds the one memory that has it as its content, where PostgreSQL sees words in it at all."""
+async def test_a_hostile_query_is_only_searched_for(memory, place, version):
+    """Each query finds the one memory with this content, if PostgreSQL finds words in it."""
     hostile = ["'; DROP TABLE memories; --", "a & !b | (c", "$1 %s {x}", "'x' \"y\"", ":*z", "\x1b[31mred", "日本語"]
     for query in hostile:
         await memory.store(query, query, "core")
@@ -128,7 +128,7 @@ async def test_a_hostile_query_is_only_looked_for(memory, place, version):
     await recalled(memory, "%" * 500 + "\\", version)
 
 
-async def test_agents_and_namespaces_of_the_newer_tables(place, opens):
+async def test_newer_tables_filter_by_agent_and_namespace(place, opens):
     place.make_table("agents")
     place.run(
         "INSERT INTO memories (id, key, content, category, created_at, updated_at, agent_id, namespace) VALUES "
@@ -150,8 +150,8 @@ async def test_agents_and_namespaces_of_the_newer_tables(place, opens):
 
 
 @pytest.mark.parametrize("form", ["key", "agents"])
-async def test_every_query_has_the_answer_of_zeroclaws_own_statement(form, place, opens):
-    """Also where a tag goes on from the key into the content, and where a content begins with a path."""
+async def test_every_query_gives_the_result_of_zeroclaws_own_statement(form, place, opens):
+    """Also when a tag continues from the key into the content, and when a content begins with a path."""
     chosen = random.Random(11)
     agent = ", agent_id" if form == "agents" else ""
     place.make_table(form)

@@ -1,4 +1,4 @@
-"""Vectors in PostgreSQL: the tutorial's recall by cosine, and the nearest rows, wherever the extension is."""
+"""Vectors in PostgreSQL: the tutorial's recall by cosine, and the nearest rows, with the extension in any schema."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def command_recalls(place: PostgresPlace, query: str) -> subprocess.CompletedPro
 
 @pytest.mark.parametrize("where", ["public", "extensions"])
 async def test_the_tutorials_table_recalls_by_cosine(place, opens, where):
-    """By hand: (1,0,0) with itself is 1, with (.6,.8,0) .6, with (0,1,0) 0; a row without a vector has no place."""
+    """By hand: (1,0,0) with itself is 1, with (.6,.8,0) .6, with (0,1,0) 0; a row without a vector is not returned."""
     fill(place, "uuid")
     if where != "public":
         place.run_as_superuser(f'CREATE SCHEMA extensions AUTHORIZATION "{place.user}"')
@@ -49,7 +49,7 @@ async def test_the_tutorials_table_recalls_by_cosine(place, opens, where):
     assert (found.mode, found.scale) == ("vector", "cosine")
 
 
-async def test_without_an_embedder_nothing_comes_and_the_reason_is_reported(place, opens):
+async def test_without_an_embedder_nothing_is_recalled_and_the_reason_is_reported(place, opens):
     fill(place, "uuid")
     found = await recalled(await opens(), "anything", vector=None)
     assert found.entries == ()
@@ -57,7 +57,7 @@ async def test_without_an_embedder_nothing_comes_and_the_reason_is_reported(plac
 
 
 @pytest.mark.parametrize("embedding", ["", ", embedding real[]"])
-async def test_without_pgvector_the_tutorials_table_recalls_nothing_and_one_sentence_says_so(place, embedding):
+async def test_without_pgvector_the_tutorials_table_recalls_nothing_and_says_so(place, embedding):
     place.run(
         "CREATE TABLE memories (id UUID PRIMARY KEY, key TEXT UNIQUE NOT NULL, content TEXT NOT NULL, "
         f"category TEXT NOT NULL, timestamp TIMESTAMPTZ NOT NULL, session_id TEXT{embedding})"
@@ -72,7 +72,7 @@ async def test_without_pgvector_the_tutorials_table_recalls_nothing_and_one_sent
     assert "vector" not in shown.stdout
 
 
-async def test_zeroclaws_tables_recall_by_keywords_alone(place, opens):
+async def test_zeroclaws_tables_recall_only_by_keywords(place, opens):
     fill(place, "vector")
     found = await recalled(await opens(), "north", vector=EAST)
     assert sorted(keys(found)) == ["north", "north east"]
@@ -81,7 +81,7 @@ async def test_zeroclaws_tables_recall_by_keywords_alone(place, opens):
 
 @pytest.mark.parametrize("form", ["uuid", "agents"])
 async def test_the_nearest_rows_are_reported_by_the_server(place, opens, form):
-    """By hand: (1,0,0) with (.6,.8,0) is .6; a right angle and a row without a vector are near nothing."""
+    """By hand: (1,0,0) with (.6,.8,0) is .6; rows at a right angle or without a vector are not near."""
     fill(place, form)
     memory = await opens()
     entry = await memory.get("east")

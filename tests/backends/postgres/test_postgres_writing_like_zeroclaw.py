@@ -1,4 +1,4 @@
-"""Storing and editing by ZeroClaw's rules, form by form, and what is refused before anything is done."""
+"""Storing and editing follow ZeroClaw's rules for each form; invalid changes are refused before any write."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def one_old_row(place, form: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["key", "vector", "agents"])
-async def test_storing_a_key_again_keeps_its_id_and_the_time_it_was_made(form, place, opens):
-    """The rest is that of the new one, the session too; namespace and importance ZeroClaw never writes."""
+async def test_storing_a_key_again_keeps_its_id_and_creation_time(form, place, opens):
+    """Other fields, including the session, are the new ones; ZeroClaw never writes namespace and importance."""
     one_old_row(place, form)
     if form != "key":
         place.run("UPDATE memories SET namespace = 'work', importance = 0.9, embedding = '[1,2,3]'")
@@ -59,8 +59,8 @@ async def test_agents_have_their_own_keys_and_new_ones_are_added(place, opens):
     assert place.run("SELECT alias FROM agents ORDER BY 1").splitlines() == ["default", "scout"]
 
 
-async def test_forgetting_a_key_takes_it_from_every_agent(place, opens):
-    """As ZeroClaw's own verb without an agent does."""
+async def test_forgetting_a_key_removes_it_from_every_agent(place, opens):
+    """ZeroClaw's own forget without an agent does the same."""
     one_old_row(place, "agents")
     memory = await opens()
     await create(memory, Draft("lang", "hers", agent="scout"))
@@ -69,7 +69,7 @@ async def test_forgetting_a_key_takes_it_from_every_agent(place, opens):
     assert not await memory.forget("lang")
 
 
-async def test_an_old_table_of_unique_keys_refuses_a_second_agents_key_in_a_sentence(place, opens):
+async def test_an_old_table_with_unique_keys_refuses_the_same_key_of_a_second_agent(place, opens):
     place.make_table("agents")
     place.run("ALTER TABLE memories ADD UNIQUE (key)")
     memory = await opens()
@@ -79,7 +79,7 @@ async def test_an_old_table_of_unique_keys_refuses_a_second_agents_key_in_a_sent
 
 
 @pytest.mark.parametrize("form", ["vector", "agents", "uuid"])
-async def test_a_vector_stays_only_with_the_content_it_was_made_of(form, place, opens):
+async def test_a_vector_is_removed_when_its_content_changes(form, place, opens):
     place.make_table(form)
     memory = await opens()
     row = row_of(await create(memory, Draft("k", "first", vector=ONE)))
@@ -96,7 +96,7 @@ async def test_a_vector_stays_only_with_the_content_it_was_made_of(form, place, 
 
 
 @pytest.mark.parametrize("form", ["vector", "agents", "uuid"])
-async def test_vectors_are_filled_into_rows_that_did_not_change(form, place, opens):
+async def test_vectors_are_added_only_to_unchanged_rows(form, place, opens):
     place.make_table(form)
     memory = await opens()
     rows = [row_of(await create(memory, Draft(f"k{number}", "c"))) for number in range(3)]

@@ -1,4 +1,4 @@
-"""A connection that is lost while something is written: what is known of the change, and undo afterwards."""
+"""A connection lost during a write: whether the change is known, and undo afterwards."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from zeroclaw_tui.testing.tools import JournalRecorder, create, edit, row_of, st
 
 
 class Line:
-    """A line to a server that breaks once, at a statement with `breaks_at` in it.
+    """A proxy to a server whose connection breaks once, at a statement that contains `breaks_at`.
 
-    The server gets this statement, and answers it, only if `is_delivered`.
+    The server receives and answers this statement only if `is_delivered`.
     """
 
     def __init__(self, server_port: int) -> None:
@@ -25,7 +25,7 @@ class Line:
         self._is_broken = False
 
     async def connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Pass on what both ends send until one of them closes, or the line breaks."""
+        """Relay data in both directions until one end closes or the connection breaks."""
         from_server, to_server = await asyncio.open_connection("127.0.0.1", self._server_port)
         with suppress(ConnectionError):
             await asyncio.gather(self._ask(reader, to_server), self._answer(from_server, writer))
@@ -67,7 +67,7 @@ async def memory(place, line, opens):
 
 
 @pytest.mark.parametrize("is_delivered", [False, True])
-async def test_a_commit_without_an_answer_is_unsure_and_can_be_undone(is_delivered, memory, line):
+async def test_a_commit_without_an_answer_is_reported_as_uncertain_and_can_be_undone(is_delivered, memory, line):
     row = row_of(await create(memory, Draft("k", "old")))
     before, journal = await state_of(memory), JournalRecorder()
     line.breaks_at, line.is_delivered = b"COMMIT", is_delivered
@@ -81,7 +81,7 @@ async def test_a_commit_without_an_answer_is_unsure_and_can_be_undone(is_deliver
     assert await state_of(memory) == before
 
 
-async def test_a_connection_that_is_lost_before_the_commit_changes_nothing_and_that_is_known(memory, line):
+async def test_a_connection_lost_before_the_commit_is_reported_as_no_change(memory, line):
     row = row_of(await create(memory, Draft("k", "old")))
     before, journal = await state_of(memory), JournalRecorder()
     line.breaks_at, line.is_delivered = b'UPDATE "public"', True

@@ -1,4 +1,4 @@
-"""Any sequence of stores, edits, removals and purges, then all of it undone: the table is what it was."""
+"""Property tests: undoing any sequence of stores, edits, removals and purges restores the table."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SEQUENCES = steps(KEYS, texts, vectors, "writer")
 
 
 def odd_table(place: PostgresPlace, form: str) -> str:
-    """A table with columns that nobody here knows, some of which PostgreSQL fills by itself."""
+    """Create a table with unknown columns, some of which PostgreSQL fills itself."""
     schema = f"s{next(_schemas)}"
     place.make_table(form, schema)
     times, owner = ("timestamp", "") if form == "uuid" else ("created_at, updated_at", "")
@@ -73,7 +73,7 @@ async def there_and_back(place: PostgresPlace, form: str, taken: list[Step]) -> 
         assert dump(place, schema, form) == before
         await undo(memory, undone.changes[::-1])
         assert dump(place, schema, form) == after
-        # Many of them are more than one transaction can drop afterwards.
+        # Many schemas are more than one transaction can drop afterwards.
         place.run(f'DROP SCHEMA "{schema}" CASCADE')
 
 
@@ -87,12 +87,12 @@ def sequences(place: PostgresPlace, form: str, examples: int) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_whatever_was_done_is_undone_to_the_letter_and_that_again(form, place):
-    """Unknown columns, infinite times, vectors and counted numbers come back; the undo can be undone too."""
+def test_undo_restores_the_table_exactly_and_can_be_undone(form, place):
+    """Unknown columns, infinite times, vectors and serial numbers are restored; the undo can be undone too."""
     sequences(place, form, 5)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
-def test_many_more_sequences_are_undone(form, place):
+def test_undo_restores_the_table_after_many_more_sequences(form, place):
     sequences(place, form, 150)

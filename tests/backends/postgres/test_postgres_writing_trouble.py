@@ -1,4 +1,4 @@
-"""What goes wrong while something is written: one sentence, and the table is as it was."""
+"""A failed write gives one sentence and leaves the table unchanged."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, edit, fi
 @pytest.mark.parametrize(
     "draft", [Draft("k", "a\x00b"), Draft("a\x00b", "c"), Draft("k", "\ud800"), Draft("k", "c", "x\x00")]
 )
-async def test_a_text_that_postgresql_cannot_store_is_refused_in_a_sentence(draft, place, opens):
+async def test_a_text_that_postgresql_cannot_store_is_refused_with_a_sentence(draft, place, opens):
     place.make_table("key")
     memory, journal = await opens(), JournalRecorder()
     row = row_of(await create(memory, Draft("other", "c")))
@@ -35,7 +35,7 @@ async def test_a_text_that_postgresql_cannot_store_is_refused_in_a_sentence(draf
     assert (await memory.count(), journal.changes) == (1, [])
 
 
-async def test_a_row_that_another_program_holds_is_locked_in_a_sentence(place, opens, monkeypatch):
+async def test_a_row_locked_by_another_program_is_reported(place, opens, monkeypatch):
     monkeypatch.setattr(connect, "LOCK_SECONDS", 0.1)
     place.make_table("key")
     memory, journal = await opens(), JournalRecorder()
@@ -51,7 +51,7 @@ async def test_a_row_that_another_program_holds_is_locked_in_a_sentence(place, o
             ):
                 with pytest.raises(Locked, match="Another program holds"):
                     await deed
-            # A dry run waits for nobody.
+            # A dry run does not wait for locks.
             assert (await memory.apply([Change(row, None)], journal, dry_run=True)).written == 1
     finally:
         await other.close()
@@ -60,7 +60,7 @@ async def test_a_row_that_another_program_holds_is_locked_in_a_sentence(place, o
 
 
 async def while_another_writes(place, statement: str, deed: Coroutine[Any, Any, ApplyResult]) -> ApplyResult:
-    """The result of a deed that has to wait until another program commits what this statement writes."""
+    """Return the result of a write that must wait until another program commits this statement."""
     other = await asyncpg.connect(place.url)
     try:
         transaction = other.transaction()
@@ -75,8 +75,8 @@ async def while_another_writes(place, statement: str, deed: Coroutine[Any, Any, 
         await other.close()
 
 
-async def test_an_edit_waits_for_another_program_and_then_sees_what_it_wrote(place, opens):
-    """No update is lost: the one that comes second is a conflict."""
+async def test_an_edit_waits_for_another_program_and_compares_with_its_write(place, opens):
+    """No update is lost: the second one is a conflict."""
     place.make_table("key")
     memory, journal = await opens(), JournalRecorder()
     row = row_of(await create(memory, Draft("k", "c")))
@@ -88,8 +88,8 @@ async def test_an_edit_waits_for_another_program_and_then_sees_what_it_wrote(pla
 
 
 @pytest.mark.parametrize("replace", [False, True])
-async def test_a_key_that_another_program_stores_between_compare_and_write_is_met_again(replace, place, opens):
-    """A conflict, or the other program's row is overwritten and journaled; never a second memory of that key."""
+async def test_a_key_stored_by_another_program_during_the_write_is_detected(replace, place, opens):
+    """A conflict, or the other program's row is overwritten and journaled; never a second memory with this key."""
     place.make_table("key")
     memory, journal = await opens(), JournalRecorder()
     theirs = "INSERT INTO memories VALUES ('theirs', 'k', 'theirs', 'core', now(), now())"
@@ -103,8 +103,8 @@ async def test_a_key_that_another_program_stores_between_compare_and_write_is_me
         assert result.conflicts[0].reason == "key exists"
 
 
-async def test_a_table_that_zeroclaw_migrates_in_the_meantime_is_read_again(place, opens):
-    """Columns come, agents come: what is written next fits the new table, and older changes can be undone."""
+async def test_a_table_migrated_by_zeroclaw_is_read_again(place, opens):
+    """After new columns and agents, the next write fits the new table, and older changes can be undone."""
     place.make_table("key")
     memory, journal = await opens(), JournalRecorder()
     await create(memory, Draft("k", "c", session_id="slack C1"), journal)
@@ -125,8 +125,8 @@ async def test_a_table_that_zeroclaw_migrates_in_the_meantime_is_read_again(plac
     assert await memory.get("k") is None
 
 
-def test_a_refused_write_says_why_and_naming_the_url_lets_it_through(place, tmp_path):
-    """A database that DATABASE_URL alone names waits until a person has said that it is ZeroClaw's."""
+def test_a_refused_write_says_why_and_is_allowed_when_the_url_is_given(place, tmp_path):
+    """A database named only by DATABASE_URL is read-only until the user confirms that it is ZeroClaw's."""
     place.make_table("key")
     (tmp_path / "config.toml").write_text('[memory]\nbackend = "postgres"\nauto_save = true\n')
 

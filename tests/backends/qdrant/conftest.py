@@ -1,4 +1,4 @@
-"""A stand-in Qdrant for each test, to which nobody speaks over TLS."""
+"""A stand-in Qdrant without TLS for each test."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def only_authority(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def one_authority(only_authority, monkeypatch):
-    """Each client reads the certificates of all authorities, which takes longer than most of the tests."""
+    """Load one certificate, since loading those of all authorities takes longer than most tests."""
     monkeypatch.setenv("SSL_CERT_FILE", str(only_authority))
 
 

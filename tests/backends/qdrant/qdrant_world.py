@@ -1,4 +1,4 @@
-"""A collection on the stand-in server, and the memory that reads it with the built-in embedder."""
+"""A collection on the stand-in server, and a store that reads it with the built-in embedder."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ DIMENSIONS = 16
 
 
 def embedder(dimensions: int = DIMENSIONS) -> LocalEmbedder:
-    """The built-in embedder."""
+    """Return the built-in embedder."""
     return LocalEmbedder(EmbeddingConfig("local", "local", dimensions))
 
 
 def memory_of(server: QdrantServer, api_key: str = KEY, **options: Any) -> QdrantMemory:
-    """A memory on the collection, not yet open."""
+    """Return a store on the collection, not yet open."""
     return QdrantMemory(parse_address(server.base, NAME), api_key, **({"embedder": embedder()} | options))
 
 
 def point(entry: MemoryEntry, **more: Any) -> dict[str, Any]:
-    """The point ZeroClaw would have written for a memory."""
+    """Return the point that ZeroClaw would have written for a memory."""
     payload: dict[str, Any] = {
         "key": entry.key, "content": entry.content, "category": entry.category, "timestamp": entry.timestamp,
     }  # fmt: skip
@@ -42,7 +42,7 @@ def point(entry: MemoryEntry, **more: Any) -> dict[str, Any]:
 
 
 def filled(server: QdrantServer, entries: Iterable[MemoryEntry], **more: Any) -> PointStore:
-    """The collection with these memories."""
+    """Create the collection with these memories."""
     points = server.add(NAME, DIMENSIONS)
     points.upsert([point(entry, **more) for entry in entries])
     return points

@@ -1,4 +1,4 @@
-"""The Qdrant backend holds to the contracts of every backend, against the stand-in server."""
+"""The Qdrant backend passes the store contracts on the stand-in server."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class TestReading(MemoryContract):
         return await opening(memory_of(server))
 
     async def test_recall_finds_nothing_for_words_nobody_wrote(self, memory):
-        """ZeroClaw has no cut-off in Qdrant: the nearest come back whatever was asked, each with its cosine."""
+        """ZeroClaw has no threshold in Qdrant: any query returns the nearest points with their cosines."""
         for query in ("xylophonequartz", "') OR 1=1 --"):
             found = await memory.recall(query, 5)
             assert len(found) == 5
@@ -43,7 +43,7 @@ class TestWriting(StoreContract, EngineContract, NeighbourContract):
         return await opening(memory_of(server))
 
     async def fill(self, memory: Memory, drafts: Sequence[Draft]) -> None:
-        """By the store's own verb, which embeds each; many at once past the object."""
+        """Store a few with the store's own method, which embeds each; write many directly to the server."""
         if len(drafts) < 1000:
             await fill(memory, drafts)
             return
@@ -59,7 +59,7 @@ class TestWriting(StoreContract, EngineContract, NeighbourContract):
         self.points.upsert(points)
 
     async def test_a_second_store_of_a_key_keeps_id_and_creation_time(self, memory):
-        """ZeroClaw's store in Qdrant deletes and writes a new point, so the time is another; the id stays here."""
+        """ZeroClaw's store in Qdrant writes a new point, so the creation time changes; this program keeps the id."""
         await memory.store("verbs key", "first", "core")
         first, count = await memory.get("verbs key"), await memory.count()
         await memory.store("verbs key", "second", "daily")

@@ -1,4 +1,4 @@
-"""Points are loaded once and again when they have changed; a collection that is too big is asked by parts."""
+"""Points are loaded once and reloaded after a change; a collection that is too big is queried in parts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SAMPLE = sample_entries()[0]
 
 
 def named(number: int, **fields: str) -> dict[str, object]:
-    """A point with a number in its id and its key."""
+    """Return a point with this number in its id and key."""
     entry = replace(SAMPLE, id=f"00000000-0000-4000-8000-{number:012}", key=f"key {number:04}", content=f"n {number}")
     return point(entry, **fields)
 
@@ -46,7 +46,7 @@ async def keys(memory: QdrantMemory, text: str = "") -> set[str]:
     return {entry.key for entry in (await memory.rows(Query(EXCERPTS, MemoryFilter(contains=text or None))))}
 
 
-async def test_many_questions_read_the_points_once(memory, server):
+async def test_many_queries_load_the_points_once(memory, server):
     begun = server.points_sent
     assert len(await memory.rows(Query(EXCERPTS, limit=50))) == 50
     assert await keys(memory, "key 0007") == {"key 0007"}
@@ -54,7 +54,7 @@ async def test_many_questions_read_the_points_once(memory, server):
     assert server.points_sent - begun == NUMBER
 
 
-async def test_what_another_program_stores_or_deletes_shows_at_once(memory, points):
+async def test_stores_and_deletions_of_another_program_are_seen_at_once(memory, points):
     assert len(await keys(memory)) == NUMBER
     points.upsert([named(NUMBER)])
     assert "key 1000" in await keys(memory)
@@ -62,7 +62,7 @@ async def test_what_another_program_stores_or_deletes_shows_at_once(memory, poin
     assert "key 1000" not in await keys(memory)
 
 
-async def test_what_another_program_changes_shows_after_its_time(memory, points, clock):
+async def test_changes_of_another_program_are_seen_after_the_refresh_time(memory, points, clock):
     assert len(await keys(memory)) == NUMBER
     points.upsert([named(7, content="changed elsewhere")])
     assert await keys(memory, "changed elsewhere") == set()
@@ -70,7 +70,7 @@ async def test_what_another_program_changes_shows_after_its_time(memory, points,
     assert await keys(memory, "changed elsewhere") == {"key 0007"}
 
 
-async def test_of_a_collection_too_big_to_load_rows_are_found_by_name(too_big, server, points):
+async def test_rows_of_a_collection_too_big_to_load_are_found_by_key_and_id(too_big, server, points):
     assert await count_matching(too_big, MemoryFilter(category=("daily",))) == 900
     (entry,) = await too_big.rows(Query(ENTRIES, keys=["key 0500"]))
     assert entry.content == "n 500"
@@ -84,7 +84,7 @@ async def test_of_a_collection_too_big_to_load_rows_are_found_by_name(too_big, s
     assert len(points.payloads) == NUMBER - 1
 
 
-async def test_what_needs_every_point_of_a_big_collection_is_refused(too_big):
+async def test_actions_that_need_every_point_of_a_big_collection_are_refused(too_big):
     assert "1,000 points" in sentences(too_big.about.notices)[-1]
     for asked in (
         too_big.rows(Query(EXCERPTS, limit=4)),

@@ -1,4 +1,4 @@
-"""What a person changes in Qdrant: unknown fields, numbers for ids, agents and vectors come through and come back."""
+"""Changes in Qdrant keep and restore unknown fields, numeric ids, agents and vectors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ODD: tuple[dict[str, Any], ...] = (
 
 @pytest.fixture
 def points(server):
-    """Points with fields nobody here knows, a number for an id, texts that are none, and one agent's."""
+    """Points with unknown fields, a numeric id, values that are not text, and an agent."""
     points = filled(server, ())
     for number, (entry, more) in enumerate(zip(sample_entries(), ODD, strict=False)):
         made = point(entry, **more)
@@ -45,7 +45,7 @@ def state_of(points: PointStore) -> dict[Any, Any]:
     return {name: (copy.deepcopy(points.payloads[name]), points.vectors[name].tobytes()) for name in points.payloads}
 
 
-async def test_undo_brings_back_id_payload_and_vector_to_the_byte(memory, points):
+async def test_undo_restores_id_payload_and_vector_exactly(memory, points):
     before, kept = state_of(points), JournalRecorder()
     row = await row_with_id(memory, "42")
     done = await edit(memory, row, {"content": "now a number", "session_id": "s 1"}, kept)
@@ -62,7 +62,7 @@ async def test_undo_brings_back_id_payload_and_vector_to_the_byte(memory, points
 
 
 async def test_key_and_content_are_embedded_together(memory, points):
-    """As ZeroClaw does in Qdrant alone."""
+    """ZeroClaw does this only in Qdrant."""
     row = row_of(await create(memory, Draft("tea", "likes green tea")))
     expected = await embedder().embed("tea\nlikes green tea")
     assert points.vectors[row.id] == pytest.approx(expected, abs=1e-6)
@@ -71,7 +71,7 @@ async def test_key_and_content_are_embedded_together(memory, points):
     assert points.vectors[renamed.id] == pytest.approx(expected, abs=1e-6)
 
 
-async def test_a_given_vector_is_taken_and_a_wrong_one_refused(memory, points):
+async def test_a_given_vector_is_stored_and_an_invalid_one_refused(memory, points):
     data = (await embedder().embed("something else")).tobytes()
     row = row_of(await create(memory, Draft("x", "y", vector=Vector(data, "local", "local")), JournalRecorder()))
     assert points.vectors[row.id].tobytes() == data
@@ -81,7 +81,7 @@ async def test_a_given_vector_is_taken_and_a_wrong_one_refused(memory, points):
     assert kept.changes == []
 
 
-async def test_filling_vectors_leaves_what_changed_in_the_meantime(memory, points):
+async def test_filling_vectors_skips_points_that_have_changed(memory, points):
     rows = await memory.rows(Query(ROWS, handles=list(await handles_of(memory, EVERYTHING, Sort()))))
     before = state_of(points)
     data = (await embedder().embed("another model")).tobytes()
@@ -93,8 +93,8 @@ async def test_filling_vectors_leaves_what_changed_in_the_meantime(memory, point
     assert points.payloads[next(iter(changed))] == before[next(iter(changed))][0]
 
 
-async def test_a_key_is_one_agents(memory, points):
-    """A point that names no agent is the default one's."""
+async def test_each_agent_has_its_own_keys_in_qdrant(memory, points):
+    """A point without an agent belongs to the default one."""
     assert "agents" not in memory.why_not
     mine = row_of(await create(memory, Draft("plan", "of ada", agent="ada")))
     other = row_of(await create(memory, Draft("plan", "of nobody")))
@@ -110,8 +110,8 @@ async def test_a_key_is_one_agents(memory, points):
     assert {scored.entry.agent for scored in found.entries} == {"ada"}
 
 
-async def test_a_second_point_of_a_key_goes_with_the_first_and_comes_back(memory, points):
-    """Two programs that store at once leave two points of one key."""
+async def test_a_duplicate_point_of_a_key_is_removed_and_restored_with_the_first(memory, points):
+    """Two programs that store at once leave two points with one key."""
     first = sample_entries()[3]
     points.upsert(
         [point(replace(first, id=str(number).zfill(8) + "-0000-4000-8000-000000000000")) for number in (1, 2)]
@@ -123,7 +123,7 @@ async def test_a_second_point_of_a_key_goes_with_the_first_and_comes_back(memory
     assert state_of(points) == before
 
 
-async def test_a_simultaneous_write_of_another_program_is_read_back(memory, server, points):
+async def test_an_edit_returns_what_another_program_wrote_at_the_same_time(memory, server, points):
     row = await row_with_id(memory, "42")
 
     def write_elsewhere(method, path):
@@ -136,7 +136,7 @@ async def test_a_simultaneous_write_of_another_program_is_read_back(memory, serv
     assert (await edit(memory, row, {"content": "more"})).skipped
 
 
-async def test_without_an_embedder_nothing_is_stored_and_the_rest_works(server, points):
+async def test_without_an_embedder_storing_is_refused_and_the_rest_works(server, points):
     async with opened_memory(
         memory_of(server, embedder=None, no_embedder_reason="keyword only: no embeddings configured; set it.")
     ) as memory:
@@ -162,7 +162,7 @@ async def test_without_an_embedder_nothing_is_stored_and_the_rest_works(server, 
         assert state_of(points) == before
 
 
-async def test_make_does_what_zeroclaw_does_at_its_first_start(server):
+async def test_make_creates_the_collection_as_zeroclaws_first_start_does(server):
     memory = memory_of(server)
     with pytest.raises(NothingYet, match=f"no collection {NAME} yet"):
         await memory.open()
@@ -178,7 +178,7 @@ async def test_make_does_what_zeroclaw_does_at_its_first_start(server):
 
 
 @pytest.mark.parametrize(("version", "count"), [("0.5.4", 4), ("0.5.5", 2), (NEWEST, 2)])
-async def test_a_blank_query_lists_by_id_and_once_ignored_the_limit(memory, version, count):
+async def test_a_blank_query_lists_by_id_and_older_versions_ignore_the_limit(memory, version, count):
     found = await recalled(memory, " \n", version, limit=2)
     first, *others = ids(found)
     assert (first, len(others)) == ("42", count - 1)

@@ -1,4 +1,4 @@
-"""The stand-in server answers as qdrant-client's local mode does: the same operations, the same results."""
+"""The stand-in server and qdrant-client's local mode give the same results for the same operations."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def some_points() -> list[dict[str, Any]]:
 
 @pytest.fixture
 def both(server):
-    """The stand-in, asked by plain requests, and the client's local mode, with the same points."""
+    """The stand-in (by plain requests) and the client's local mode, with the same points."""
     with httpx.Client(headers={"api-key": KEY}) as client:
 
         def ask(method, path, body):
@@ -70,7 +70,7 @@ def both(server):
 
 
 def assert_same_points(ask: Ask, local: QdrantClient, condition: dict[str, Any] | None) -> int:
-    """Scroll both through what a condition leaves, in small pages; how many points that is."""
+    """Scroll both through the points of a condition in small pages; return their number."""
     wanted = models.Filter(**condition) if condition else None
     body = {"limit": 7, "with_payload": True, "with_vector": True, **({"filter": condition} if condition else {})}
     scroll = partial(local.scroll, NAME, wanted, limit=7, with_payload=True, with_vectors=True)
@@ -89,7 +89,7 @@ def assert_same_points(ask: Ask, local: QdrantClient, condition: dict[str, Any] 
 
 
 @pytest.mark.parametrize("condition", CONDITIONS.values(), ids=CONDITIONS)
-def test_filters_leave_the_same_points_and_searches_give_the_same_scores(both, condition):
+def test_filters_select_the_same_points_and_searches_give_the_same_scores(both, condition):
     ask, local = both
     count, wanted = assert_same_points(ask, local, condition), models.Filter(**condition) if condition else None
     chosen, query = {"filter": condition} if condition else {}, [0.3, -0.2, 0.9, 0.1, -0.5, 2.0]

@@ -1,4 +1,4 @@
-"""Whatever goes wrong with a Qdrant server is one sentence with exit code 2 or 3, and no key or password in it."""
+"""Every failure of a Qdrant server is one sentence with exit code 2 or 3, without key or password."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def opened(url: str, key: str = KEY, seconds: float = 8.0) -> InspectorErr
 @pytest.mark.parametrize(
     ("key", "sentence"), [("wrong-key-8Zp2", "refuses the API key (HTTP 401)"), ("", "wants an API key (HTTP 401)")]
 )
-async def test_a_wrong_or_missing_key(server, key, sentence):
+async def test_a_wrong_or_missing_key_is_reported(server, key, sentence):
     error = await opened(server.base, key)
     assert (error.exit_code, error.message) == (NOT_REACHABLE, f"Qdrant at {server.base} {sentence}.")
 
@@ -65,9 +65,9 @@ async def test_a_wrong_or_missing_key(server, key, sentence):
         ("hangs", "Qdrant at {} did not answer within 0.3 s."),
     ],
 )
-async def test_a_server_in_trouble_when_it_is_opened_and_later(server, mode, sentence):
+async def test_a_failing_server_is_reported_when_opened_and_later(server, mode, sentence):
     filled(server, sample_entries()[:3])
-    # A short limit would take a slow machine for a server that hangs.
+    # A short limit would mistake a slow machine for a hanging server.
     seconds = 0.3 if mode == "hangs" else 8.0
     async with opened_memory(memory_of(server, seconds=seconds)) as memory:
         server.mode = mode
@@ -81,7 +81,7 @@ async def test_a_server_in_trouble_when_it_is_opened_and_later(server, mode, sen
         assert await memory.count() == 3
 
 
-async def test_a_closed_port_and_an_unknown_host(unknown_hosts):
+async def test_a_closed_port_and_an_unknown_host_are_reported(unknown_hosts):
     port = free_port()
     error = await opened(f"http://user:{PASSWORD}@127.0.0.1:{port}/")
     assert error.message == f"Nothing answers at http://127.0.0.1:{port}."
@@ -89,7 +89,7 @@ async def test_a_closed_port_and_an_unknown_host(unknown_hosts):
     assert (error.message, error.exit_code) == ("Nothing answers at http://nobody.invalid:6333.", NOT_REACHABLE)
 
 
-async def test_a_certificate_nobody_vouches_for_and_no_tls_at_all(tmp_path, server):
+async def test_an_untrusted_certificate_and_a_server_without_tls_are_reported(tmp_path, server):
     with serving(always(200, {}), self_signed(tmp_path)) as endpoint:
         error = await opened(endpoint.base)
     assert "has a certificate that is not trusted here" in error.message
@@ -97,7 +97,7 @@ async def test_a_certificate_nobody_vouches_for_and_no_tls_at_all(tmp_path, serv
     assert "does not speak TLS on this port" in error.message
 
 
-async def test_other_programs_collections_are_left_alone(server):
+async def test_collections_of_other_programs_are_refused(server):
     several = {"size": 4, "distance": "Dot", "multivector_config": {"comparator": "max_sim"}}
     for vectors in ({"text": {"size": 4, "distance": "Dot"}, "image": {"size": 8, "distance": "Dot"}}, several, {}):
         server.collections[NAME] = vectors
@@ -110,7 +110,7 @@ async def test_other_programs_collections_are_left_alone(server):
     assert error.message == f"The collection {NAME} is not ZeroClaw's: its points have no key and no content."
 
 
-async def test_a_key_that_may_only_read_reads(server):
+async def test_a_read_only_key_can_read(server):
     filled(server, sample_entries()[:3])
     async with opened_memory(memory_of(server, str(server.read_only_key))) as memory:
         assert len(await memory.list()) == 3
@@ -126,7 +126,7 @@ async def test_a_deleted_collection_is_reported(server):
         assert "HTTP 404" in (await raises(memory.list(), NotReachable)).hint
 
 
-async def test_vectors_of_another_length_are_reported_and_refused(server):
+async def test_vectors_of_the_wrong_length_are_reported_and_refused(server):
     filled(server, sample_entries()[:3])
     async with opened_memory(memory_of(server, embedder=embedder(8))) as memory:
         assert "has vectors of 16 numbers, not of 8" in sentences(memory.about.notices)[0]
@@ -141,7 +141,7 @@ async def test_vectors_of_another_length_are_reported_and_refused(server):
 @pytest.mark.parametrize(
     "url", ["", "localhost:6333", "ftp://h", "http://", "http://h:port", "http://h/?api-key=secret1234", "http://h/#x"]
 )
-def test_a_url_that_is_none(url):
+def test_an_invalid_qdrant_url_is_refused(url):
     with pytest.raises(UsageError) as caught:
         parse_address(url, NAME)
     assert caught.value.exit_code == WRONG_USE
@@ -164,7 +164,7 @@ def configured(folder: Path, location: str | None = None, **storage: str) -> Mem
         ("http://one:6334", "http://one:6334/collections/mine", False),
     ],
 )
-def test_an_address_by_option_wins_and_the_key_stays_with_its_server(tmp_path, location, shown, has_key):
+def test_a_url_option_wins_and_the_key_is_sent_only_to_its_own_server(tmp_path, location, shown, has_key):
     storage = {"url": "http://one:6333", "collection": "mine", "api_key": KEY}
     memory = create_memory(configured(tmp_path, location, **storage))
     assert memory.about.location == shown

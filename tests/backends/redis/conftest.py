@@ -1,4 +1,4 @@
-"""One server for all tests of Redis, emptied before each."""
+"""One Redis server for all tests, emptied before each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def running():
 
 @pytest.fixture
 def server(running):
-    """It runs and is empty."""
+    """The running server, emptied."""
     if b"PONG" not in running.say("PING"):
         running.start()
     running.say("FLUSHALL")

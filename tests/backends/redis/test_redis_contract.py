@@ -1,4 +1,4 @@
-"""Redis holds to the contract of every store, against a real server."""
+"""Redis passes the store contract on a real server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Redis holds the JSON that the tutorial's own store writes; everything else in it stays as it is."""
+"""Memories in Redis are the JSON that the tutorial's store writes; all other values stay unchanged."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def test_a_new_memory_is_written_as_serde_writes_it(memory, server):
     assert json.loads(server.value("memory:menu") or "")["category"] == {"Custom": "recipes and menus"}
 
 
-async def test_unknown_fields_stay_in_an_edit_and_undo_restores_every_letter(memory, server):
+async def test_an_edit_keeps_unknown_fields_and_undo_restores_every_character(memory, server):
     server.put("memory:lang", EXTRA)
     entry = (await row_with_id(memory, "id-1")).entry()
     assert (entry.category, entry.timestamp) == ("work", "2026-03-01T10:00:00.123456789+01:00")
@@ -64,7 +64,7 @@ async def test_unknown_fields_stay_in_an_edit_and_undo_restores_every_letter(mem
     assert server.value("memory:lang") == EXTRA
 
 
-async def test_an_edited_memory_expires_as_before(memory, server):
+async def test_an_edited_memory_keeps_its_expiry(memory, server):
     server.put("memory:a", plain("a"), "EX", "5000")
     await edited(memory, "id-a", JournalRecorder(), content="again")
     lifetime = re.search(rb":(\d+)\r\n", server.say("TTL memory:a"))
@@ -126,7 +126,7 @@ async def test_a_second_memory_with_the_same_id_is_reported_and_stays(memory, se
     assert memory.about.notices == ()
 
 
-async def test_recall_finds_the_newest_that_contain_the_query_in_any_case(memory, server):
+async def test_recall_finds_the_newest_memories_that_contain_the_query(memory, server):
     for day, key in ((3, "c"), (1, "a"), (3, "b"), (2, "d")):
         server.put(f"memory:{key}", plain(key, f"Grüner TEE {key}", day))
     server.put("memory:z", plain("z", "coffee", 9))
@@ -142,13 +142,13 @@ async def test_recall_finds_the_newest_that_contain_the_query_in_any_case(memory
 
 
 @given(st.binary(max_size=60) | st.sampled_from([EXTRA.encode(), b"[" * 100_000, b'{"a":' * 50_000]))
-def test_every_value_can_be_parsed_or_is_not_a_memory(data):
+def test_any_value_is_parsed_or_reported_as_no_memory(data):
     found = parse_document("key", data)
     assert found is None or found.key == "key"
 
 
 class OtherProgram(JournalRecorder):
-    """Another program writes whenever something is journaled, which is after the comparison and before the write."""
+    """Simulates another program that writes at each journal entry, between the comparison and the write."""
 
     def __init__(self, *writes: Callable[[], None]) -> None:
         super().__init__()
@@ -171,7 +171,7 @@ async def test_a_write_between_comparison_and_write_is_not_overwritten(memory, s
     assert [(entry.key, entry.content) for entry in await memory.list()] == [("b", "theirs")]
 
 
-async def test_a_write_gives_up_when_another_program_writes_all_the_time(memory, server):
+async def test_a_write_gives_up_when_another_program_keeps_writing(memory, server):
     journal = OtherProgram(
         *(lambda content=content: server.put("memory:a", plain("a", content)) for content in ("one", "two", "three"))
     )

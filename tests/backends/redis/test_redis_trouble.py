@@ -1,4 +1,4 @@
-"""What goes wrong with a server is one sentence with its exit code, without any secret."""
+"""Every failure of a server is one sentence with its exit code, without secrets."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def error_of(deed: Any, kind: type[InspectorError] = NotReachable, code: i
     return error.message
 
 
-async def test_a_closed_port_an_unknown_host_and_a_missing_socket_cannot_be_reached():
+async def test_a_closed_port_an_unknown_host_and_a_missing_socket_are_reported():
     port = free_port()
     closed = await error_of(opened(f"redis://u:{WRONG}@127.0.0.1:{port}/0"))
     assert closed == f"Redis at 127.0.0.1:{port} cannot be reached."
@@ -36,7 +36,7 @@ async def test_a_closed_port_an_unknown_host_and_a_missing_socket_cannot_be_reac
     assert "/nowhere/redis.sock cannot be reached" in await error_of(opened("unix:///nowhere/redis.sock"))
 
 
-async def test_a_port_that_hangs_or_is_not_ready(monkeypatch):
+async def test_a_hanging_or_unready_server_is_reported(monkeypatch):
     monkeypatch.setattr("zeroclaw_tui.backends.redis.CONNECT_SECONDS", 0.3)
     async with answering_bytes(b"") as port:
         assert "does not answer in time" in await error_of(opened(f"redis://127.0.0.1:{port}"))
@@ -46,7 +46,7 @@ async def test_a_port_that_hangs_or_is_not_ready(monkeypatch):
         assert "refuses: " in await error_of(opened(f"redis://127.0.0.1:{port}"))
 
 
-async def test_a_wrong_password_and_none_at_all(server):
+async def test_a_wrong_or_missing_password_is_reported(server):
     for password in (WRONG, None):
         assert "refuses: " in await error_of(opened(server.url(password=password)))
 
@@ -56,14 +56,14 @@ async def test_a_wrong_password_and_none_at_all(server):
     ["http://x", "redis+sentinel://h", "redis://", "redis://h:port", "redis://h:99999", "redis://h/name", "unix://",
      "redis://h?secret=1", "redis://[::1", ""],
 )  # fmt: skip
-def test_a_url_that_cannot_be_used_is_wrong_use(url):
+def test_an_invalid_redis_url_is_a_usage_error(url):
     with pytest.raises(UsageError) as raised:
         RedisMemory(url)
     assert raised.value.exit_code == 2
     assert "redis://[USER" in raised.value.hint
 
 
-async def test_a_server_of_a_cluster_is_refused():
+async def test_a_cluster_server_is_refused():
     with running_redis("--cluster-enabled", "yes") as server:
         assert "is part of a cluster" in await error_of(opened(server.url()), Refused, 1)
 
@@ -74,7 +74,7 @@ def test_a_location_shows_no_password():
     assert RedisMemory("redis://localhost").about.location == "redis://localhost:6379/0"
 
 
-async def test_a_user_who_may_not_write(memory, server):
+async def test_a_user_without_write_permission_is_reported(memory, server):
     server.say(f"ACL SETUSER looker on >{WRONG} ~memory:* +@read +ping +client +info")
     await memory.store("a", "b", "core")
     limited = RedisMemory(f"redis://looker:{WRONG}@{server.host}:{server.port}/0")

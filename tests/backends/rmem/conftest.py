@@ -1,4 +1,4 @@
-"""Open stores on databases of R-Mem."""
+"""Fixtures that open databases of R-Mem."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def file(tmp_path):
 
 @pytest.fixture
 async def opened(opening):
-    """Opens the store of a file."""
+    """Open the store of a file."""
     return lambda file: opening(RMemMemory(file.path))
 
 

@@ -1,4 +1,4 @@
-"""R-Mem's database through the commands of a shell, opened by its path alone."""
+"""Shell commands open R-Mem's database by its path alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from support.warm_start import run_memory
 
 @pytest.fixture
 def file(tmp_path, monkeypatch):
-    """Mila's memories, next to a rustmem.toml whose key must never be looked at."""
+    """Mila's memories, next to a rustmem.toml whose key must never be read."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "own"))
     (tmp_path / "rustmem.toml").write_text('[embedding]\napi_key = "sk-secret-of-rmem"\nmodel = "nomic"\n')
@@ -20,7 +20,7 @@ def file(tmp_path, monkeypatch):
 
 @pytest.fixture
 def ask(file):
-    """The document that a command prints of the file."""
+    """Return the JSON document that a command prints for the file."""
 
     def asked(*arguments):
         done = run_memory(*arguments, "--location", str(file.path), "--json")
@@ -40,7 +40,7 @@ def test_recall_names_its_rule_and_its_sources(ask):
     assert {one["injected"] for one in recalled["results"]} == {None}
 
 
-def test_explain_goes_to_what_rmem_returns_and_no_further(ask):
+def test_explain_ends_with_what_rmem_returns(ask):
     left_out = ask("explain", BEES_KEY, "--query", "rye bread")
     assert (left_out["returned"], left_out["injected"], left_out["stopped_at"]) == (False, None, "rank")
     assert "R-Mem does not return it" in left_out["verdict"]
@@ -62,7 +62,7 @@ def test_every_change_is_refused_with_one_sentence(file, change):
     assert file.everything() == before
 
 
-def test_a_name_without_a_file_is_asked_for(tmp_path):
+def test_a_backend_name_without_a_file_asks_for_the_path(tmp_path):
     (tmp_path / "config.toml").write_text('[memory]\nbackend = "rmem"\n')
     message = run_memory("list", "--config-dir", str(tmp_path))
     assert message.returncode == 2

@@ -1,4 +1,4 @@
-"""R-Mem's database holds to the contract of every store that is read."""
+"""R-Mem's database passes the store contract for reading."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class TestReading(MemoryContract):
         return [*(entry.content for entry in sample_entries()), ARCHIVED, RELATION]
 
     async def test_evidence_gathered_once_decides_the_recall_of_every_limit(self, memory):
-        """It decides that of its own limit: at another one the keyword stage picks others."""
+        """The evidence decides only the recall of its own limit: the keyword stage selects others for another limit."""
         profile, numbers = profile_for(NEWEST), ScoringSettings()
         for query in (*self.words, "", "mila"):
             for limit in (1, 5):

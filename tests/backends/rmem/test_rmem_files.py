@@ -1,4 +1,4 @@
-"""Which files are taken for R-Mem's, how they are opened, and what of them is not what it seems."""
+"""How R-Mem's files are recognised and opened, and which files are refused."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from zeroclaw_tui.testing.tools import entries_of, raises
 
 
 @pytest.mark.parametrize("version", ["0.2.x", "0.3.0"])
-async def test_each_version_is_known_by_its_tables(tmp_path, opened, version):
+async def test_each_version_is_recognised_by_its_tables(tmp_path, opened, version):
     file = mila(tmp_path / "any name at all", version)
     assert backend_of_file(file.path) == "rmem"
     memory = await opened(file)
@@ -29,7 +29,7 @@ async def test_each_version_is_known_by_its_tables(tmp_path, opened, version):
 
 
 async def test_rows_are_memories(memory):
-    """Living ones as they are, an earlier text as superseded by them, a relation as one of its own kind."""
+    """Current texts are memories, earlier texts are superseded by them, and relations have their own kind."""
     entries = {entry.key: entry for entry in (await entries_of(memory, EVERYTHING))}
     bread, white = entries[BREAD_KEY], entries[WHITE_KEY]
     assert (bread.id, bread.timestamp, bread.embedding_dimensions) == (BREAD, "2026-04-11 09:00:00", 3)
@@ -51,7 +51,7 @@ async def test_a_deleted_text_is_hidden_with_its_reason(file, memory):
     assert (deleted.kind, deleted.superseded_by) == ("archive:deleted", "")
 
 
-async def test_the_history_and_what_a_memory_is_connected_with(file, memory):
+async def test_the_history_and_relations_of_a_memory_are_shown(file, memory):
     file.run(
         "INSERT INTO history (memory_id, action, old_text, new_text, created_at) VALUES (?, 'UPDATE', 'white', 'rye', "
         "'2026-04-11 10:00:00')",
@@ -71,7 +71,7 @@ async def test_the_history_and_what_a_memory_is_connected_with(file, memory):
     assert BREAD_KEY in [entry.key for entry in await memory.related(white)]
 
 
-async def test_what_another_program_writes_is_seen(file, memory):
+async def test_writes_of_another_program_are_seen(file, memory):
     before = await memory.version()
     file.add("a" * 32, "mila", "Mila bakes", vector(1, 1, 1), at="2026-05-01 09:00:00")
     assert await memory.version() != before
@@ -85,7 +85,7 @@ async def test_what_another_program_writes_is_seen(file, memory):
 
 
 async def test_only_plain_tables_of_the_file_itself_are_read(tmp_path):
-    """A view, ZeroClaw's own database, a file cut short and what is no database are refused in a sentence."""
+    """A view, ZeroClaw's own database, a truncated file and a file that is no database are refused with a sentence."""
     view = tmp_path / "view.db"
     with closing(sqlite3.connect(view)) as connection:
         connection.executescript(

@@ -1,4 +1,4 @@
-"""Recall as R-Mem itself gives it, every fault of it included."""
+"""Recall works as in R-Mem, including its faults."""
 
 from __future__ import annotations
 
@@ -26,31 +26,31 @@ async def recalled(
     limit: int = 10,
     user: str | None = None,
 ) -> StoreRecall:
-    """What it recalls with this vector of the query."""
+    """Recall with this query vector."""
     asked = None if numbers is None else np.array(numbers, dtype=np.float32)
     return await recalls.recalled(memory, query, vector=asked, limit=limit, namespace=user, layer="store")
 
 
 def shown(found: StoreRecall) -> list[tuple[str, float | None]]:
-    """Keys and scores, in their order."""
+    """Return keys and scores in order."""
     return [(one.entry.key, None if one.score is None else round(one.score, 3)) for one in found.entries]
 
 
-async def test_only_what_the_keyword_stage_picks_is_ranked(memory):
+async def test_only_hits_of_the_keyword_stage_are_ranked(memory):
     found = await recalled(memory, "rye bread")
     assert shown(found) == [(BREAD_KEY, 1.0)]
     assert found.entries[0].source == "active"
     assert {one.stage for one in found.entries} == {"rmem"}
 
 
-async def test_where_all_is_weak_archived_texts_come_back(memory):
+async def test_archived_texts_are_recalled_when_all_scores_are_low(memory):
     found = await recalled(memory, "bees", NOBODYS_VECTOR)
     assert shown(found) == [(WHITE_KEY, 0.11), (BEES_KEY, 0.0)]
     assert [one.source for one in found.entries] == ["archive", "active"]
 
 
-async def test_a_relation_scores_nine_tenths_whatever_else_there_is(memory):
-    """It outranks a memory with a cosine of 0, and is left behind by one with a cosine of 1."""
+async def test_a_relation_always_scores_nine_tenths(memory):
+    """It ranks above a memory with a cosine of 0 and below one with a cosine of 1."""
     found = await recalled(memory, "honey")
     assert [(one.entry.kind, one.source) for one in found.entries][1] == ("semantic:relation", "graph")
     assert shown(found)[0] == (BREAD_KEY, 1.0)
@@ -59,21 +59,21 @@ async def test_a_relation_scores_nine_tenths_whatever_else_there_is(memory):
 
 
 @pytest.mark.parametrize("sign", ["?", "'", "("])
-async def test_every_sign_that_fts5_cannot_read_skips_the_keyword_stage(memory, sign):
+async def test_punctuation_that_fts5_cannot_parse_skips_the_keyword_stage(memory, sign):
     found = await recalled(memory, f"bread{sign}")
     assert len(found.entries) >= 2
     assert any("The keyword stage fails" in note for note in found.notes)
 
 
-def test_words_of_three_bytes_and_more_are_looked_for():
-    """ "hi" is not, one letter of Chinese is; blanks are those of Unicode."""
+def test_words_of_at_least_three_bytes_are_searched():
+    """ "hi" is ignored, one Chinese character is searched; blanks are those of Unicode."""
     assert keyword_expression("hi  the\u3000茶 oh\u2003rye") == "the OR 茶 OR rye"
     assert keyword_expression("a\x1cb") == "a\x1cb"
     assert keyword_expression("is it so") == ""
 
 
-async def test_the_oldest_hits_are_ranked_and_no_others(tmp_path, opened):
-    """With a limit of 2 the keyword stage stops after six, however well the seventh fits."""
+async def test_only_the_oldest_hits_are_ranked(tmp_path, opened):
+    """With a limit of 2 the keyword stage stops after six rows, however well the seventh matches."""
     file = RMemFile(tmp_path / "rustmem.db")
     for number in range(7):
         file.add(f"{number:032x}", "mila", f"tea {number}", vector(*((0, 1, 0) if number == 6 else (1, number, 0))))
@@ -90,8 +90,8 @@ async def test_equal_scores_keep_the_order_of_the_rows(tmp_path, opened):
     assert contents(await recalled(await opened(file), "so")) == ["c tea", "a tea", "b tea"]
 
 
-async def test_rows_without_vector_or_date_drop_out_and_others_score_nothing(tmp_path, opened):
-    """A vector of another length, an empty one and one that ends within a number have the score 0."""
+async def test_rows_without_vector_or_date_are_dropped_and_bad_vectors_score_0(tmp_path, opened):
+    """A vector of another length, an empty one and a truncated one score 0."""
     file = RMemFile(tmp_path / "rustmem.db")
     file.add("0" * 32, "mila", "no vector", None)
     file.add("1" * 32, "mila", "no date", vector(0, 1, 0))
@@ -105,7 +105,7 @@ async def test_rows_without_vector_or_date_drop_out_and_others_score_nothing(tmp
     ]  # fmt: skip
 
 
-async def test_a_memory_older_than_the_keyword_index_hides_behind_any_hit(tmp_path, opened):
+async def test_a_memory_older_than_the_keyword_index_is_not_found_if_any_row_matches(tmp_path, opened):
     file = RMemFile(tmp_path / "rustmem.db")
     file.add("0" * 32, "mila", "tea, old", vector(0, 1, 0), indexed=False)
     file.add("1" * 32, "mila", "tea, new", vector(1, 0, 0))
@@ -122,7 +122,7 @@ async def test_a_new_memory_is_found_by_the_words_of_a_deleted_one(tmp_path, ope
     assert contents(await recalled(await opened(file), "garden")) == ["plain bread"]
 
 
-async def test_a_text_that_follows_itself_is_dropped_and_others_stay(tmp_path, opened):
+async def test_a_text_that_supersedes_itself_is_dropped_and_others_stay(tmp_path, opened):
     file = RMemFile(tmp_path / "rustmem.db")
     for number, (text, numbers) in enumerate(
         [("same", (0, 1, 0)), ("same", (0, 1, 0)), ("other", (0, 1, 1)), ("same", (1, 1, 1))]
@@ -131,8 +131,8 @@ async def test_a_text_that_follows_itself_is_dropped_and_others_stay(tmp_path, o
     assert contents(await recalled(await opened(file), "so")) == ["same", "other", "same"]
 
 
-async def test_words_of_the_query_are_wildcards_among_the_relations(tmp_path, opened):
-    """ "%" finds every relation; the most mentioned come first, invalid ones never, and signs are taken out."""
+async def test_wildcards_in_the_query_match_relations(tmp_path, opened):
+    """ "%" finds every relation, the most mentioned first and no invalid ones; punctuation is removed."""
     file = RMemFile(tmp_path / "rustmem.db")
     file.relate("mila", "Mila", "sells", "Honey", mentions=1)
     file.relate("mila", "Anna", "buys", "Wax", mentions=5)
@@ -146,7 +146,7 @@ async def test_words_of_the_query_are_wildcards_among_the_relations(tmp_path, op
 
 
 async def test_one_user_is_searched_at_a_time(file, opened):
-    """The only one without asking; of several all, each by itself, and that is said; a user without memories none."""
+    """A single user is the default; several are searched in turn, with a note; an unknown user finds nothing."""
     file.add("a" * 32, "tom", "Tom bakes bread", vector(0, 1, 1))
     memory = await opened(file)
     both = await recalled(memory, "bread")
@@ -157,7 +157,7 @@ async def test_one_user_is_searched_at_a_time(file, opened):
     assert contents(await recalled(memory, "bread", user="nobody")) == []
 
 
-async def test_without_a_vector_only_what_needs_none_runs(memory):
+async def test_without_a_query_vector_only_the_other_stages_run(memory):
     found = await recalled(memory, "honey bread", None)
     assert [(one.entry.content, one.source) for one in found.entries] == [
         ("Mila sells Honey", "graph"), ("Mila prefers rye bread", "active")
@@ -168,8 +168,8 @@ async def test_without_a_vector_only_what_needs_none_runs(memory):
     assert other.entries[0].score is None
 
 
-def test_a_cosine_is_that_of_a_loop_over_single_numbers():
-    """Each product, each sum and each root rounded to 32 bits, in order."""
+def test_the_cosine_equals_that_of_a_loop_over_32_bit_numbers():
+    """Each product, sum and root is rounded to 32 bits, in order."""
 
     def rounded(value):
         return float(struct.unpack("<f", struct.pack("<f", value))[0])

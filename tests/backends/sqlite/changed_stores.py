@@ -1,4 +1,4 @@
-"""Databases to change, and everything they contain for comparing."""
+"""Open databases for changes and read their whole content for comparisons."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ GENERATIONS = ("G1", "G2", "G3", "G4")
 
 
 def opened(path: Path, **options: Any) -> AbstractAsyncContextManager[SqliteMemory]:
-    """The store of a database, open."""
+    """Open the store of a database."""
     return opened_memory(SqliteMemory(path, **options))
 
 
 def shape(path: Path) -> list[tuple[Any, ...]]:
-    """Everything the schema consists of, and the journal mode."""
+    """Return the whole schema and the journal mode."""
     with closing(sqlite3.connect(path)) as connection:
         made = connection.execute("SELECT type, name, sql FROM sqlite_master ORDER BY 1, 2").fetchall()
         return [*made, *connection.execute("PRAGMA journal_mode").fetchall()]

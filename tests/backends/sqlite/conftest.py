@@ -1,4 +1,4 @@
-"""Databases as ZeroClaw makes them, filled by plain statements."""
+"""Databases as ZeroClaw creates them, filled with plain SQL."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from support import small_store
 
 @pytest.fixture
 def make_store(tmp_path):
-    """Make a database of a generation with these rows."""
+    """Create a database of a generation with these rows."""
 
     def make(rows=(), generation="G4", name="brain.db"):
         return small_store.make(tmp_path / name, generation, rows)
@@ -20,5 +20,5 @@ def make_store(tmp_path):
 
 @pytest.fixture
 def digest():
-    """What changes when one byte of a file does."""
+    """Return a hash of a file, to detect any changed byte."""
     return lambda path: hashlib.sha256(path.read_bytes()).hexdigest()

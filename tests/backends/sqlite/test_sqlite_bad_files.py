@@ -1,4 +1,4 @@
-"""Every file that is no healthy brain.db gets one clear sentence of its own, and never changed."""
+"""Every file that is no healthy brain.db gets its own clear sentence and is never changed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def failure(path: Path, *, read_only: bool = False) -> InspectorError:
 
 
 def made_by(*statements: str) -> Callable[[Path], None]:
-    """Makes a database by these statements."""
+    """Return a function that creates a database with these statements."""
 
     def make(path: Path) -> None:
         with closing(sqlite3.connect(path)) as other:
@@ -52,7 +52,7 @@ def made_by(*statements: str) -> Callable[[Path], None]:
     ],
     ids=["missing", "pipe", "empty", "text", "another program's", "without keys"],
 )
-async def test_what_is_no_store_is_called_what_it_is_and_left_alone(make, message, tmp_path):
+async def test_a_file_that_is_no_store_is_identified_and_left_unchanged(make, message, tmp_path):
     make(tmp_path / "brain.db")
     before = list(tmp_path.iterdir())
     error = await failure(tmp_path / "brain.db")
@@ -62,7 +62,7 @@ async def test_what_is_no_store_is_called_what_it_is_and_left_alone(make, messag
     assert list(tmp_path.iterdir()) == before
 
 
-async def test_a_file_without_read_permission_is_called_so(make_store, monkeypatch):
+async def test_a_file_without_read_permission_is_reported(make_store, monkeypatch):
     path = make_store()
     monkeypatch.setattr(os, "access", lambda name, mode: mode != os.R_OK)
     error = await failure(path)
@@ -71,7 +71,7 @@ async def test_a_file_without_read_permission_is_called_so(make_store, monkeypat
 
 
 async def test_an_empty_file_next_to_a_log_keeps_the_log(tmp_path):
-    """SQLite deletes the log of an empty database when it opens it; here nothing is opened."""
+    """SQLite deletes the log of an empty database when it opens it, so the database is not opened."""
     (tmp_path / "brain.db").touch()
     (tmp_path / "brain.db-wal").write_bytes(b"writes")
     error = await failure(tmp_path / "brain.db")
@@ -79,7 +79,7 @@ async def test_an_empty_file_next_to_a_log_keeps_the_log(tmp_path):
     assert (tmp_path / "brain.db-wal").read_bytes() == b"writes"
 
 
-async def test_a_truncated_database_is_called_damaged(make_store, digest):
+async def test_a_truncated_database_is_reported_as_damaged(make_store, digest):
     path = make_store({"content": "words " * 100} for _ in range(200))
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
@@ -91,7 +91,7 @@ async def test_a_truncated_database_is_called_damaged(make_store, digest):
     assert digest(path) == before
 
 
-async def test_an_exclusive_writer_means_locked(make_store, monkeypatch):
+async def test_an_exclusive_writer_is_reported_as_a_lock(make_store, monkeypatch):
     path = make_store([{}])
     monkeypatch.setattr(connections, "BUSY_SECONDS", 0.05)
     with closing(sqlite3.connect(path, isolation_level=None)) as writer:
@@ -105,7 +105,7 @@ async def test_an_exclusive_writer_means_locked(make_store, monkeypatch):
 
 @pytest.fixture
 def crashed(make_store, tmp_path):
-    """A database and the rollback journal of a program that died while it wrote to it."""
+    """A database with the rollback journal of a program that crashed during a write."""
     path = make_store([{"content": "x" * 2000} for _ in range(50)])
     copied = tmp_path / "crashed" / "brain.db"
     copied.parent.mkdir()
@@ -120,14 +120,14 @@ def crashed(make_store, tmp_path):
     return copied
 
 
-async def test_an_unfinished_write_is_undone_and_reported(crashed):
+async def test_an_unfinished_write_is_rolled_back_and_reported(crashed):
     async with opened(crashed) as memory:
         assert any("The unfinished write was rolled back" in notice for notice in sentences(memory.about.notices))
         assert {entry.content for entry in await memory.list()} == {"x" * 2000}
     assert os.listdir(crashed.parent) == ["brain.db"]
 
 
-async def test_who_only_reads_leaves_an_unfinished_write_alone(crashed, digest):
+async def test_a_read_only_store_leaves_an_unfinished_write_unchanged(crashed, digest):
     before = [digest(file) for file in sorted(crashed.parent.iterdir())]
     error = await failure(crashed, read_only=True)
     assert "ended in the middle of a write" in error.message

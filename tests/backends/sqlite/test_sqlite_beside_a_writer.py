@@ -1,4 +1,4 @@
-"""Reading next to a running agent: its writes appear, nothing locks or tears, and not one byte is changed by us."""
+"""Reading beside a running agent: its writes appear whole, nothing locks, and this program changes no byte."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from zeroclaw_tui.files.database import connect_read_only_blocking
 from zeroclaw_tui.testing.tools import handles_of
 
 LATER = "2026-12-31T00:00:00+00:00"
-# Each commit stores a pair and renumbers an old one, so that a torn read would show halves.
+# Each commit stores a pair and renumbers an old one, so that a torn read would show half a pair.
 WRITER = """
 import itertools, sqlite3, sys
 connection = sqlite3.connect(sys.argv[1], timeout=30, isolation_level=None)
@@ -47,7 +47,7 @@ for at in itertools.count():
 
 @pytest.fixture
 def writer(make_store):
-    """A path and a process that writes to it all the time, once it has begun."""
+    """A path and a process that keeps writing to it, once it has begun."""
     path = make_store()
     process = subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True)
     try:
@@ -59,9 +59,9 @@ def writer(make_store):
         process.wait()
 
 
-async def test_browsing_next_to_a_writer_sees_new_rows_whole_and_never_locks(writer):
+async def test_browsing_beside_a_writer_sees_whole_new_rows_and_never_locks(writer):
     path, process = writer
-    # The pipe must not fill up, or the writer would wait for us.
+    # The pipe must not fill up, or the writer would block.
     drained = asyncio.create_task(asyncio.to_thread(process.stdout.read))
     seen_versions, counts = set(), []
     async with opened(path) as memory:
@@ -100,7 +100,7 @@ async def browse_everything(memory):
     await memory.recall("text", 5)
 
 
-async def test_a_file_put_in_place_of_ours_counts_as_a_change_and_is_read(make_store):
+async def test_a_replaced_file_counts_as_a_change_and_is_read(make_store):
     path = make_store([{"content": "the left words"}])
     other = make_store([{"content": "restored left words"}], generation="G2", name="restored.db")
     async with opened(path) as memory:
@@ -116,7 +116,7 @@ async def test_a_file_put_in_place_of_ours_counts_as_a_change_and_is_read(make_s
         assert "agents" in memory.why_not
 
 
-async def test_a_file_that_goes_is_reported_until_it_comes_back(make_store):
+async def test_a_missing_file_is_reported_until_it_is_back(make_store):
     path = make_store([{}])
     aside = path.with_name("aside.db")
     async with opened(path) as memory:
@@ -130,8 +130,8 @@ async def test_a_file_that_goes_is_reported_until_it_comes_back(make_store):
         assert await memory.count() == 1
 
 
-async def test_rows_that_are_only_in_the_log_are_read_and_the_main_file_stays(tmp_path, digest):
-    """As a fresh agent leaves it: a main file of one page, and everything in the -wal."""
+async def test_rows_only_in_the_log_are_read_and_the_main_file_is_unchanged(tmp_path, digest):
+    """A new agent leaves a main file of one page and everything in the -wal."""
     path = tmp_path / "brain.db"
     with closing(sqlite3.connect(path, isolation_level=None)) as agent:
         agent.execute("PRAGMA journal_mode = WAL")

@@ -1,4 +1,4 @@
-"""A database of each generation holds to the contract of every store, also read-only and damaged in the meantime."""
+"""A database of each generation passes the store contract, also read-only and when damaged while open."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TestReading(MemoryContract):
 
 
 class Written:
-    """A few rows, and a second store on the same file."""
+    """Gives each test a few rows and a second store on the same file."""
 
     @pytest.fixture
     async def memory(self, tmp_path, generation, opening):
@@ -39,19 +39,19 @@ class Written:
         return other
 
     async def fill(self, memory: Memory, drafts: Sequence[Draft]) -> None:
-        """As ZeroClaw would, but in one transaction: its own verb stores one at a time, durably."""
+        """Insert as ZeroClaw does, but in one transaction: its own method commits each memory to disk."""
         rows = ({"key": draft.key, "content": draft.content, "category": draft.category} for draft in drafts)
         add(Path(memory.about.location), ({"id": f"many {row['key']}", **row} for row in rows))
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)
 class TestWriting(Written, StoreContract, EngineContract):
-    """Every generation there is."""
+    """Every generation."""
 
 
 @pytest.mark.parametrize("generation", ["G2", "G4"])
 class TestWritingOfSeveral(Written, NeighbourContract):
-    """Others at the same time, and giving up in the middle: keys that are unique, and unique by agent."""
+    """Concurrent programs and cancelled work: with unique keys, and with keys unique per agent."""
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)

@@ -1,4 +1,4 @@
-"""A file of any ZeroClaw version is recognised by its columns, read as that version wrote it, and never migrated."""
+"""A file of any ZeroClaw version is recognised by its columns, read as written, and never migrated."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REAL = [(version, DATA / f"zeroclaw_{version}.db") for version in GENERATION]
 
 
 def shape(path: Path) -> dict[str, object]:
-    """Tables with their columns, types and defaults; indexes with their columns; triggers."""
+    """Return the tables with columns, types and defaults, the indexes with columns, and the triggers."""
     with closing(sqlite3.connect(f"file:{path}?immutable=1", uri=True)) as connection:
         names = connection.execute("SELECT type, name FROM sqlite_master ORDER BY 1, 2").fetchall()
         described: dict[str, object] = {"names": [name for name in names if "autoindex" not in name[1]]}
@@ -88,7 +88,7 @@ async def test_every_field_is_as_zeroclaw_wrote_it(version, tmp_path):
 @pytest.mark.parametrize(
     ("generation", "version"), [("G1", "0.1.7"), ("G2", "0.7.5"), ("G4", "0.8.3"), ("G4", "0.8.4")]
 )
-def test_made_databases_have_the_shape_of_real_ones(generation, version, tmp_path):
+def test_created_databases_have_the_schema_of_real_ones(generation, version, tmp_path):
     create_database(tmp_path / "made.db", generation)
     assert shape(tmp_path / "made.db") == shape(DATA / f"zeroclaw_{version}.db")
 
@@ -102,7 +102,7 @@ def test_made_databases_have_the_shape_of_real_ones(generation, version, tmp_pat
         ("G4", "0.8.4", set()),
     ],
 )
-async def test_what_a_generation_lacks_is_absent_with_a_reason(generation, newest, absent, make_store):
+async def test_a_missing_capability_of_a_generation_has_a_reason(generation, newest, absent, make_store):
     async with opened(make_store([{}], generation)) as memory:
         assert (memory.about.generation, memory.about.newest_version) == (generation, newest)
         for what in ("agents", "namespaces", "superseded", "pinned", "importance", "kind"):
@@ -112,7 +112,7 @@ async def test_what_a_generation_lacks_is_absent_with_a_reason(generation, newes
         assert memory.about.notices == ()
 
 
-async def test_a_hydrate_made_database_is_read_and_explained(make_store):
+async def test_a_database_made_by_hydration_is_read_and_explained(make_store):
     path = make_store([{"key": "a"}, {"key": "b"}], HYDRATED)
     async with opened(path) as memory:
         assert await memory.count() == 2

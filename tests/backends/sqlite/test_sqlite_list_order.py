@@ -1,4 +1,4 @@
-"""A listing has the order of ZeroClaw's own statement, also among memories of one and the same `updated_at`."""
+"""A listing has the order of ZeroClaw's own statement, also among memories with the same `updated_at`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CATEGORIES = ("core", "daily")
 
 
 def as_zeroclaw_lists(path: Path, category: str | None) -> list[int]:
-    """The rowids that ZeroClaw's own statement gives."""
+    """Return the rowids in the order of ZeroClaw's own statement."""
     with closing(sqlite3.connect(path)) as connection:
         columns = {name for (name,) in connection.execute("SELECT name FROM pragma_table_info('memories')")}
         conditions = ["superseded_by IS NULL"] if "superseded_by" in columns else []
@@ -37,7 +37,7 @@ def as_zeroclaw_lists(path: Path, category: str | None) -> list[int]:
     category=st.sampled_from([None, *CATEGORIES]),
     size=st.integers(1, 7),
 )
-async def test_orders_pages_and_lists_are_those_of_the_statement(tmp_path_factory, generation, times, category, size):
+async def test_order_pages_and_lists_equal_those_of_the_statement(tmp_path_factory, generation, times, category, size):
     moments = [f"2026-03-01T10:{minute:02d}:00.000000001+00:00" for minute in times]
     rows = [{"category": CATEGORIES[at % 2], "updated_at": moment} for at, moment in enumerate(moments)]
     path = make(tmp_path_factory.mktemp("order") / "brain.db", generation, rows)

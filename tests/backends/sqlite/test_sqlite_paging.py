@@ -1,4 +1,4 @@
-"""Pages, the order of all rows, scans, counts and plain Python agree, for every order, filter, text and pattern."""
+"""Pages, scans and counts agree with plain Python for every order, filter, text and pattern."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def raw(text):
 
 
 def key_of(entry, field):
-    """What orders a memory, without SQL; the rowid decides among equals, the lower one for the newer update."""
+    """Return the sort key of a memory without SQL; ties are sorted by rowid, lowest first for the newest update."""
 
     def when(text):
         parsed = moment(text)
@@ -90,7 +90,7 @@ def key_of(entry, field):
 
 
 def stored(row):
-    """As bytes through SQL, so that text that is no UTF-8 gets in."""
+    """Return the row as bytes for SQL, so that invalid UTF-8 can be stored."""
     return {name: value for name, value in row.items() if name != "content"} | {"content": "?"}
 
 
@@ -144,8 +144,8 @@ def test_pages_order_counts_and_plain_python_agree(rows, filter, sort, limit):
         asyncio.run(check(path))
 
 
-async def test_list_stops_at_a_thousand_before_it_looks_at_sessions(make_store):
-    """As ZeroClaw does: a session's older rows are lost behind newer ones of others."""
+async def test_list_reads_a_thousand_rows_before_it_filters_by_session(make_store):
+    """As in ZeroClaw, older rows of a session are cut off by newer rows of other sessions."""
     rows = [{"session_id": "mine", "updated_at": "2026-01-01"}]
     rows += [{"session_id": "other", "updated_at": f"2026-02-01T{at:06d}"} for at in range(1000)]
     async with opened(make_store(rows)) as memory:
@@ -154,7 +154,7 @@ async def test_list_stops_at_a_thousand_before_it_looks_at_sessions(make_store):
         assert await memory.list(category="core", session_id="nobody") == []
 
 
-async def test_a_key_of_several_agents_gives_each_and_get_the_oldest(make_store):
+async def test_list_returns_a_key_of_every_agent_and_get_the_oldest(make_store):
     rows = [{"key": "tz", "agent": "bob", "content": "EST"}, {"key": "tz", "agent": "alice", "content": "CET"}]
     async with opened(make_store(rows)) as memory:
         found = [(entry.agent, entry.content) for entry in await entries_with_key(memory, "tz")]

@@ -18,7 +18,7 @@ MIGRATED = (
     ("0.8.3", "migrated_v075_runs", "migrated_from_v075.db"),
     ("0.8.4", "migrated_runs", "migrated_from_v017.db"),
 )
-# In 0.1.7 a tie cut before the session filter leaves to chance which rows come through.
+# In 0.1.7 a tie cut before the session filter makes the remaining rows a matter of chance.
 CHANCE_RUNS = 2
 
 
@@ -27,7 +27,7 @@ def _pairs(found: StoreRecall) -> list[tuple[str, float | None]]:
 
 
 def _equal_up_to_ties(found: list[tuple[str, Any]], recorded: list[tuple[str, Any]], limit: int) -> bool:
-    """The same scores, and the same ids within each group of ties but the one the limit cuts."""
+    """Whether scores are equal, and ids within each group of ties except the one cut by the limit."""
     if [score for _, score in found] != [score for _, score in recorded]:
         return False
     cut = recorded[-1][1] if len(recorded) == limit else None
@@ -68,7 +68,7 @@ async def test_agents_namespaces_windows_and_superseded_rows_equal_the_recorded_
             assert _pairs(found) == [(result["id"], result["score"]) for result in run["results"]], run
 
 
-async def test_the_parts_of_a_score_are_what_the_recorded_stages_returned(tmp_path):
+async def test_the_parts_of_a_score_equal_the_recorded_stages(tmp_path):
     async with opened(golden.database("0.7.5", "brain.db", tmp_path)) as memory:
         for run in golden.runs("0.7.5", "recall_runs")["runs"]:
             if run["embed"] == "dense:64" or "keyword" not in run:

@@ -1,4 +1,4 @@
-"""The quick keyword statement gives ZeroClaw's own list, and no text breaks a recall."""
+"""Property tests: the fast keyword query returns ZeroClaw's own list, and no text breaks a recall."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SCHEMA = Schema("G2", COLUMNS, frozenset(), True, False, True, False)
     TEXTS.filter(bool),
     st.integers(0, 30),
 )
-def test_keyword_hits_and_their_ties_are_those_of_the_join(rows, deleted, query, count):
+def test_keyword_hits_and_ties_equal_those_of_the_join(rows, deleted, query, count):
     with closing(sqlite3.connect(":memory:")) as connection:
         for statement in statements("G2"):
             connection.execute(statement)

@@ -1,4 +1,4 @@
-"""What recall does where generations differ, and with databases that are not as they should be."""
+"""Recall rules that differ between generations, and recall of unusual databases."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def recalled(path: Path, query: str, version: str = "0.8.4", **parts: Any)
         return await recalls.recalled(memory, query, version, **parts)
 
 
-async def test_a_refused_query_is_said_and_words_are_found_by_like(tmp_path):
+async def test_a_query_refused_by_fts_is_noted_and_searched_with_like(tmp_path):
     path = make(tmp_path / "brain.db", "G2", [{"content": 'a 5"disk here'}, {"content": "nothing"}])
     found = await recalled(path, '5"disk', "0.7.4")
     assert keys(found) == ["key0"]
@@ -36,8 +36,8 @@ async def test_a_refused_query_is_said_and_words_are_found_by_like(tmp_path):
 
 
 @pytest.mark.parametrize("version", ["0.1.7", "0.7.5", "0.8.4"])
-async def test_a_word_too_long_for_like_is_said_and_finds_nothing(tmp_path, version):
-    """SQLite takes a pattern of 50,000 bytes, which has a % at both ends."""
+async def test_a_word_too_long_for_like_is_noted_and_finds_nothing(tmp_path, version):
+    """SQLite accepts a LIKE pattern of 50,000 bytes, including a % at both ends."""
     path = make(tmp_path / "brain.db", "G4", ROWS)
     longest = await recalled(path, "é" * 24_999, version)
     assert (keys(longest), longest.mode, longest.notes) == ([], "like", ())
@@ -46,11 +46,11 @@ async def test_a_word_too_long_for_like_is_said_and_finds_nothing(tmp_path, vers
     assert found.notes == (
         "ZeroClaw's own recall fails for this message: a word is longer than SQLite's LIKE takes (50,000 bytes).",
     )
-    # Where a whole word finds something, the fall-back is never asked.
+    # If a whole word matches, the fall-back does not run.
     assert keys(await recalled(path, "a" * 60_000 + " prefers", version)) == ["lang"]
 
 
-async def test_blank_and_star_by_version(tmp_path):
+async def test_blank_and_star_queries_follow_the_version(tmp_path):
     path = make(tmp_path / "brain.db", "G2", ROWS)
     newest = ["food", "tz"]
     none = await recalled(path, " \u3000", "0.5.4", limit=2)
@@ -63,8 +63,8 @@ async def test_blank_and_star_by_version(tmp_path):
     assert (await recalled(path, "*", "0.7.4", limit=2)).mode == "like"
 
 
-async def test_a_time_bound_binds_only_the_last_word_in_0_5_5(tmp_path):
-    """The fall-back of 0.5.5 and 0.5.6 lacks a pair of brackets."""
+async def test_in_0_5_5_a_time_bound_applies_only_to_the_last_word(tmp_path):
+    """The SQL of the fall-back of 0.5.5 and 0.5.6 lacks a pair of parentheses."""
     path = make(tmp_path / "brain.db", "G1", [{"content": "xalphax"}, {"content": "xbetax"}, {"content": "xbetay"}])
     since = MOMENT.format(2)
     assert keys(await recalled(path, "alpha beta", "0.5.6", since=since)) == ["key2", "key0"]
@@ -74,14 +74,14 @@ async def test_a_time_bound_binds_only_the_last_word_in_0_5_5(tmp_path):
     assert "no time bounds" in early.notes[0]
 
 
-async def test_a_prefix_word_in_the_fall_back_has_to_begin_a_token(tmp_path):
+async def test_a_prefix_in_the_fall_back_must_begin_a_token(tmp_path):
     path = make(tmp_path / "brain.db", "G2", [{"content": "Wildcat"}, {"content": "sawild"}])
     change(path, "INSERT INTO memories_fts(memories_fts) VALUES ('delete-all')")
     assert keys(await recalled(path, "wil*", "0.7.5")) == ["key0"]
     assert keys(await recalled(path, "wild", "0.7.5")) == ["key1", "key0"]
 
 
-async def test_without_an_index_like_finds_words_and_says_so(tmp_path):
+async def test_without_an_index_words_are_found_with_like_and_noted(tmp_path):
     path = make(tmp_path / "brain.db", "G1", ROWS)
     for trigger in ("memories_ai", "memories_ad", "memories_au"):
         change(path, f"DROP TRIGGER {trigger}")

@@ -37,7 +37,7 @@ async def memory(path, opening):
 recalled = partial(recalls.recalled, query="zzz", vector=EAST)
 
 
-async def test_rows_written_in_the_meantime_are_found(path, memory):
+async def test_rows_written_after_the_first_recall_are_found(path, memory):
     await recalled(memory)
     add(path, [{"embedding": blob(2, 0.1)}], start=5)
     assert keys(await recalled(memory)) == ["key0", "key5", "key1", "key2"]
@@ -51,22 +51,22 @@ async def test_rows_written_in_the_meantime_are_found(path, memory):
     assert keys(await recalled(memory))[0] == "key3"
 
 
-async def test_a_row_that_is_superseded_in_the_meantime_is_not_recalled(path, memory):
-    # In a store with many more rows only those that are found are read, each once.
+async def test_a_row_superseded_after_the_first_recall_is_not_recalled(path, memory):
+    # In a store with many more rows only the results are read, each once.
     add(path, [{"rowid": 1000, "embedding": None}], start=5)
     assert keys(await recalled(memory)) == keys(await recalled(memory)) == ["key0", "key1", "key2"]
     change(path, "UPDATE memories SET superseded_by = 'key1' WHERE key = 'key0'")
     assert keys(await recalled(memory)) == ["key1", "key2"]
 
 
-async def test_vectors_of_other_lengths_have_no_score(path, memory):
+async def test_vectors_of_another_length_have_no_score(path, memory):
     add(path, [{"embedding": blob(1, 0, 0)}, {"embedding": b"abc"}, {"embedding": b""}], start=5)
     assert keys(await recalled(memory)) == ["key0", "key1", "key2"]
     assert keys(await recalled(memory, vector=np.array([1, 0, 0], dtype=np.float32))) == ["key5"]
 
 
 @pytest.mark.parametrize("parts", [{}, {"session_id": "s"}, {"agents": ("default", "scout")}, {"limit": 1000}])
-async def test_the_first_recall_reads_the_file_and_finds_what_later_ones_find_in_memory(tmp_path, parts):
+async def test_the_first_recall_from_the_file_equals_later_ones_from_memory(tmp_path, parts):
     rows: list[dict[str, Any]] = [
         {
             "embedding": blob(1, at % 23) if at % 9 else blob(1, 0, at),

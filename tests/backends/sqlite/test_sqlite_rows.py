@@ -1,4 +1,4 @@
-"""Whatever is in a row is read as it is: huge, broken or hostile."""
+"""Any content of a row is read unchanged: huge, broken or hostile."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_kinds_are_decoded_as_zeroclaw_does(stored, kind):
     assert kind_from(stored) == kind
 
 
-async def test_a_huge_row_is_listed_by_its_beginning_and_read_whole_on_demand(make_store):
+async def test_a_huge_row_is_listed_as_an_excerpt_and_read_whole_on_demand(make_store):
     huge = "ä" * 9_000_000
     async with opened(make_store([{"key": "huge", "content": huge}, {"key": "small"}])) as memory:
         page = await memory.rows(Query(EXCERPTS, MemoryFilter(), Sort(SortField.SIZE), limit=10))
@@ -41,7 +41,7 @@ async def test_a_huge_row_is_listed_by_its_beginning_and_read_whole_on_demand(ma
         assert not whole.is_excerpt
 
 
-async def test_a_nul_character_survives(make_store):
+async def test_a_nul_character_is_read(make_store):
     rows = [{"content": "before\0after", "key": "a\0b"}, {"content": "x\0" * 300}]
     async with opened(make_store(rows)) as memory:
         long, entry = await memory.rows(Query(EXCERPTS, MemoryFilter(), NEWEST_STORED, limit=2))
@@ -52,7 +52,7 @@ async def test_a_nul_character_survives(make_store):
         assert len(await entries_of(memory, MemoryFilter(contains="after"))) == 1
 
 
-async def test_text_that_is_no_utf8_neither_raises_nor_changes(make_store):
+async def test_invalid_utf8_neither_raises_nor_changes(make_store):
     path = make_store([{}])
     broken = b"ok \xff\xfe \xed\xa0\x80 end"
     columns = ("key", "content", "category", "session_id", "namespace", "created_at", "superseded_by", "kind", "id")
@@ -74,7 +74,7 @@ async def test_text_that_is_no_utf8_neither_raises_nor_changes(make_store):
 
 
 @pytest.mark.parametrize("date", ["", "now", "yesterday", "0", "2026-13-45", "9" * 300, "2026-03-01T10:00:00+99:99"])
-async def test_bad_timestamps_never_raise_and_are_a_group_of_their_own(date, make_store):
+async def test_invalid_timestamps_never_raise_and_have_their_own_group(date, make_store):
     rows = [{"key": "bad", "created_at": date, "updated_at": date}, {"key": "good"}]
     async with opened(make_store(rows)) as memory:
         assert (await memory.get("bad")).timestamp == date
@@ -88,7 +88,7 @@ async def test_bad_timestamps_never_raise_and_are_a_group_of_their_own(date, mak
         assert len(await entries_of(memory, MemoryFilter(older_than="2030-01-01"))) == 1
 
 
-async def test_numbers_and_blobs_where_text_should_be(make_store):
+async def test_numbers_and_blobs_in_text_columns_are_read(make_store):
     path = make_store([{"key": "k"}])
     with closing(sqlite3.connect(path)) as writer, writer:
         writer.execute("UPDATE memories SET content = x'68690aff', importance = 'high', embedding = 'text', pinned = 5")
@@ -98,7 +98,7 @@ async def test_numbers_and_blobs_where_text_should_be(make_store):
         assert entry.size == 4
 
 
-async def test_an_owner_that_no_agent_has_is_shown_by_its_id(make_store):
+async def test_an_owner_without_an_agent_row_is_shown_by_its_id(make_store):
     path = make_store([{"key": "a"}, {"key": "b"}])
     with closing(sqlite3.connect(path)) as writer, writer:
         writer.execute("UPDATE memories SET agent_id = 'ghost' WHERE key = 'a'")

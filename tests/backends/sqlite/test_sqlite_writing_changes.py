@@ -1,4 +1,4 @@
-"""Storing and editing: ZeroClaw's own rules, generation by generation, and what is refused before anything is done."""
+"""Storing and editing follow ZeroClaw's rules for each generation; invalid changes are refused before any write."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ async def test_each_agent_has_its_own_keys(make_store):
         assert len(select(path, "SELECT id FROM agents")) == 2
 
 
-async def test_without_a_usual_agent_one_has_to_be_named(make_store):
+async def test_without_a_default_agent_one_must_be_given(make_store):
     path = make_store()
     small_store.change(path, "UPDATE agents SET alias = 'Ada'")
     async with opened(path) as memory:
@@ -121,15 +121,15 @@ async def test_session_ids_are_stored_as_this_zeroclaw_writes_them(generation, s
     ("session_id", "stored"),
     [
         ("telegram_12-3", "telegram_12-3"), ("discord:guild/chan#9", "discord_guild_chan_9"),
-        # Vowel signs and circled letters are alphanumeric to Rust, and not to Python.
+        # Vowel signs and circled letters are alphanumeric in Rust, but not in Python.
         ("नमस्ते ⓐ", "नमस\u094dते_ⓐ".replace("\u094d", "_")),
     ],
 )  # fmt: skip
-def test_what_is_no_letter_and_no_digit_becomes_an_underscore(session_id, stored):
+def test_characters_that_are_not_alphanumeric_become_underscores(session_id, stored):
     assert tables.sanitised(session_id) == stored
 
 
-def test_a_moment_is_written_in_zeroclaws_form(monkeypatch):
+def test_times_are_written_in_zeroclaws_format(monkeypatch):
     for zone, written in (
         ("UTC", "2026-03-01T10:00:00.000042000+00:00"),
         ("Asia/Kolkata", "2026-03-01T15:30:00.000042000+05:30"),
@@ -154,9 +154,9 @@ def test_a_moment_is_written_in_zeroclaws_form(monkeypatch):
         ("no moment", "2026-03-01T10:00:00.000042000+00:00"),
     ],
 )
-def test_an_update_is_always_later_than_the_last_one(old, new):
+def test_an_update_time_is_always_later_than_the_last_one(old, new):
     assert tables.nine_digits(tables.moment_after(old, MARCH)) == new
 
 
-def test_a_moment_to_come_is_passed():
+def test_an_update_after_a_future_time_is_later_still():
     assert moment(tables.local_now(after="2099-01-01T00:00:00Z")) == datetime(2099, 1, 1, 0, 0, 0, 1, UTC)

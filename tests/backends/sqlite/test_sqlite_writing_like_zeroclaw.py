@@ -1,4 +1,4 @@
-"""What a change does to a real database is what ZeroClaw itself does to it: update, forget, store again."""
+"""Changes to a real database leave the same rows as ZeroClaw's own: update, forget, store again."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def index_rows(path: Path) -> list[int]:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_storing_forgetting_and_storing_again_leave_the_rows_zeroclaw_leaves(version, tmp_path):
+async def test_storing_forgetting_and_storing_again_leave_the_same_rows_as_zeroclaw(version, tmp_path):
     steps = recorded(version)
     path = golden.database(version, "effect_0_stored.db", tmp_path)
     before = shape(path)

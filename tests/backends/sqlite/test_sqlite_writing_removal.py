@@ -1,4 +1,4 @@
-"""Removing: exactly the memories that were shown, a few at a time, so that an agent always gets to write."""
+"""Removal deletes exactly the memories shown, in small batches, so that an agent can write in between."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EVERY = MemoryFilter(superseded=Superseded.SHOW)
 
 
 async def test_another_program_writes_between_two_batches(make_store):
-    """It waits for the lock as ZeroClaw does, and never for longer than a batch takes."""
+    """The other program waits for the lock as ZeroClaw does, at most for one batch."""
     path = make_store([{"content": f"text {at}"} for at in range(1600)])
     written: list[int] = []
 
@@ -32,8 +32,8 @@ async def test_another_program_writes_between_two_batches(make_store):
     assert len(written) > 2
 
 
-async def test_a_cached_vector_that_an_earlier_version_removed_is_left_to_zeroclaw(make_store):
-    """Change sets with such rows may still be in the trash."""
+async def test_a_cached_vector_removed_by_an_earlier_version_is_left_to_zeroclaw(make_store):
+    """The trash may still have change sets with such rows."""
     values = {"content_hash": "2cf24dba5fb0a30e", "embedding": b"\1\2", "created_at": "a", "accessed_at": "b"}
     removed = RowChange(Row("2cf24dba5fb0a30e", values, table=EMBEDDING_CACHE), None)
     async with opened(make_store([{}])) as memory:

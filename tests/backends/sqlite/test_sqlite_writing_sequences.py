@@ -1,4 +1,4 @@
-"""Any sequence of stores, edits and removals, then all of it undone: the store is what it was."""
+"""Property test: undoing any sequence of stores, edits and removals restores the store."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SEQUENCES = steps(KEYS, texts, vectors, "writer", "новый")
 
 
 def make_odd_store(path: Path, generation: str) -> None:
-    """Rows such as other programs leave: bytes for text, text that is no UTF-8, NULLs, columns nobody knows."""
+    """Create rows such as other programs leave: bytes as text, invalid UTF-8, NULLs, unknown columns."""
     create_database(path, generation, default_agent_id="agent-0")
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("ALTER TABLE memories ADD COLUMN mood TEXT DEFAULT 'calm'")
@@ -83,7 +83,7 @@ async def there_and_back(path: Path, sequence: list[Step], one_by_one: bool) -> 
     ("generation", "one_by_one"),
     [("G1", True), ("G1", False), ("G2", True), ("G3", False), ("G4", True), ("G4", False)],
 )
-def test_everything_undone_leaves_every_byte_and_every_hit(generation, one_by_one, tmp_path_factory):
+def test_undoing_everything_restores_every_byte_and_every_hit(generation, one_by_one, tmp_path_factory):
     base = tmp_path_factory.mktemp("base") / "brain.db"
     make_odd_store(base, generation)
     before, found, made = everything(base), hits(base, WORDS), shape(base)

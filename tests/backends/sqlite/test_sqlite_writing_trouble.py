@@ -1,4 +1,4 @@
-"""What can go wrong with a write is one sentence each, and nothing is half done."""
+"""Every failure of a write has its sentence, and no write is half done."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MIGRATION = ("kind TEXT", "pinned INTEGER NOT NULL DEFAULT 0", "tenant_id TEXT")
 
 
 async def fails(memory, kind, match):
-    """A store, an edit and a removal all fail so, and neither change nor keep anything."""
+    """Check that a store, an edit and a removal fail with this error and change and journal nothing."""
     before, journal = everything(memory.path), JournalRecorder()
     row = await row_with_id(memory, "id-000")
     stamps = await versions(memory, MemoryFilter())
@@ -37,7 +37,7 @@ async def fails(memory, kind, match):
     return caught.value
 
 
-async def test_a_lock_that_lasts_is_reported(make_store, monkeypatch):
+async def test_a_lasting_lock_is_reported(make_store, monkeypatch):
     path = make_store([{}])
     monkeypatch.setattr(connections, "BUSY_SECONDS", 0.02)
     async with opened(path) as memory:
@@ -78,7 +78,7 @@ async def test_an_error_in_a_later_batch_says_what_was_done_before(make_store, m
         ("SQLITE_NOTADB", Unreadable, "not a SQLite database"),
     ],
 )
-async def test_each_of_sqlites_failures_has_its_sentence(name, kind, match, make_store, monkeypatch):
+async def test_each_sqlite_error_has_its_sentence(name, kind, match, make_store, monkeypatch):
     def failing(path, *, zero):
         error = sqlite3.OperationalError("in SQLite's words")
         error.sqlite_errorname = name
@@ -90,7 +90,7 @@ async def test_each_of_sqlites_failures_has_its_sentence(name, kind, match, make
         assert error.hint.startswith("Nothing was changed.")
 
 
-async def test_a_rule_of_the_tables_refuses_in_words(make_store):
+async def test_a_violated_table_constraint_is_reported_in_words(make_store):
     path = make_store([{"content": "c"}])
     small_store.change(path, "CREATE UNIQUE INDEX theirs ON memories(content)")
     journal, before = JournalRecorder(), everything(path)
@@ -119,7 +119,7 @@ async def test_a_missing_trigger_stops_every_write_until_it_is_repaired(generati
 
 
 @pytest.mark.parametrize("deed", ["create", "update", "remove", "revert"])
-async def test_a_file_that_zeroclaw_migrates_in_the_meantime_is_written_as_it_is_then(deed, make_store):
+async def test_a_file_migrated_by_zeroclaw_is_written_in_its_new_schema(deed, make_store):
     path = make_store([{"content": "alpha"}, {"content": "bravo"}], "G3")
     journal, removed = JournalRecorder(), JournalRecorder()
     async with opened(path) as memory:
@@ -141,7 +141,7 @@ async def test_a_file_that_zeroclaw_migrates_in_the_meantime_is_written_as_it_is
         assert memory.about.generation == "G4"
 
 
-async def test_a_file_that_became_unknown_in_the_meantime_is_refused(make_store):
+async def test_a_file_whose_schema_became_unknown_is_refused(make_store):
     path = make_store([{}])
     async with opened(path) as memory:
         small_store.change(path, "ALTER TABLE memories DROP COLUMN tenant_id")
@@ -159,7 +159,7 @@ async def test_a_file_that_became_unknown_in_the_meantime_is_refused(make_store)
     ],
     ids=["folder", "file", "log"],
 )
-async def test_what_this_user_may_not_write_is_named(forbidden, match, make_store, monkeypatch):
+async def test_a_path_that_this_user_may_not_write_is_named(forbidden, match, make_store, monkeypatch):
     path = make_store([{}])
     with closing(sqlite3.connect(path)) as other:
         other.execute("UPDATE memories SET content = 'x'")
@@ -174,7 +174,7 @@ async def test_what_this_user_may_not_write_is_named(forbidden, match, make_stor
                 await require_database(memory).repair()
 
 
-async def test_a_rollback_journal_stays_one(make_store):
+async def test_a_database_keeps_its_rollback_journal_mode(make_store):
     path = make_store([{"content": "alpha"}])
     with closing(sqlite3.connect(path)) as other:
         other.execute("PRAGMA journal_mode = DELETE")

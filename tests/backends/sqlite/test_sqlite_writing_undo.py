@@ -1,4 +1,4 @@
-"""Undoing what meets something new: refused with both named, replaced, or put next to it; always undoable again."""
+"""Undo that conflicts with newer rows is refused, replaces them or restores beside them, and can be undone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def path(make_store):
     return make_store([{"key": "a", "content": "text a"}, {"key": "b", "content": "text b", "embedding": b"1234"}])
 
 
-async def test_a_vector_that_zeroclaw_made_in_the_meantime_is_no_change(path):
+async def test_a_vector_added_by_zeroclaw_is_no_conflict(path):
     journal = JournalRecorder()
     async with opened(path) as memory:
         await edited(memory, "id-001", journal, content="mine")
@@ -32,7 +32,7 @@ async def test_a_vector_that_zeroclaw_made_in_the_meantime_is_no_change(path):
         assert (await row_with_id(memory, "id-001")).values["embedding"] == b"1234"
 
 
-async def test_a_place_that_is_taken_costs_only_the_place(path):
+async def test_undo_restores_a_row_under_a_new_rowid_if_its_own_is_taken(path):
     journal = JournalRecorder()
     async with opened(path) as memory:
         await remove(memory, journal, 2)
@@ -43,14 +43,14 @@ async def test_a_place_that_is_taken_costs_only_the_place(path):
         assert await row_with_id(memory, other.id) == other
 
 
-async def test_another_programs_row_at_the_last_rowid_of_all_is_in_nobodys_way(path):
+async def test_another_programs_row_at_the_highest_rowid_is_no_conflict(path):
     small_store.change(path, "UPDATE memories SET rowid = 9223372036854775807 WHERE id = 'id-001'")
     async with opened(path) as memory:
         assert (await create(memory, Draft("c", "mine"))).rows[0].handle == 2
 
 
 @pytest.mark.parametrize(("old", "new"), [("G1", "G4"), ("G2", "G3"), ("G3", "G4"), ("G2", "G2")])
-async def test_rows_of_an_older_generation_come_back_into_a_migrated_file(old, new, make_store, tmp_path):
+async def test_undo_restores_rows_of_an_older_generation_in_a_migrated_file(old, new, make_store, tmp_path):
     journal = JournalRecorder()
     async with opened(make_store([{"key": "a", "content": "text a", "session_id": "s"}], old, "old.db")) as memory:
         await remove(memory, journal, 1)
@@ -77,7 +77,7 @@ async def test_an_edit_before_a_migration_can_be_undone_after_it(make_store):
         assert (row.values["content"], row.values["namespace"]) == ("text a", "default")
 
 
-async def test_what_has_no_column_any_more_is_named(make_store, tmp_path):
+async def test_undo_names_values_whose_column_no_longer_exists(make_store, tmp_path):
     journal = JournalRecorder()
     path = make_store([{"namespace": "work", "kind": '"episodic"'}], "G4", "old.db")
     async with opened(path) as memory:
@@ -91,7 +91,7 @@ async def test_what_has_no_column_any_more_is_named(make_store, tmp_path):
         assert (await row_with_id(memory, "id-000")).values["content"] == "text"
 
 
-async def test_an_owner_is_found_by_alias_when_its_id_is_new(path):
+async def test_an_owner_with_a_new_id_is_found_by_alias(path):
     journal = JournalRecorder()
     async with opened(path) as memory:
         await create(memory, Draft("c", "hers", agent="Ada"), journal)
@@ -105,7 +105,7 @@ async def test_an_owner_is_found_by_alias_when_its_id_is_new(path):
 
 
 async def test_a_journaled_row_without_its_vector_can_still_be_compared(path):
-    """The trash holds a vector once; the row after an edit is compared by everything else."""
+    """The trash stores a vector once; the row after an edit is compared by its other fields."""
     journal, light = JournalRecorder(), JournalRecorder()
     async with opened(path) as memory:
         await edited(memory, "id-001", journal, category="daily")
@@ -116,8 +116,8 @@ async def test_a_journaled_row_without_its_vector_can_still_be_compared(path):
         assert (await row_with_id(memory, "id-001")) == change.before
 
 
-async def test_an_agent_that_comes_back_with_its_memory_owns_it_next_to_one_of_the_same_key(path):
-    """The key is the other agent's too, which is in nobody's way."""
+async def test_an_agent_restored_with_its_memory_owns_it_beside_another_agents_key(path):
+    """The other agent has the same key, which is no conflict."""
     journal, undone = JournalRecorder(), JournalRecorder()
     async with opened(path) as memory:
         await create(memory, Draft("a", "hers", agent="Ada"), journal)

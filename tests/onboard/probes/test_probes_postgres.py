@@ -148,7 +148,7 @@ def test_a_server_that_takes_no_writes_is_bad(place: Place) -> None:
     assert "is read-only" in found.sentence
 
 
-def test_a_wrong_password(place: Place) -> None:
+def test_a_wrong_password_is_reported(place: Place) -> None:
     found = place.test(place.server.url(place.user, WRONG_PASSWORD, place.database))
     assert (found.verdict, found.exit_code) == ("bad", 3)
     assert found.sentence == (f"The database server {place.at} refuses the user {place.user} or the password.")
