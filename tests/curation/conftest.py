@@ -1,4 +1,4 @@
-"""Libraries to look at and to change."""
+"""Fixtures with libraries to read and change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from zeroclaw_tui.curation.config_choice import configs_for
 
 @pytest.fixture
 async def open_rows(tmp_path):
-    """Opens the library of a new database with these rows, and with an embedding config where one is given."""
+    """Open the library of a new database with these rows, and with an embedding config if given."""
     async with AsyncExitStack() as stack:
 
         async def opened(rows, generation="G4", embedding=None):
@@ -29,6 +29,6 @@ async def open_rows(tmp_path):
 
 @pytest.fixture
 async def world(tmp_path):
-    """A library to change: a database of the newest generation."""
+    """A library on a database of the newest generation."""
     async with opened_world(tmp_path, "G4") as world:
         yield world

@@ -1,4 +1,4 @@
-"""A library to change, and its trash as a later process sees it."""
+"""A library to change, with its trash as a later process reads it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from zeroclaw_tui.curation.journal import Trash, store_name
 
 @dataclass
 class Clock:
-    """A clock that only moves when it is set."""
+    """A fake clock that advances only when set."""
 
     moment: datetime = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 
@@ -35,7 +35,7 @@ class Clock:
 
 @dataclass
 class World:
-    """An install with an opened store."""
+    """An install with an open store."""
 
     library: Library
     install: Install
@@ -46,18 +46,18 @@ class World:
         return self.library.trash
 
     def later(self) -> Trash:
-        """The trash as another process, started later, sees it."""
+        """Return the trash as a process started later reads it."""
         self.library.trash = Trash(self.install, self.library.trash.store, self.clock)
         return self.library.trash
 
     async def rows(self) -> dict[str, Row]:
-        """Every memory as it is stored, by id."""
+        """Return every stored memory by id."""
         stamps = await versions(self.library.memory, MemoryFilter(superseded=Superseded.SHOW))
         found = [await row_with_id(self.library.memory, stamp.id) for stamp in stamps]
         return {row.id: row for row in found if row is not None}
 
     def bytes_of_trash(self) -> bytes:
-        """Every byte that this program has next to the install."""
+        """Return every byte of this program's own folder in the install."""
         return b"".join(file.read_bytes() for file in sorted(self.install.own_dir.iterdir()))
 
 
@@ -67,7 +67,7 @@ def install_at(folder: Path) -> Install:
 
 @asynccontextmanager
 async def opened_world(folder: Path, store: str) -> AsyncIterator[World]:
-    """A world with a store in memory, or a database of a schema of ZeroClaw, such as "G4"."""
+    """Open a world with an in-memory store, or with a database of a generation such as "G4"."""
     install, clock = install_at(folder), Clock()
     memory: InMemory | SqliteMemory
     memory = InMemory(clock=clock) if store == "in-memory" else SqliteMemory(make(install.database, store, []))

@@ -1,4 +1,4 @@
-"""Changes that meet something: a key that exists again, a store that goes away; purge plans."""
+"""Changes with conflicts (a key exists again, a store stops answering), and purge plans."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def deleted(world: World, *ids: str, verb: Any = "purge") -> Outcome:
 
 
 async def undone(world: World) -> str:
-    """The verb of what an undo reversed."""
+    """Undo and return the verb of the reversed action."""
     outcome = await undo(world.library)
     assert outcome.turned.open == 0
     return outcome.turned.verb
@@ -66,7 +66,7 @@ async def contents(world: World) -> list[Value]:
     return [row.values["content"] for row in (await world.rows()).values()]
 
 
-async def test_what_a_restore_replaces_is_an_action_of_its_own(world):
+async def test_a_memory_replaced_by_a_restore_is_a_separate_action(world):
     old = await stored(world, "lang", "old")
     await deleted(world, old.id)
     (number,) = await world.trash.numbers()
@@ -87,7 +87,7 @@ async def test_what_a_restore_replaces_is_an_action_of_its_own(world):
     assert list(await world.rows()) == [new.id]
 
 
-async def test_a_permanent_deletion_leaves_no_byte_of_the_text(world):
+async def test_a_permanent_deletion_removes_every_byte_of_the_text(world):
     row = await stored(world, "lang", "a SECRETWORD to forget " + "SECRETWORD " * 3000)
     kept = await stored(world, "other", "this stays")
     await edited(world, row, "SECRETWORD two")
@@ -105,7 +105,7 @@ async def test_a_permanent_deletion_leaves_no_byte_of_the_text(world):
     assert (await undo(world.library)).count == 1
 
 
-async def test_a_store_that_goes_away_in_the_middle_says_how_far_it_came_and_undo_knows_it(world):
+async def test_a_store_that_stops_answering_reports_how_many_changes_can_be_undone(world):
     small_store.add(world.install.database, ({"content": f"text {number}"} for number in range(MANY)))
 
     def fail(done):
@@ -122,7 +122,7 @@ async def test_a_store_that_goes_away_in_the_middle_says_how_far_it_came_and_und
     assert (await undo(world.library)).count == done
 
 
-async def test_a_plan_has_what_the_filter_selects_and_counts_the_superseded_ones_that_stay(open_rows):
+async def test_a_plan_has_the_selected_memories_and_counts_superseded_ones_that_stay(open_rows):
     rows = [{"id": name, "superseded_by": "a" if name == "c" else None} for name in "abcd"]
     plan = await plan_purge(await open_rows(rows), MemoryFilter())
     assert [stamp.id for stamp in plan.stamps] == ["a", "b", "d"]
@@ -134,8 +134,8 @@ def version(number: int, category: str, timestamp: str = "") -> RowVersion:
     return RowVersion(f"id{number}", "key", "", category, timestamp, size=1024)
 
 
-def test_a_plan_names_the_largest_categories_the_ages_and_the_size():
-    """Ages are compared as moments, not as texts; what is no time is left out."""
+def test_a_plan_summarises_categories_ages_and_size():
+    """Ages are compared as times, not as text; invalid times are left out."""
     times = ("2026-03-02T01:00:00+05:00", "2026-03-01T22:00:00+00:00", "not a time")
     some = [version(number, "core", time) for number, time in enumerate(times)]
     others = [version(number, f"kind {number}") for number in range(3, 9)]
@@ -144,7 +144,7 @@ def test_a_plan_names_the_largest_categories_the_ages_and_the_size():
     assert facts == "oldest 2026-03-02 · newest 2026-03-01 · 9.0 KB"
 
 
-# Markdown's ids are places in a file: the trash must never take one line for another that stood there before.
+# Markdown's ids are line positions: the trash must not confuse a line with an earlier one at the same position.
 
 
 LINES = ["alpha one", "bravo two", "charlie three", "delta four"]
@@ -169,8 +169,8 @@ async def _in_trash(library: Library) -> list[str]:
     return [row.row.entry().content for row in rows]
 
 
-async def test_deleting_one_line_permanently_spares_another_that_had_its_number(library):
-    """What grew into that very line goes with it."""
+async def test_deleting_a_line_permanently_keeps_an_earlier_one_with_its_number(library):
+    """Earlier contents of the deleted line are removed too."""
     await _forget(library, "MEMORY:1")
     row = await row_with_id(library.memory, "MEMORY:1")
     await edit_memory(library, "MEMORY:1", Edit({"content": "charlie edited"}), row.fingerprint)
@@ -181,7 +181,7 @@ async def test_deleting_one_line_permanently_spares_another_that_had_its_number(
     assert b"bravo two" in data
 
 
-async def test_the_history_and_the_copies_of_a_line_are_its_own(library):
+async def test_history_and_copies_of_a_line_are_not_mixed_with_other_lines(library):
     await _forget(library, "MEMORY:1")
     action = await _forget(library, "MEMORY:1")
     assert action is not None
@@ -195,7 +195,7 @@ def _notes(library: Library) -> Path:
     return Path(library.memory.about.location) / "MEMORY.md"
 
 
-async def test_an_undo_brings_back_the_file_and_keeps_what_the_agent_appended(library):
+async def test_undo_restores_the_file_and_keeps_lines_appended_by_the_agent(library):
     notes = _notes(library)
     before = notes.read_bytes()
     outcome = await remove_memories(library, await plan_of_marked(library, ["MEMORY:0", "MEMORY:2"]), "purge")
@@ -210,7 +210,7 @@ async def test_an_undo_brings_back_the_file_and_keeps_what_the_agent_appended(li
     assert sorted(await _in_trash(library)) == ["alpha one", "charlie three"]
 
 
-async def test_an_edit_elsewhere_is_no_conflict_and_one_of_the_same_line_is(library):
+async def test_only_an_edit_of_the_same_line_is_a_conflict(library):
     notes = _notes(library)
     row = await row_with_id(library.memory, "MEMORY:1")
     outcome = await edit_memory(library, "MEMORY:1", Edit({"content": "bravo edited"}), row.fingerprint)
@@ -226,7 +226,7 @@ async def test_an_edit_elsewhere_is_no_conflict_and_one_of_the_same_line_is(libr
     assert notes.read_text() == "# Long-Term Memory\n\n- bravo two\n- charlie three\n- delta by hand\n"
 
 
-async def test_one_of_several_deleted_memories_is_restored_to_its_place(library):
+async def test_one_of_several_deleted_memories_is_restored_to_its_position(library):
     before = _notes(library).read_text()
     await remove_memories(library, await plan_of_marked(library, ["MEMORY:0", "MEMORY:1", "MEMORY:2"]), "purge")
     rows, _ = await library.trash.listing("bravo")
@@ -238,7 +238,7 @@ async def test_one_of_several_deleted_memories_is_restored_to_its_place(library)
 
 
 async def test_a_change_of_an_earlier_version_is_undone_line_by_line(library):
-    """Earlier versions kept the lines alone, with hashes of three neighbours on each side."""
+    """Earlier versions stored only the lines, with hashes of three neighbours on each side."""
     notes = _notes(library)
     before = notes.read_text()
     rows = [await row_with_id(library.memory, f"MEMORY:{number}") for number in range(4)]

@@ -1,4 +1,4 @@
-"""Clean-up: each finding names exactly its memories, and what a merge deletes is outlasted by what stays."""
+"""Clean-up: each finding names exactly its memories, and a merge keeps a better copy of each deleted memory."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _ids(report: CleanUpReport, kind: FindingKind) -> list[str]:
 
 
 @pytest.mark.parametrize("store", STORES)
-async def test_a_memory_says_by_itself_what_it_is(open_rows, store):
+async def test_findings_about_single_memories_name_exactly_those(open_rows, store):
     cases = [
         (kind, is_guilty, row)
         for kind, both in ALONE.items()
@@ -131,7 +131,7 @@ async def test_a_memory_says_by_itself_what_it_is(open_rows, store):
         assert finding.remark.endswith(".")
 
 
-async def test_the_finding_shows_what_it_is_and_never_the_secret(open_rows):
+async def test_a_finding_names_the_kind_of_secret_and_hides_its_value(open_rows):
     secret = f"ghp_{MIXED}"
     rows = [
         {"content": f"token for CI: {secret} and password=hunter2"},
@@ -181,7 +181,7 @@ def _deleted(finding: Finding) -> set[str]:
 
 
 @pytest.mark.parametrize("store", STORES)
-async def test_a_merge_keeps_one_of_each_group_and_undo_brings_the_others_back(open_rows, store):
+async def test_a_merge_keeps_one_memory_of_each_group_and_undo_restores_the_others(open_rows, store):
     library = await open_rows(ROWS, store)
     finding, before = await _finding(library), await _state(library)
     assert _deleted(finding) == {"old", "longest", "twin 1"}
@@ -216,8 +216,8 @@ copies_of_one_text = st.lists(
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(copies_of_one_text)
-async def test_every_deleted_copy_is_outlasted_by_one_that_is_recalled_wherever_it_was(open_rows, rows):
-    """Of the same text, agent and namespace one stays that ranks higher; what cannot be replaced stays."""
+async def test_every_deleted_copy_has_a_kept_one_that_is_recalled_in_its_place(open_rows, rows):
+    """A higher-ranking copy with the same text, agent and namespace stays; an irreplaceable copy stays too."""
     library = await open_rows([{"id": str(at), "key": f"key{at}", **row} for at, row in enumerate(rows)], "G4")
     finding = _found(await check_memories(library), "exact duplicates")
     going = {int(name) for name in (_deleted(finding) if finding is not None else ())}
@@ -251,7 +251,7 @@ def _rank(row: dict[str, Any]) -> tuple[int, int, bool, str]:
 
 
 async def test_exact_and_near_duplicates_together_are_one_group(open_rows):
-    """A copy that goes is no reason for another to go."""
+    """A deleted copy is no reason to delete another one."""
     rows = [
         {"id": "core", "content": LONG, "category": "core", "session_id": "a", **_at(1)},
         {"id": "chat", "content": LONG, "category": "conversation", "session_id": "a", **_at(9)},
@@ -269,7 +269,7 @@ async def test_exact_and_near_duplicates_together_are_one_group(open_rows):
     ["UPDATE memories SET content = 'new', updated_at = '2026-04-01' WHERE id = 'newest'",
      "DELETE FROM memories WHERE id = 'newest'"],
 )  # fmt: skip
-async def test_where_the_one_that_stays_changed_or_went_its_group_is_left_alone(open_rows, statement):
+async def test_a_group_is_skipped_if_the_memory_to_keep_was_changed_or_deleted(open_rows, statement):
     library = await open_rows(ROWS, "G4")
     plan = plan_merge([await _finding(library)])
     with closing(sqlite3.connect(library.memory.about.location)) as connection, connection:
@@ -279,14 +279,14 @@ async def test_where_the_one_that_stays_changed_or_went_its_group_is_left_alone(
     assert {"old", "longest", "twin 2"} <= {version.id for version in await versions(library.memory, EVERYTHING)}
 
 
-# Duplicates against models that compare everything with everything.
+# Duplicates, compared with models that compare every pair.
 
 
 WORDS = [f"{first}{last}" for first in ("ka", "lo", "mi", "tan", "ver") for last in ("ro", "sel", "dim", "pu", "xen")]
 
 
 def _duplicates(rows: Sequence[tuple[str, str, bytes | None]]) -> Duplicates:
-    """The duplicates among rows of an owner, a content and a vector."""
+    """Return the duplicates among rows of owner, content and vector."""
     finder = DuplicateFinder()
     for number, (owner, content, vector) in enumerate(rows):
         finder.add(number, owner, content, vector)
@@ -304,7 +304,7 @@ def _shared(one: str, other: str) -> float:
 
 
 def _joined(count: int, linked: set[tuple[int, int]]) -> list[list[int]]:
-    """The model of groups: everything that is linked, over others or not."""
+    """Return groups of rows that are linked directly or indirectly."""
     groups = [{number} for number in range(count)]
     for one, other in linked:
         first, second = groups[one], groups[other]
@@ -329,8 +329,8 @@ def test_exact_means_equal_after_trimming_within_one_owner(parts):
 
 
 @given(st.integers(0, 10**9), st.integers(4, 60))
-def test_near_duplicates_by_words_are_those_a_comparison_of_all_pairs_finds(seed, length):
-    """Every group hangs together by pairs of 80 %; pairs of 90 % are never missed."""
+def test_near_duplicates_by_words_equal_those_of_all_pairs(seed, length):
+    """Every group is connected by pairs of 80 %; pairs of 90 % are never missed."""
     chance = random.Random(seed)
     texts = [" ".join(chance.choices(WORDS, k=length)) for _ in range(4)]
     for text in [*texts, *texts]:
@@ -357,7 +357,7 @@ def test_near_duplicates_by_words_are_those_a_comparison_of_all_pairs_finds(seed
 
 
 @given(st.integers(0, 10**9), st.integers(2, 40))
-def test_near_duplicates_by_vectors_are_those_of_all_cosines(seed, count):
+def test_near_duplicates_by_vectors_equal_those_of_all_cosines(seed, count):
     chance = random.Random(seed)
     numbers = [[chance.gauss(0, 1) for _ in range(3)] for _ in range(count)]
     owners = [chance.choice(["", "anna"]) for _ in range(count)]
@@ -390,7 +390,7 @@ LONG_TEXTS = (
 )
 
 
-def test_vectors_decide_where_both_have_one_and_words_where_one_lacks_it():
+def test_vectors_decide_if_both_memories_have_one_and_words_otherwise():
     here, there = blob(1, 0), blob(0, 1)
     assert _duplicates([("", LONG_TEXTS[0], here), ("", _edited(LONG_TEXTS[0]), there)]).near == []
     assert _duplicates([("", LONG_TEXTS[0], here), ("", LONG_TEXTS[1], here)]).near == [[0, 1]]
@@ -398,7 +398,7 @@ def test_vectors_decide_where_both_have_one_and_words_where_one_lacks_it():
     assert _duplicates([("", LONG_TEXTS[0], here), ("", _edited(LONG_TEXTS[0]), blob(0, 1, 0))]).near == [[0, 1]]
 
 
-def test_a_thousand_alike_are_one_group():
+def test_a_thousand_equal_memories_are_one_group():
     texts = [f"{LONG_TEXTS[0]} {LONG_TEXTS[1]} {LONG_TEXTS[2]} the number of it is {number}" for number in range(1000)]
     assert _duplicates([("", text, None) for text in texts]).near == [list(range(1000))]
     beam = blob(1, 0.01)

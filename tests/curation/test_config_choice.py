@@ -1,4 +1,4 @@
-"""The configs that options may mean, and the stores that a config knows, with the status of each."""
+"""The configs that options can select, and the stores known to a config with their status."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ SECRET = "hunter2"
 
 @pytest.fixture
 def folder(tmp_path):
-    """An install of before 0.8.0: brain.db with two memories, and notes with three."""
+    """An install of before 0.8.0: brain.db with two memories and notes with three."""
     return install_of_two_stores(tmp_path)
 
 
-def test_a_user_without_a_home_directory_names_the_config_directory(folder, monkeypatch):
+def test_a_user_without_a_home_folder_must_give_the_config_folder(folder, monkeypatch):
     def no_home():
         raise RuntimeError("no home")
 
@@ -35,7 +35,7 @@ def test_a_user_without_a_home_directory_names_the_config_directory(folder, monk
     assert configs_for(OpenOptions(config_dir=folder), {})[0].install.config_dir == folder
 
 
-def test_a_database_is_opened_as_one_whatever_backend_the_config_names(folder, tmp_path):
+def test_a_database_path_opens_as_sqlite_whatever_the_config_says(folder, tmp_path):
     (folder / "config.toml").write_text('[memory]\nbackend = "markdown"\n')
     database = tmp_path / "other.db"
     create_database(database, "G1")
@@ -67,7 +67,7 @@ MODERN = 'schema_version = 3\n[memory]\nbackend = "postgres.work"\n[storage.post
         ),
     ],
 )  # fmt: skip
-def test_a_choice_names_what_chose_the_backend(tmp_path, text, environ, options, line):
+def test_the_choice_says_why_the_backend_was_chosen(tmp_path, text, environ, options, line):
     (tmp_path / "config.toml").write_text(text)
     found = configs_for(OpenOptions(config_dir=tmp_path, **options), {"HOME": str(tmp_path), **environ})
     assert describe_choice(found[0]) == line
@@ -78,7 +78,7 @@ def test_a_secret_in_place_of_a_backend_is_not_shown(tmp_path):
     assert SECRET not in describe_choice(configs_for(OpenOptions(config_dir=tmp_path), {"HOME": str(tmp_path)})[0])
 
 
-# Stores that a config knows
+# Stores known to a config
 
 
 SERVER = f"postgres://z:{SECRET}@db:5432"
@@ -131,7 +131,7 @@ def test_every_alias_of_schema_3_is_a_store(folder):
     assert [name for name, _ in found].count("postgres.work") == 1
 
 
-def test_after_a_switch_the_store_of_the_start_is_still_a_candidate(folder, tmp_path):
+def test_after_a_switch_the_first_store_is_still_listed(folder, tmp_path):
     other = tmp_path / "other.db"
     create_database(other, "G1")
     started = config_of(folder, location=str(other))
@@ -142,7 +142,7 @@ def test_after_a_switch_the_store_of_the_start_is_still_a_candidate(folder, tmp_
     assert databases == [str(other), str(folder / "workspace" / "memory" / "brain.db")]
 
 
-async def test_a_server_that_is_down_or_never_answers_is_a_problem(folder):
+async def test_a_stopped_or_silent_server_is_reported_as_a_problem(folder):
     with closing(socket.create_server(("127.0.0.1", 0))) as silent:
         port = silent.getsockname()[1]
         environ = {"ZEROCLAW_POSTGRES_URL": f"postgres://z:{SECRET}@127.0.0.1:{port}/db"}

@@ -1,4 +1,4 @@
-"""Which conversation a memory came of, read out of ZeroClaw's own chat."""
+"""Find the conversation of a memory in ZeroClaw's own chat."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def root(library: Library) -> Path:
 async def test_an_auto_saved_message_is_found_by_its_words_in_its_session(library):
     write_chat(root(library), SESSION, talk())
     write_chat(root(library), "another", [("user", "question 9 about the ferry", at(9))])
-    # ZeroClaw writes memories on the local clock, chat in UTC.
+    # ZeroClaw writes memories in local time, chat in UTC.
     made = memory("question 9 about the ferry", "2026-08-22T19:09:00.5+02:00", SESSION)
     found = await around(library, made, messages=2)
     assert found.session == SESSION
@@ -58,13 +58,13 @@ async def test_an_auto_saved_message_is_found_by_its_words_in_its_session(librar
     assert found.messages[found.position].content == "question 9 about the ferry"
 
 
-async def test_a_summary_is_tied_to_what_was_said_last_before_it_in_its_session(library):
+async def test_a_summary_belongs_to_the_last_messages_before_it_in_its_session(library):
     write_chat(root(library), SESSION, talk())
     found = await around(library, memory("Ann takes ferries.", at(5, 40), SESSION))
     assert found.messages[found.position].content == "question 5 about the ferry"
 
 
-async def test_hostile_chat_and_memories_are_read_as_they_are(library):
+async def test_hostile_chat_and_memories_are_read_unchanged(library):
     hostile = "[/red]\x1b]0;title\x07' OR 1=1 -- %s " + "x" * 30_000
     write_chat(root(library), "a'; DROP TABLE sessions; --", [("user", hostile, "no moment"), ("\x1b[2J", "", "")])
     found = await around(library, memory(hostile[:60], at(1), "a'; DROP TABLE sessions; --", key="\udc80\ud800"))

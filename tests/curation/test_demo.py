@@ -1,4 +1,4 @@
-"""The sample workspace: the same each time, and one of everything a person should see."""
+"""The demo workspace is the same each time and has an example of everything."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def dump(folder: Path) -> list[str]:
         return list(connection.iterdump())
 
 
-def test_the_same_moment_gives_the_same_database(demo, tmp_path):
+def test_the_same_time_gives_the_same_demo_database(demo, tmp_path):
     assert dump(make_demo(tmp_path, NOW)) == dump(demo)
     assert (tmp_path / "config.toml").read_bytes() == (demo / "config.toml").read_bytes()
 
 
 @pytest.mark.parametrize("now", [NOW, NOW + timedelta(days=140, hours=9)])
-async def test_what_its_turns_sent_is_what_is_predicted(now, tmp_path):
+async def test_the_blocks_of_demo_turns_are_predicted(now, tmp_path):
     folder = make_demo(tmp_path / "sample", now)
     async with opened_at(OpenOptions(config_dir=folder)) as library:
         turns = (await recorded(library)).turns

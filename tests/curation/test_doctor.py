@@ -1,4 +1,4 @@
-"""The doctor: what can be wrong with a database and the files around it, with risk and repair."""
+"""The doctor finds faults of a database and the files around it, with risk and repair."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ROWS = [{"content": f"memory {at} about the harbour", "category": "core" if at %
 
 
 class Patient(Install):
-    """An install; `database` may be damaged before anything is asked."""
+    """An install whose `database` a test may damage before the examination."""
 
     def run(self, *statements: str) -> None:
         with closing(sqlite3.connect(self.database, isolation_level=None)) as connection:
@@ -49,13 +49,13 @@ class Patient(Install):
         small_store.damage(self.database, table)
 
     def rows(self) -> list[Any]:
-        """Every memory with its rowid."""
+        """Return every memory with its rowid."""
         columns = "rowid, id, key, content, category, embedding, created_at, updated_at"
         with closing(sqlite3.connect(self.database)) as connection:
             return connection.execute(f"SELECT {columns} FROM memories ORDER BY rowid").fetchall()
 
     def found(self, word: str) -> int:
-        """How many memories SQLite's own keyword index finds."""
+        """Return the number of memories that SQLite's keyword index finds."""
         with closing(sqlite3.connect(self.database)) as connection:
             statement = "SELECT count(*) FROM memories_fts WHERE memories_fts MATCH ?"
             return int(connection.execute(statement, (word,)).fetchone()[0])
@@ -73,13 +73,13 @@ class Patient(Install):
         async with self.opened() as library:
             report = await examine(self.config(), library, deep=deep)
             (finding,) = [finding for finding in report.findings if finding.id == id]
-            assert finding.repair_steps, "a repair says its steps first"
+            assert finding.repair_steps, "a repair must name its steps first"
             return await repair_finding(self.config(), library, finding, NOW)
 
 
 @pytest.fixture
 def make_patient(tmp_path):
-    """Makes installs, with an empty folder for a database where no generation is named."""
+    """Create installs, with an empty folder for the database if no generation is given."""
 
     def make(generation="G2", settings=""):
         made = make_install(tmp_path / "zc", generation, ROWS, settings=settings)
@@ -118,7 +118,7 @@ async def test_a_healthy_store_is_reported_check_by_check(make_patient):
                            "DROP TABLE memories_fts"]),
     ],
 )  # fmt: skip
-async def test_a_keyword_index_that_fell_behind_is_serious_and_rebuilt(make_patient, id, breaks):
+async def test_an_outdated_keyword_index_is_serious_and_rebuilt(make_patient, id, breaks):
     patient = make_patient()
     patient.run(*breaks)
     before = patient.rows()
@@ -158,8 +158,8 @@ async def test_damage_beyond_the_keyword_index_is_not_repaired(make_patient):
     assert patient.database.read_bytes() == before
 
 
-async def test_words_that_differ_are_found_by_the_deep_check_only(make_patient):
-    """The counts agree, but the index holds the text of before."""
+async def test_only_the_deep_check_finds_different_words_in_the_index(make_patient):
+    """The counts agree, but the index has the old text."""
     patient = make_patient()
     patient.change("DROP TRIGGER memories_au")
     patient.run(
@@ -191,7 +191,7 @@ async def test_damaged_pages_are_found_on_the_copy(make_patient):
     assert ".recover" in finding.by_hand
 
 
-async def test_vectors_of_a_wrong_length_are_measured_by_config_and_by_the_store(make_patient):
+async def test_vector_lengths_are_checked_against_the_config_and_the_store(make_patient):
     patient = make_patient("G4", settings=EMBEDS)
     patient.change("UPDATE memories SET embedding = ?", [small_store.blob(1, 2, 3)])
     finding = await patient.finding("vector-lengths")
@@ -216,7 +216,7 @@ async def test_vectors_are_counted_where_a_provider_is_configured(make_patient):
     assert (finding.risk, finding.repair) == ("worth knowing", "fill vectors")
 
 
-async def test_tables_of_another_shape_come_first(make_patient):
+async def test_an_unknown_schema_is_the_first_finding(make_patient):
     patient = make_patient("G4")
     patient.run("ALTER TABLE memories DROP COLUMN importance")
     findings = (await patient.report()).findings
@@ -227,7 +227,7 @@ async def test_tables_of_another_shape_come_first(make_patient):
 
 
 def leave_log(database: Path) -> Path:
-    """Writes that lie only in the log, as after a program was killed."""
+    """Write rows only to the log, as a killed program leaves them."""
     aside = database.with_name("aside.db")
     with closing(sqlite3.connect(database, isolation_level=None)) as connection:
         connection.execute("PRAGMA wal_autocheckpoint = 0")
@@ -239,7 +239,7 @@ def leave_log(database: Path) -> Path:
     return database.with_name(f"{database.name}-wal")
 
 
-async def test_a_log_nobody_has_open_is_folded_in(make_patient):
+async def test_a_log_that_no_program_has_open_is_checkpointed(make_patient):
     patient = make_patient()
     log = leave_log(patient.database)
     before = patient.rows()
@@ -259,7 +259,7 @@ async def not_open(patient) -> object:
     return next(finding for finding in report.findings if finding.id == "not-open")
 
 
-async def test_a_store_that_does_not_open_says_why_and_what_is_left(make_patient):
+async def test_a_store_that_does_not_open_says_why_and_what_can_be_done(make_patient):
     patient = make_patient()
     patient.database.write_bytes(b"this is no database at all" * 100)
     finding = await not_open(patient)
@@ -274,7 +274,7 @@ async def test_a_store_that_does_not_open_says_why_and_what_is_left(make_patient
     assert f"Backups: {backup}." in finding.by_hand
 
 
-async def test_markdown_and_none_are_examined_as_far_as_that_goes(tmp_path):
+async def test_markdown_and_none_are_examined_as_far_as_possible(tmp_path):
     install = make_install(tmp_path / "zc", None)
     install.write("MEMORY.md", "# Long-Term Memory\n\n- **lang**: Rust\n")
     for backend in ("markdown", "none"):
@@ -286,11 +286,11 @@ async def test_markdown_and_none_are_examined_as_far_as_that_goes(tmp_path):
         assert report.notes
 
 
-# Repairs: every memory as it was, after a backup; compacting; backups that are whole and private.
+# Repairs keep every memory and make a backup first; compacting; complete and private backups.
 
 
 def hydrated(patient) -> None:
-    """A database as ZeroClaw's hydration makes it."""
+    """Replace the database by one that ZeroClaw's hydration makes."""
     create_database(patient.database, HYDRATED)
     small_store.add(
         patient.database, ({"key": f"key {at}", "content": f"memory {at} of a harbour"} for at in range(40))
@@ -299,13 +299,13 @@ def hydrated(patient) -> None:
 
 
 def made(database: Path) -> dict[str, str]:
-    """Every table, index and trigger with the statement that made it, but for blanks."""
+    """Return every table, index and trigger with its SQL, ignoring blanks."""
     with closing(sqlite3.connect(database)) as connection:
         found = connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
     return {name: " ".join(sql.split()).replace("( ", "(").replace(" )", ")").replace(" ,", ",") for name, sql in found}
 
 
-async def test_it_is_repaired_to_all_that_zeroclaw_makes_and_then_written_to(make_patient):
+async def test_a_hydrated_database_is_repaired_to_zeroclaws_schema_and_writable(make_patient):
     patient = make_patient(None)
     hydrated(patient)
     before = patient.rows()
@@ -327,7 +327,7 @@ async def test_it_is_repaired_to_all_that_zeroclaw_makes_and_then_written_to(mak
         await undo(library)
     assert patient.rows() == before
     assert patient.found("zanzibar") == 0
-    # ZeroClaw runs its statements with IF NOT EXISTS: the names and columns they need are there.
+    # ZeroClaw's statements use IF NOT EXISTS, so the names and columns that they need must exist.
     empty = patient.config_dir / "empty.db"
     create_database(empty, "G1")
     ours, theirs = made(patient.database), made(empty)
@@ -345,7 +345,7 @@ async def test_it_is_repaired_to_all_that_zeroclaw_makes_and_then_written_to(mak
 
 
 def make_holes(patient) -> None:
-    """Rows deleted again leave free pages, and gaps between the rowids."""
+    """Leave free pages and gaps between rowids by deleting rows."""
     patient.run(
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900) "
         "INSERT INTO memories (id, key, content, created_at, updated_at) SELECT 'gone' || i, 'gone' || i, "
@@ -355,7 +355,7 @@ def make_holes(patient) -> None:
 
 
 @pytest.mark.parametrize("mode", ["wal", "delete"])
-async def test_it_gets_small_and_every_memory_is_as_it_was(make_patient, mode):
+async def test_compacting_shrinks_the_file_and_keeps_every_memory(make_patient, mode):
     patient = make_patient()
     patient.run(f"PRAGMA journal_mode = {mode}")
     make_holes(patient)
@@ -373,8 +373,8 @@ async def test_it_gets_small_and_every_memory_is_as_it_was(make_patient, mode):
 
 
 @pytest.mark.parametrize("can_tell", [True, False])
-async def test_not_while_another_program_has_it_open(make_patient, monkeypatch, can_tell):
-    """Also where the system does not tell who it is: an idle connection is enough."""
+async def test_compacting_is_refused_while_another_program_has_the_database_open(make_patient, monkeypatch, can_tell):
+    """An idle connection is enough, also when the system does not name the process."""
     patient = make_patient()
     make_holes(patient)
     size = patient.database.stat().st_size
@@ -391,7 +391,7 @@ async def test_not_while_another_program_has_it_open(make_patient, monkeypatch, 
     assert patient.database.stat().st_size < size
 
 
-async def test_what_is_only_in_the_log_is_in_the_backup(make_patient):
+async def test_the_backup_includes_writes_that_are_only_in_the_log(make_patient):
     patient = make_patient()
     with closing(sqlite3.connect(patient.database, isolation_level=None)) as writer:
         writer.execute("PRAGMA wal_autocheckpoint = 0")
@@ -406,7 +406,7 @@ async def test_what_is_only_in_the_log_is_in_the_backup(make_patient):
     assert backup.parent.stat().st_mode & 0o777 == 0o700
 
 
-async def test_the_last_five_stay(make_patient):
+async def test_the_last_five_backups_are_kept(make_patient):
     patient = make_patient()
     made = [await back_up(patient.config(), NOW + timedelta(minutes=at)) for at in range(7)]
     assert backups_of(patient.config()) == made[:1:-1]
@@ -415,7 +415,7 @@ async def test_the_last_five_stay(make_patient):
     assert backups_of(patient.config()) == [*made[:2:-1], clock_put_back]
 
 
-async def test_no_room_is_said_and_nothing_is_left(make_patient, monkeypatch):
+async def test_a_full_disk_is_reported_and_no_file_is_left(make_patient, monkeypatch):
     patient = make_patient()
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=1000))
     backups = patient.config_dir / "zeroclaw-tui" / "backups"

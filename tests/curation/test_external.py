@@ -1,4 +1,4 @@
-"""Changes of files and of rows in other databases: written, journaled, undone."""
+"""Changes to files and to rows of other databases are journaled and can be undone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def undoing(journal: JournalRecorder) -> list[RowChange]:
 
 
 def present(path: Path) -> Row:
-    """The row of a file that exists."""
+    """Return the row of an existing file."""
     row = read_file(path)
     assert row is not None
     return row
@@ -36,7 +36,7 @@ async def test_a_dry_run_writes_nothing(tmp_path):
 
 
 @pytest.mark.parametrize(("overwrite", "written", "data"), [(False, 1, b"theirs"), (True, 2, b"ours")])
-async def test_a_file_that_another_program_wrote_is_a_conflict(tmp_path, overwrite, written, data):
+async def test_a_file_written_by_another_program_is_a_conflict(tmp_path, overwrite, written, data):
     path, other = tmp_path / "note.md", tmp_path / "other.md"
     path.write_bytes(b"theirs")
     journal = JournalRecorder()
@@ -57,7 +57,7 @@ async def test_a_file_whose_content_is_not_in_the_trash_is_skipped_with_a_reason
     assert "does not have its content" in result.notes[0]
 
 
-async def test_a_move_whose_new_name_is_taken_leaves_the_file_where_it_is(tmp_path):
+async def test_a_move_to_an_existing_name_leaves_the_file_in_place(tmp_path):
     source, target = tmp_path / "a.md", tmp_path / "b.md"
     source.write_bytes(b"a")
     target.write_bytes(b"b")
@@ -84,7 +84,7 @@ async def test_links_are_not_replaced_but_can_be_written_through(tmp_path):
 
 
 def make_sessions(path: Path) -> Row:
-    """A small sessions.db; gives a row of it."""
+    """Create a small sessions.db and return a row of it."""
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript("CREATE TABLE messages (content TEXT); INSERT INTO messages VALUES ('my secret')")
     return database_row(path, "messages", 1, {"content": "my secret"})
@@ -95,7 +95,7 @@ def rows_in(path: Path, table: str) -> list[tuple[object, ...]]:
         return connection.execute(f"SELECT * FROM {table} ORDER BY rowid").fetchall()
 
 
-async def test_a_text_in_another_database_changes_and_its_old_bytes_are_overwritten(tmp_path):
+async def test_a_changed_text_in_another_database_leaves_no_old_bytes(tmp_path):
     path = tmp_path / "sessions.db"
     row, journal = make_sessions(path), JournalRecorder()
     cleaned = replace(row, values={**row.values, "content": "my [removed]"})

@@ -1,4 +1,4 @@
-"""The trash itself: exact rows, durable, private, bounded, one action at a time, and put right after a cut."""
+"""The trash: exact rows, durable, private, bounded, one action at a time, and recovered after a crash."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ _ROWS = st.builds(
 
 
 def _typed(row: Row | None) -> object:
-    """Everything of a row with its types: True equals 1, and 1 equals 1.0."""
+    """Return all values of a row with their types, since True == 1 == 1.0."""
     if row is None:
         return None
     return row, [(name, type(value), repr(value)) for name, value in row.values.items()], type(row.handle)
@@ -91,7 +91,7 @@ def _typed(row: Row | None) -> object:
 
 @settings(max_examples=20, deadline=None)
 @given(rows=st.lists(_ROWS, min_size=1, max_size=4))
-def test_every_row_comes_back_from_the_file_as_it_was(rows):
+def test_every_row_is_read_back_exactly(rows):
     with tempfile.TemporaryDirectory() as folder:
         trash = Trash(install_at(Path(folder)), STORE, Clock())
 
@@ -103,7 +103,7 @@ def test_every_row_comes_back_from_the_file_as_it_was(rows):
         assert [_typed(change.before) for change in reversed(back)] == [_typed(row) for row in rows]
 
 
-async def test_reading_without_a_trash_makes_none(trash, install):
+async def test_reading_a_missing_trash_does_not_create_it(trash, install):
     assert await trash.last() is None
     assert await trash.actions() == []
     assert await trash.listing() == ([], 0)
@@ -117,8 +117,8 @@ async def test_reading_without_a_trash_makes_none(trash, install):
     assert not install.own_dir.exists()
 
 
-async def test_only_the_owner_can_read_it_even_while_it_is_written(trash, install):
-    """A file left open to others is closed to them."""
+async def test_only_the_owner_can_read_the_trash_even_during_a_write(trash, install):
+    """The permissions of a file that others could read are corrected."""
     old = os.umask(0)
     try:
         action = await trash.begin("purge", "deleted")
@@ -138,7 +138,7 @@ async def test_only_the_owner_can_read_it_even_while_it_is_written(trash, instal
     assert stat.S_IMODE(install.own_dir.stat().st_mode) == 0o700
 
 
-async def test_old_actions_go_after_their_days_as_a_new_one_ends(trash, clock):
+async def test_expired_actions_are_deleted_when_a_new_one_ends(trash, clock):
     await journaled(trash, deletion(1))
     clock.pass_days(20)
     await journaled(trash, deletion(2))
@@ -152,13 +152,13 @@ async def test_old_actions_go_after_their_days_as_a_new_one_ends(trash, clock):
     clock.pass_days(-330)
     await journaled(trash, deletion(5))
     ids = [row.row.id for row in (await trash.listing())[0]]
-    assert ids == ["id5", "id4"], "what was there before the clock went ahead had gone by then"
+    assert ids == ["id5", "id4"], "changes from before the clock was ahead had expired by then"
     clock.pass_days(35)
     await journaled(trash, deletion(6))
-    assert (await trash.listing())[1] == 3, "while the clock is behind the newest change nothing goes by its age"
+    assert (await trash.listing())[1] == 3, "while the clock is behind the newest change, nothing is deleted by age"
 
 
-async def test_deleted_memories_are_found_in_any_case_and_by_store(trash, install, clock):
+async def test_deleted_memories_are_found_by_text_and_store_ignoring_case(trash, install, clock):
     await journaled(trash, *(deletion(number, f"Note {number} about Größe") for number in range(12)))
     await journaled(trash, RowChange(a_row(71, "one"), a_row(71, "two")), verb="edit")
     counts = {text: (await trash.listing(text))[1] for text in ("NOTE 1", "GRÖSSE", "KEY11", "100%_")}
@@ -167,8 +167,8 @@ async def test_deleted_memories_are_found_in_any_case_and_by_store(trash, instal
     assert await other.listing() == ([], 0)
 
 
-async def test_the_file_itself_stays_within_its_limit(trash, monkeypatch):
-    """Many small memories: what the tables add to them counts as well, and what is dropped leaves the disk."""
+async def test_the_trash_file_stays_within_its_size_limit(trash, monkeypatch):
+    """With many small memories: the overhead of the tables counts, and dropped memories free disk space."""
     monkeypatch.setattr(journal_records, "TRASH_BYTES", 1024 * 1024)
     for at in range(0, 6000, 500):
         await journaled(trash, *(deletion(number, f"text {number}") for number in range(at, at + 500)))
@@ -179,7 +179,7 @@ async def test_the_file_itself_stays_within_its_limit(trash, monkeypatch):
     assert newest[0].row.entry().content == "text 5999"
 
 
-async def test_an_action_larger_than_the_trash_stays_whole(trash, monkeypatch):
+async def test_an_action_larger_than_the_limit_is_kept_whole(trash, monkeypatch):
     await journaled(trash, deletion(99))
     monkeypatch.setattr(journal_records, "TRASH_BYTES", 1024 * 1024)
     action = await trash.begin("purge", "deleted")
@@ -190,7 +190,7 @@ async def test_an_action_larger_than_the_trash_stays_whole(trash, monkeypatch):
 
 
 async def test_two_inspectors_do_not_change_at_once(trash, install, clock, monkeypatch):
-    """The second waits, though not for ever; the end of the first lets it in. What changed nothing is removed."""
+    """The second waits for the first, but not forever. An action without changes is removed."""
     other = Trash(install, "markdown:/elsewhere", clock)
     first = await trash.begin("purge", "deleted")
     with monkeypatch.context() as patched:
@@ -208,7 +208,7 @@ async def test_two_inspectors_do_not_change_at_once(trash, install, clock, monke
         await trash.action(second.number)
 
 
-async def test_emptying_everything_makes_the_file_small_and_spares_other_stores(trash, install, clock):
+async def test_emptying_the_trash_shrinks_the_file_and_keeps_other_stores(trash, install, clock):
     other = Trash(install, "markdown:/elsewhere", clock)
     await journaled(other, deletion(1, "of another store"))
     await journaled(trash, *(deletion(at, "SECRETWORD", embedding=b"\1" * 30_000) for at in range(100)))
@@ -221,7 +221,7 @@ async def test_emptying_everything_makes_the_file_small_and_spares_other_stores(
     assert (await other.listing())[1] == 1
 
 
-async def test_read_only_folder_is_read_and_refuses_a_change():
+async def test_the_trash_in_a_read_only_folder_can_be_read_but_not_changed():
     async def look():
         trash = Trash(install, STORE, Clock())
         listed = [row.row.id for row in (await trash.listing())[0]]
@@ -250,7 +250,7 @@ async def test_read_only_folder_is_read_and_refuses_a_change():
         (lambda file: _run(file, "PRAGMA user_version = 0"), "not this program's trash"),
     ],
 )
-async def test_foreign_or_broken_file_is_a_sentence(trash, spoil, message):
+async def test_a_foreign_or_broken_trash_file_is_reported(trash, spoil, message):
     await journaled(trash, deletion(1))
     spoil(trash.file)
     for use in (trash.listing, trash.last, trash.empty, lambda: trash.begin("purge", "deleted")):
@@ -265,7 +265,7 @@ def _run(file: Path, statement: str) -> None:
         connection.execute(statement)
 
 
-def test_stores_are_named_by_their_real_place(tmp_path):
+def test_stores_are_identified_by_their_real_path(tmp_path):
     real = tmp_path / "real.db"
     real.touch()
     (tmp_path / "link.db").symlink_to(real)
@@ -277,12 +277,12 @@ def test_stores_are_named_by_their_real_place(tmp_path):
     store_name("sqlite", os.fsdecode(os.fsencode(tmp_path) + b"/\xff.db")).encode()
 
 
-# The trash of an earlier version is converted once, whole or not at all; its backup stays for a while.
+# The trash of an earlier version is converted once, completely or not at all; its backup is kept for some days.
 
 
 @contextmanager
 def old_trash(file: Path) -> Iterator[sqlite3.Connection]:
-    """The trash of version 0.2.0 with a deletion and an edit, to be changed."""
+    """Open a trash of version 0.2.0 with a deletion and an edit, for changes."""
     is_new = not file.exists()
     file.parent.mkdir(parents=True, exist_ok=True)
     with closing(sqlite3.connect(file)) as connection, connection:
@@ -298,7 +298,7 @@ def converted(install, clock):
         return trash
 
 
-async def test_an_old_trash_is_converted_and_its_backup_leaves_with_the_trash(converted):
+async def test_an_old_trash_is_converted_and_emptying_it_removes_its_backup(converted):
     assert [(one.verb, one.count, one.open) for one in await converted.actions()] == [("edit", 1, 1), ("forget", 1, 1)]
     ((row,), _) = await converted.listing()
     assert row.row.entry().content == "Mila keeps bees on the roof"
@@ -308,7 +308,7 @@ async def test_an_old_trash_is_converted_and_its_backup_leaves_with_the_trash(co
     assert not backup.exists()
 
 
-async def test_what_was_undone_stays_undone_and_the_undo_itself_goes(converted):
+async def test_conversion_keeps_undone_actions_undone_and_drops_the_undo_itself(converted):
     with old_trash(converted.file) as connection:
         connection.execute(
             "INSERT INTO actions VALUES (3, 1, 'undo', '2026-11-28T15:00:00+00:00', 0, 'undid', 'done', 1)"
@@ -326,7 +326,7 @@ async def test_what_was_undone_stays_undone_and_the_undo_itself_goes(converted):
     assert change.after.entry().content == "Mila keeps bees on the roof"
 
 
-async def test_a_line_deleted_from_notes_by_an_earlier_version_comes_back(tmp_path):
+async def test_a_line_deleted_from_notes_by_an_earlier_version_can_be_restored(tmp_path):
     notes = tmp_path / "notes"
     notes.mkdir()
     file = notes / "MEMORY.md"
@@ -348,7 +348,7 @@ async def test_a_line_deleted_from_notes_by_an_earlier_version_comes_back(tmp_pa
     assert file.read_text() == "# Long-Term Memory\n\n- alpha one\n- bravo two\n"
 
 
-async def test_a_conversion_that_fails_changes_nothing_and_says_so(converted):
+async def test_a_failed_conversion_is_reported_and_changes_nothing(converted):
     with old_trash(converted.file) as connection:
         connection.execute("UPDATE kept SET before = '[damaged' WHERE number = 2")
     for use in (converted.listing, converted.last, converted.empty, lambda: converted.begin("purge", "deleted")):
@@ -361,7 +361,7 @@ async def test_a_conversion_that_fails_changes_nothing_and_says_so(converted):
     assert [action.verb for action in await converted.actions()] == ["forget"]
 
 
-async def test_the_backup_goes_after_its_days_as_a_change_ends(converted, clock):
+async def test_the_expired_backup_is_deleted_when_a_change_ends(converted, clock):
     await converted.actions()
     backup = converted.file.with_name(journal_file.BACKUP)
     os.utime(backup, (clock().timestamp(), clock().timestamp()))

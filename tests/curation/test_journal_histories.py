@@ -1,4 +1,4 @@
-"""Whatever is done in whatever order, and wherever the program is killed: the journal says what the store shows."""
+"""Property test: the journal agrees with the store after any actions in any order with kills at any point."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from support.marks import plan_of_marked
 from support.memories import ApplyResult, Draft, Edit, Journal, NotFound, RowChange
 
 Step = tuple[str, int, str]
-"""What is done, a number that selects what it is done to, and where the program is killed; "" for nowhere."""
+"""An action, a number that selects its target, and the point at which the program is killed, "" for none."""
 States = dict[str, str | None]
 
 _STEPS = st.lists(
@@ -33,11 +33,11 @@ _STEPS = st.lists(
 
 
 class Killed(Exception):
-    """The program ends here."""
+    """Raised where the program is killed."""
 
 
 class DyingJournal(Journal):
-    """Records changes, and then the program is killed: nothing is written or withdrawn any more."""
+    """Records changes and then simulates a kill, after which nothing is written or withdrawn."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
@@ -47,12 +47,12 @@ class DyingJournal(Journal):
         raise Killed
 
     def withdraw(self) -> None:
-        """A program that was killed withdraws nothing."""
+        """Do nothing: a killed program withdraws nothing."""
 
 
 @dataclass
 class ModelAction:
-    """An action: the content of each memory before and after, and which of them are undone."""
+    """An action: the content of each memory before and after, and the undone memories."""
 
     changes: dict[str, tuple[str | None, str | None]]
     undone: set[str] = field(default_factory=set)
@@ -61,7 +61,7 @@ class ModelAction:
 
 @dataclass
 class Model:
-    """What the journal and the store should be."""
+    """The expected state of the journal and the store."""
 
     present: dict[str, str] = field(default_factory=dict)
     actions: dict[int, ModelAction] = field(default_factory=dict)
@@ -89,14 +89,14 @@ class Model:
         ]
 
     def act(self, changes: dict[str, tuple[str | None, str | None]], now: States) -> None:
-        """An action of these changes, as far as the store shows it."""
+        """Record an action with the changes that the store shows."""
         self.last_number += 1
         done = {name: change for name, change in changes.items() if now.get(name) == change[1]}
         if done:
             self.actions[self.last_number] = ModelAction(done)
 
     def turn(self, verb: str, number: int, ids: set[str], now: States) -> None:
-        """An undo, redo or restore of these memories of an action, as far as the store shows it."""
+        """Record an undo, redo or restore of these memories of an action, as far as the store shows it."""
         action = self.actions[number]
         self.last_number += 1
         if verb != "redo":
@@ -108,7 +108,7 @@ class Model:
 
 
 class History:
-    """A store and its model, and the steps that are done to both."""
+    """A store and its model, with steps that change both."""
 
     def __init__(self, world: World) -> None:
         self._world, self._model = world, Model()
@@ -129,7 +129,7 @@ class History:
         await self._check()
 
     async def undo_all(self) -> None:
-        """Undo until nothing is left, which leaves an empty store."""
+        """Undo every action, which empties the store."""
         while self._model.last() is not None:
             await self.do(("undo", 0, ""))
         with pytest.raises(NotFound):
@@ -231,7 +231,7 @@ async def _live(store: str, steps: Sequence[Step]) -> None:
 
 @pytest.mark.parametrize("examples", [25, pytest.param(1000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("store", ["in-memory", "G4"])
-def test_the_journal_says_what_the_store_shows(store, examples):
+def test_the_journal_agrees_with_the_store(store, examples):
     @settings(max_examples=examples, deadline=None)
     @given(steps=_STEPS)
     def check(steps):

@@ -1,4 +1,4 @@
-"""An open store: its scoring profile, the scan of its memories, superseding memories, and failed openings."""
+"""Open libraries: scoring profile, scan of memories, superseding memories, and failed openings."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def choice(config: MemoryConfig, option: str | None = None) -> tuple[str, 
         return library.profile.profile.version, library.profile.source
 
 
-async def test_the_option_beats_the_saved_choice_the_binary_and_the_schema(config, tmp_path):
+async def test_the_version_option_overrides_saved_choice_binary_and_schema(config, tmp_path):
     assert await choice(config) == ("0.7.5", "assumed")
     program = tmp_path / "bin" / "zeroclaw"
     program.parent.mkdir()
@@ -46,13 +46,13 @@ async def test_the_option_beats_the_saved_choice_the_binary_and_the_schema(confi
     assert await choice(config, "0.1.7") == ("0.1.7", "option")
 
 
-def test_a_new_store_gets_tables_that_the_zeroclaw_of_this_install_can_write_to(config):
+def test_a_new_store_has_tables_that_the_installed_zeroclaw_can_write(config):
     assert profile_to_make(config, None).version == "0.7.5"
     assert profile_to_make(config._replace(schema=3), None).version == "0.8.4"
     assert profile_to_make(config, "0.5.0").version == "0.5.0"
 
 
-async def test_a_missing_database_is_an_error_unless_it_may_be_missing(config):
+async def test_a_missing_database_is_an_error_unless_allowed(config):
     config.database.unlink()
     with pytest.raises(BeforeFirstStart, match="does not exist yet"):
         async with opened_at(config):
@@ -62,8 +62,8 @@ async def test_a_missing_database_is_an_error_unless_it_may_be_missing(config):
             pass
 
 
-async def test_memories_are_scanned_by_their_full_content_if_the_version_scans(config):
-    """The text behind an excerpt counts too; a memory that was deleted in the meantime is not marked."""
+async def test_the_full_content_of_memories_is_scanned_if_the_version_scans(config):
+    """The text after an excerpt counts too; a memory deleted during the scan is not marked."""
     for key, content in {"plain": "tea", "flagged": FLAGGED, "far": "x" * 30_000 + " " + FLAGGED}.items():
         add(config, key, content)
     add(config, "deleted", "y" * 1000)

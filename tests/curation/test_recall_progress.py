@@ -1,4 +1,4 @@
-"""A recall while an embeddings service is asked for the query's vector: by a command and in the inspector."""
+"""Recalls that request the query's vector from an embeddings service, by a command and in the inspector."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def endpoint(service):
 
 @pytest.fixture
 def folder(tmp_path):
-    """An install without a config.toml. Of "tea" the last memory has no word, but the vector."""
+    """An install without a config.toml. The last memory matches "tea" only by its vector."""
     texts = ["She likes green tea in the morning", "The tea shop closes at six", "Prefers Rust over Go"]
     contents = [*texts, "A beverage of leaves, hot, no sugar"]
     rows = [
@@ -51,7 +51,7 @@ def folder(tmp_path):
 
 
 def configured(folder: Path, base: str) -> Path:
-    """The install with embeddings made at an address."""
+    """Configure the install with an embeddings endpoint."""
     (folder / "config.toml").write_text(
         f'schema_version = 3\n[memory]\nbackend = "sqlite"\nembedding_api_key = "{KEY}"\n'
         f'embedding_provider = "custom:{base}"\nembedding_model = "text-embedding-3-small"\nembedding_dimensions = 8\n'
@@ -64,7 +64,7 @@ def ran(folder: Path, *arguments: str, **variables: str) -> subprocess.Completed
     return run_memory(*arguments, "--config-dir", str(folder), environment=environment)
 
 
-def test_a_broken_endpoint_costs_the_vector_and_not_the_keyword_hits(folder, endpoint, service):
+def test_a_broken_endpoint_still_returns_the_keyword_hits(folder, endpoint, service):
     service.trouble = lambda texts: (500, b"oops", {"Retry-After": "0"})
     done = ran(configured(folder, endpoint.base), "recall", "tea", "--json")
     assert KEY not in done.stdout + done.stderr
@@ -101,11 +101,11 @@ async def inspecting(folder: Path, base: str, monkeypatch: pytest.MonkeyPatch) -
         yield screen
 
 
-async def test_keyword_hits_are_shown_until_the_vector_is_there(folder, endpoint, service, monkeypatch):
+async def test_keyword_hits_are_shown_until_the_vector_arrives(folder, endpoint, service, monkeypatch):
     may_answer = threading.Event()
     service.trouble = lambda texts: None if may_answer.wait(60) else (500, b"")
     async with inspecting(folder, endpoint.base, monkeypatch) as screen:
-        # All at once, as a paste does it.
+        # All at once, as a paste does.
         await screen.pilot.press("slash")
         screen.search_bar.value = "tea"
         await screen.until("2 injected so far · getting the query vector from 127.0.0.1 …")
@@ -116,7 +116,7 @@ async def test_keyword_hits_are_shown_until_the_vector_is_there(folder, endpoint
     assert service.asked == [["tea"]]
 
 
-async def test_making_one_vector_again_says_what_was_sent(folder, endpoint, monkeypatch):
+async def test_recreating_one_vector_says_what_was_sent(folder, endpoint, monkeypatch):
     monkeypatch.setenv("HTTP_PROXY", endpoint.base)
     async with inspecting(folder, ELSEWHERE, monkeypatch) as screen:
         await screen.command("re_embed")

@@ -1,4 +1,4 @@
-"""Recalls of random small stores, decided from evidence that was gathered once, equal what the store gives."""
+"""Property tests: recalls decided from evidence gathered once equal those of the store."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def trials(draw: st.DrawFn) -> Trial:
 
 @given(stores(), st.lists(trials(), min_size=1, max_size=25), st.booleans())
 @settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-def test_what_is_gathered_once_decides_every_trial(store, tries, with_vectors):
+def test_evidence_gathered_once_decides_every_trial(store, tries, with_vectors):
     generation, rows = store
 
     async def compare(path):
@@ -98,7 +98,7 @@ def test_what_is_gathered_once_decides_every_trial(store, tries, with_vectors):
 
 
 async def _assert_ways(memory: SqliteMemory, evidence: GatheredEvidence, tried: Trial) -> None:
-    """Every row of the store is injected exactly when nothing stops it, at the place the recall gives it."""
+    """Check that every row is injected exactly if nothing stops it, at the rank of the recall."""
     result = await evidence.replay(tried)
     injected = [scored.entry.id for scored in result.results if scored.injected]
     recalled_ids = [scored.entry.id for scored in result.results]
@@ -117,7 +117,7 @@ async def _assert_ways(memory: SqliteMemory, evidence: GatheredEvidence, tried: 
             assert repr(parts) == repr((way.judged.score, way.judged.keyword_score))
 
 
-async def test_a_row_deleted_in_the_meantime_is_left_out(tmp_path):
+async def test_a_row_deleted_after_the_search_is_left_out(tmp_path):
     rows = [{"content": f"rust number{at}", "embedding": blob(at, 1)} for at in range(40)]
     path = make(tmp_path / "brain.db", "G4", rows)
     async with opened_memory(SqliteMemory(path)) as memory:

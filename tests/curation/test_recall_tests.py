@@ -1,4 +1,4 @@
-"""Recall tests: files of them, what a run measures against ZeroClaw's own recalls, and the vectors of their queries."""
+"""Recall tests: their files, the results of a run, and the vectors of their queries."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_file_can_have_every_field_of_a_test(tmp_path):
         ("query = 'q'\nexpected = ['a', 'b']\nrejected = 'b'", '"b" is both expected and rejected'),
     ],
 )
-def test_a_mistake_in_a_test_is_named_with_its_table(tmp_path, fields, mistake):
+def test_a_mistake_in_a_test_is_reported_with_its_table(tmp_path, fields, mistake):
     path = written(tmp_path, f"{VALID}[[query]]\n{fields}\n")
     assert refusal(path).message == f"[[query]] 2 of {path}: {mistake}."
 
@@ -81,27 +81,27 @@ def test_a_mistake_in_a_test_is_named_with_its_table(tmp_path, fields, mistake):
         ("a = " + "[" * 5000, "{path} is not TOML in UTF-8: maximum recursion depth exceeded."),
     ],
 )
-def test_a_file_that_cannot_be_read_gets_one_sentence(tmp_path, content, message):
+def test_an_unreadable_file_is_reported_in_one_sentence(tmp_path, content, message):
     path = written(tmp_path, content)
     assert refusal(path).message == message.format(path=path)
 
 
 @given(st.binary(max_size=60))
-def test_any_bytes_are_tests_or_one_sentence(tmp_path_factory, content):
+def test_any_bytes_are_read_as_tests_or_refused_with_one_sentence(tmp_path_factory, content):
     path = written(tmp_path_factory.getbasetemp(), content)
     with pytest.raises(UsageError):
         read_tests(path)
 
 
 def trial(library: Library, layer: str = "store", **changes: Any) -> Trial:
-    """A recall of 5 memories with other settings."""
+    """Return a recall of 5 memories with other settings."""
     request = RecallRequest("", layer=layer, as_of="2026-03-20T12:00:00+00:00")
     return Trial(request, library.profile.profile, library.settings._replace(**changes))
 
 
 @pytest.fixture
 def store(tmp_path):
-    """Ten memories of ZeroClaw 0.5.7-0.7.5: enough that a word has some weight."""
+    """Ten memories of ZeroClaw 0.5.7-0.7.5, enough to give a word some weight."""
     rows = [
         {"key": "lang", "content": "User prefers Rust", "category": "core"},
         {"key": "food", "content": "Likes ramen", "category": "core"},
@@ -111,7 +111,7 @@ def store(tmp_path):
     return make(tmp_path / "brain.db", "G2", rows)
 
 
-async def test_what_reaches_the_prompt_and_the_session_of_a_test(store):
+async def test_a_run_measures_the_prompt_in_the_session_of_the_test(store):
     tests = [
         RecallTest("rust", ("lang",), "all"),
         RecallTest("rust", ("lang",), "one session", "tg_1"),

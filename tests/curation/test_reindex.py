@@ -1,4 +1,4 @@
-"""Reindex: missing and outdated vectors are created; a run can be stopped, killed and continued."""
+"""Reindexing creates missing and outdated vectors; a run can be stopped and continued."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def service():
 
 @pytest.fixture
 def install(tmp_path):
-    """Forty memories; the first has a right vector, the second a wrong one, the third no text."""
+    """Forty memories; the first has a valid vector, the second an invalid one, the third no text."""
     rows: list[dict[str, Any]] = [{"content": f"text number {at}"} for at in range(ROWS)]
     rows[0]["embedding"] = embed("dense:8", "text number 0").astype("<f4").tobytes()
     rows[1]["embedding"] = small_store.blob(1, 2, 3)
@@ -44,7 +44,7 @@ def database(install):
 
 @pytest.fixture
 async def library(service, install):
-    """The store, opened with that service."""
+    """The library, opened with that service."""
     with serving(service) as endpoint:
         install.configure(
             f'embedding_provider = "custom:{endpoint.base}"\nembedding_model = "dense"\nembedding_dimensions = 8\n'
@@ -58,7 +58,7 @@ TO_MAKE = 38
 
 @pytest.fixture
 def run(library):
-    """Carries out a plan, by default that of the whole store, and waits for no busy endpoint."""
+    """Run a plan, by default that of the whole store, without waiting for a busy endpoint."""
 
     async def run(plan=None, **options):
         retries = BACKGROUND._replace(sleep=Clock().sleep)
@@ -79,7 +79,7 @@ def lacking(database: Path) -> int:
     return sum(row[3] is None for row in rows_of(database).values())
 
 
-async def test_every_vector_is_that_of_its_content_and_nothing_else_changes(library, service, database, run):
+async def test_reindexing_gives_every_memory_its_vector_and_changes_nothing_else(library, service, database, run):
     before = rows_of(database)
     message: list[int] = []
     plan = await plan_reindex(library)
@@ -88,7 +88,7 @@ async def test_every_vector_is_that_of_its_content_and_nothing_else_changes(libr
     assert (done.filled, done.skipped, done.failed, done.stopped) == (TO_MAKE, 0, [], False)
     after = rows_of(database)
     for name, row in after.items():
-        assert row[:3] == before[name][:3], "neither text nor times change"
+        assert row[:3] == before[name][:3], "texts and times must not change"
         if name == "id-002":
             assert row[3] is None, "there is nothing to embed"
         else:
@@ -98,7 +98,7 @@ async def test_every_vector_is_that_of_its_content_and_nothing_else_changes(libr
     assert message[-1] == TO_MAKE
 
 
-async def test_a_vector_that_no_query_is_like_is_made_again(library, service, run, database):
+async def test_an_unusable_vector_is_created_again(library, service, run, database):
     vectors = {0: (0,) * 8, 3: (1, 2, float("nan"), 4, 5, 6, 7, 8), 4: (float("inf"),) * 8}
     for at, numbers in vectors.items():
         small_store.change(
@@ -123,8 +123,8 @@ async def test_an_endpoint_that_keeps_failing_ends_the_run(run, service, databas
     assert lacking(database) == TO_MAKE - filled
 
 
-async def test_a_text_that_is_refused_costs_only_its_own_vector(library, service, run, database):
-    """Refused together, the texts go one by one."""
+async def test_a_refused_text_loses_only_its_own_vector(library, service, run, database):
+    """Texts refused as a batch are sent one by one."""
     service.trouble = lambda texts: (400, b"{}") if "text number 5" in texts else None
     done = await run()
     assert done.filled == TO_MAKE - 1
@@ -133,7 +133,7 @@ async def test_a_text_that_is_refused_costs_only_its_own_vector(library, service
     assert rows_of(database)["id-005"][3] is None
 
 
-async def test_stopping_keeps_what_is_made_and_doing_it_again_goes_on(library, service, run, database):
+async def test_a_stopped_run_keeps_its_vectors_and_can_be_continued(library, service, run, database):
     plan = await plan_reindex(library)
     done = await run(plan, on_progress=lambda count: count < BATCH_SIZE)
     assert (done.filled, done.stopped) == (BATCH_SIZE, True)
@@ -142,10 +142,10 @@ async def test_stopping_keeps_what_is_made_and_doing_it_again_goes_on(library, s
     assert again.count == TO_MAKE - BATCH_SIZE
     assert (await run(again)).filled == again.count
     sent = [text for texts in service.asked for text in texts]
-    assert len(sent) == len(set(sent)), "nothing is paid for twice"
+    assert len(sent) == len(set(sent)), "no text may be sent twice"
 
 
-async def test_rows_that_change_or_go_in_the_meantime_are_left_alone(library, service, run, database):
+async def test_rows_changed_or_deleted_during_a_run_are_skipped(library, service, run, database):
     def write_elsewhere(texts):
         small_store.change(database, "UPDATE memories SET content = 'other', updated_at = 'x' WHERE id = 'id-004'")
         small_store.change(database, "DELETE FROM memories WHERE id = 'id-006'")
@@ -156,7 +156,7 @@ async def test_rows_that_change_or_go_in_the_meantime_are_left_alone(library, se
     assert rows_of(database)["id-004"][3] is None, "a stale vector is worse than none"
 
 
-async def test_another_model_than_the_stores_is_refused_before_anything_is_sent(library, service, run, database):
+async def test_a_model_other_than_the_stores_is_refused_before_anything_is_sent(library, service, run, database):
     small_store.change(database, "INSERT INTO memory_meta VALUES ('embedding_model', 'another')")
     plan = await plan_reindex(library)
     with pytest.raises(Refused, match=r"another model \(another\)"):

@@ -1,4 +1,4 @@
-"""What is near a memory or a text: by vector without any network, else by the rare words both have."""
+"""Similar memories: by vector without network, otherwise by shared rare words."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def keys(result: SimilarResult) -> list[str]:
 
 
 async def test_the_nearest_by_the_memorys_own_vector_need_no_embedder(open_rows):
-    """By hand: (1,0,0) with (.8,.6,0) is .8, with (0,1,0) it is 0; other lengths, superseded and opposite ones do not
-    count."""
+    """By hand: (1,0,0) with (.8,.6,0) is .8, with (0,1,0) it is 0; vectors of other lengths, superseded and opposite
+    ones are ignored."""
     result = await near(await open_rows(ROWS, "G2"), "ramen")
     assert (result.method, result.reason, result.compared, keys(result)) == ("vector", None, 5, ["noodles"])
     assert (result.results[0].rank, result.results[0].score) == (1, pytest.approx(0.8, abs=1e-6))
@@ -54,14 +54,14 @@ async def test_without_a_vector_shared_rare_words_decide(open_rows):
     assert (document["key"], document["query"], document["results"][0]["rank"]) == ("plain", None, 1)
 
 
-async def test_many_superseded_memories_that_are_as_near_hide_no_other(open_rows):
+async def test_many_superseded_memories_of_equal_similarity_hide_no_other(open_rows):
     twin = {"content": "tea", "embedding": blob(1, 0)}
     twins = tuple(twin | {"key": f"t{number}", "superseded_by": "id-000"} for number in range(200))
     far = {"key": "far", "content": "tea", "embedding": blob(0.6, 0.8)}
     assert keys(await near(await open_rows([twin | {"key": "now"}, *twins, far], "G2"), "now", limit=5)) == ["far"]
 
 
-async def test_a_text_is_compared_by_its_vector_if_there_is_an_embedder(open_rows):
+async def test_a_text_is_compared_by_its_vector_if_an_embedder_is_configured(open_rows):
     texts = (("sushi", "sushi on Tuesdays"), ("rust", "Prefers Rust"), ("tea", "green tea"))
     rows = tuple({"key": key, "content": text, "embedding": local_vector(text, 32)} for key, text in texts)
     result = await similar_memories(
@@ -70,7 +70,7 @@ async def test_a_text_is_compared_by_its_vector_if_there_is_an_embedder(open_row
     assert (result.method, keys(result)[0]) == ("vector", "sushi")
 
 
-async def test_of_an_agent_the_nearest_are_found_behind_nearer_ones_of_others(open_rows):
+async def test_the_nearest_memories_of_an_agent_are_found_after_nearer_ones_of_others(open_rows):
     own: list[dict[str, Any]] = [
         {"key": "ramen", "content": "Likes ramen", "embedding": blob(1, 0), "agent": "writer"},
         {"key": "udon", "content": "noodles with tea daily", "embedding": blob(0.6, 0.8), "agent": "writer"},

@@ -1,4 +1,4 @@
-"""Statistics: what SQLite counts is what plain Python counts, and what a store lacks is null."""
+"""Statistics of SQLite equal those of plain Python; missing figures are null."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ async def test_sqlite_counts_what_plain_python_counts(tmp_path):
 
 
 def plain_counts(entries: Sequence[MemoryEntry]) -> Counts:
-    """The counts of memories, made in Python."""
+    """Count memories in Python."""
     return count_entries(entries, [], (), NOW, COUNT_FIELDS)
 
 
-def test_a_day_is_that_of_the_zone_winter_and_summer():
+def test_days_follow_the_time_zone_in_winter_and_summer():
     moments = ("2026-01-10T03:00:00Z", "2026-07-10T03:59:00Z", "2026-07-10T04:00:00Z", "never")
     entries = [MemoryEntry(str(at), str(at), "text", "core", text) for at, text in enumerate(moments)]
     stats = stats_of(plain_counts(entries), ZoneInfo("America/New_York"))
@@ -59,13 +59,13 @@ def test_a_day_is_that_of_the_zone_winter_and_summer():
     assert stats.undated == 1
 
 
-def test_a_day_no_calendar_has_counts_as_undated():
+def test_an_impossible_date_counts_as_undated():
     stats = stats_of(Counts(3, {"quarter": {-(10**12): 2, 0: 1}}), UTC)
     assert (stats.days, stats.undated) == (((date(1970, 1, 1), 1),), 2)
     assert stats.busiest == (date(1970, 1, 1), 1)
 
 
-async def test_what_a_backend_has_not_is_null(tmp_path):
+async def test_figures_that_a_backend_lacks_are_null(tmp_path):
     (tmp_path / "MEMORY.md").write_text("- one\n- two\n")
     memory = MarkdownMemory(tmp_path)
     await memory.open()
@@ -80,7 +80,7 @@ async def test_what_a_backend_has_not_is_null(tmp_path):
     assert (nothing["by_day"], nothing["undated"], nothing["biggest"], nothing["total"]) == ([], 0, [], 0)
 
 
-async def test_the_full_figures_of_the_sample_add_up(tmp_path):
+async def test_the_figures_of_the_sample_add_up(tmp_path):
     async with opened_memory(
         SqliteMemory(make_demo(tmp_path, datetime.fromisoformat(NOW)) / "data" / "memory" / "brain.db")
     ) as memory:

@@ -1,4 +1,4 @@
-"""The settings of a what-if written to config.toml: what changes, what is refused, and what applies afterwards."""
+"""Save the settings of a what-if to config.toml: changes, refusals and later recalls."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ ROWS = (
     {"key": "tz", "content": "Timezone is EST"},
     {"key": "food", "content": "Likes ramen and rust colored plates"},
 )
-"""Worked example: by words alone, before 0.8.4, "rust" scores lang 0.366 and food 0.289."""
+"""Worked example: by keywords only, before 0.8.4, "rust" scores lang 0.366 and food 0.289."""
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 REQUEST = RecallRequest("rust", as_of=NOW.isoformat())
@@ -64,7 +64,7 @@ opened = partial(opened_at, version="0.8.3")
 
 @pytest.fixture
 def made(tmp_path):
-    """Make an install with this config.toml and a small database, and load it as the commands do."""
+    """Create an install with this config.toml and a small database, and load it as the commands do."""
 
     def make_config(text=FIRST, environ=None):
         install = make_install(tmp_path / "zc", "G4" if "schema_version = 3" in text else "G2", ROWS)
@@ -90,7 +90,7 @@ async def save(library: Library, environ: dict[str, str] | None = None, **settin
 
 
 @pytest.mark.parametrize("form", FORMS)
-async def test_the_file_gets_these_values_and_keeps_everything_else(made, form):
+async def test_the_settings_are_saved_and_the_rest_of_the_file_is_kept(made, form):
     config = made(FORMS[form])
     async with opened(config) as library:
         await save(library, vector_weight=0.6, keyword_weight=0.45, threshold=0.25, search_mode="bm25")
@@ -107,7 +107,7 @@ async def test_the_file_gets_these_values_and_keeps_everything_else(made, form):
     assert after == before
 
 
-async def test_after_saving_the_library_scores_by_the_new_values_and_a_backup_has_the_old(made):
+async def test_after_saving_recalls_use_the_new_values_and_a_backup_has_the_old(made):
     config = made()
     async with opened(config) as library:
         before = await recall_memories(library, library.trial(REQUEST))
@@ -129,7 +129,7 @@ async def test_after_saving_the_library_scores_by_the_new_values_and_a_backup_ha
         ("0.8.4", {"rerank": RerankSettings(candidate_multiplier=21)}, "from 1 to 20"),
     ],
 )
-async def test_a_value_that_zeroclaw_does_not_take_is_refused(made, version, settings, text):
+async def test_a_value_that_zeroclaw_does_not_accept_is_refused(made, version, settings, text):
     async with opened(made(), version=version) as library:
         with pytest.raises(UsageError, match=text):
             plan_settings_change(library, trial(library, **settings))

@@ -1,4 +1,4 @@
-"""Turns: what is read of traces while they grow, of files that are hostile, and compared with a recall made now."""
+"""Turns: reading growing and hostile traces, and comparing turns with a recall made now."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ async def _turns(install: RecordingInstall) -> tuple[Turn, ...]:
 
 
 @pytest.mark.parametrize("version", ["0.8.2", "0.8.3", "0.8.4"])
-async def test_the_block_is_found_where_the_version_puts_it(install, version):
-    """In front of the last user message, or of channels up to 0.8.2 at the end of the system prompt."""
+async def test_the_block_is_found_at_the_position_of_its_version(install, version):
+    """Before the last user message, or for channels up to 0.8.2 at the end of the system prompt."""
     install.record(replace(CHANNEL, version=version))
     install.record(Sent("Which pet?", OTHER, version=version, at=NOW + timedelta(minutes=1)))
     channel, cli = await _turns(install)
@@ -49,7 +49,7 @@ async def test_the_block_is_found_where_the_version_puts_it(install, version):
     assert channel.scopes == ("telegram_main_123_ann", "ann")
 
 
-async def test_a_group_of_0_8_2_has_two_blocks_and_an_embedded_agent_is_known_by_its_stamp(install):
+async def test_groups_of_0_8_2_have_two_blocks_and_embedded_agents_a_timestamp(install):
     both = f"{BLOCK}\n{OTHER}"
     install.record(replace(CHANNEL, block=both, version="0.8.2", target="group:9"))
     install.record(Sent("Which pet?", OTHER, embedded=True, at=NOW + timedelta(minutes=1)))
@@ -66,7 +66,7 @@ async def test_a_group_of_0_8_2_has_two_blocks_and_an_embedded_agent_is_known_by
         ("cut", "0.8.4", "The request was cut in the trace"),
     ],
 )
-async def test_why_a_block_is_not_known(install, payload, version, why):
+async def test_an_unknown_block_has_a_reason(install, payload, version, why):
     install.record(replace(CHANNEL, payload=payload, version=version))
     (turn,) = await _turns(install)
     assert turn.sent is None
@@ -74,7 +74,7 @@ async def test_why_a_block_is_not_known(install, payload, version, why):
     assert turn.query == "Which language?"
 
 
-async def test_broken_lines_are_counted_and_a_torn_one_is_left(install):
+async def test_broken_lines_are_counted_and_an_incomplete_one_is_not_read(install):
     install.write("no json", '{"message": "llm_request", "trace_id": }', "[1]")
     install.record(CHANNEL)
     install.write(call_line(Sent("later"))[:80], end="")
@@ -83,7 +83,7 @@ async def test_broken_lines_are_counted_and_a_torn_one_is_left(install):
     assert recording.broken_lines == 3
 
 
-async def test_archives_and_another_path_are_read(tmp_path):
+async def test_archives_and_a_configured_path_are_read(tmp_path):
     install = RecordingInstall(tmp_path, config='[observability]\nlog_persistence_path = "logs/own.jsonl"\n')
     install.record(replace(CHANNEL, query="usual"))
     (install.root / "logs").mkdir()
@@ -99,8 +99,8 @@ async def _next(news: AsyncIterator[TurnLog]) -> TurnLog:
     return await asyncio.wait_for(anext(news), WAIT)
 
 
-async def test_a_growing_trace_is_followed_through_all_zeroclaw_does_with_it(install):
-    """A line in two pieces, a trace that is cut (rolling) and one that is rotated: each turn comes once."""
+async def test_a_growing_truncated_or_rotated_trace_is_followed(install):
+    """A line in two pieces, a truncated (rolling) trace and a rotated one: each turn is read once."""
     install.record(replace(CHANNEL, id="t0"))
     news = follow(install.library())
     assert [turn.id for turn in (await _next(news)).turns] == ["t0"]
@@ -122,8 +122,8 @@ async def test_a_growing_trace_is_followed_through_all_zeroclaw_does_with_it(ins
     assert [turn.id for turn in (await _next(news)).turns] == ["t3"]
 
 
-async def test_a_trace_of_any_bytes_is_read_without_a_fault(install):
-    """Lines that are cut, twisted, filled with control characters or of other types, and a byte soup between."""
+async def test_a_trace_of_any_bytes_is_read_without_an_error(install):
+    """Lines that are cut, mixed up, filled with control characters or of other types, with random bytes in between."""
     chance = random.Random(20261201)
     lines = [call_line(CHANNEL), inbound_line(CHANNEL)]
     with install.trace.open("wb") as file:
@@ -143,7 +143,7 @@ async def test_a_trace_of_any_bytes_is_read_without_a_fault(install):
     assert all(isinstance(turn.query, str) for turn in recording.turns)
 
 
-# Turns of an agent that records by the rules of its version, each compared with a recall made now.
+# Turns recorded by the rules of the agent's version, each compared with a recall made now.
 
 
 LATER = NOW + timedelta(hours=1)
@@ -167,7 +167,7 @@ async def memory(install):
 
 
 def _library(install: RecordingInstall, memory: SqliteMemory, version: str = "0.8.4") -> Library:
-    # Before 0.8.4 a store of few memories has next to no scores.
+    # Before 0.8.4 scores in a store of few memories are close to 0.
     threshold = 0.4 if version == "0.8.4" else 0.0
     library = install.library(memory, version=version, settings=ScoringSettings(threshold=threshold))
     library.profile = ProfileChoice(profile_for(version), "option")
@@ -212,10 +212,10 @@ async def test_the_prediction_is_masked_as_the_trace_masks(install, memory):
     assert "hunter2" not in str(found.as_json())
 
 
-async def test_a_recording_with_auto_save_has_turns_that_are_equal_differ_or_are_unknown(install, memory):
-    """With auto_save each message is stored before its own recall, and is a memory of the past for every later turn;
-    that of the embedded agent is overwritten each time. Only what a turn needs and was edited or deleted makes it
-    impossible to compare."""
+async def test_turns_recorded_with_auto_save_are_equal_different_or_unknown(install, memory):
+    """With auto_save each message is stored before its own recall and is an older memory for every later turn; that of
+    the embedded agent is overwritten each time. A turn is unknown only if a memory that it needs was edited or
+    deleted."""
     for key, content in (("city", "Lives in Lisbon"), ("pet", "Has a dog named Pixel"), ("tool", "Deploys by bazel")):
         store(install.database, key, content, at=BEFORE)
     library = _library(install, memory)
@@ -237,8 +237,8 @@ async def test_a_recording_with_auto_save_has_turns_that_are_equal_differ_or_are
     assert compared["t1"].changed_since == ("pet",)
 
 
-async def test_what_was_deleted_here_since_and_holds_a_word_of_the_message_is_no_mismatch(install, memory):
-    """It was not sent, yet the best hit is what all others are measured by."""
+async def test_deleting_a_memory_that_matches_the_message_makes_the_turn_unknown(install, memory):
+    """It was not sent, but all other scores are relative to the best hit."""
     long_ago = NOW - timedelta(days=2000)
     for key in ("sent", "other", "third"):
         store(install.database, key, f"a zebra named {key}", at=long_ago - timedelta(days=1))
@@ -252,7 +252,7 @@ async def test_what_was_deleted_here_since_and_holds_a_word_of_the_message_is_no
     assert (after.equal, after.changed_since) == (None, ("third",))
 
 
-async def test_a_block_that_was_not_predicted_is_a_mismatch(install, memory):
+async def test_an_unpredicted_block_is_a_mismatch(install, memory):
     block = "[Memory context]\n- key1: A language, number 1, with tea\n[/Memory context]\n\n"
     install.record(Sent("zebra", block))
     install.record(Sent("zebra", payload="off", at=LATER))
@@ -270,7 +270,7 @@ async def test_a_block_that_was_not_predicted_is_a_mismatch(install, memory):
     assert (document["sent"], document["equal"], document["source"]) == (block, False, "trace")
 
 
-# Blocks that the real ZeroClaw 0.8.4 sent, as its trace has them: every one of them is predicted.
+# Blocks in the trace of the real ZeroClaw 0.8.4, all of which are predicted.
 
 
 VERSION = "0.8.4"
@@ -279,8 +279,8 @@ LIMIT = 5
 
 
 def _is_turn(run: dict[str, Any]) -> bool:
-    """Whether ZeroClaw has such turns: any other limit than 5 is that of an embedded agent, which has one session at
-    most, and what is scheduled has none."""
+    """Whether ZeroClaw has such turns: a limit other than 5 is that of an embedded agent, which has at most one
+    session, and scheduled turns have none."""
     sessions = run["sessions"] or [None]
     is_embedded = run["origin"] == "interactive" and len(sessions) == 1
     is_scheduled = run["origin"] == "cron"
@@ -294,7 +294,7 @@ STORES = sorted({(run["db"], run["variant"]) for run in TURNS})
 
 
 def _record(install: RecordingInstall, run: dict[str, Any], place: int) -> None:
-    """The lines of the turn."""
+    """Record the lines of the turn."""
     sessions = run["sessions"] or [None]
     is_channel, is_embedded = run["origin"] == "channel", run["limit"] != LIMIT
     install.trace.unlink(missing_ok=True)
@@ -312,7 +312,7 @@ def _record(install: RecordingInstall, run: dict[str, Any], place: int) -> None:
     )
 
 
-def test_there_are_turns_enough_with_and_without_rerank():
+def test_the_recording_has_enough_turns_with_and_without_rerank():
     reranked = [(RECORDED["defaults"] | run["memory"])["rerank_enabled"] for run in TURNS]
     assert len(TURNS) >= 200
     assert any(reranked)
@@ -336,10 +336,10 @@ async def test_every_recorded_block_is_predicted(name, variant, tmp_path):
                 recall_limits={run["agent"]: run["limit"]},
             )
             (turn,) = (await recorded(library)).turns
-            # The scopes of these runs are not those of a chat, whose names the trace would tell.
+            # The scopes of these runs are not those of a chat, whose names would be in the trace.
             turn = turn._replace(scopes=tuple(run["sessions"] or [None]))
             trial = trial_of_turn(library, turn)
-            # Some of their memories are dated in the future, and were recalled all the same.
+            # Some of their memories are dated in the future, but were recalled.
             prompt = await prompt_for(library, trial._replace(request=replace(trial.request, created_until="")))
             assert (turn.sent, prompt.text) == (run["block"], run["block"]), run
             if variant == "asis":

@@ -1,4 +1,4 @@
-"""Whatever upkeep was done in whatever order: undoing all of it leaves rows, keyword hits and files as they were."""
+"""Property test: undoing any upkeep in any order restores rows, keyword hits and files."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def _there_and_back(folder: Path, steps: Sequence[Step]) -> None:
 
 
 @pytest.mark.parametrize("examples", [8, pytest.param(400, marks=pytest.mark.slow)])
-def test_undoing_all_of_it_leaves_everything_as_it_was(examples):
+def test_undoing_all_upkeep_restores_everything(examples):
     @settings(max_examples=examples, deadline=None)
     @given(_SEQUENCES)
     def check(steps):
@@ -49,8 +49,8 @@ def test_undoing_all_of_it_leaves_everything_as_it_was(examples):
     check()
 
 
-def test_each_step_of_these_changes_something(tmp_path):
-    """Or the sequences above would say nothing."""
+def test_each_step_of_upkeep_changes_something(tmp_path):
+    """Otherwise the sequences above would test nothing."""
 
     async def alone(name):
         place = make_place(tmp_path / name)

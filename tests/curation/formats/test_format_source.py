@@ -1,4 +1,4 @@
-"""What somebody names is read without trusting anything in it: no link, no pipe, no bomb."""
+"""A source is read without trusting it: no links, no pipes, no decompression bombs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FILE = PurePosixPath("a.json")
 
 @pytest.fixture
 def secret(tmp_path):
-    """A file that is outside of what is named."""
+    """A file outside the source folder."""
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "secret.json").write_text('{"key": "hidden"}')
@@ -29,13 +29,13 @@ def secret(tmp_path):
 
 @pytest.fixture
 def folder(tmp_path):
-    """What is named."""
+    """The source folder."""
     named = tmp_path / "named"
     named.mkdir()
     return named
 
 
-def test_links_pipes_and_secrets_are_left_out_and_named(folder, secret):
+def test_links_pipes_and_secrets_are_skipped_and_reported(folder, secret):
     (folder / "a.json").symlink_to(secret)
     (folder / "notes").symlink_to(secret.parent)
     (folder / "b.json").hardlink_to(secret)
@@ -54,7 +54,7 @@ def test_links_pipes_and_secrets_are_left_out_and_named(folder, secret):
 
 
 @pytest.mark.parametrize("replace", ["link", "pipe"])
-def test_what_takes_the_place_of_a_file_is_not_followed(folder, secret, replace):
+def test_a_file_replaced_by_a_link_or_pipe_is_not_followed(folder, secret, replace):
     (folder / "a.json").write_text("{}")
     source = Source(folder)
     assert source.files == (FILE,)
@@ -67,7 +67,7 @@ def test_what_takes_the_place_of_a_file_is_not_followed(folder, secret, replace)
         source.document(FILE)
 
 
-def test_only_the_path_that_was_typed_may_be_a_link(folder, secret):
+def test_only_the_given_path_itself_may_be_a_link(folder, secret):
     (folder / "a.json").symlink_to(secret)
     assert Source(folder / "a.json").document() == {"key": "hidden"}
 
@@ -82,7 +82,7 @@ def test_only_the_path_that_was_typed_may_be_a_link(folder, secret):
     ],
     ids=["deep", "cut", "empty", "digits"],
 )
-def test_what_is_not_json_is_refused(folder, text, reason):
+def test_invalid_json_is_refused(folder, text, reason):
     (folder / "a.json").write_text(text)
     with pytest.raises(UsageError, match=reason):
         Source(folder).document(FILE)
@@ -120,7 +120,7 @@ def test_reading_a_database_does_not_drop_its_locks(folder):
 
 
 @pytest.mark.parametrize(("name", "kind"), [("none", NotFound), ("a\0b", Unreadable), ("loop", Unreadable)])
-def test_what_cannot_be_opened_is_named_in_a_sentence(folder, name, kind):
+def test_a_source_that_cannot_be_opened_is_reported(folder, name, kind):
     (folder / "loop").symlink_to("loop")
     with pytest.raises(kind):
         Source(folder / name)

@@ -1,4 +1,4 @@
-"""Memories of other tools: how each is known by its content, and what becomes of it."""
+"""Memories of other tools: how each format is recognised by its content, and how it is converted."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BEES = {"id": "9a1b0000-0000-4000-8000-000000000001", "memory": "Mila keeps bees
 def _read(path: Path, name: str | None = None) -> tuple[list[Row], Counter[str]]:
     source, lost = Source(path), Counter[str]()
     rows = list(find_format(source, name).read(source, lost))
-    assert len({(row.agent, row.key) for row in rows}) == len(rows), "a key comes twice"
+    assert len({(row.agent, row.key) for row in rows}) == len(rows), "a key occurs twice"
     return rows, lost
 
 
@@ -41,7 +41,7 @@ def _contents(path: Path, name: str | None = None) -> list[Any]:
 
 
 def _written(folder: Path, **files: str) -> Path:
-    """A folder with these files: `memory__a` is memory/a.md."""
+    """Create a folder with these files: `memory__a` is memory/a.md."""
     for name, text in files.items():
         path = folder / f"{name.replace('__', '/')}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -154,7 +154,7 @@ def test_owner_session_and_times_are_read():
     }
 
 
-def test_a_folder_of_two_tools_is_read_as_one_or_as_named(tmp_path):
+def test_a_folder_of_two_tools_is_read_as_one_or_the_requested_tool(tmp_path):
     shutil.copytree(DATA / "formats" / "claude_code" / "memory", tmp_path / "memory")
     _written(tmp_path, MEMORY="- Bees\n", **{f"memory/2026-03-0{day}": "- Wax\n" for day in range(1, 8)})
     assert find_format(Source(tmp_path)).name == "claude"
@@ -174,14 +174,14 @@ def test_a_folder_of_two_tools_is_read_as_one_or_as_named(tmp_path):
         ("x", b"", "is empty"),
     ],
 )
-def test_what_is_no_tools_is_refused_with_a_sentence(tmp_path, name, data, reason):
+def test_a_file_of_no_known_tool_is_refused_with_a_sentence(tmp_path, name, data, reason):
     (tmp_path / name).write_bytes(data)
     with pytest.raises(InspectorError, match=reason) as failure:
         find_format(Source(tmp_path / name))
     assert failure.value.hint
 
 
-def test_zeroclaws_own_files_are_no_foreign_format(tmp_path):
+def test_zeroclaws_own_files_are_not_a_foreign_format(tmp_path):
     days = "# Daily Log — 2026-03-01\n\n- **k**: v\n"
     _written(tmp_path / "seeded", MEMORY="# MEMORY.md\n\n## Facts\n- none yet\n", USER="# USER\n- Mila\n")
     _written(tmp_path / "seeded", **{"memory/2026-03-01": days})
@@ -190,7 +190,7 @@ def test_zeroclaws_own_files_are_no_foreign_format(tmp_path):
         assert not _is_known(path)
 
 
-def test_claude_code_has_a_namespace_a_project_and_an_index(tmp_path):
+def test_claude_code_memories_have_their_project_as_namespace(tmp_path):
     for project, name in (("-home-mila-hive", "a"), ("-home-mila-bread", "b")):
         topic = f"---\nname: {name}\ndescription: b\ntype: user\n---\nBees\n"
         index = f"- [A]({name}.md) — where they live\n- [Secret](../../secret.md) — one\n\n# Prose\n\nMoved.\n- May\n"

@@ -1,4 +1,4 @@
-"""Our own files: a line of JSONL and a table are read back exactly, and Markdown is for people."""
+"""Our own formats: JSONL and tables are read back exactly; Markdown is only for people."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_every_value_is_read_back_exactly(row):
     assert _exact(back.values) == _exact(row.values)
 
 
-def test_a_line_has_the_names_the_commands_print():
+def test_a_line_has_the_field_names_that_commands_print():
     values: dict[str, Value] = {
         "id": "7", "key": "lang", "content": "Rust\r\n", "category": "core", "created_at": "2026-02-01T10:00:00+00:00",
         "updated_at": "2026-02-02T10:00:00+00:00", "session_id": None, "importance": 0.5, "kind": '{"semantic":"fact"}',
@@ -102,14 +102,14 @@ def test_a_line_has_the_names_the_commands_print():
         (b'{"key": "a", "content": "b", "importance": ' + b"9" * 5_000 + b"}\n", "not JSON"),
     ],
 )
-def test_a_line_of_another_form_is_named_by_its_number(line, reason):
+def test_an_invalid_line_is_reported_with_its_number(line, reason):
     with pytest.raises(UsageError, match="Line 1,234 ") as failure:
         _read_line(line, 1_234)
     assert reason in str(failure.value)
 
 
-def test_an_export_may_be_larger_than_what_is_read_as_a_whole(tmp_path):
-    """Other formats look at whole files, which have a largest size; their readers are not asked about ours."""
+def test_an_export_may_exceed_the_size_limit_of_other_formats(tmp_path):
+    """Other formats read whole files up to a maximum size; their readers do not see our exports."""
     file = tmp_path / "all.jsonl"
     with file.open("wb") as written:
         written.write(b'{"key": "first", "content": "text"}\n')
@@ -117,7 +117,7 @@ def test_an_export_may_be_larger_than_what_is_read_as_a_whole(tmp_path):
     assert find_format(Source(file)).name == "jsonl"
 
 
-# Tables, and Markdown
+# Tables and Markdown
 
 
 ROW = Row(
@@ -148,12 +148,12 @@ def test_an_exported_table_is_read_back(tmp_path):
 
 
 @given(st.fixed_dictionaries(dict.fromkeys(("key", "content", "category"), st.text(min_size=1, max_size=40))))
-def test_any_text_survives_a_table(tmp_path_factory, values):
+def test_any_text_is_read_back_from_a_table(tmp_path_factory, values):
     rows, _ = _read(tmp_path_factory.mktemp("table"), csv_file.header_line() + csv_file.line_of(Row("", values)))
     assert [row.values for row in rows] == [values]
 
 
-def test_another_table_states_only_its_full_cells(tmp_path):
+def test_only_non_empty_cells_of_other_tables_are_read(tmp_path):
     table = (
         "\ufeffcontent,key,importance,pinned,timestamp,mood\r\n"
         "Bees,b,0.5,TRUE,2026-03-01T10:00:00+00:00,calm\r\n\r\n"
@@ -167,7 +167,7 @@ def test_another_table_states_only_its_full_cells(tmp_path):
     assert lost == {"column mood": 1, "importance that cannot be read": 1, "pinned that cannot be read": 1}
 
 
-def test_markdown_is_for_people_and_nothing_in_a_content_ends_its_fence():
+def test_no_content_ends_its_fence_in_a_markdown_export():
     text = markdown_head("2026-11-23", "sqlite") + markdown_section(
         Row("7", {**ROW.values, "content": "~~~~\nBees\n~~~~"}, None, "zoe")
     )

@@ -1,4 +1,4 @@
-"""The clock's zone, and small installs."""
+"""Fixtures for the time zone and for small installs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hygiene_world import place_at
 
 @pytest.fixture(autouse=True)
 def in_zone(monkeypatch):
-    """Everything is in UTC until a test says otherwise."""
+    """Use UTC unless a test chooses another time zone."""
 
     def choose(name):
         monkeypatch.setenv("TZ", name)
@@ -25,5 +25,5 @@ def in_zone(monkeypatch):
 
 @pytest.fixture
 def make_place(tmp_path):
-    """An install of a version with rows and settings."""
+    """Create an install of a version with rows and settings."""
     return partial(place_at, tmp_path)

@@ -1,4 +1,4 @@
-"""Whole installs for hygiene to work on, and everything that is in them, to compare."""
+"""Installs for hygiene runs, and their whole content for comparisons."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ AUDIT = """CREATE TABLE memory_audit (id INTEGER PRIMARY KEY AUTOINCREMENT, oper
 
 @dataclass(frozen=True)
 class Place(Install):
-    """An install of the ZeroClaw whose rules hold, and what time it is then."""
+    """An install of a ZeroClaw version, which sets the rules, with a fixed current time."""
 
     version: str = "0.8.4"
     now: datetime = NOW
@@ -38,7 +38,7 @@ class Place(Install):
         return cls(config_dir, config_dir / ("data" if version >= "0.8" else "workspace"), version, now)
 
     def write(self, name: str, text: str | bytes = b"x\n", *, day: str | None = None, mode: int = 0o644) -> Path:
-        """A file below the root, last changed at noon of a day in UTC."""
+        """Write a file below the root, last modified at noon UTC of a day."""
         path = super().write(name, text)
         path.chmod(mode)
         if day is not None:
@@ -47,7 +47,7 @@ class Place(Install):
         return path
 
     def rows(self) -> list[tuple[Any, ...]]:
-        """Every row with its rowid, after SQLite's own checks of the file and of the keyword index."""
+        """Return every row with its rowid, after SQLite's own checks of the file and the keyword index."""
         with closing(sqlite3.connect(self.database)) as connection:
             assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
             connection.execute("INSERT INTO memories_fts(memories_fts, rank) VALUES ('integrity-check', 1)")
@@ -81,21 +81,21 @@ class Place(Install):
 
     @asynccontextmanager
     async def opened_now(self, **options: Any) -> AsyncIterator[Library]:
-        """Its library, whose clock is at `now`."""
+        """Open the library with its clock at `now`."""
         async with self.opened(self.version, **options) as library:
             library.trash = Trash(library.config.install, library.trash.store, lambda: self.now)
             yield library
 
 
 def tree(root: Path) -> dict[str, tuple[bytes, int, int]]:
-    """Every file below a folder but the databases: bytes, mode, and when it was changed."""
+    """Return bytes, mode and modification time of every file below a folder except databases."""
     files = (path for path in sorted(root.rglob("*")) if path.is_file() and ".db" not in path.name)
     found = {str(path.relative_to(root)): (path.read_bytes(), path.stat()) for path in files}
     return {name: (data, status.st_mode & 0o7777, status.st_mtime_ns) for name, (data, status) in found.items()}
 
 
 def place_at(folder: Path, version: str, rows: Iterable[dict[str, Any]] = (), **settings: Any) -> Place:
-    """An install of a version with these rows and settings of [memory]."""
+    """Create an install of a version with these rows and settings of [memory]."""
     place = Place.of(folder / "zeroclaw", version)
     place.database.parent.mkdir(parents=True)
     place.configure("".join(f"{name} = {json.dumps(value)}\n" for name, value in settings.items()))
@@ -105,12 +105,12 @@ def place_at(folder: Path, version: str, rows: Iterable[dict[str, Any]] = (), **
 
 
 def row(key: str, category: str, when: str, **more: Any) -> dict[str, Any]:
-    """A row made and last changed at a moment."""
+    """Return a row created and last updated at a time."""
     return {"id": f"id-{key}", "key": key, "category": category, "created_at": when, "updated_at": when, **more}
 
 
 def recorded(folder: Path, version: str) -> tuple[Place, Path, dict[str, Any]]:
-    """An install as it was before a real hygiene run, the folder after it, and its state file."""
+    """Return an install from before a real hygiene run, the folder after the run, and its state file."""
     place, after = Place.of(folder / "zeroclaw", version), folder / "after"
     for name, target in (("before", place.root), ("after", after)):
         target.mkdir(parents=True)
@@ -122,6 +122,6 @@ def recorded(folder: Path, version: str) -> tuple[Place, Path, dict[str, Any]]:
 
 
 def read(database: Path, query: str, *values: Any) -> list[tuple[Any, ...]]:
-    """What a query finds in a database."""
+    """Return the rows of a query."""
     with closing(sqlite3.connect(database)) as connection:
         return connection.execute(query, values).fetchall()

@@ -1,4 +1,4 @@
-"""Held against workspaces before and after hygiene runs of the real ZeroClaw."""
+"""Compare hygiene with workspaces recorded before and after runs of the real ZeroClaw."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ VERSIONS = [version for version in ("0.1.7", "0.7.5", "0.8.3", "0.8.4") if golde
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_plan_and_run_are_those_of_the_real_run_and_undo_leaves_what_was_before(version, tmp_path):
+async def test_plan_and_run_equal_the_real_run_and_undo_restores_everything(version, tmp_path):
     place, after, state = recorded(tmp_path, version)
     before, rows, hits = place.tree(), place.rows(), place.hits("hygiene")
     left = tree(after)
     async with place.opened_now() as library:
         plan = await plan_hygiene(library, place.now)
-        assert place.tree() == before, "looking changed something"
+        assert place.tree() == before, "planning changed something"
         assert (plan.problems, dict(plan.report())) == ((), state["last_report"])
         assert list(plan.report()) == list(state["last_report"])
         files = {item.name: item for item in plan.items if item.version is None}
@@ -39,7 +39,7 @@ async def test_plan_and_run_are_those_of_the_real_run_and_undo_leaves_what_was_b
         ours, theirs = here.pop(STATE)[0], left.pop(STATE)[0]
         assert here == left
         assert read(place.database, ROWS) == read(after / "memory" / "brain.db", ROWS)
-        # ZeroClaw tells nanoseconds, this program knows microseconds.
+        # ZeroClaw writes nanoseconds, this program microseconds.
         message = json.loads(theirs)["last_run_at"]
         assert ours == theirs.replace(message.encode(), message.replace(message[-9:-6], "000").encode())
         written_state = read_state(place.root, version, place.now)
@@ -47,10 +47,10 @@ async def test_plan_and_run_are_those_of_the_real_run_and_undo_leaves_what_was_b
         assert written_state.due is not None
         undone = await undo(library)
         assert undone.count == outcome.count
-        assert len(undone.notes) == 1, "it says that ZeroClaw runs the same hygiene again"
+        assert len(undone.notes) == 1, "it must say that ZeroClaw runs the same hygiene again"
         assert await library.trash.last() is None
     restored = place.tree()
-    assert restored.pop(STATE)[0] == ours, "the note of the last run is no part of the change"
+    assert restored.pop(STATE)[0] == ours, "the record of the last run is no part of the change"
     before.pop(STATE, None)
     assert restored == before
     assert (place.rows(), place.hits("hygiene")) == (rows, hits)
@@ -78,7 +78,7 @@ def ran(hours_ago: float, report: dict[str, int]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("hours", "due"), [(11.9, 0.1), (12.01, None), (-48, 60)])
-def test_it_is_due_twelve_hours_after(tmp_path, hours, due):
+def test_hygiene_is_due_after_twelve_hours(tmp_path, hours, due):
     state = read_state(written(tmp_path, ran(hours, NEW)), "0.8.4", NOW)
     assert (state.report, state.problem) == (NEW, "")
     assert state.last_run is not None
@@ -87,7 +87,7 @@ def test_it_is_due_twelve_hours_after(tmp_path, hours, due):
         assert abs(state.due - NOW - timedelta(hours=due)) < timedelta(seconds=2)
 
 
-def test_a_state_of_an_earlier_version_lacks_fields_and_a_later_one_does_not(tmp_path):
+def test_a_state_file_that_lacks_fields_of_its_version_is_a_problem(tmp_path):
     written(tmp_path, ran(1, OLD))
     lacking = read_state(tmp_path, "0.8.1", NOW)
     assert lacking.due is None

@@ -1,4 +1,4 @@
-"""Which rules a version has, which files and rows are old by them, and what files are called in the archive."""
+"""The rules of each version, the files and rows that they select, and the names of files in the archive."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def rules_and_names(plan: HygienePlan) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("version", "moves_long"), [("0.7.5", False), ("0.8.0", False), ("0.8.1", True)])
-async def test_notes_go_by_the_date_in_their_name(make_place, version, moves_long):
+async def test_notes_are_selected_by_the_date_in_their_name(make_place, version, moves_long):
     place = make_place(version)
     for name in ("2026-03-13", "2026-03-12", "notes", "2026-03-01_x", "2026-03-01-1442", "MEMORY", "2026-13-01"):
         place.write(f"memory/{name}.md", day="2020-01-01")
@@ -48,7 +48,7 @@ async def test_notes_go_by_the_date_in_their_name(make_place, version, moves_lon
     assert all(item.target == item.name.replace("memory/", "memory/archive/") for item in plan.items)
 
 
-async def test_the_day_is_the_local_one(make_place, in_zone):
+async def test_hygiene_uses_the_local_day(make_place, in_zone):
     place = make_place("0.8.4")
     place.write("memory/2026-03-13.md")
     late = datetime(2026, 3, 20, 23, 0, tzinfo=UTC)
@@ -58,7 +58,7 @@ async def test_the_day_is_the_local_one(make_place, in_zone):
 
 
 @pytest.mark.parametrize("version", ["0.8.1", "0.8.2"])
-async def test_sessions_go_by_name_else_by_their_last_change(make_place, version):
+async def test_sessions_are_selected_by_name_or_else_by_modification_time(make_place, version):
     place = make_place(version, purge_after_days=0)
     for name in ("2026-03-12-chat.log", "2026-03-13-chat.log"):
         place.write(f"sessions/{name}", day="2020-01-01" if "13" in name else "2026-03-19")
@@ -75,7 +75,7 @@ async def test_sessions_go_by_name_else_by_their_last_change(make_place, version
     assert dates["sessions/2026-03-12-chat.log"] == "2026-03-12"
 
 
-async def test_a_name_that_is_taken_gets_a_number_before_its_suffix(make_place):
+async def test_a_taken_archive_name_gets_a_number_before_its_suffix(make_place):
     place = make_place("0.8.4", purge_after_days=0)
     for name in ("2026-03-01.md", "2026-03-01_1.md", "2026-03-02_1.md", "2026-03-02.md"):
         place.write(f"memory/{name}")
@@ -102,7 +102,7 @@ async def test_a_file_that_is_archived_and_deleted_in_one_run_is_one_item(make_p
     plan = await planned(place)
     assert [(item.name, item.effect_text()) for item in plan.items] == [
         ("memory/2026-01-01.md", "→ archive/2026-01-01.md, then deleted"),
-        # ZeroClaw does not delete a file of its name in the archive.
+        # ZeroClaw does not delete a file with the same name in the archive.
         ("sessions/old.jsonl.migrated", "→ archive/old.jsonl_1.migrated"),
         ("memory/archive/2026-01-02.md", "deleted"),
     ]
@@ -124,18 +124,18 @@ async def test_a_file_that_is_archived_and_deleted_in_one_run_is_one_item(make_p
         ("٢٠٢٦-03-01.md", None, None),
     ],
 )
-def test_a_date_is_read_as_leniently_as_zeroclaw_reads_it(name, early, late):
+def test_dates_are_parsed_as_leniently_as_by_zeroclaw(name, early, late):
     assert (day_of_note(name, reads_long=False), day_of_note(name, reads_long=True)) == (early, late)
 
 
-def test_a_session_has_its_date_in_the_first_ten_bytes():
+def test_the_date_of_a_session_is_the_first_ten_bytes_of_its_name():
     assert day_of_session("2026-03-01junk") == date(2026, 3, 1)
     assert day_of_session("2026-3-01é.log") == date(2026, 3, 1)
     assert day_of_session("2026-3-1é.log") is None
     assert day_of_session("2026-3-1.log") is None
 
 
-async def test_each_category_goes_by_its_own_date(make_place, tmp_path):
+async def test_each_category_is_selected_by_its_own_date(make_place, tmp_path):
     rows = [
         row("talk", "conversation", OLD),
         row("talked again", "conversation", OLD, updated_at=YOUNG),
@@ -154,7 +154,7 @@ async def test_each_category_goes_by_its_own_date(make_place, tmp_path):
     assert rules_and_names(await planned(earlier)) == [("conversation rows", "talk")]
 
 
-async def test_moments_are_compared_as_text_whatever_their_offset(make_place, in_zone):
+async def test_times_are_compared_as_text_whatever_their_offset(make_place, in_zone):
     """The cutoff is 2026-02-18T21:00:00+09:00 in Tokyo, which is noon in London."""
     in_zone("Asia/Tokyo")
     rows = [
@@ -168,8 +168,8 @@ async def test_moments_are_compared_as_text_whatever_their_offset(make_place, in
     assert names(plan) == ["written in London an hour later", "no date at all"]
 
 
-async def test_the_cutoff_has_the_offset_of_its_own_day(make_place, in_zone):
-    """Thirty days before a morning in summer is in winter, an hour off."""
+async def test_the_cutoff_has_the_utc_offset_of_its_own_day(make_place, in_zone):
+    """Thirty days before this summer day it was winter time, one hour apart."""
     in_zone("Europe/Berlin")
     rows = [
         row("before", "conversation", "2026-03-11T10:59:59+01:00"),
@@ -200,7 +200,7 @@ ROW = st.fixed_dictionaries(
     oldest=st.booleans(),
 )
 async def test_the_plan_has_the_rows_that_zeroclaws_statements_delete(tmp_path_factory, rows, budget, cutoffs, oldest):
-    """Compared with a plain model that deletes one by one and counts again each time."""
+    """The plan is compared with a simple model that deletes one row at a time and counts again."""
     path = small_store.make(tmp_path_factory.mktemp("rows") / "brain.db", "G4", rows)
     budgets = {"core": Budget(budget[0], budget[1]), "daily": Budget(budget[2])}
     retention = Retention(cutoffs, budgets, order="oldest" if oldest else "value")
@@ -211,7 +211,7 @@ async def test_the_plan_has_the_rows_that_zeroclaws_statements_delete(tmp_path_f
 
 
 def rows_left(rows: list[dict[str, Any]], retention: Retention) -> list[dict[str, Any]]:
-    """The rows that stay."""
+    """Return the rows that stay."""
     left = list(rows)
     for category, cutoff in retention.cutoffs.items():
         date = "created_at" if category == "core" else "updated_at"
@@ -238,7 +238,7 @@ def rank(row: dict[str, Any], order: str) -> tuple[Any, ...]:
     return (*value, row["created_at"], row["id"])
 
 
-async def test_of_a_lone_database_only_the_rows_are_planned(tmp_path):
+async def test_without_an_install_only_rows_are_planned(tmp_path):
     lone = small_store.make(tmp_path / "copy.db", "G4", [row("talk", "conversation", OLD)])
     (tmp_path / "memory").mkdir()
     (tmp_path / "memory" / "2020-01-01.md").write_text("x")
@@ -297,7 +297,7 @@ async def test_a_version_has_its_own_rules(make_place, version, later):
     assert found.spares_pinned == (version >= "0.8.3")
 
 
-async def test_the_defaults_in_words(make_place):
+async def test_the_default_rules_are_described_in_words(make_place):
     found = await rules(make_place("0.8.4"))
     assert [rule.sentence for rule in found.rules] == [
         "daily files older than 7 days are archived",
@@ -318,7 +318,7 @@ async def test_the_defaults_in_words(make_place):
     ("version", "days"),
     [("0.5.6", (9, None, None)), ("0.5.7", (3, None, None)), ("0.8.0", (3, None, None)), ("0.8.1", (3, 4, 0))],
 )
-async def test_the_policy_wins_from_the_version_on_that_reads_it(make_place, version, days):
+async def test_the_policy_wins_in_the_versions_that_read_it(make_place, version, days):
     place = make_place(version, conversation_retention_days=9, daily_retention_days=9, core_retention_days=9)
     with (place.config_dir / "config.toml").open("a") as config:
         config.write("[memory.policy.retention_days_by_category]\nconversation = 3\ndaily = 4\ncore = 0\n")

@@ -1,4 +1,4 @@
-"""A run of hygiene, and its undo."""
+"""Hygiene runs and their undo."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROWS = [row("talk", "conversation", OLD), row("talk2", "conversation", OLD), row
 
 @pytest.fixture
 def place(make_place):
-    """Two old rows, a note to archive, one to delete, one for both, a session, two old audit entries of three."""
+    """Two old rows, notes to archive, to delete and for both, a session, and three audit entries, two of them old."""
     made = make_place("0.8.4", ROWS)
     made.write("memory/2026-03-01.md", b"to be archived\n", day="2026-03-02", mode=0o640)
     made.write("memory/archive/2026-01-01.md", b"to be deleted\n", day="2026-01-02", mode=0o600)
@@ -55,7 +55,7 @@ def contents(place: Place) -> dict[str, bytes]:
     return {name: data for name, (data, _, _) in place.tree().items()}
 
 
-async def test_everything_is_done_undone_and_done_again(place):
+async def test_a_run_can_be_undone_and_redone(place):
     before, rows, entries = place.tree(), place.rows(), place.entries()
     async with place.opened_now() as library:
         outcome = await run_now(library)
@@ -81,7 +81,7 @@ async def test_everything_is_done_undone_and_done_again(place):
     assert (place.tree(), place.rows(), place.entries()) == (before, rows, entries)
 
 
-async def test_with_nothing_to_do_only_the_time_is_written(make_place):
+async def test_a_run_without_work_writes_only_its_time(make_place):
     place = make_place("0.1.7")
     async with place.opened_now() as library:
         outcome = await run_now(library)
@@ -89,7 +89,7 @@ async def test_with_nothing_to_do_only_the_time_is_written(make_place):
     assert json.loads((place.root / STATE).read_bytes())["last_run_at"].startswith("2026-03-20T12:00:00")
 
 
-async def test_a_plan_of_the_future_and_a_read_only_store_cannot_be_run(place):
+async def test_a_plan_for_the_future_and_a_read_only_store_are_refused(place):
     async with place.opened_now(read_only=True) as library:
         with pytest.raises(Refused):
             await run_now(library)
@@ -101,7 +101,7 @@ async def test_a_plan_of_the_future_and_a_read_only_store_cannot_be_run(place):
     assert not (place.root / STATE).exists()
 
 
-async def test_missing_and_changed_items_are_noted_and_the_rest_is_done(place):
+async def test_missing_and_changed_items_are_noted_and_the_others_done(place):
     async with place.opened_now() as library:
         plan = await plan_now(library)
         (place.root / "memory" / "2026-03-01.md").unlink()
@@ -119,7 +119,7 @@ async def test_missing_and_changed_items_are_noted_and_the_rest_is_done(place):
 
 
 @pytest.mark.parametrize("after", [1, 4, 6])
-async def test_a_run_that_is_stopped_can_be_undone_and_finished(place, after):
+async def test_a_stopped_run_can_be_undone_and_finished(place, after):
     before, rows, entries = place.tree(), place.rows(), place.entries()
     async with place.opened_now() as library:
         outcome = await run_hygiene(library, await plan_now(library), on_progress=lambda done: done < after)
@@ -133,8 +133,8 @@ async def test_a_run_that_is_stopped_can_be_undone_and_finished(place, after):
         assert (await plan_now(library)).items == ()
 
 
-async def test_a_file_in_conflict_stops_an_undo_until_a_person_decides(place):
-    """One was rewritten, one was edited in the archive, ZeroClaw ran again, and the config dir was moved."""
+async def test_a_conflicting_file_stops_an_undo_until_the_user_decides(place):
+    """One file was rewritten, one edited in the archive, ZeroClaw ran again, and the config dir was moved."""
     async with place.opened_now() as library:
         await run_now(library)
     (place.root / STATE).write_bytes(b"theirs")
@@ -148,7 +148,7 @@ async def test_a_file_in_conflict_stops_an_undo_until_a_person_decides(place):
         assert (preview.written, preview.conflict_count) == (0, 2)
         with pytest.raises(Conflicts, match="changed since"):
             await undo(library)
-        assert moved.keys() == ["fact"], "a refusal did half of it"
+        assert moved.keys() == ["fact"], "a refused undo changed something"
         undone = await undo(library, on_conflict="skip")
         assert any("archive/old.jsonl changed since. It was skipped." in note for note in undone.notes)
         assert moved.keys() == ["talk", "talk2", "fact"]
@@ -163,7 +163,7 @@ async def test_a_file_in_conflict_stops_an_undo_until_a_person_decides(place):
     assert contents(moved)[STATE] == b"theirs"
 
 
-async def test_a_file_that_cannot_be_archived_is_a_note_and_the_rest_is_done(place):
+async def test_a_file_that_cannot_be_archived_is_noted_and_the_others_done(place):
     link = place.root / "memory" / "2026-03-01.md"
     link.unlink()
     link.symlink_to("notes.md")
@@ -176,7 +176,7 @@ async def test_a_file_that_cannot_be_archived_is_a_note_and_the_rest_is_done(pla
 
 
 async def test_a_run_of_version_0_2_can_be_undone(make_place):
-    """Its trash had only the digest of an archived file; the bytes are read from the archive."""
+    """Its trash stored only the digest of an archived file; the bytes are read from the archive."""
     place = make_place("0.7.5")
     archived = place.write("memory/archive/2026-03-01.md", b"archived by 0.2\n")
     digest = hashlib.sha256(archived.read_bytes()).hexdigest()

@@ -1,4 +1,4 @@
-"""Real snapshots, and texts that are hard on ZeroClaw's format."""
+"""Real snapshots, and texts that ZeroClaw's format handles badly."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def _recorded(version: str, name: str) -> bytes:
 
 
 def real_snapshot(version: str) -> str:
-    """MEMORY_SNAPSHOT.md as that version exported it from its brain.db."""
+    """Return MEMORY_SNAPSHOT.md as that version exported it from its brain.db."""
     return _recorded(version, "MEMORY_SNAPSHOT.md").decode()
 
 
 def really_hydrated(version: str, folder: Path) -> list[tuple[str, str]]:
-    """Keys and contents in the database that version's hydration made of that snapshot, in the order of storing."""
+    """Return the keys and contents that this version's hydration read from the snapshot, in the order of storing."""
     if golden.has(version, "hydrated.json"):
         return [(key, content) for key, content in golden.runs(version, "hydrated")]
     database = folder / "hydrated.db"
@@ -43,7 +43,7 @@ def really_hydrated(version: str, folder: Path) -> list[tuple[str, str]]:
 
 
 def rows_in(database: Path, columns: Sequence[str] = ("*",)) -> list[tuple[Any, ...]]:
-    """What a database holds, after SQLite and its keyword index were asked whether all is well."""
+    """Return the rows of a database, after SQLite's checks of the file and the keyword index."""
     with closing(sqlite3.connect(database)) as connection:
         connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
@@ -53,7 +53,7 @@ def rows_in(database: Path, columns: Sequence[str] = ("*",)) -> list[tuple[Any, 
 
 
 def entry(key: str, content: str, **more: Any) -> MemoryEntry:
-    """A core memory."""
+    """Return a core memory."""
     at = "2026-03-01T10:00:00.000000001+00:00"
     return MemoryEntry(
         **{"id": "i", "category": "core", "timestamp": at, "updated_at": at, **more}, key=key, content=content

@@ -1,4 +1,4 @@
-"""MEMORY_SNAPSHOT.md is written and read as ZeroClaw writes and reads it, to the byte, also with hostile texts."""
+"""MEMORY_SNAPSHOT.md is written and read exactly as by ZeroClaw, also with hostile texts."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _keys = st.sampled_from(ODD_KEYS) | _text
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_store_gives_the_very_file_its_zeroclaw_exported(version, tmp_path):
-    """But for the moment of the export."""
+def test_a_snapshot_equals_the_one_exported_by_zeroclaw(version, tmp_path):
+    """The file is equal except for the time of the export."""
     real = real_snapshot(version)
     columns = ("id", "key", "content", "category", "created_at", "updated_at")
     rows = [row for row in rows_in(golden.database(version, "brain.db", tmp_path), columns) if row[3] == "core"]
@@ -44,8 +44,8 @@ def test_a_store_gives_the_very_file_its_zeroclaw_exported(version, tmp_path):
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_real_snapshot_is_read_as_its_zeroclaw_hydrated_it(version, tmp_path):
-    """The same keys and contents in the same order, and the dates that ZeroClaw itself lets go of."""
+def test_a_real_snapshot_is_read_as_zeroclaws_hydration_read_it(version, tmp_path):
+    """Keys, contents and order are the same, with the dates that ZeroClaw itself drops."""
     read = read_snapshot(real_snapshot(version))
     assert [(found.key, found.values["content"]) for found in read.rows] == really_hydrated(version, tmp_path)
     assert not read.because
@@ -55,7 +55,7 @@ def test_a_real_snapshot_is_read_as_its_zeroclaw_hydrated_it(version, tmp_path):
 @given(rows=st.lists(st.tuples(_keys, _text), max_size=4))
 @example(rows=[("k", "a\n---\nb"), ("k", "a")])
 @example(rows=[("k", "a\n### 🔑 `other`\nb"), ("other", "c")])
-def test_what_is_lost_is_exactly_what_zeroclaw_reads_otherwise(rows):
+def test_the_reported_losses_are_exactly_those_of_zeroclaws_format(rows):
     memories = [Row.of(entry(key, content, id=str(at))) for at, (key, content) in enumerate(rows)]
     written = [row.entry() for row in memories if can_be_written(row)]
     read = {found.key: found.values["content"] for found in read_snapshot(snapshot_text(written, NOW)).rows}
@@ -72,7 +72,7 @@ def test_a_file_of_another_program_is_recognised(text, because):
     assert because in read.because
 
 
-# There and back
+# Round trips
 
 
 async def _there_and_back(folder: Path, rows: list[dict[str, Any]]) -> None:
@@ -88,7 +88,7 @@ async def _there_and_back(folder: Path, rows: list[dict[str, Any]]) -> None:
         assert sorted(rows_in(database)) == sorted(before)
         await changes.undo(library)
         assert rows_in(database) == []
-    # Without the copy next to it comes back what ZeroClaw itself would read.
+    # Without the lossless copy, the result is what ZeroClaw itself would read.
     file.with_name(SIDE_CAR).unlink()
     for name in ("brain.db", "brain.db-wal", "brain.db-shm"):
         (database.parent / name).unlink(missing_ok=True)
@@ -108,7 +108,7 @@ async def _hydrate(target: Target, file: Path) -> None:
 @example(rows=[("big", "0123456789abcde\n" * 16384)])
 @given(rows=st.lists(st.tuples(_keys, _text), min_size=1, max_size=5, unique_by=lambda row: row[0]))
 def test_every_memory_is_restored_exactly_from_the_lossless_copy(rows):
-    """Into a store in use and into a new one; and without that copy, what ZeroClaw's format leaves of it."""
+    """Into an existing store and a new one; without the copy, only what ZeroClaw's format preserves is restored."""
     with tempfile.TemporaryDirectory() as folder:
         made = [
             {"key": key, "content": content, "session_id": None if at % 2 else "s"}

@@ -1,4 +1,4 @@
-"""The snapshot: written next to a store, compared with it, and imported into one, which may have to be made first."""
+"""Snapshots: written beside a store, compared with it, and imported into an existing or new one."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ ROWS = (
 
 @pytest.fixture
 async def library(request, tmp_path):
-    """Four core memories, one of them superseded, and one of a day."""
+    """Four core memories, one of them superseded, and one daily memory."""
     install = make_install(tmp_path / "zc", getattr(request, "param", "G4"), ROWS)
     async with install.opened() as library:
         yield library
 
 
-async def test_memories_of_one_moment_are_in_the_order_sqlite_gives_zeroclaw(tmp_path):
-    """ZeroClaw's own statement orders by the moment only, in descending text order."""
+async def test_memories_of_the_same_time_have_the_order_that_sqlite_gives_zeroclaw(tmp_path):
+    """ZeroClaw's own statement orders by time only, in descending text order."""
     moments = ("2026-03-01T10:00:00+00:00", "2026-03-01T09:59:59.999999999+00:00", "2026-03-01T10:00:00+01:00")
     rows = [{"key": f"k{at}", "content": f"c{at}", "updated_at": moments[at % 3]} for at in range(3000)]
     install = make_install(tmp_path / "zc", "G1", rows)
@@ -50,8 +50,8 @@ async def test_memories_of_one_moment_are_in_the_order_sqlite_gives_zeroclaw(tmp
         assert [read.key for read in read_snapshot((install.root / NAME).read_text()).rows] == [key for (key,) in found]
 
 
-async def test_a_snapshot_zeroclaw_wrote_since_stays_when_ours_is_undone(library):
-    """ZeroClaw writes it again at each start."""
+async def test_undo_keeps_a_snapshot_that_zeroclaw_wrote_later(library):
+    """ZeroClaw rewrites the snapshot at each start."""
     file = place_of(library.config)
     await write_snapshot(library)
     file.write_text("### 🔑 `lang`\n\nwritten by the agent since\n")
@@ -61,7 +61,7 @@ async def test_a_snapshot_zeroclaw_wrote_since_stays_when_ours_is_undone(library
     assert "written by the agent since" in file.read_text()
 
 
-async def test_nothing_is_written_without_core_memories_or_a_store_of_an_install(tmp_path):
+async def test_a_snapshot_needs_core_memories_and_a_store_of_an_install(tmp_path):
     empty = make_install(tmp_path / "empty", "G2", [{"category": "daily"}])
     empty.write(NAME, "### 🔑 `k`\n\nan earlier snapshot\n")
     async with empty.opened() as library:
@@ -92,8 +92,8 @@ async def test_too_many_vectors_are_left_out_with_a_note(library, monkeypatch):
     assert all(row.values.get("embedding") is None for row in load(place_of(library.config)).rows)
 
 
-async def test_store_and_snapshot_are_the_same_without_the_lossless_copy(library):
-    """ZeroClaw's format trims contents and makes entries of lines that look like them."""
+async def test_store_and_snapshot_compare_equal_without_the_lossless_copy(library):
+    """ZeroClaw's format trims contents and reads lines that look like entries as entries."""
     await write_snapshot(library)
     file = place_of(library.config)
     file.with_name(SIDE_CAR).unlink()
@@ -138,7 +138,7 @@ Green tea at four
 
 
 async def _made(install: Install, version: str | None = None) -> Outcome:
-    """The database of an install without one, made of the snapshot in its place."""
+    """Create the database of an install from the snapshot in its folder."""
     target = await Target.at(install.config(), version)
     try:
         return await import_memories(target, await plan_hydrate(target, place_of(install.config())), "skip")
@@ -153,7 +153,7 @@ def hand_made(tmp_path):
     return file
 
 
-async def test_new_memories_become_core_with_the_dates_of_the_file(library, hand_made):
+async def test_imported_memories_are_core_with_the_dates_of_the_file(library, hand_made):
     plan = await plan_hydrate(Target.of(library), hand_made)
     assert (plan.new, plan.same, plan.taken, plan.samples) == (1, 0, 1, ("lang",))
     assert any("no id, session" in note for note in plan.notes)
@@ -166,8 +166,8 @@ async def test_new_memories_become_core_with_the_dates_of_the_file(library, hand
     assert [scored.entry.key for scored in await library.memory.recall("green tea", 3)] == ["tea"]
 
 
-async def test_a_real_snapshot_becomes_a_store_of_what_zeroclaw_hydrates(tmp_path):
-    """But one that opens, with the dates of the file, and with a keyword index in step."""
+async def test_a_real_snapshot_becomes_a_store_with_the_memories_zeroclaw_hydrates(tmp_path):
+    """Unlike ZeroClaw's, the store opens, with the dates of the file and a complete keyword index."""
     install = make_install(tmp_path / "zc", None)
     file = install.write(NAME, real_snapshot("0.1.7"))
     assert (await _made(install, "0.1.7")).count == 679
@@ -181,7 +181,7 @@ async def test_a_real_snapshot_becomes_a_store_of_what_zeroclaw_hydrates(tmp_pat
         assert await library.memory.count() == 0
 
 
-async def test_a_log_without_its_database_is_not_touched(tmp_path):
+async def test_a_log_without_its_database_is_left_unchanged(tmp_path):
     install = make_install(tmp_path / "zc", None)
     install.write(NAME, HAND_MADE)
     log = install.write("memory/brain.db-wal", b"writes")

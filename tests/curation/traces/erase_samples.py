@@ -1,6 +1,6 @@
-"""Installs with a text in every place, by layout and generation, and a scan of bytes that knows nothing of the program.
+"""Installs with a text in every place, by layout and generation, and a byte scan independent of the program.
 
-A layout says how the text is spelled, in which state SQLite was left, what is next to the store, and its generation.
+A layout sets the spelling of the text, the state of SQLite, the other files beside the store, and its generation.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from support.installs import Install
 TEXT = "Zebediah Quill-Strauß"
 OTHERS = tuple(f"Memory {at} about the harbour, its cranes and the tide" for at in range(40))
 STAYING = {"security log", "schedule"}
-"""The kinds of places that are named and left."""
+"""The kinds of places that are reported but not erased."""
 GENERATIONS = ("G1", "G2", "G3", "G4", "G5")
-"""As ZeroClaw 0.1.7, 0.7.5, 0.8.0, 0.8.3 and 0.8.4 leave an install; the last two have the same tables."""
+"""The generations of ZeroClaw 0.1.7, 0.7.5, 0.8.0, 0.8.3 and 0.8.4; the last two have the same tables."""
 
 _SPELLED: dict[str, Callable[[str], str]] = {
     "as it is": str,
@@ -35,7 +35,7 @@ _STATES = ("folded in", "in the log", "deleted by hand", "long", "no log")
 
 @dataclass(frozen=True)
 class Layout:
-    """How the text is spelled, how SQLite was left, whose store it is, and whether nothing is next to it."""
+    """The spelling of the text, the state of SQLite, the generation, and whether nothing is beside the store."""
 
     spelled: str = "as it is"
     state: str = "folded in"
@@ -51,26 +51,26 @@ class Layout:
 
 
 LAYOUTS = tuple(map(Layout, _SPELLED, _STATES, GENERATIONS))
-"""Each spelling, state and generation."""
+"""One layout for each spelling, state and generation."""
 
 
 class Planted(Install):
-    """An install, and the contents of the memories that must stay."""
+    """An install and the contents of the memories that must stay."""
 
     def contents(self) -> list[str]:
-        """Every memory of the store, in order."""
+        """Return the content of every memory in order."""
         return rows(self.database, "SELECT content FROM memories ORDER BY rowid")
 
 
 def rows(path: Path, query: str) -> list[str]:
-    """The first column of what a query finds; SQLite's own checks come first."""
+    """Return the first column of a query, after SQLite's own checks."""
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         return [value for (value, *_) in connection.execute(query)]
 
 
 def plant(config_dir: Path, layout: Layout) -> Planted:
-    """The text in every place below a new config dir."""
+    """Plant the text in every place below a new config dir."""
     config_dir.mkdir(parents=True)
     folder = "workspace" if layout.generation in ("G1", "G2") else "data"
     (config_dir / "config.toml").write_text(left_texts.config_of(folder))
@@ -105,7 +105,7 @@ def _plant_store(database: Path, layout: Layout) -> None:
 
 
 def _leave_in_log(database: Path, text: str) -> None:
-    """A write that is in the log alone, as a program that was killed leaves it."""
+    """Write only to the log, as a killed program leaves it."""
     files = [database, database.with_name("brain.db-wal")]
     with closing(sqlite3.connect(database)) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
@@ -120,7 +120,7 @@ def _leave_in_log(database: Path, text: str) -> None:
 
 
 def _plant_more(config_dir: Path, root: Path, text: str) -> None:
-    """What is next to the places of `left_texts`."""
+    """Plant the text in further places, beyond those of `left_texts`."""
     path = root / "MEMORY_SNAPSHOT.md"
     path.write_text(left_texts.snapshot(("met", f"I met {text}"), ("stays", OTHERS[0])))
     small_store.make(root / "memory" / "brain.db.backup-20260801T000000", "G2", [
@@ -134,7 +134,7 @@ def _plant_more(config_dir: Path, root: Path, text: str) -> None:
 
 
 def bytes_left(*folders: Path, text: str = TEXT) -> list[str]:
-    """Where some spelling of the text is in the bytes of any file: name and form, one a hit."""
+    """Return the file name and form of every occurrence of the text in any spelling."""
     return [
         f"{path.relative_to(folder)}: {form}"
         for folder in folders
@@ -146,12 +146,12 @@ def bytes_left(*folders: Path, text: str = TEXT) -> list[str]:
 
 
 def words_left(folder: Path) -> list[str]:
-    """The files in whose bytes its first word is, as keyword indexes have it."""
+    """Return the files that contain its first word, as keyword indexes store it."""
     return [str(path) for path in folder.rglob("*") if path.is_file() and b"zebediah" in path.read_bytes().lower()]
 
 
 def _forms(data: bytes, text: str) -> Iterator[tuple[str, bool]]:
-    """By brute force: the whole file is decoded, unescaped, folded and composed."""
+    """Decode, unescape, case-fold and compose the whole file, by brute force."""
     wanted = _plain(text)
     yield "UTF-8", wanted in _plain(data.decode("utf-8", "replace"))
     escaped = data.decode("latin-1").replace("\\", "")

@@ -1,4 +1,4 @@
-"""Cleaning takes out the texts and nothing else, also next to a running agent; an undo brings the very bytes back."""
+"""Cleaning removes only the texts, also beside a running agent; undo restores the exact bytes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OTHER = "Prefers Rust for tools and Python for plots"
 
 
 async def test_cleaning_removes_only_those_lines_and_undo_restores_the_bytes(tmp_path):
-    """Line ends, bytes that are no UTF-8, blanks and the mode of every file stay."""
+    """Line endings, invalid UTF-8, blanks and the mode of every file stay."""
     place = make_install(tmp_path / "zeroclaw", "G4", [{"key": "lang", "content": OTHER}])
     files = {
         place.write("MEMORY_SNAPSHOT.md", snapshot(("lang", OTHER), ("door", SECRET))): snapshot(
@@ -58,8 +58,8 @@ async def test_cleaning_removes_only_those_lines_and_undo_restores_the_bytes(tmp
     assert not list(place.config_dir.rglob("*.tmp"))
 
 
-async def test_a_file_that_changes_in_the_meantime_is_left_alone(place, monkeypatch):
-    """What the agent wrote stays, a sentence says so, and there is nothing to undo."""
+async def test_a_file_changed_during_cleaning_is_skipped(place, monkeypatch):
+    """The agent's write stays, a sentence says so, and nothing has to be undone."""
     notes = place.write("MEMORY.md", f"- **door**: {SECRET}\n")
     record = RunningAction.record
 
@@ -78,7 +78,7 @@ async def test_a_file_that_changes_in_the_meantime_is_left_alone(place, monkeypa
 
 
 def _chats(place: Install, *contents: str) -> Path:
-    """A sessions.db with these messages."""
+    """Create a sessions.db with these messages."""
     path = place.write("sessions/sessions.db", b"")
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("PRAGMA journal_mode = WAL")
@@ -96,7 +96,7 @@ def _messages(path: Path) -> list[str]:
 
 
 async def test_a_chat_is_cleaned_while_the_agent_writes(place):
-    """The agent has the database open; its new messages stay, and the log keeps nothing."""
+    """The agent has the database open; its new messages stay, and the text is not in the log."""
     path = _chats(place, f"Mind: {SECRET}", OTHER)
     with closing(sqlite3.connect(path, isolation_level=None)) as agent:
         agent.execute("INSERT INTO sessions (session_key, role, content, created_at) VALUES ('k', 'user', 'new', '')")
@@ -117,7 +117,7 @@ async def test_a_chat_is_cleaned_while_the_agent_writes(place):
         assert _messages(path)[0] == "the agent wrote this"
 
 
-async def test_a_locked_chat_is_reported_and_left(place, monkeypatch):
+async def test_a_locked_chat_is_reported_and_skipped(place, monkeypatch):
     monkeypatch.setattr(connections, "BUSY_SECONDS", 0.05)
     path = _chats(place, SECRET)
     notes = place.write("MEMORY.md", f"{SECRET}\nrest\n")
@@ -133,7 +133,7 @@ async def test_a_locked_chat_is_reported_and_left(place, monkeypatch):
     assert notes.read_text() == f"{SECRET}\nrest\n"
 
 
-# Finding them
+# Finding copies
 
 
 async def _found(place: Install) -> dict[str, list[TextPlace]]:
@@ -145,9 +145,9 @@ async def _found(place: Install) -> dict[str, list[TextPlace]]:
 
 
 async def test_unreadable_places_are_reported(place):
-    """Damaged databases, a log without an index, folders: each says why, none stops the rest.
+    """Damaged databases, a log without an index, folders: each is reported with its reason, and the others are read.
 
-    Reading that log would make a file next to a database of another program.
+    Reading that log would create a file beside another program's database.
     """
     other = small_store.make(place.root / "memory" / "discord.db", "G2", [])
     wal = place.write("memory/discord.db-wal", b"\x37\x7f\x06\x82" + b"\x00" * 100)
@@ -173,7 +173,7 @@ async def test_unreadable_places_are_reported(place):
 
 
 async def test_notes_of_the_store_itself_are_no_copies(place):
-    """Where memory is Markdown, the same text on another line is another memory; agents' folders are the store too."""
+    """In Markdown the same text on another line is another memory; agents' folders also belong to the store."""
     place.configure(backend="markdown")
     place.database.unlink()
     place.write("MEMORY.md", f"{SECRET}\n")

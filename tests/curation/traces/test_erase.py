@@ -1,4 +1,4 @@
-"""What a plan says, what a run leaves and why, and what its report never tells."""
+"""Erasing: the plan, the places that a run leaves and why, and a report without the text."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _files(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-async def test_a_plan_changes_nothing_and_neither_report_nor_journal_contains_the_text(planted):
+async def test_a_plan_changes_nothing_and_report_and_journal_omit_the_text(planted):
     named = planted.root / "backups" / f"{TEXT}.gz"
     named.parent.mkdir(exist_ok=True)
     named.write_bytes(gzip.compress(b"nothing"))
@@ -69,7 +69,7 @@ async def test_a_plan_changes_nothing_and_neither_report_nor_journal_contains_th
     assert any(one.place.endswith("[removed].gz") for one in report.scan.skipped)
 
 
-async def test_the_trash_loses_only_the_erased_text(alone):
+async def test_only_the_erased_text_is_removed_from_the_trash(alone):
     async with alone.opened() as library:
         for words in (TEXT, OTHERS[3]):
             await remove_memories(library, await plan_purge(library, MemoryFilter(contains=words)), "purge")
@@ -86,7 +86,7 @@ async def test_the_trash_loses_only_the_erased_text(alone):
 
 
 async def test_marked_memories_are_erased_whatever_their_text(alone):
-    """What they held before as well."""
+    """Their earlier contents are erased too."""
     async with alone.opened() as library:
         row = await row_with_id(library.memory, "id-000")
         await edit_memory(library, "id-000", Edit({"content": "Now it says this"}), row.fingerprint)
@@ -97,7 +97,7 @@ async def test_marked_memories_are_erased_whatever_their_text(alone):
 
 
 async def test_rows_are_erased_while_a_program_has_the_database_open(alone):
-    """Its bytes stay until that is stopped; then erasing once more finishes."""
+    """The bytes stay until that program stops; erasing again then removes them."""
     with opened_elsewhere(alone.database) as process:
         async with alone.opened() as library:
             plan = await _plan(library)
@@ -110,7 +110,7 @@ async def test_rows_are_erased_while_a_program_has_the_database_open(alone):
     assert bytes_left(alone.config_dir) == []
 
 
-async def test_where_the_store_is_locked_nothing_is_erased(planted, monkeypatch):
+async def test_nothing_is_erased_while_the_store_is_locked(planted, monkeypatch):
     monkeypatch.setattr(connections, "BUSY_SECONDS", 0.1)
     before = bytes_left(planted.config_dir)
     with opened_elsewhere(planted.database, "BEGIN IMMEDIATE"):
@@ -120,8 +120,8 @@ async def test_where_the_store_is_locked_nothing_is_erased(planted, monkeypatch)
     assert bytes_left(planted.config_dir) == before
 
 
-async def test_packed_and_binary_files_are_reported_and_left_and_links_stay_links(alone, tmp_path):
-    """A backup of the config loses the text and is TOML still."""
+async def test_packed_and_binary_files_are_reported_and_left_and_links_kept(alone, tmp_path):
+    """A config backup is cleaned and is still valid TOML."""
     backups, real = alone.root / "backups" / "one", tmp_path / "elsewhere.md"
     backups.mkdir(parents=True)
     (backups / "old.log.gz").write_bytes(gzip.compress(f"x {TEXT}".encode()))
@@ -183,7 +183,7 @@ async def test_in_notes_only_the_marked_line_is_erased(tmp_path):
     async with opened_at(tmp_path) as library:
         (marked,) = [entry.id for entry in await library.memory.list() if entry.content == "**b**: two"]
         plan = await _plan(library, ids=(marked,))
-        # Another program writes before it is answered.
+        # Another program writes before the confirmation.
         notes.write_text(notes.read_text().replace(head, f"{head}- **new**: four\n\n"))
         report = await erase_texts(library, plan)
         assert report.is_complete, report.sentences()
@@ -255,14 +255,14 @@ async def _contents(library: Library) -> list[str]:
     return sorted(entry.content for entry in await library.memory.list())
 
 
-async def test_rows_are_erased_and_what_a_server_keeps_is_reported(store, opened, tmp_path):
-    """Two memories stay; of the two with the text one is in the trash."""
+async def test_rows_are_erased_and_other_copies_of_the_server_are_reported(store, opened, tmp_path):
+    """Two memories stay; one of the two with the text is in the trash."""
     async with opened(store.backend, store.location) as library:
         for at, content in enumerate(CONTENTS):
             await store_memory(library, Draft(f"key{at}", content))
         await remove_memories(library, await plan_purge(library, MemoryFilter(contains="again")), "purge")
         plan = await _plan(library)
-        # Of new rows of a store with transactions the journal has no content.
+        # The journal has no content of new rows in a store with transactions.
         in_trash = 1 if store.backend == "postgres" else 3
         assert {(place.kind, place.count) for place in plan.places} == {("store", 1), ("trash", in_trash)}
         report = await erase_texts(library, plan)

@@ -1,4 +1,4 @@
-"""A text in every place of the table and in stores of five generations: no byte of it is left, the rest stays."""
+"""Erase a text from every place of the table and from stores of five generations, byte for byte."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STAYS = "This sentence stays where it is."
 
 
 class Install:
-    """An install of ZeroClaw 0.8.4 with lucid, and a file with the text in every place of the table."""
+    """An install of ZeroClaw 0.8.4 with lucid, with the text in a file of every place of the table."""
 
     def __init__(self, home: Path) -> None:
         memories = [*OTHERS[:5], f"I met {TEXT}", f"{TEXT} again"]
@@ -55,7 +55,7 @@ class Install:
 
 
 def _write(path: Path, place: Place) -> None:
-    """The text in a file of the form that a place has, next to a text that stays."""
+    """Write the text to a file in the format of its place, beside a text that stays."""
     if path.name == "config.toml":
         path.write_text(f"{path.read_text()}# {TEXT}, {STAYS}\n")
     elif place.form == "rows" or path.suffix == ".db":
@@ -77,7 +77,7 @@ def install(tmp_path, monkeypatch):
     return Install(tmp_path)
 
 
-async def test_every_place_of_the_table_is_named_and_erased_or_left_with_its_reason(install):
+async def test_every_place_is_erased_or_reported_with_its_reason(install):
     async with opened(config_dir=install.config_dir, backend="lucid") as library:
         await remove_memories(library, await plan_purge(library, MemoryFilter(contains="again")), "purge")
         plan = await plan_erase(library, TextMatcher([TEXT]))
@@ -86,13 +86,13 @@ async def test_every_place_of_the_table_is_named_and_erased_or_left_with_its_rea
     assert plan.changes == (1,)
     named = {place.place: place for place in plan.places}
     assert named.keys() - {str(install.database), str(library.trash.file)} == {str(path) for path in install.planted}
-    # No line of the table goes untested.
+    # Every row of the table is tested.
     tested = list(install.planted.values())
     assert [place for place in PLACES if place not in tested] == []
     for path, place in install.planted.items():
         assert (named[str(path)].kind, named[str(path)].can_clean) == (place.kind, not place.stays), path
         if place.form == "trash":
-            assert not path.exists(), "the backup of an earlier trash goes as a whole"
+            assert not path.exists(), "the backup of an earlier trash must be deleted whole"
             continue
         after = path.read_bytes().decode("utf-8", "replace")
         assert STAYS in after, path
@@ -112,7 +112,7 @@ async def test_every_place_of_the_table_is_named_and_erased_or_left_with_its_rea
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
 async def test_no_byte_of_the_text_is_left_and_nothing_else_changes(tmp_path, layout):
-    """By a scan that shares no code with the program."""
+    """Checked with a scan that shares no code with the program."""
     planted = plant(tmp_path / "zeroclaw", layout)
     assert bytes_left(tmp_path)
     async with planted.opened() as library:
@@ -120,15 +120,15 @@ async def test_no_byte_of_the_text_is_left_and_nothing_else_changes(tmp_path, la
     left = {one.place for one in report.left}
     assert {one.kind for one in report.left} <= STAYING, report.sentences()
     assert not report.is_complete
-    # Only what the report names has it still.
+    # Only reported places still have the text.
     assert {str(tmp_path / hit.rpartition(": ")[0]) for hit in bytes_left(tmp_path)} <= left
     assert set(words_left(tmp_path)) <= left
-    # What the text was appended to and taken from again is as it was.
+    # Files to which the text was appended are unchanged otherwise.
     assert planted.contents() == list(OTHERS)
     found = rows(planted.database, "SELECT rowid FROM memories_fts WHERE memories_fts MATCH 'harbour'")
     assert len(found) == len(OTHERS)
     assert len(rows(planted.database, "SELECT content_hash FROM embedding_cache")) == 1
-    # What was next to the text in other places is still there.
+    # Other content beside the text is still there.
     root = planted.root
     assert len(rows(root / "sessions" / "sessions.db", "SELECT content FROM sessions")) == 400
     stays = rows(root / "sessions" / "sessions.db", f"SELECT id FROM sessions WHERE content LIKE '{left_texts.STAYS}%'")

@@ -1,4 +1,4 @@
-"""A text is found however it is written, and nothing else goes with it."""
+"""A text is found in any spelling, and nothing else is removed with it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LETTERS = st.text(st.sampled_from("Joseéáñẹ iIİ한하가がか"), min_size
         ("over\ntwo lines", "Over\r\nTwo Lines"),
     ],
 )
-def test_every_case_and_form_of_letters_is_found(text, written):
+def test_every_case_and_unicode_form_of_letters_is_found(text, written):
     matcher = TextMatcher([text])
     value = f"before {written} after"
     assert matcher.found_in(value)
@@ -47,7 +47,7 @@ def test_every_case_and_form_of_letters_is_found(text, written):
 
 @given(LETTERS, LETTERS)
 @settings(max_examples=100, deadline=None)
-def test_what_is_found_does_not_depend_on_whether_letters_are_composed(text, around):
+def test_matches_do_not_depend_on_unicode_composition(text, around):
     text = unicodedata.normalize("NFC", text)
     matcher = TextMatcher([text])
     for value in (around + text + around, around, f"{text}\u0301"):
@@ -74,7 +74,7 @@ def test_json_within_json_is_found_in_bytes_and_stays_json(text, ascii_only, tim
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 100])
-def test_a_text_across_two_pieces_is_counted_once(size):
+def test_a_text_across_two_chunks_is_counted_once(size):
     data = "ß Straße STRASSE strasse\u0301 Zoe\u0308 ZOË".encode()
     pieces = [data[at : at + size] for at in range(0, len(data), size)]
     assert TextMatcher(["Straße", "Zoë"]).count_in(iter(pieces)) == 4
@@ -94,7 +94,7 @@ _DOCUMENTS = st.recursive(
 
 @given(st.dictionaries(_STRINGS, _DOCUMENTS, max_size=4), st.sampled_from(["dai", "ZEB Q", "ole", "12q", '{}"']))
 @settings(max_examples=100, deadline=None)
-def test_json_without_them_is_json_and_the_same_once_more(document, text):
+def test_cleaned_json_is_valid_and_cleaning_it_again_changes_nothing(document, text):
     matcher, written = TextMatcher([text]), json.dumps(document)
     cut = matcher.out_of(written)
     assert len(json.loads(cut)) == len(document)
@@ -111,7 +111,7 @@ def test_json_without_them_is_json_and_the_same_once_more(document, text):
         ("2026", "content", "2026-03-01", False), ("2026", "created_at", "2026-03-01", True),
     ],
 )  # fmt: skip
-def test_only_values_that_programs_write_are_spared(text, field, value, stays):
+def test_only_values_written_by_programs_are_kept(text, field, value, stays):
     written = json.dumps({field: value})
     assert (TextMatcher([text]).out_of(written) == written) == stays
 
@@ -122,17 +122,17 @@ def test_the_longest_of_several_matches_is_removed():
     assert matcher.out_of_value(b"\xff Anna Smith-Jones X") == b"\xff [removed] X"
 
 
-def test_the_mark_itself_may_be_erased():
+def test_the_redaction_mark_itself_may_be_erased():
     assert not TextMatcher(["removed"]).found_in(TextMatcher(["removed"]).out_of("It was Removed"))
 
 
 @pytest.mark.parametrize("texts", [[], [""], ["  "], ["ab"]])
-def test_what_cannot_be_looked_for_is_refused(texts):
+def test_texts_that_cannot_be_searched_are_refused(texts):
     with pytest.raises(UsageError):
         TextMatcher(texts)
 
 
-def test_the_number_of_texts_is_limited_with_a_remark():
+def test_the_number_of_texts_is_limited_with_a_note():
     matcher = TextMatcher(f"text number {number}." for number in range(60))
     assert matcher.found_in("TEXT NUMBER 49.")
     assert not matcher.found_in("text number 50.")
@@ -140,5 +140,5 @@ def test_the_number_of_texts_is_limited_with_a_remark():
 
 
 @pytest.mark.parametrize(("text", "value"), [("spa", "ßpa"), ("cas", "caß"), ("fice", "oﬃce")])
-def test_a_part_of_a_letter_is_no_match(text, value):
+def test_part_of_a_character_is_no_match(text, value):
     assert not TextMatcher([text]).found_in(value)

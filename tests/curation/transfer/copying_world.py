@@ -1,4 +1,4 @@
-"""Stores to copy between, opened as the commands open them."""
+"""Stores to copy between, opened as by the commands."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ COLUMNS = "id, key, content, category, created_at, updated_at, session_id, names
 
 
 def install_in(folder: Path, rows: Sequence[dict[str, Any]], generation: str = "G2") -> Path:
-    """A config dir whose database has these rows; gives the database."""
+    """Create a config dir whose database has these rows and return the database."""
     return make_install(folder / "zc", generation, rows).database
 
 
 def opened(
     folder: Path, backend: str | None = None, location: str | Path | None = None
 ) -> AbstractAsyncContextManager[Library]:
-    """A store of the install in that folder."""
+    """Open a store of the install in that folder."""
     install = Install(folder / "zc", folder / "zc" / "workspace")
     return install.opened("0.7.5", backend=backend, location=None if location is None else str(location))
 
 
 async def planned(source: Library, backend: str, place: str | Path | None, profile: str = "0.7.5") -> Plan:
-    """What copying everything there would do."""
+    """Plan to copy everything to a store."""
     target = await open_target(source, backend, None if place is None else str(place), profile, environ={})
     try:
         return await plan_copy(source, target, EVERYTHING)
@@ -43,7 +43,7 @@ async def planned(source: Library, backend: str, place: str | Path | None, profi
 async def copied(
     source: Library, backend: str, place: str | Path | None, on_clash: OnClash = "skip", profile: str = "0.7.5"
 ) -> CopyOutcome:
-    """What copying everything there did."""
+    """Copy everything to a store and return the result."""
     target = await open_target(source, backend, None if place is None else str(place), profile, environ={})
     try:
         return await copy_memories(source, target, EVERYTHING, on_clash)
@@ -52,7 +52,7 @@ async def copied(
 
 
 def stored(path: Path, columns: str = COLUMNS) -> list[tuple[Any, ...]]:
-    """These columns of every row, each with its type and bytes, in the order of storing."""
+    """Return these columns of every row with types and bytes, in the order of storing."""
     names = [name.strip() for name in columns.split(",")]
     parts = ", ".join(f"typeof({name}), CAST({name} AS BLOB)" for name in names)
     with closing(sqlite3.connect(path)) as connection:
@@ -60,6 +60,6 @@ def stored(path: Path, columns: str = COLUMNS) -> list[tuple[Any, ...]]:
 
 
 def contents(path: Path) -> dict[str, str]:
-    """Contents by key."""
+    """Return the contents by key."""
     with closing(sqlite3.connect(path)) as connection:
         return dict(connection.execute("SELECT key, content FROM memories"))

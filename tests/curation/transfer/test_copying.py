@@ -1,4 +1,4 @@
-"""`copy` into databases and notes, and out of them: nothing is lost, and again only what is missing comes."""
+"""`copy` to and from databases and notes: nothing is lost, and a second run adds only missing memories."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _rows(count: int = 12) -> list[dict[str, Any]]:
     ]
 
 
-async def test_a_database_that_is_not_there_is_made_and_gets_every_value_and_again_only_what_is_missing(tmp_path):
+async def test_a_new_database_gets_every_value_and_a_second_copy_only_missing_rows(tmp_path):
     database = install_in(tmp_path, _rows())
     before, stamp = hashlib.sha256(database.read_bytes()).hexdigest(), database.stat().st_mtime_ns
     new = tmp_path / "far" / "away" / "new.db"
@@ -41,7 +41,7 @@ async def test_a_database_that_is_not_there_is_made_and_gets_every_value_and_aga
         assert (plan.new, plan.same, plan.taken, plan.notes) == (12, 0, 0, ())
         assert plan.makes is not None
         assert str(new) in plan.makes
-        assert not new.parent.exists(), "a plan makes nothing"
+        assert not new.parent.exists(), "a plan must create nothing"
         outcome = await copied(library, "sqlite", new)
         assert (outcome.count, outcome.verified, outcome.differs, outcome.left) == (12, 12, 0, 0)
         assert stored(new) == stored(database)
@@ -83,7 +83,7 @@ async def test_missing_agents_are_added(tmp_path):
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "lucid"])
-async def test_the_store_itself_is_no_target(backend, tmp_path):
+async def test_a_store_cannot_be_copied_to_itself(backend, tmp_path):
     database = install_in(tmp_path, _rows(1))
     (tmp_path / "link.db").symlink_to(database)
     async with opened(tmp_path) as library:
@@ -95,8 +95,8 @@ async def test_the_store_itself_is_no_target(backend, tmp_path):
             await open_target(library, "none", None, environ={})
 
 
-async def test_the_check_finds_a_change_by_another_program(tmp_path, monkeypatch):
-    """The hashes are of what is read again, and not of what was written."""
+async def test_the_check_detects_a_change_by_another_program(tmp_path, monkeypatch):
+    """The hashes are computed from the rows read back, not from those written."""
     install_in(tmp_path, _rows())
     new = tmp_path / "new.db"
     async with opened(tmp_path) as library:
@@ -129,7 +129,7 @@ ROWS = [
 ]
 
 
-async def test_each_memory_becomes_a_line_as_zeroclaw_writes_it(tmp_path):
+async def test_each_memory_becomes_a_line_in_zeroclaws_format(tmp_path):
     install_in(tmp_path, ROWS)
     notes = tmp_path / "notes"
     async with opened(tmp_path) as library:
@@ -150,7 +150,7 @@ async def test_each_memory_becomes_a_line_as_zeroclaw_writes_it(tmp_path):
     assert (notes / "memory" / "undated.md").read_text().endswith("\n- **odd**: no day\n")
 
 
-async def test_notes_give_their_keys_back_and_the_newest_of_a_key_counts(tmp_path):
+async def test_keys_are_read_back_from_notes_and_the_newest_of_a_key_wins(tmp_path):
     install_in(tmp_path, [])
     notes, new = tmp_path / "notes", tmp_path / "new.db"
     (notes / "memory").mkdir(parents=True)

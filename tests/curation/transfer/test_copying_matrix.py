@@ -1,4 +1,4 @@
-"""`copy` from every kind of store to every kind: each content arrives, as the target's own program reports or file."""
+"""`copy` from every kind of store to every kind: each content arrives, checked without this program."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ content TEXT NOT NULL, category TEXT NOT NULL, timestamp TIMESTAMPTZ DEFAULT NOW
 
 @dataclass
 class World:
-    """A server of each kind, on which every store is a place of its own."""
+    """A server of each kind, with a separate location for every store."""
 
     folder: Path
     postgres: PostgresServer
@@ -50,7 +50,7 @@ class World:
     qdrant: QdrantServer
 
     def place(self, kind: str, name: str, number: int) -> tuple[str, str, str]:
-        """Where a store of a kind is that is not there yet: its backend, its location, and whose version makes it."""
+        """Return backend, location and version of a new store of a kind."""
         if kind.startswith("postgres"):
             if kind == "postgres of the tutorial":
                 self.postgres.run_as("zeroclaw", "secret", "matrix", TUTORIAL.format(name))
@@ -63,7 +63,7 @@ class World:
         return kind, str(self.folder / (name if kind == "markdown" else f"{name}.db")), "0.7.5"
 
     def contents(self, kind: str, name: str, number: int) -> Counter[str]:
-        """What is there, read without this program; of notes the text of every line without its key."""
+        """Return the contents, read without this program; of notes the text of every line without its key."""
         if kind.startswith("postgres"):
             said = self.postgres.run(f"SELECT json_agg(content) FROM {name}.memories", "matrix")
             return Counter(json.loads(said))
@@ -99,7 +99,7 @@ def world(tmp_path_factory):
 
 
 def _in_notes(texts: Counter[str]) -> Counter[str]:
-    """The same as lines of notes: line breaks are blanks, and there are none around."""
+    """Convert texts as lines of notes do: line breaks become blanks, and surrounding ones are trimmed."""
     return Counter(" ".join(text.split("\n")).strip() for text in texts.elements())
 
 
@@ -116,7 +116,7 @@ async def test_a_store_is_copied_to_every_kind(number, world, tmp_path):
 
 
 async def _copy_to(targets: Collection[int], number: int, world: World, tmp_path: Path) -> None:
-    """The source of each kind is itself a copy of a database."""
+    """Copy a database to the source kind first, then from there to each target."""
     kind = KINDS[number]
     install_in(tmp_path, ROWS)
     config = tmp_path / "zc" / "config.toml"

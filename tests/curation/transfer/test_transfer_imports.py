@@ -1,4 +1,4 @@
-"""Importing: what is new, the same or taken, files of other tools and broken ones, and one undo for all of it."""
+"""Imports: new, equal and taken memories, files of other tools, broken files, and one undo for all."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ THERE = [
 
 @pytest.fixture(params=["G2", "G4"])
 def both(request, tmp_path):
-    """A store, and another one of the same generation to take the export of."""
+    """A store, and a second one of the same generation to export from."""
     return make(tmp_path / "here.db", request.param, HERE), make(tmp_path / "there.db", request.param, THERE)
 
 
@@ -63,7 +63,7 @@ def both(request, tmp_path):
     ],
 )
 async def test_a_taken_key_is_skipped_overwritten_or_renamed(on_clash, changes, both, tmp_path):
-    """And one undo brings back every row, its place, its vector and what the keyword index finds."""
+    """One undo restores every row with its rowid, its vector and its keyword hits."""
     here, there = both
     file = await exported(there, tmp_path / "all.jsonl", vectors=True)
     before, found = everything(here), hits(here, WORDS)
@@ -81,7 +81,7 @@ async def test_a_taken_key_is_skipped_overwritten_or_renamed(on_clash, changes, 
     assert (everything(here), hits(here, WORDS)) == (before, found)
 
 
-async def test_an_overwritten_row_loses_the_vector_of_its_old_text(tmp_path):
+async def test_overwriting_a_row_removes_the_vector_of_its_old_text(tmp_path):
     here, there = make(tmp_path / "here.db", "G4", HERE), make(tmp_path / "there.db", "G4", THERE)
     files = (
         await exported(there, tmp_path / "all.jsonl", vectors=True),
@@ -100,7 +100,7 @@ async def test_an_overwritten_row_loses_the_vector_of_its_old_text(tmp_path):
 
 
 @pytest.mark.parametrize(("on_clash", "contents"), [("skip", ["A", "B"]), ("overwrite", ["A", "A2", "B"])])
-async def test_a_key_or_an_id_that_a_file_repeats_loses_nothing_unseen(on_clash, contents, tmp_path):
+async def test_repeated_keys_and_ids_in_a_file_lose_nothing_silently(on_clash, contents, tmp_path):
     file = _lines(
         tmp_path / "x.jsonl",
         {"id": "1", "key": "a", "content": "A"},
@@ -117,8 +117,8 @@ async def test_a_key_or_an_id_that_a_file_repeats_loses_nothing_unseen(on_clash,
 
 
 @pytest.mark.parametrize("on_clash", ["skip", "overwrite", "rename"])
-async def test_what_another_agent_has_is_new_for_the_agent_that_was_named(tmp_path, on_clash):
-    """With ids of its own, by which the other's are left alone and one names the other it was superseded by."""
+async def test_memories_of_another_agent_are_new_for_the_given_agent(tmp_path, on_clash):
+    """The copies have new ids, the other agent's memories are unchanged, and superseded_by points to the new id."""
     rows = [{"id": "1", "key": "k", "content": "one", "superseded_by": "2"}, {"id": "2", "key": "l", "content": "two"}]
     here = make(tmp_path / "here.db", "G4", rows)
     change(here, "INSERT INTO agents (id, alias, created_at) VALUES ('w', 'writer', '2026')")
@@ -142,7 +142,7 @@ async def test_what_another_agent_has_is_new_for_the_agent_that_was_named(tmp_pa
     assert contents == {("default", "one"), ("default", "two"), ("writer", "changed"), ("writer", "two")}
 
 
-async def test_where_several_agents_leave_a_choice_nothing_is_written(tmp_path):
+async def test_an_import_with_several_possible_owners_is_refused(tmp_path):
     here = make(tmp_path / "here.db", "G4", [])
     change(here, "UPDATE agents SET alias = 'one' WHERE id = ?", (AGENT,))
     change(here, "INSERT INTO agents (id, alias, created_at) VALUES ('w', 'two', '2026')")
@@ -175,8 +175,8 @@ async def test_only_vectors_of_the_same_model_are_imported(ours, theirs, vector,
     assert row.values["embedding"] == (vector if comes else None)
 
 
-async def test_what_the_agent_stored_in_the_meantime_is_not_touched(tmp_path, monkeypatch):
-    """Between the comparison and the write another program stores the same key."""
+async def test_a_memory_stored_by_the_agent_during_the_import_is_kept(tmp_path, monkeypatch):
+    """Another program stores the same key between the comparison and the write."""
     here = make(tmp_path / "here.db", "G4", [])
     file = _lines(tmp_path / "x.jsonl", {"key": "a", "content": "file's"}, {"key": "b", "content": "file's"})
     apply = SqliteMemory.apply
@@ -198,7 +198,7 @@ async def test_what_the_agent_stored_in_the_meantime_is_not_touched(tmp_path, mo
     assert await _contents(here) == {"a": "the agent's", "b": "file's"}
 
 
-async def test_a_file_that_changed_since_it_was_shown_is_not_imported(tmp_path):
+async def test_a_file_changed_after_the_preview_is_not_imported(tmp_path):
     here = make(tmp_path / "here.db", "G4", [])
     file = _lines(tmp_path / "x.jsonl", {"key": "a", "content": "A"})
     async with opened(here) as library:
@@ -213,14 +213,14 @@ async def test_a_file_that_changed_since_it_was_shown_is_not_imported(tmp_path):
 
 
 @pytest.mark.parametrize("format", ["jsonl", "csv"])
-async def test_an_export_of_notes_is_a_way_back_into_them(tmp_path, format):
+async def test_importing_an_export_of_notes_restores_the_notes(tmp_path, format):
     notes = tmp_path / "notes"
     (notes / "memory").mkdir(parents=True)
     day, core = notes / "memory" / "2026-03-04.md", notes / "MEMORY.md"
     core.write_text("# Long-Term Memory\n\n- **a**: A\n\n- a line without a key\n\n- **a**: A\n")
     day.write_text("# Daily Log — 2026-03-04\n\n- **b**: B\n\n- **c**: C\n")
     before = core.read_text(), day.read_text()
-    # The name of the folder begins that of the file, which is none of its own for that.
+    # The name of the file begins with that of the folder, but the file is not part of the notes.
     file = tmp_path / f"notes.{format}"
     async with opened(notes) as library:
         await export_file(library, EVERYTHING, file, format)
@@ -307,8 +307,8 @@ MEMORIES = st.fixed_dictionaries(
     )
 )
 @pytest.mark.parametrize("target", ["G1", "G4", "notes"])
-def test_a_second_import_brings_nothing_in_any_order(target, sources):
-    """One that says the same under the same name of the tool is brought once; only another text of one is left out."""
+def test_a_second_import_adds_nothing_in_any_order(target, sources):
+    """A memory with the same tool id and text is imported once; the same id with another text is left out."""
     with TemporaryDirectory() as folder:
         asyncio.run(_all_imported(Path(folder), target, sources))
 
@@ -337,7 +337,7 @@ async def _all_imported(folder: Path, target: str, sources: list[list[dict[str, 
                 assert there.keys() >= {(row["memory"], row["user_id"] if has_namespaces else None) for row in rows}
 
 
-# Files of another shape
+# Invalid files
 
 
 ONE = b'{"key": "a", "content": "A"}\n'
@@ -358,7 +358,7 @@ TABLE = b"key,content\r\n"
         ("x.csv", TABLE + b"a,\xe9\r\n", "Line 2 is not UTF-8"),
     ],
 )
-async def test_another_shape_is_one_sentence_that_names_the_line(name, data, message, tmp_path):
+async def test_an_invalid_file_is_reported_in_one_sentence_with_the_line(name, data, message, tmp_path):
     here, file = make(tmp_path / "here.db", "G4", [{"key": "own"}]), tmp_path / name
     before = everything(here)
     file.write_bytes(data)
@@ -381,12 +381,12 @@ asyncio.run(work())
 peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
 print(int(peak.split()[1]) // 1024)
 """
-"""Linux counts the peak of the process that started it into `ru_maxrss`."""
+"""A separate process: Linux includes the peak of the starting process in `ru_maxrss`."""
 
 
 @pytest.mark.slow
-def test_three_hundred_megabytes_go_through_in_little_memory(tmp_path):
-    """Export and import of 3,000 memories of 100 KB each: under 150 MB where 300 MB would be held."""
+def test_300_megabytes_are_exported_and_imported_in_little_memory(tmp_path):
+    """Export and import of 3,000 memories of 100 KB each need under 150 MB, not the whole 300 MB."""
     source = make(tmp_path / "source.db", "G4", ({"content": f"{at} " + "words " * 17_000} for at in range(3_000)))
     target, file = make(tmp_path / "target.db", "G4", []), tmp_path / "all.jsonl"
     paths = [str(Path(__file__).parent), str(Path(__file__).parents[2])]

@@ -1,4 +1,4 @@
-"""What was exported as JSONL comes back, all of it, and the file is private."""
+"""A JSONL export is complete, can be imported again, and its file is private."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ ODD_ROWS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("generation", ["G1", "G2", "G3", "G4"])
-async def test_jsonl_brings_every_table_row_back_exactly(generation, tmp_path):
-    """Rowids, types, bytes, vectors and columns nobody knows."""
+async def test_jsonl_restores_every_table_row_exactly(generation, tmp_path):
+    """Including rowids, types, bytes, vectors and unknown columns."""
     lacks = {"G1": ("importance",)}.get(generation, ())
     rows = [{name: value for name, value in row.items() if name not in lacks} for row in ODD_ROWS]
     source = make(tmp_path / "source.db", generation, rows)
@@ -42,7 +42,7 @@ async def test_jsonl_brings_every_table_row_back_exactly(generation, tmp_path):
     assert hits(target, ["words"]) == hits(source, ["words"])
 
 
-async def test_the_file_is_private_and_whole_or_not_there(tmp_path):
+async def test_an_export_file_is_private_and_complete_or_absent(tmp_path):
     source, file = make(tmp_path / "source.db", "G4", ODD_ROWS), tmp_path / "all.jsonl"
     async with opened(source) as library:
         with pytest.raises(Stopped):

@@ -1,9 +1,9 @@
-"""Kill a copy, the writing of a snapshot, or the making of a store before one of its writes, and look at what is left.
+"""Kill a copy, a snapshot or the creation of a store before one of its writes, and check what is left.
 
     python tests/curation/transfer/transfer_crash_points.py sqlite|markdown|snapshot|make FOLDER [--points N]
 
-Without --points each is tried. Ends with code 1 where a source changed, where a file is half of anything,
-where doing it again does not finish it or brings anything twice, or where undoing does not leave what was there.
+Without --points every write is tried. Exits with code 1 if a source changed, a file is incomplete, a second run
+does not finish the work or duplicates something, or undo does not restore the state before.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "snapshot"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-# Everything is imported before the first fork: what a child imports would count as its system calls.
+# Everything is imported before the first fork: imports in a child would count as its system calls.
 import numpy as _numpy
 from copying_world import EVERYTHING, install_in, opened, stored
 from snapshot_samples import rows_in
@@ -59,7 +59,7 @@ def prepare_copy(folder: Path) -> None:
 
 
 def state(folder: Path, backend: str) -> list[object]:
-    """What the target holds, in any order."""
+    """Return the content of the target, in any order."""
     if backend == "sqlite":
         return sorted(map(repr, stored(folder / "new.db")))
     files = (folder / "notes").rglob("*.md")
@@ -93,7 +93,7 @@ async def check_copied(
             if await target.library.trash.last() is not None:
                 await changes.undo(target.library)
         await target.close()
-    assert state(folder, backend) == before, "undoing did not leave what was there"
+    assert state(folder, backend) == before, "undo did not restore the state before"
 
 
 # Snapshots
@@ -129,13 +129,13 @@ def loses_nothing(snapshot: Snapshot) -> bool:
 
 
 async def check_written(install: Install) -> None:
-    """The old file or the new one, whole; the copy next to it is used only where it says the same; an undo restores."""
+    """Check for the whole old or new file, a lossless copy used only if it agrees, and an undo that restores."""
     async with install.opened() as library:
         file = place_of(library.config)
         is_old = file.read_bytes() == EARLIER
         loaded = load(file)
-        assert len(loaded.rows) == (1 if is_old else len(ROWS)), "half a snapshot"
-        assert loses_nothing(loaded) != is_old, "the lossless copy is not taken for what it is"
+        assert len(loaded.rows) == (1 if is_old else len(ROWS)), "incomplete snapshot"
+        assert loses_nothing(loaded) != is_old, "the lossless copy was not recognised"
         await library.trash.recover(library.memory)
         while await library.trash.last() is not None:
             await changes.undo(library)
@@ -146,9 +146,9 @@ async def check_written(install: Install) -> None:
 
 
 async def check_made(install: Install) -> None:
-    """No database, an empty one, or a whole one; doing it again finishes it."""
+    """Check for no, an empty or a complete database, and that a second run completes it."""
     if file_size(install.database):
-        assert len(rows_in(install.database)) in (0, len(ROWS)), "half a database"
+        assert len(rows_in(install.database)) in (0, len(ROWS)), "incomplete database"
     await make_store(install)
     assert len(rows_in(install.database)) == len(ROWS), "doing it again did not finish it"
 
@@ -158,7 +158,7 @@ SNAPSHOTS = {"snapshot": (write, check_written), "make": (make_store, check_made
 
 def main() -> int:
     given = killing.arguments([*PLACES, *SNAPSHOTS])
-    # Always at one place: the trash knows a store by where it is.
+    # Always the same folder: the trash identifies a store by its path.
     place, name = given.folder / "copy", given.action
     if name in PLACES:
         prepare_copy(place)

@@ -1,4 +1,4 @@
-"""Libraries over small stores to export from and import into."""
+"""Libraries on small stores to export from and import into."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
 
 
 def opened(path: Path, backend: str | None = None) -> AbstractAsyncContextManager[Library]:
-    """The library of a database, or of a folder of notes."""
+    """Open the library of a database or of a folder of notes."""
     return opened_at(OpenOptions(path=path, backend=backend), "0.8.4")
 
 
 async def exported(path: Path, to: Path, format: ExportFormat = "jsonl", **given: Any) -> Path:
-    """A file with everything a database holds."""
+    """Export a whole database to a file."""
     async with opened(path) as library:
         await export_file(library, EVERYTHING, to, format, **given)
     return to
 
 
 async def imported(path: Path, file: Path, on_clash: OnClash = "skip") -> Outcome:
-    """What importing a file into a database did."""
+    """Import a file into a database and return the result."""
     async with opened(path) as library:
         return await import_memories(Target.of(library), await plan_import(Target.of(library), file), on_clash)
